@@ -1,0 +1,89 @@
+"""What reading a response gives: the document, and what the crawl needs to know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sitelore.model.ids import BlobKey, CleanBytes, CleanText
+from sitelore.model.settings import Overrides
+from sitelore.model.url import Url
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One distinct link target of a page, first occurrence."""
+
+    url: Url
+    nofollow: bool = False
+    text: CleanText = CleanText("")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Everything a page holds, redacted. Its JSON is stored as a blob and is what exports and the API show."""
+
+    url: Url
+    title: CleanText = CleanText("")
+    h1: CleanText = CleanText("")
+    description: CleanText = CleanText("")
+    lang: str = ""
+    canonical_url: str = ""
+    markdown: CleanText = CleanText("")
+    text: CleanText = CleanText("")
+    word_count: int = 0
+    content_hash: str = ""
+    strategy: str = ""
+    links: tuple[Link, ...] = ()
+    noindex: bool = False
+    nofollow: bool = False
+    noarchive: bool = False
+    meta: dict[str, str] = field(default_factory=dict)
+    structured: tuple[dict[str, Any], ...] = ()
+    forms: tuple[dict[str, Any], ...] = ()
+    actions: tuple[dict[str, Any], ...] = ()
+    media: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What extraction is told besides the response. Part of its purity: same response and options, same document."""
+
+    dropped_parameters: tuple[str, ...] = ()
+    """Extra tracking parameters of the site, on top of the built-in ones."""
+    overrides: tuple[Overrides, ...] = ()
+    obey_nofollow: bool = True
+    keep_snapshot: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Compressed bytes and the key of what they hold."""
+
+    key: BlobKey
+    data: CleanBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reading process hands back: facts for the ledger, links for the frontier, blobs for the store."""
+
+    title: CleanText = CleanText("")
+    content_hash: str = ""
+    canonical: Url | None = None
+    word_count: int = 0
+    noindex: bool = False
+    noarchive: bool = False
+    links: tuple[Link, ...] = ()
+    """Every distinct link in page order, without text; empty when the page says nofollow and that is obeyed."""
+    refused_links: tuple[Url, ...] = ()
+    """Links that a nofollow keeps the crawl from following."""
+    looks_missing: float = 0.0
+    """How much the page reads like an error page, 0 to 1 (`extract/missing.py`)."""
+    fingerprint: tuple[int, ...] = ()
+    """A small sketch of the text, to compare a page with a probe of a path that cannot exist."""
+    document: Blob | None = None
+    snapshot: Blob | None = None
+    redactions: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+    """`content_type: …` when the bytes are no text, `parse_error: …` when no document could be made."""

@@ -1,0 +1,15 @@
+"""Names for the things that are counted: an id of one kind never passes for another."""
+
+from __future__ import annotations
+
+from typing import NewType
+
+RunId = NewType("RunId", str)
+SiteId = NewType("SiteId", int)
+WorkerId = NewType("WorkerId", str)
+BlobKey = NewType("BlobKey", str)
+"""SHA-256 of the uncompressed bytes, in hex."""
+CleanText = NewType("CleanText", str)
+"""Text that went through redaction. Made in `extract/redact.py` alone; the only text the ledger and blobs accept."""
+CleanBytes = NewType("CleanBytes", bytes)
+"""Bytes (compressed or not) of redacted content. Made in `extract/redact.py` alone."""

@@ -1,0 +1,113 @@
+"""What a person may ask of one crawl. Stored with the run, so that a resumed run does what the first one was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+USER_AGENT = "Sitelore/0.1 (+https://github.com/sitelore/sitelore)"
+
+
+class Scope(StrEnum):
+    """How far from its seeds a crawl may go."""
+
+    HOST = "host"
+    ORIGIN = "origin"
+    DOMAIN = "domain"
+    PREFIX = "prefix"
+
+
+class SlashForm(StrEnum):
+    """What page identity makes of a trailing slash."""
+
+    KEEP = "keep"
+    ADD = "add"
+    STRIP = "strip"
+
+
+class QueryForm(StrEnum):
+    """What page identity makes of a query."""
+
+    KEEP = "keep"
+    SORT = "sort"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Site options that decide when two final URLs are one page. Never applied to the URL that is fetched."""
+
+    force_https: bool = False
+    slash: SlashForm = SlashForm.KEEP
+    query: QueryForm = QueryForm.KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """How long and how much one request may take."""
+
+    connect_s: float = 10.0
+    headers_s: float = 10.0
+    body_s: float = 60.0
+    slow_after_s: float = 10.0
+    slow_bytes_per_s: int = 500
+    wire_bytes: int = 16 * 2**20
+    body_bytes: int = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Politeness towards one host. `delay_s` None means: adapt to the host's own speed."""
+
+    delay_s: float | None = None
+    concurrency: int = 8
+    per_host: int = 8
+    max_crawl_delay_s: float = 30.0
+    max_retry_after_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """A domain's own extraction rules (`--domain-config`)."""
+
+    domain: str = ""
+    main_content_selectors: tuple[str, ...] = ()
+    remove_selectors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlSettings:
+    """Everything that decides what a run fetches and keeps. A pure value: equal settings and an equal site give equal runs."""
+
+    seeds: tuple[str, ...] = ()
+    sitemaps: tuple[str, ...] = ()
+    scope: Scope = Scope.HOST
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_pages: int | None = None
+    max_depth: int | None = None
+    max_retries: int = 2
+    max_redirects: int = 10
+    follow_redirects: bool = True
+    obey_robots: bool = True
+    robots_agents: tuple[str, ...] = ()
+    obey_nofollow: bool = True
+    discover_sitemaps: bool = True
+    user_agent: str = USER_AGENT
+    ttl_s: float | None = None
+    force: bool = False
+    time_limit_s: float | None = None
+    tracking_parameters: tuple[str, ...] = ()
+    identity: Identity = Identity()
+    limits: FetchLimits = FetchLimits()
+    pace: Pace = Pace()
+    overrides: tuple[Overrides, ...] = ()
+    open_origins: tuple[str, ...] = ()
+    allow_private: tuple[str, ...] = ()
+    keep_snapshots: bool = True
+    detect_traps: bool = True
+
+    @property
+    def sitemap_only(self) -> bool:
+        """Sitemaps and no seeds: links are recorded, not followed."""
+        return bool(self.sitemaps) and not self.seeds
