@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sitelore.model.ids import BlobKey, CleanBytes, CleanText
+from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
 from sitelore.model.settings import Overrides
 from sitelore.model.url import Url
 
@@ -16,7 +16,7 @@ class Link:
 
     url: Url
     nofollow: bool = False
-    text: CleanText = CleanText("")
+    text: CleanText = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Document:
     """Everything a page holds, redacted. Its JSON is stored as a blob and is what exports and the API show."""
 
     url: Url
-    title: CleanText = CleanText("")
-    h1: CleanText = CleanText("")
-    description: CleanText = CleanText("")
+    title: CleanText = NO_TEXT
+    h1: CleanText = NO_TEXT
+    description: CleanText = NO_TEXT
     lang: str = ""
     canonical_url: str = ""
-    markdown: CleanText = CleanText("")
-    text: CleanText = CleanText("")
+    markdown: CleanText = NO_TEXT
+    text: CleanText = NO_TEXT
     word_count: int = 0
     content_hash: str = ""
     strategy: str = ""
@@ -68,14 +68,14 @@ class Blob:
 class Reading:
     """What a reading process hands back: facts for the ledger, links for the frontier, blobs for the store."""
 
-    title: CleanText = CleanText("")
+    title: CleanText = NO_TEXT
     content_hash: str = ""
     canonical: Url | None = None
     word_count: int = 0
     noindex: bool = False
     noarchive: bool = False
-    links: tuple[Link, ...] = ()
-    """Every distinct link in page order, without text; empty when the page says nofollow and that is obeyed."""
+    links: tuple[Url, ...] = ()
+    """Every distinct link in page order that may be followed; empty when the page says nofollow and that is obeyed."""
     refused_links: tuple[Url, ...] = ()
     """Links that a nofollow keeps the crawl from following."""
     looks_missing: float = 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sitelore.model.document import Blob
-from sitelore.model.ids import BlobKey, CleanText, RunId, SiteId, WorkerId
+from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -75,7 +75,7 @@ class Known:
     etag: str | None = None
     last_modified: str | None = None
     lastmod: float | None = None
-    title: CleanText = CleanText("")
+    title: CleanText = NO_TEXT
     canonical: Url | None = None
     snapshot: BlobKey | None = None
     word_count: int = 0
@@ -197,7 +197,7 @@ class UrlRow:
     redirect_chain: tuple[Hop, ...] = ()
     final_url: Url | None = None
     proof: Proof | None = None
-    title: CleanText = CleanText("")
+    title: CleanText = NO_TEXT
     content_hash: str = ""
     canonical: Url | None = None
     content_type: str = ""

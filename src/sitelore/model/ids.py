@@ -13,3 +13,5 @@ CleanText = NewType("CleanText", str)
 """Text that went through redaction. Made in `extract/redact.py` alone; the only text the ledger and blobs accept."""
 CleanBytes = NewType("CleanBytes", bytes)
 """Bytes (compressed or not) of redacted content. Made in `extract/redact.py` alone."""
+
+NO_TEXT = CleanText("")
