@@ -70,6 +70,9 @@ class Reading:
 
     title: CleanText = NO_TEXT
     content_hash: str = ""
+    """Over title and normalised text; empty when the page has no text (nothing to compare)."""
+    novelty: str = ""
+    """The same with digits left out: pages that differ in numbers alone (an endless calendar) share it."""
     canonical: Url | None = None
     word_count: int = 0
     noindex: bool = False

@@ -71,6 +71,7 @@ class Known:
 
     fetched_at: float
     content_hash: str
+    novelty: str
     document: BlobKey
     etag: str | None = None
     last_modified: str | None = None
@@ -120,6 +121,7 @@ class PageFacts:
 
     title: CleanText
     content_hash: str
+    novelty: str
     document: BlobKey
     canonical: Url | None = None
     snapshot: BlobKey | None = None
@@ -284,10 +286,14 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class ShapeYield:
-    """How many rows of one URL shape were admitted so far, and how many of them brought a page of their own."""
+    """What URLs of one shape brought so far in this run: pages read, and how many of them were not the same again."""
 
-    admitted: int = 0
-    kept: int = 0
+    pages: int = 0
+    """Rows of the shape with a content hash, whatever merging made of them later."""
+    distinct: int = 0
+    """Distinct content hashes among them."""
+    novel: int = 0
+    """Distinct novelty hashes among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +312,7 @@ class WaveFacts:
     candidates: tuple[Candidate, ...] = ()
     """Unadmitted rows of the smallest depth there is, best rank first (at most `CANDIDATES_PER_WAVE`)."""
     shapes: dict[str, ShapeYield] = field(default_factory=dict)
-    """Of the shapes that stand in `candidates` and `settled`."""
+    """Of the shapes that stand in `candidates`."""
 
 
 @dataclass(frozen=True, slots=True)
