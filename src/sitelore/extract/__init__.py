@@ -1,1 +1,11 @@
-"""Room."""
+"""Response → Reading: what a page says, and what the crawl needs to know of it.
+
+`page.read` is the whole room as one pure function: no I/O, no clock, no randomness. A response walks through it in this
+order: `media` asks whether the bytes are text at all, `decode` turns them into characters by the standard's order,
+`redact` takes secrets out before anything else looks, `dom` parses once, `metadata` and `links` read that tree,
+`content` cuts it down to what the page is about, `markdown` and `plaintext` write it out, `missing` asks whether it
+reads like an error page, and `page` packs the result into blobs.
+
+The room never fetches (`fetch` does), never decides what happens to a link or a missing page (`frontier` does), never
+writes (`store` does) and never starts a process (`crawl` runs it in a pool, and again over stored snapshots).
+"""

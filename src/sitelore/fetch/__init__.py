@@ -1,1 +1,11 @@
-"""Room."""
+"""URL → Response: one polite, bounded, guarded GET at a time.
+
+`client.py` sends a request and reads what comes back, within the time and size the run allows, and hands failures back as
+data; it follows no redirect, because a redirect is a discovery and belongs to the frontier. Below it, `connections.py` lets
+no socket come to exist that `guard.py` refuses, `attempt.py` keeps the time, `encodings.py` undoes compression without
+being blown up by it, `cookies.py` carries cookies within the run, `failures.py` says in one sentence what went wrong.
+`robots.py` learns each origin's robots.txt and `robots_rules.py` reads it.
+
+Not here: when a host may be asked (the host gate, `frontier` and `store`), whether to try again (`frontier/retry.py`),
+what a status means for a URL (`frontier/judge.py`), what the bytes say (`extract`).
+"""

@@ -1,0 +1,99 @@
+# Everything a newcomer needs: `make crawl URL=https://example.com` and `make test`.
+# Assumed: python3.11 or newer, make, and the package registries. Nothing else.
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+PY := $(VENV)/bin/python
+RUN_STAMP := $(VENV)/.run-installed
+DEV_STAMP := $(VENV)/.dev-installed
+DATA ?= sitelore-data
+ARGS ?=
+JUNIT ?= .pytest_cache/junit.xml
+
+export PYTHONUTF8 = 1
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export UV_LINK_MODE = copy
+export UV_SYSTEM_CERTS = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help crawl demo install test check format lint types lock bench-crawl bench-memory soak clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+crawl: $(RUN_STAMP)  ## crawl a site: make crawl URL=https://example.com [ARGS="--max-pages 50"]
+	@test -n "$(URL)" || { echo 'make crawl needs a URL: make crawl URL=https://example.com' >&2; exit 2; }
+	@$(VENV)/bin/sitelore crawl "$(URL)" --data "$(DATA)" $(ARGS)
+	@echo "The Markdown is in $(DATA)/pages"
+
+demo: $(RUN_STAMP)  ## crawl a small bundled site, no internet needed
+	@$(VENV)/bin/sitelore demo
+
+install: $(RUN_STAMP)  ## make the environment and install sitelore into it
+
+test: $(DEV_STAMP)  ## make the environment, install everything and run all tests
+	@mkdir -p $(dir $(JUNIT))
+	$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS)
+
+check: $(DEV_STAMP)  ## format, lint, types and fast tests: run it before every commit
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(PY) -m pytest tests/unit tests/house
+
+format: $(DEV_STAMP)  ## format the code
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+lint: $(DEV_STAMP)  ## check format and style
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+
+types: $(DEV_STAMP)  ## check types
+	$(VENV)/bin/mypy
+
+lock: $(DEV_STAMP)  ## pin all dependencies with hashes
+	$(VENV)/bin/uv pip compile pyproject.toml $(LOCK) -o requirements/run.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra postgres -c requirements/run.txt $(LOCK) -o requirements/dev.txt
+	@! grep -nE 'https?://|file:|/home/|--index|--find-links' requirements/*.txt
+
+LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--no-header --no-annotate
+
+bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
+	$(PY) -m bench.crawl $(ARGS)
+
+bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
+	$(PY) -m bench.memory $(ARGS)
+
+soak: $(DEV_STAMP)  ## kill a crawl again and again, and compare with an undisturbed one
+	$(PY) -m bench.soak $(ARGS)
+
+clean:  ## remove the environment and caches, never the data
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo 'sitelore needs Python 3.11 or newer, and none was found; name it: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+		echo 'this Python cannot make environments: install its venv package (on Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet uv || echo 'uv is not to be had here; pip does it, more slowly'
+	@touch $@
+
+# uv when it is there and reaches the registry, else pip: both check every hash. The package itself has none, so it goes in
+# without its dependencies.
+define install_from
+	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --python $(PY) --require-hashes -r $(1) 2>/dev/null; } || \
+		$(PY) -m pip install --quiet --require-hashes -r $(1)
+	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --python $(PY) --no-deps -e . 2>/dev/null; } || \
+		$(PY) -m pip install --quiet --no-deps -e .
+endef
+
+$(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml
+	$(call install_from,requirements/run.txt)
+	@touch $@
+
+$(DEV_STAMP): $(VENV)/.made requirements/dev.txt pyproject.toml
+	$(call install_from,requirements/dev.txt)
+	@touch $@ $(RUN_STAMP)

@@ -1,0 +1,183 @@
+"""Sitelore and a tuned Scrapy spider on the same local site, in one run, in turns.
+
+    python -m bench.crawl [--pages 2000] [--rounds 3] [--with-markdown] [--tune] [--only sitelore|scrapy]
+
+What each does, on every page: fetch with keep-alive at concurrency 16 without delay, robots.txt obeyed, cookies on, a frontier
+that survives a crash, breadth first, all links of the host followed.
+
+    sitelore        + address guard, redaction, title, h1, description, main content as Markdown and text, content hash, trap
+                    and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk
+    scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
+    scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk: the nearest to the same job
+
+With --with-markdown: `sitelore --output db --output md` against scrapy-markdown (trafilatura, fast mode) and
+scrapy-markdown-full (its default mode), both on the tree already parsed.
+
+CPU is user + system of the whole process tree, start-up and shut-down included; the site's own process is not counted.
+Memory is the tree's peak PSS. The peers are installed by this benchmark into `.bench/scrapy`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measure import Cost, ensure, run_measured
+from bench.site import BENCH_DIR, ROOT, Running, running
+
+PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "trafilatura", "lxml_html_clean")
+PEER_HOME = BENCH_DIR / "scrapy"
+PEER = Path(__file__).resolve().parent / "peers" / "scrapy_spider.py"
+BEST_LOOP = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One crawler: how it is started, and how many pages it says it has crawled."""
+
+    name: str
+    command: Callable[[str, Path], list[str]]
+    pages: Callable[[Cost, Path], int]
+
+
+def sitelore(name: str, outputs: tuple[str, ...]) -> Contender:
+    """Sitelore as a user starts it."""
+
+    def command(url: str, out: Path) -> list[str]:
+        asked = [word for output in outputs for word in ("--output", output)]
+        line = [
+            sys.executable,
+            "-m",
+            "sitelore",
+            "crawl",
+            url,
+            "--data",
+            str(out / "data"),
+            *asked,
+            "--out",
+            str(out / "files"),
+        ]
+        return [*line, "--delay", "0", "--concurrency", "16", "--json"]
+
+    def pages(cost: Cost, _: Path) -> int:
+        return int(json.loads(cost.stdout)["pages"])
+
+    return Contender(name, command, pages)
+
+
+def scrapy(job: str, loop: str = BEST_LOOP, name: str = "") -> Contender:
+    """The peer in its own environment."""
+
+    def command(url: str, out: Path) -> list[str]:
+        return [str(PEER_HOME / "bin" / "python"), str(PEER), url, str(out), "--job", job, "--loop", loop]
+
+    def pages(_: Cost, out: Path) -> int:
+        if job.startswith("markdown"):
+            files = list((out / "md").iterdir())
+            empty = sum(1 for file in files if file.stat().st_size == 0)
+            # An extractor that silently finds nothing would look fast.
+            ensure(empty * 50 <= len(files), f"{job} found no text on {empty} of {len(files)} pages")
+        with (out / "items.jsonl").open(encoding="utf-8") as items:
+            return sum(1 for _ in items)
+
+    return Contender(name or f"scrapy-{job}", command, pages)
+
+
+def install_peers() -> str:
+    """Scrapy and what its jobs need, into an environment of their own. Gives the versions that will run."""
+    python = PEER_HOME / "bin" / "python"
+    if not python.exists():
+        venv.create(PEER_HOME, with_pip=True)
+    probe = (
+        "import scrapy, uvloop, zstandard, trafilatura, lxml_html_clean, platform; "
+        "print('Scrapy', scrapy.__version__, 'trafilatura', trafilatura.__version__, 'Python', platform.python_version())"
+    )
+    found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
+    if found.returncode:
+        subprocess.run([python, "-m", "pip", "install", "-q", *PEER_PACKAGES], check=True)
+        found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+def once(contender: Contender, site: Running, expected: int) -> Cost:
+    """One crawl into an empty directory; a crawl that missed pages is an error, not a result."""
+    out = Path(tempfile.mkdtemp(prefix="crawl-", dir=BENCH_DIR))
+    try:
+        cost = run_measured(contender.command(site.url, out), out, env=dict(os.environ, PYTHONPATH=str(ROOT / "src")))
+        ensure(cost.exit_code == 0, f"{contender.name} ended with {cost.exit_code}: {cost.stderr[-2000:]}")
+        got = contender.pages(cost, out)
+        ensure(got == expected, f"{contender.name} crawled {got} of {expected} pages: {cost.stderr[-1000:]}")
+        return cost
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+
+
+def print_row(name: str, cost: Cost, pages: int, note: str = "") -> None:
+    cpu, speed = cost.cpu_s * 1000 / pages, pages / cost.wall_s
+    print(f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{cost.peak_pss_mb:>9.0f}{cost.processes:>7}  {note}", flush=True)
+
+
+def compare(contenders: list[Contender], rounds: int, pages: int) -> dict[str, list[Cost]]:
+    """All contenders in turns, so that a slow minute of the machine hits all of them."""
+    costs: dict[str, list[Cost]] = {contender.name: [] for contender in contenders}
+    with running(pages) as site:
+        print(f"site: {site.facts}; {rounds} rounds in turns\n")
+        print(f"{'':<21}{'CPU ms/p':>9}{'pages/s':>10}{'PSS MB':>9}{'procs':>7}")
+        for turn in range(rounds):
+            for contender in contenders:
+                cost = once(contender, site, pages)
+                costs[contender.name].append(cost)
+                print_row(contender.name, cost, pages, f"round {turn + 1}")
+    return costs
+
+
+def print_ratios(costs: dict[str, list[Cost]], pages: int) -> None:
+    """Medians, and how many times the CPU of Sitelore each peer takes (median of the rounds' own ratios)."""
+    print(f"\n{'median':<21}{'CPU ms/p':>9}{'pages/s':>10}{'PSS MB':>9}   CPU against sitelore")
+    ours = next((name for name in costs if name.startswith("sitelore")), None)
+    for name, runs in costs.items():
+        cpu = statistics.median(c.cpu_s for c in runs) * 1000 / pages
+        speed = statistics.median(pages / c.wall_s for c in runs)
+        memory = statistics.median(c.peak_pss_mb for c in runs)
+        ratio = statistics.median(c.cpu_s / o.cpu_s for c, o in zip(runs, costs[ours], strict=True)) if ours else 0.0
+        print(
+            f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{memory:>9.0f}   {ratio:.2f}x"
+            if ours
+            else f"{name:<21}{cpu:>9.2f}{speed:>10.0f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Sitelore against a tuned Scrapy spider")
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--with-markdown", action="store_true", help="crawl and Markdown: Scrapy with trafilatura")
+    parser.add_argument("--tune", action="store_true", help="compare Scrapy's event loops instead, to pick the best")
+    parser.add_argument("--only", choices=["sitelore", "scrapy"], help="leave the other side out")
+    given = parser.parse_args()
+    BENCH_DIR.mkdir(exist_ok=True)
+    if given.only != "sitelore":
+        print(f"peers: {install_peers()}")
+    if given.tune:
+        contenders = [scrapy("lean", loop, f"scrapy-{loop}") for loop in ("default", "uvloop", "epoll")]
+    elif given.with_markdown:
+        contenders = [sitelore("sitelore-md", ("db", "md")), scrapy("markdown"), scrapy("markdown-full")]
+    else:
+        contenders = [sitelore("sitelore", ("db",)), scrapy("lean"), scrapy("store")]
+    if given.only:
+        contenders = [c for c in contenders if c.name.startswith(given.only)]
+    print_ratios(compare(contenders, given.rounds, given.pages), given.pages)
+
+
+if __name__ == "__main__":
+    main()

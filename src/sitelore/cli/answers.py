@@ -1,0 +1,38 @@
+"""`explain` and `inspect`: why a URL ended as it did, and what was made of a page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sitelore.cli.console import DATA, AsJson, Data
+
+InRun = Annotated[str, typer.Option("--run", metavar="RUN", help="The run to ask.")]
+
+
+def explain(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The URL to ask about, fetched or not.")],
+    run: InRun = "latest",
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> None:
+    """Show every gate a URL met, with its rule and its verdict."""
+    import asyncio
+
+    from sitelore.cli.telling import explain_url
+
+    asyncio.run(explain_url(data, url, run, as_json=as_json))
+
+
+def inspect(
+    target: Annotated[str, typer.Argument(metavar="URL|FILE", help="A crawled URL, or an HTML file.")],
+    run: InRun = "latest",
+    lines: Annotated[int, typer.Option(min=0, metavar="N", help="Show this many lines of Markdown; 0 shows all.")] = 40,
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> None:
+    """Show what was made of a page: its facts, how its content was found, and its Markdown."""
+    from sitelore.cli.telling import inspect_target
+
+    inspect_target(data, target, run, lines, as_json=as_json)

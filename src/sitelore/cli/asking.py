@@ -1,0 +1,109 @@
+"""From what was typed to what is asked of a crawl. Whatever is wrong is said in one sentence before anything starts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_network
+from pathlib import Path
+
+from sitelore.cli.domain_config import read_domain_config
+from sitelore.intake.seeds import typed_url
+from sitelore.model.errors import UsageError
+from sitelore.model.settings import USER_AGENT, CrawlSettings, Pace, Scope
+
+_AGE = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
+_AGE_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of `crawl` that decide what is crawled, as typed."""
+
+    urls: tuple[str, ...] = ()
+    sitemaps: tuple[str, ...] = ()
+    domain_config: Path | None = None
+    max_pages: int | None = None
+    max_depth: int | None = None
+    scope: Scope = Scope.HOST
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    render: str = "auto"
+    delay_s: float | None = None
+    concurrency: int = 8
+    user_agent: str | None = None
+    ttl: str | None = None
+    force: bool = False
+    time_limit: str | None = None
+    allow_private: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The options of `crawl` that decide where things go and what is shown."""
+
+    data: Path
+    out: Path
+    outputs: frozenset[str]
+    resume: bool = False
+    debug: bool = False
+    as_json: bool = False
+
+
+def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
+    """The settings of a new run; with `resume` the URLs only say which site's run is meant."""
+    if not asked.urls and not asked.sitemaps and not resume:
+        raise UsageError("a crawl needs a URL, a --sitemap or --resume (try `sitelore crawl https://example.com`)")
+    if asked.render == "always":
+        raise UsageError("--render always: there is no renderer in this version; use auto or never")
+    seeds = tuple(typed_url(text) for text in asked.urls)
+    sitemaps = tuple(typed_url(text) for text in asked.sitemaps)
+    origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps))
+    return CrawlSettings(
+        seeds=tuple(map(str, seeds)),
+        sitemaps=tuple(map(str, sitemaps)),
+        scope=asked.scope,
+        include=asked.include,
+        exclude=asked.exclude,
+        max_pages=asked.max_pages,
+        max_depth=asked.max_depth,
+        user_agent=_agent(asked.user_agent),
+        ttl_s=None if asked.ttl is None else age_s(asked.ttl, "--ttl"),
+        force=asked.force,
+        time_limit_s=None if asked.time_limit is None else age_s(asked.time_limit, "--time-limit"),
+        pace=Pace(delay_s=asked.delay_s, concurrency=asked.concurrency, per_host=asked.concurrency),
+        overrides=read_domain_config(asked.domain_config) if asked.domain_config else (),
+        open_origins=tuple(origins),
+        allow_private=tuple(map(_private, asked.allow_private)),
+    )
+
+
+def age_s(text: str, option: str) -> float:
+    """`24h`, `30m`, `7d`, `1h30m` in seconds."""
+    plain = text.replace(" ", "").lower()
+    if not _AGE.fullmatch(plain):
+        raise UsageError(f"{option} {text!r} is no length of time; write it like 90s, 30m, 24h or 7d")
+    return sum(float(amount) * _UNIT_S[unit] for amount, unit in _AGE_PART.findall(plain))
+
+
+def _agent(text: str | None) -> str:
+    if text is None:
+        return USER_AGENT
+    if not text.strip() or not text.isascii() or not text.isprintable():
+        raise UsageError("--user-agent must be one line of plain ASCII text")
+    return text.strip()
+
+
+def _private(text: str) -> str:
+    if text == "any":
+        return text
+    if "/" in text:
+        try:
+            return str(ip_network(text, strict=False))
+        except ValueError:
+            raise UsageError(f"--allow-private {text!r} is no network; write it like 10.0.0.0/8 or fd00::/8") from None
+    if not _HOST.fullmatch(text):
+        raise UsageError(f"--allow-private {text!r} is no host, network or `any`")
+    return text.lower()

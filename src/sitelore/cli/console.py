@@ -1,0 +1,61 @@
+"""Options that many commands share, and the two streams."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PLAIN_WIDTH = 110
+
+Data = Annotated[
+    Path, typer.Option("--data", metavar="DIR", envvar="SITELORE_DATA", help="Where runs, pages and snapshots are kept.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+DATA = Path("sitelore-data")
+
+
+def data_console() -> Console:
+    """Stdout, for what was asked for."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+
+
+def note_console() -> Console:
+    """Stderr, for progress and notes."""
+    from rich.console import Console
+
+    return Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else _PLAIN_WIDTH)
+
+
+def note(sentence: str) -> None:
+    """A remark for the person watching."""
+    sys.stderr.write(f"{sentence}\n")
+
+
+def print_json(value: object) -> None:
+    """One JSON value on stdout, indented for a person, plain for a pipe."""
+    import msgspec
+
+    data = msgspec.json.encode(value, enc_hook=str)
+    if sys.stdout.isatty():
+        data = msgspec.json.format(data, indent=2)
+    sys.stdout.write(data.decode() + "\n")
+
+
+def log_everything() -> None:
+    """Log lines of every level on stderr."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    logging.getLogger("sitelore").setLevel(logging.DEBUG)
+
+
+def visible(text: str) -> str:
+    """Text from a web page, safe to show: nothing in it can move the cursor or change colours."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,134 @@
+"""`sitelore crawl`: its options. What they mean is worked out in `asking`, what happens then in `running`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sitelore.cli.console import DATA, AsJson, Data, log_everything
+from sitelore.model.settings import Scope
+
+
+class Output(StrEnum):
+    """What a crawl leaves behind."""
+
+    DB = "db"
+    MD = "md"
+    JSONL = "jsonl"
+    WARC = "warc"
+    LLMS_TXT = "llms-txt"
+
+
+class Render(StrEnum):
+    """When a browser runs a page's scripts."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
+def crawl(
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Where to start.", show_default=False)] = None,
+    sitemap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Crawl what this sitemap lists; without any URL, that and nothing else. Repeatable."),
+    ] = None,
+    domain_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON or YAML with selectors for main content, by domain.")
+    ] = None,
+    output: Annotated[
+        list[Output] | None,
+        typer.Option(help="What to leave besides the database, which is always kept. Repeatable.  [default: md]"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where files go.  [default: DATA/pages]")] = None,
+    max_pages: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Keep at most N pages; aliases and errors do not count.")
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(min=0, metavar="N", help="Follow at most N links from a seed.")] = None,
+    scope: Annotated[
+        Scope,
+        typer.Option(
+            help="How far to go: the seed's host and its www twin, its exact origin, its domain with all subdomains, "
+            "or the path below it."
+        ),
+    ] = Scope.HOST,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match. Repeatable.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs that match. Repeatable.")] = None,
+    render: Annotated[
+        Render,
+        typer.Option(help="Running a page's scripts in a browser arrives later: auto and never both read the HTML as sent."),
+    ] = Render.AUTO,
+    delay: Annotated[
+        float | None,
+        typer.Option(min=0, max=3600, metavar="S", help="Seconds between requests to a host.  [default: adapts to the host]"),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Requests at the same time.")] = 8,
+    user_agent: Annotated[
+        str | None,
+        typer.Option(metavar="UA", help="The name to give to servers; robots.txt is asked for Sitelore all the same."),
+    ] = None,
+    ttl: Annotated[
+        str | None, typer.Option(metavar="AGE", help="Leave alone pages read less than this ago: 30m, 24h, 7d.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Fetch everything anew, whatever is known of it.")] = False,
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End after this long (90s, 30m, 2h) with exit code 15; resumable.")
+    ] = None,
+    allow_private: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST|CIDR|any",
+            help="Private addresses that links and redirects may lead to. What you type as URL is open anyway. Repeatable.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the latest unfinished run, with its own settings.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be crawled: asks for robots.txt and sitemaps, for no page.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log to stderr; show extraction strategies and failures.")] = False,
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> int:
+    """Crawl a site into Markdown files and a database."""
+    from sitelore.cli.asking import Asked, Wishes, settings_of
+    from sitelore.cli.running import run_crawl
+
+    if debug:
+        log_everything()
+    asked = Asked(
+        urls=tuple(urls or ()),
+        sitemaps=tuple(sitemap or ()),
+        domain_config=domain_config,
+        max_pages=max_pages,
+        max_depth=max_depth,
+        scope=scope,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        render=render.value,
+        delay_s=delay,
+        concurrency=concurrency,
+        user_agent=user_agent,
+        ttl=ttl,
+        force=force,
+        time_limit=time_limit,
+        allow_private=tuple(allow_private or ()),
+    )
+    wishes = Wishes(
+        data=data,
+        out=out or data / "pages",
+        outputs=frozenset(wish.value for wish in output) if output else frozenset({"md"}),
+        resume=resume,
+        debug=debug,
+        as_json=as_json,
+    )
+    settings = settings_of(asked, resume=resume)
+    if dry_run:
+        from sitelore.cli.dry_run import show_plan
+
+        return show_plan(settings, as_json=as_json)
+    return run_crawl(settings, wishes)

@@ -1,0 +1,26 @@
+"""`sitelore extract`: HTML in, Markdown out; no network, no state."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sitelore.cli.console import AsJson
+
+
+def extract(
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="An HTML file; - reads stdin.", show_default=False)] = "-",
+    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's address: links are resolved against it.")] = None,
+    as_json: AsJson = False,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Read one {id, url, html} a line, write one document a line, on every core.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --json or --jsonl: everything a page holds.")] = False,
+) -> int:
+    """Turn HTML into Markdown, without network or state."""
+    from sitelore.cli.reading import extract_lines, extract_one
+
+    if jsonl:
+        return extract_lines(file, full=full)
+    return extract_one(file, url, as_json=as_json or full, full=full)

@@ -1,0 +1,195 @@
+"""Extraction without a crawl: one file, or a stream of pages on every core.
+
+The stream keeps its order and a bounded number of pages in memory. A page that ends its process costs that page: it and
+its neighbours are read again one by one, and the one that does it again gets a line with an `error`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import zstandard
+
+from sitelore.cli.console import note, print_json
+from sitelore.extract.page import read
+from sitelore.intake.seeds import typed_url
+from sitelore.model.document import ReadOptions
+from sitelore.model.errors import SiteloreError, UsageError
+from sitelore.model.response import Response
+from sitelore.model.url import Url
+
+_BATCH = 8
+_TIME_LIMIT_S = 120.0
+_SHORT = ("title", "markdown", "text", "strategy", "links")
+_OPTIONS = ReadOptions(keep_snapshot=False)
+
+
+class Unreadable(SiteloreError):
+    """No document can be made of this."""
+
+
+class Job(msgspec.Struct):
+    """One line of `extract --jsonl`."""
+
+    html: str
+    url: str = ""
+    id: Any = None
+
+
+def document_of_html(body: bytes, url: Url, content_type: str) -> dict[str, Any]:
+    """The document that a crawl would have made of these bytes."""
+    response = Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
+    reading = read(response, _OPTIONS)
+    if reading.document is None:
+        raise Unreadable(reading.problem or "there is no document in it")
+    data = zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data)
+    document: dict[str, Any] = msgspec.json.decode(data)
+    return document
+
+
+def extract_one(file: str, url: str | None, *, as_json: bool, full: bool) -> int:
+    """One page to stdout."""
+    if url is None:
+        raise UsageError("extract needs --url URL: links of the page are resolved against it")
+    with _source(file) as source:
+        document = document_of_html(source.read(), typed_url(url), "text/html")
+    if as_json:
+        print_json(document if full else {name: document.get(name) for name in (*_SHORT, "h1", "description", "word_count")})
+    else:
+        sys.stdout.write(str(document.get("markdown", "")).rstrip("\n") + "\n")
+    return 0
+
+
+def extract_lines(file: str, *, full: bool) -> int:
+    """A page a line, in order. 1 when a line could not be read."""
+    failed = 0
+    with _source(file) as source:
+        for line, ok in _answers((line for line in source if line.strip()), full=full):
+            sys.stdout.buffer.write(line)
+            failed += not ok
+    sys.stdout.buffer.flush()
+    if failed:
+        note(f"{failed} pages could not be read; their lines hold an `error`")
+    return 1 if failed else 0
+
+
+Answer = tuple[bytes, bool]
+
+
+def _answers(lines: Iterator[bytes], *, full: bool) -> Iterator[Answer]:
+    workers = os.cpu_count() or 1
+    batches = iter(lambda: list(islice(lines, _BATCH)), [])
+    waiting: deque[tuple[list[bytes], Future[list[Answer]]]] = deque()
+    pool = _pool(workers)
+    try:
+        while True:
+            for batch in islice(batches, max(0, 3 * workers - len(waiting))):
+                waiting.append((batch, _submit(pool, batch, full=full)))
+            if not waiting:
+                return
+            batch, future = waiting.popleft()
+            try:
+                yield from future.result(_TIME_LIMIT_S)
+            except (BrokenProcessPool, TimeoutError):
+                _end(pool)
+                yield from [_alone(line, full=full) for line in batch]
+                pool = _pool(workers)
+                waiting = deque((batch, _submit(pool, batch, full=full)) for batch, _ in waiting)
+    finally:
+        _end(pool)
+
+
+def _submit(pool: ProcessPoolExecutor, batch: list[bytes], *, full: bool) -> Future[list[Answer]]:
+    try:
+        return pool.submit(read_lines, batch, full=full)
+    except BrokenProcessPool as problem:
+        broken: Future[list[Answer]] = Future()
+        broken.set_exception(problem)
+        return broken
+
+
+def _alone(line: bytes, *, full: bool) -> Answer:
+    pool = _pool(1)
+    try:
+        return pool.submit(read_lines, [line], full=full).result(_TIME_LIMIT_S)[0]
+    except (BrokenProcessPool, TimeoutError) as problem:
+        why = "it outlasted its time" if isinstance(problem, TimeoutError) else "it ended the process that read it"
+        return _error_line(line, f"reader_crashed: {why}"), False
+    finally:
+        _end(pool)
+
+
+def read_lines(lines: list[bytes], *, full: bool) -> list[Answer]:
+    """What a worker process does: JSON lines in, JSON lines out."""
+    return [_read_line(line, full=full) for line in lines]
+
+
+def _read_line(line: bytes, *, full: bool) -> Answer:
+    try:
+        job = msgspec.json.decode(line, type=Job)
+        began = time.process_time_ns()
+        url = Url.parse(job.url)
+        if url is None:
+            return _error_line(line, f"bad_url: {job.url!r} is not an http(s) URL"), False
+        document = document_of_html(job.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8")
+        cpu_ms = (time.process_time_ns() - began) / 1e6
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        return _error_line(line, f"bad_line: {problem}"), False
+    except Exception as problem:  # noqa: BLE001 one bad page must not end the stream
+        return _error_line(line, f"{type(problem).__name__}: {problem}"), False
+    answer = {"id": job.id, **{name: document.get(name) for name in _SHORT}, "cpu_ms": round(cpu_ms, 3)}
+    if full:
+        answer = {**document, **answer}
+    return msgspec.json.encode(answer) + b"\n", True
+
+
+def _error_line(line: bytes, error: str) -> bytes:
+    try:
+        known = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        known = None
+    return msgspec.json.encode({"id": known.get("id") if isinstance(known, dict) else None, "error": error}) + b"\n"
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    # Forking is quick, and safe here: this process has no thread yet. Elsewhere it is not the custom of the system.
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_ctrl_c_to_the_parent)
+
+
+def _leave_ctrl_c_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    processes = list((pool._processes or {}).values())  # noqa: SLF001 a process that hangs is ended no other way in 3.11
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+@contextmanager
+def _source(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        with Path(file).open("rb") as source:
+            yield source
+    except OSError as problem:
+        raise UsageError(f"cannot read {file}: {problem.strerror}") from problem

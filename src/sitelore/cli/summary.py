@@ -1,0 +1,205 @@
+"""A run in numbers: as a table for people, as one JSON object for programs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from sitelore.cli.console import visible
+from sitelore.cli.watching import span
+from sitelore.cli.writing import Written
+from sitelore.deploy.embedded import House
+from sitelore.export.rows import is_page
+from sitelore.model.frontier import Run, RunCounts
+from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_SAMPLE = 500
+_SHOWN_FAILURES = 20
+
+
+class _Length(msgspec.Struct):
+    """The one field of a document that is measured."""
+
+    markdown: str = ""
+    strategy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything that is said about a run at its end."""
+
+    run: Run
+    counts: RunCounts
+    data: Path
+    written: Written = field(default_factory=Written)
+    markdown_chars: float = 0.0
+    elapsed_s: float = 0.0
+
+    @property
+    def aliases(self) -> int:
+        """URLs that turned out to be another page."""
+        return self.counts.states.get(UrlState.ALIAS, 0)
+
+    @property
+    def redirects(self) -> int:
+        """URLs that redirect, followed or not."""
+        states = sum(self.counts.states.get(state, 0) for state in REDIRECT_STATES.values())
+        return self.counts.proofs.get(Proof.REDIRECT, 0) + states
+
+    @property
+    def dedupe_share(self) -> float:
+        """The share of URLs with content that were another page's."""
+        return self.aliases / max(1, self.aliases + self.counts.pages)
+
+    @property
+    def saved(self) -> dict[str, int]:
+        """Fetches that what was known before made unnecessary, and bodies that a 304 spared."""
+        counts = self.counts
+        return {
+            "not_modified": counts.states.get(UrlState.NOT_MODIFIED, 0),
+            "unchanged_lastmod": counts.skipped.get(SkipReason.LASTMOD, 0),
+            "within_ttl": counts.skipped.get(SkipReason.TTL, 0),
+        }
+
+
+async def summarise(house: House, run: Run, data: Path, written: Written | None = None) -> Summary:
+    """Ask the ledger for the run's numbers."""
+    counts = await house.ledger.counts(run.id)
+    written = written or Written()
+    if written.tree is not None and written.tree.pages:
+        chars = written.tree.markdown_chars / written.tree.pages
+    else:
+        chars = await _markdown_chars(house, run, counts.pages)
+    began = run.started_at or run.created_at
+    return Summary(run, counts, data, written, chars, max(0.0, (run.finished_at or time.time()) - began))
+
+
+async def _markdown_chars(house: House, run: Run, pages: int) -> float:
+    """The average length of a page's Markdown, over an even sample when there are very many."""
+    step = max(1, pages // _SAMPLE)
+    decoder = msgspec.json.Decoder(_Length)
+    seen = measured = total = 0
+    async for row in house.ledger.rows(run.id):
+        if not is_page(row) or row.document is None:
+            continue
+        seen += 1
+        if seen % step == 0:
+            total += len(decoder.decode(await house.blobs.get(row.document)).markdown)
+            measured += 1
+    return total / max(1, measured)
+
+
+async def debug_lines(house: House, run: Run) -> list[str]:
+    """Which extraction strategy won how often, and the first failures."""
+    decoder = msgspec.json.Decoder(_Length)
+    strategies: Counter[str] = Counter()
+    failures: list[str] = []
+    async for row in house.ledger.rows(run.id):
+        if is_page(row) and row.document is not None:
+            strategies[decoder.decode(await house.blobs.get(row.document)).strategy or "none"] += 1
+        elif row.error and len(failures) < _SHOWN_FAILURES:
+            failures.append(f"failed: {row.url}: {visible(row.error)}")
+    return [*(f"strategy {name}: {count} pages" for name, count in strategies.most_common()), *failures]
+
+
+def as_json(summary: Summary) -> dict[str, Any]:
+    """The summary as one JSON object."""
+    run, counts = summary.run, summary.counts
+    return {
+        "run": run.id,
+        "site": run.site_name,
+        "state": run.state.value,
+        "states": dict(sorted(counts.states.items())),
+        "pages": counts.pages,
+        "data": str(summary.data),
+        "urls": counts.urls,
+        "unique_final_urls": counts.pages,
+        "redirects": summary.redirects,
+        "aliases": dict(sorted(counts.proofs.items())),
+        "not_found": counts.states.get(UrlState.NOT_FOUND, 0),
+        "soft_404": counts.states.get(UrlState.SOFT_404, 0),
+        "skipped": dict(sorted(counts.skipped.items())),
+        "errors": dict(sorted(counts.errors.items())),
+        "dedupe_share": round(summary.dedupe_share, 4),
+        "avg_markdown_chars": round(summary.markdown_chars, 1),
+        "words": counts.words,
+        "fetched": counts.fetched,
+        "new": counts.new,
+        "changed": counts.changed,
+        "saved": summary.saved,
+        "sitemaps": counts.sitemaps,
+        "redactions": dict(sorted(counts.redactions.items())),
+        "bytes": counts.body_bytes,
+        "elapsed_s": round(summary.elapsed_s, 3),
+        "pages_per_s": round(counts.pages / summary.elapsed_s, 2) if summary.elapsed_s else 0.0,
+        "outputs": {"db": str(summary.data / "sitelore.db"), **summary.written.paths},
+        "error": run.error,
+    }
+
+
+def as_table(summary: Summary) -> Table:
+    """The summary as a table."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    run = summary.run
+    colour = {"COMPLETED": "green", "FAILED": "red"}.get(run.state.value, "yellow")
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, title_justify="left")
+    table.title = Text.assemble((run.site_name, "bold"), "  ", (run.state.value, colour), "  ", (f"run {run.id}", "dim"))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _lines(summary):
+        table.add_row(name, visible(value))
+    return table
+
+
+def _lines(summary: Summary) -> list[tuple[str, str]]:
+    counts = summary.counts
+    rate = counts.pages / summary.elapsed_s if summary.elapsed_s else 0.0
+    lines = [
+        ("pages kept", f"{counts.pages:,}  ({counts.new:,} new, {counts.changed:,} changed)"),
+        ("URLs in total", f"{counts.urls:,}"),
+        ("unique final URLs", f"{counts.pages:,}"),
+        ("redirects", f"{summary.redirects:,}"),
+        ("404s", f"{counts.states.get(UrlState.NOT_FOUND, 0):,}"),
+        ("soft 404s", f"{counts.states.get(UrlState.SOFT_404, 0):,}"),
+        ("skipped as duplicates", f"{summary.dedupe_share:.1%}{_listed(counts.proofs, '  by ')}"),
+        ("average Markdown", f"{summary.markdown_chars:,.0f} characters"),
+    ]
+    if counts.skipped:
+        lines.append(("skipped", _listed(counts.skipped)))
+    if counts.errors:
+        lines.append(("errors", _listed(counts.errors)))
+    if saved := {name: number for name, number in summary.saved.items() if number}:
+        lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_listed(saved)})"))
+    if counts.redactions:
+        lines.append(("secrets redacted", _listed(counts.redactions)))
+    took = f"{span(summary.elapsed_s)}, {rate:.1f} pages/s, {counts.fetched:,} requests, {size(counts.body_bytes)}"
+    lines += [("took", took), ("database", str(summary.data / "sitelore.db"))]
+    names = {"md": "Markdown", "jsonl": "JSON Lines", "warc": "WARC", "llms-txt": "llms.txt"}
+    lines += [(names.get(kind, kind), path) for kind, path in summary.written.paths.items()]
+    return lines
+
+
+def _listed(numbers: dict[str, int], before: str = "") -> str:
+    ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+    text = ", ".join(f"{name} {number:,}" for name, number in ordered)
+    return before + text if text else ""
+
+
+def size(number: float) -> str:
+    """Bytes for people."""
+    for unit in ("bytes", "KB", "MB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:,.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} GB"

@@ -1,0 +1,66 @@
+"""Which export goes where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from sitelore.deploy.embedded import House
+from sitelore.export.files import whole_file
+from sitelore.export.llms_txt import write_llms_txt
+from sitelore.export.markdown import MarkdownTree, write_markdown
+from sitelore.export.pages import write_jsonl
+from sitelore.export.rows import write_csv, write_json
+from sitelore.export.warc import write_warc
+from sitelore.model.frontier import Run
+from sitelore.model.states import RunState
+
+FILES = {"jsonl": "pages.jsonl", "warc": "crawl.warc.gz", "llms-txt": "llms.txt", "json": "urls.json", "csv": "urls.csv"}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written where."""
+
+    paths: dict[str, str] = field(default_factory=dict)
+    tree: MarkdownTree | None = None
+
+
+async def write_outputs(house: House, run: Run, out: Path, outputs: frozenset[str]) -> Written:
+    """Every output that was asked for, below `out`. The database needs no writing: it is there already."""
+    paths: dict[str, str] = {}
+    tree = None
+    for output in sorted(outputs - {"db"}):
+        if output == "md":
+            tree = await write_tree(house, run, out)
+            paths[output] = str(out)
+        else:
+            path = out / FILES[output]
+            with whole_file(path) as sink:
+                await write_to(house, run, output, sink)
+            paths[output] = str(path)
+    return Written(paths, tree)
+
+
+async def write_tree(house: House, run: Run, folder: Path) -> MarkdownTree:
+    """The Markdown files of a run. Those of pages that are gone are removed only when the run saw the whole site."""
+    rows = partial(house.ledger.rows, run.id)
+    return await write_markdown(rows, house.blobs, folder, run.site_name, prune=run.state is RunState.COMPLETED)
+
+
+async def write_to(house: House, run: Run, output: str, sink: BinaryIO) -> int:
+    """One export of a run into an open file. Gives the number of things in it."""
+    rows = partial(house.ledger.rows, run.id)
+    match output:
+        case "json":
+            return await write_json(rows(), sink)
+        case "csv":
+            return await write_csv(rows(), sink)
+        case "jsonl":
+            return await write_jsonl(rows, house.blobs, sink)
+        case "warc":
+            return await write_warc(run, rows(), house.blobs, sink)
+        case _:
+            return await write_llms_txt(rows, house.blobs, run.site_name, sink)

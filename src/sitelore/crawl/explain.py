@@ -1,0 +1,132 @@
+"""Why was this URL crawled, or not: every gate a URL passes, with its rule and its verdict, told from the ledger alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.robots_rules import RobotsRules
+from sitelore.frontier.scope import ScopeRule
+from sitelore.frontier.shape import endless, shape_of
+from sitelore.model.frontier import Run, UrlRow
+from sitelore.model.response import RobotsFile
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import SkipReason, UrlState
+from sitelore.model.url import Url
+from sitelore.ports import Ledger
+
+OWN_AGENT = "Sitelore"
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """One gate's answer. `passed` None: the gate was not reached or has nothing to say."""
+
+    gate: str
+    passed: bool | None
+    rule: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A URL, the run it is asked about, its row if it has one, and every gate."""
+
+    url: Url
+    run: Run
+    row: UrlRow | None
+    gates: tuple[GateResult, ...]
+
+
+async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
+    """Every gate in the order a URL meets them."""
+    row = await ledger.row(run.id, url)
+    settings = run.settings
+    robots = await ledger.robots(url.origin)
+    gates = (
+        _discovery(row),
+        _address(url, settings),
+        _scope(url, run),
+        _depth(row, settings),
+        _shape(url, row, settings),
+        _budget(row, settings),
+        _robots(url, robots, settings),
+        _outcome(row),
+    )
+    return Explanation(url, run, row, gates)
+
+
+def _discovery(row: UrlRow | None) -> GateResult:
+    if row is None:
+        return GateResult("discovered", False, "a page, sitemap or seed names the URL", "nothing in this run led to it")
+    where = f"found on {row.parent}" if row.parent else "given as a seed"
+    return GateResult("discovered", True, f"source: {row.source}", f"{where}, depth {row.depth}")
+
+
+def _address(url: Url, settings: CrawlSettings) -> GateResult:
+    guard = AddressGuard(settings.open_origins, settings.allow_private)
+    why = guard.judge_url(url)
+    return GateResult("address", why is None, "no private address unless it was opened", why or "judged again at every connect")
+
+
+def _scope(url: Url, run: Run) -> GateResult:
+    out = ScopeRule(run.settings, run.joined_hosts).refusal(url)
+    rule = f"scope {run.settings.scope}"
+    if run.settings.include or run.settings.exclude:
+        rule += f", {len(run.settings.include)} include and {len(run.settings.exclude)} exclude patterns"
+    return GateResult("scope", out is None, rule, out[1] if out else "")
+
+
+def _depth(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
+    limit = settings.max_depth
+    if row is None or limit is None:
+        return GateResult("depth", None if row is None else True, "no limit" if limit is None else f"at most {limit}")
+    return GateResult("depth", row.depth <= limit, f"at most {limit}", f"depth {row.depth}")
+
+
+def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
+    if not settings.detect_traps:
+        return GateResult("trap", None, "trap detection is off")
+    why = endless(url)
+    if row is not None and row.skip_reason is SkipReason.TRAP:
+        why = row.detail
+    return GateResult("trap", why is None, f"shape {shape_of(url)}", why or "")
+
+
+def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
+    rule = "no limit" if settings.max_pages is None else f"at most {settings.max_pages} pages"
+    if row is None or row.skip_reason in {SkipReason.SCOPE, SkipReason.EXCLUDED, SkipReason.ADDRESS, SkipReason.DEPTH}:
+        return GateResult("budget", None, rule)
+    if row.skip_reason is SkipReason.BUDGET:
+        return GateResult("budget", False, rule, "the budget was used up before its turn came")
+    admitted = f"admitted as number {row.seq} in wave {row.wave}" if row.seq is not None else "not admitted"
+    return GateResult("budget", row.seq is not None, rule, admitted)
+
+
+def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateResult:
+    if not settings.obey_robots:
+        return GateResult("robots", None, "robots.txt is not obeyed in this run")
+    if file is None:
+        return GateResult("robots", None, f"{url.origin}/robots.txt", "never asked for")
+    if file.status == 0 or file.status >= 500:
+        return GateResult(
+            "robots", False, f"{url.origin}/robots.txt", f"unreachable ({file.detail or file.status}): all forbidden"
+        )
+    if file.status >= 400:
+        return GateResult("robots", True, f"{url.origin}/robots.txt", f"answered {file.status}: all allowed")
+    verdict = RobotsRules.parse(file.body).judge(url.target, (OWN_AGENT, *settings.robots_agents))
+    if not verdict.line:
+        return GateResult("robots", verdict.allowed, f"{url.origin}/robots.txt", "no rule matches")
+    return GateResult("robots", verdict.allowed, f"line {verdict.line}: {verdict.rule}", f"for agent {verdict.agent or '*'}")
+
+
+def _outcome(row: UrlRow | None) -> GateResult:
+    if row is None:
+        return GateResult("outcome", None, "not in this run")
+    parts = [f"HTTP {row.status_code}" if row.status_code else "", row.detail, row.error]
+    if row.skip_reason:
+        parts.insert(0, f"reason: {row.skip_reason}")
+    if row.state is UrlState.ALIAS:
+        parts.insert(0, f"alias of {row.final_url} by {row.proof}")
+    reached = row.state not in {UrlState.SKIPPED, UrlState.FAILED}
+    return GateResult("outcome", reached, str(row.state), "; ".join(part for part in parts if part))

@@ -1,0 +1,130 @@
+"""How the ways a visit can end become settlements: verdict plus everything that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sitelore.crawl.stored import stored_links
+from sitelore.crawl.tools import Tools
+from sitelore.frontier.judge import Redirected
+from sitelore.model.document import Reading
+from sitelore.model.frontier import Effects, Kind, Known, Lease, Offer, PageFacts, Settlement, Verdict
+from sitelore.model.response import Fetched, Response, RobotsVerdict
+from sitelore.model.sitemap import SitemapReading
+from sitelore.model.states import SkipReason, UrlState
+from sitelore.model.url import Url
+
+
+def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
+    """A page to keep: its facts, its blobs, and an offer for every link."""
+    document, snapshot = reading.document, reading.snapshot
+    if document is None:
+        return Settlement(
+            lease, Verdict(UrlState.FAILED, response.status, error="parse_error: no document"), measured(response)
+        )
+    offers = tools.admission.links(lease, reading.links, reading.refused_links)
+    if reading.canonical is not None and reading.canonical != lease.url:
+        offers += tools.admission.canonical(lease, reading.canonical)
+    offers += _site_sitemaps(lease, robots, tools)
+    facts = PageFacts(
+        title=reading.title,
+        content_hash=reading.content_hash,
+        novelty=reading.novelty,
+        document=document.key,
+        canonical=reading.canonical,
+        snapshot=snapshot.key if snapshot else None,
+        word_count=reading.word_count,
+        noindex=reading.noindex,
+        etag=response.header("etag"),
+        last_modified=response.header("last-modified"),
+        content_type=response.content_type,
+    )
+    effects = Effects(
+        page=facts,
+        offers=tuple(offers),
+        chain=lease.chain,
+        blobs=(document, snapshot) if snapshot else (document,),
+        redactions=reading.redactions,
+        fetched=True,
+        body_bytes=response.wire_bytes,
+        elapsed_s=response.elapsed_s,
+        changed=None if lease.known is None else lease.known.content_hash != reading.content_hash,
+    )
+    return Settlement(lease, Verdict(UrlState.VISITED, response.status), effects)
+
+
+def _site_sitemaps(lease: Lease, robots: RobotsVerdict, tools: Tools) -> list[Offer]:
+    """Who names a site's front door wants the site: its sitemaps are read too, those robots.txt lists or the usual one."""
+    if not tools.settings.discover_sitemaps or not lease.url.is_root or lease.depth > 0:
+        return []
+    named = [url for raw in robots.sitemaps if (url := Url.parse(raw, str(lease.url), tools.rules))]
+    usual = Url.parse("/sitemap.xml", str(lease.url), tools.rules)
+    return tools.admission.sitemaps(lease, dict.fromkeys(named) if named else [usual] if usual else [])
+
+
+def sitemap(lease: Lease, response: Response, reading: SitemapReading, tools: Tools) -> Settlement:
+    """A sitemap or feed, asked for or met by chance: what it lists is offered; it is no page itself."""
+    offers = tools.admission.sitemap(lease, reading.entries)
+    offers += tools.admission.sitemaps(lease, [child.url for child in reading.children])
+    effects = replace(measured(response), offers=tuple(offers))
+    if reading.problem and not offers:
+        return Settlement(lease, Verdict(UrlState.FAILED, response.status, error=reading.problem), effects)
+    detail = f"{reading.kind}: {len(reading.entries) + len(reading.children)} URLs"
+    if lease.kind is Kind.SITEMAP:
+        return Settlement(lease, Verdict(UrlState.VISITED, response.status, detail=detail, error=reading.problem), effects)
+    return Settlement(lease, Verdict(UrlState.SKIPPED, response.status, SkipReason.SITEMAP, detail, reading.problem), effects)
+
+
+def redirect(lease: Lease, fetched: Fetched, redirected: Redirected, tools: Tools) -> Settlement:
+    """An alias, and an offer for its target; a seed that moved takes the new host into scope."""
+    effects = replace(measured(fetched), alias_of=redirected.target, chain=redirected.chain)
+    if redirected.verdict.state is UrlState.ALIAS:
+        offer = tools.admission.redirect(lease, redirected.target, redirected.chain)
+        joins = tools.admission.is_seed_redirect(lease) and offer.refusal is None
+        effects = replace(effects, offers=(offer,), joins_host=redirected.target.authority if joins else None)
+    return Settlement(lease, redirected.verdict, effects)
+
+
+async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: Fetched | None = None) -> Settlement:
+    """The page stands as it was; its links are followed from the stored document."""
+    known = lease.known
+    assert known is not None  # `unchanged` and 304 speak of a known page only
+    links, nofollow = await stored_links(tools.blobs, known.document, tools.settings)
+    offers = tools.admission.links(lease, links, nofollow)
+    if known.canonical is not None and known.canonical != lease.url:
+        offers += tools.admission.canonical(lease, known.canonical)
+    if lease.url.is_root:
+        offers += _site_sitemaps(lease, await tools.robots.judge(lease.url), tools)
+    effects = measured(fetched) if fetched else Effects()
+    return Settlement(
+        lease, verdict, replace(effects, page=_facts_again(known), offers=tuple(offers), chain=lease.chain, changed=False)
+    )
+
+
+def _facts_again(known: Known) -> PageFacts:
+    return PageFacts(
+        title=known.title,
+        content_hash=known.content_hash,
+        novelty=known.novelty,
+        document=known.document,
+        canonical=known.canonical,
+        snapshot=known.snapshot,
+        word_count=known.word_count,
+        noindex=known.noindex,
+        etag=known.etag,
+        last_modified=known.last_modified,
+    )
+
+
+def unreadable(reading: Reading, response: Response) -> Verdict:
+    """Bytes that are no text, or text that is no document."""
+    code, _, detail = reading.problem.partition(": ")
+    if code == SkipReason.CONTENT_TYPE:
+        return Verdict(UrlState.SKIPPED, response.status, SkipReason.CONTENT_TYPE, detail)
+    return Verdict(UrlState.FAILED, response.status, error=reading.problem)
+
+
+def measured(fetched: Fetched) -> Effects:
+    """That a request went out, and what it cost."""
+    size = fetched.wire_bytes if isinstance(fetched, Response) else 0
+    return Effects(fetched=True, body_bytes=size, elapsed_s=fetched.elapsed_s)

@@ -1,0 +1,50 @@
+"""The other end of `reading.ReaderPool`: a process that reads documents, one after another, until its input ends.
+
+It holds no state and does no I/O besides its two pipes. Its memory is limited, so that a document made to exhaust it ends this
+process and not the crawl.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from typing import BinaryIO
+
+from sitelore.crawl.reading_wire import Job, encode, job_decoder
+from sitelore.extract.page import read
+from sitelore.intake.sitemap import read_sitemap
+from sitelore.model.document import Reading
+from sitelore.model.sitemap import SitemapReading
+
+_MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
+
+
+def main() -> None:
+    """Length-prefixed jobs in, length-prefixed readings out."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    decoder = job_decoder()
+    while (message := _message(source)) is not None:
+        answer = encode(_answer(decoder.decode(message)))
+        sink.write(len(answer).to_bytes(4, "big"))
+        sink.write(answer)
+        sink.flush()
+
+
+def _message(source: BinaryIO) -> bytes | None:
+    head = source.read(4)
+    return source.read(int.from_bytes(head, "big")) if len(head) == 4 else None
+
+
+def _answer(job: Job) -> Reading | SitemapReading:
+    response = job.response
+    if job.sitemap:
+        return read_sitemap(response.body, response.url, response.content_type)
+    try:
+        return read(response, job.options)
+    except (RecursionError, MemoryError) as error:
+        return Reading(problem=f"parse_error: {type(error).__name__} while reading the document")
+
+
+if __name__ == "__main__":
+    main()

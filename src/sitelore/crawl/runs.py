@@ -1,0 +1,36 @@
+"""How a run begins: from what a person asked for to the first rows of its frontier."""
+
+from __future__ import annotations
+
+from sitelore.frontier.shape import shape_of
+from sitelore.model.errors import UsageError
+from sitelore.model.frontier import Kind, Offer, Run, Source
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.url import Url
+from sitelore.ports import Ledger
+
+
+def site_name(settings: CrawlSettings) -> str:
+    """The site a run belongs to: the authority of what was named first. Later runs of it learn from earlier ones."""
+    first = Url.parse((*settings.seeds, *settings.sitemaps)[0])
+    assert first is not None  # seeds were URLs when the settings were made
+    return first.authority
+
+
+def first_offers(settings: CrawlSettings) -> list[Offer]:
+    """Seeds in the order given, then sitemaps, all at depth 0."""
+    offers: list[Offer] = []
+    for kind, typed in ((Kind.PAGE, settings.seeds), (Kind.SITEMAP, settings.sitemaps)):
+        for raw in typed:
+            url = Url.parse(raw)
+            if url is None:
+                raise UsageError(f"{raw!r} is not an http(s) URL")
+            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=shape_of(url)))
+    return offers
+
+
+async def start_run(ledger: Ledger, settings: CrawlSettings, now: float) -> Run:
+    """Create a run; nothing is fetched yet."""
+    if not settings.seeds and not settings.sitemaps:
+        raise UsageError("a crawl needs at least one URL or one --sitemap")
+    return await ledger.create_run(site_name(settings), settings, first_offers(settings), now)

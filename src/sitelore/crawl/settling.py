@@ -1,0 +1,74 @@
+"""Many visits, one transaction. Visits hand their settlements in; they are written together, blobs first.
+
+A batch is written when it is full, when a short window has passed, or at once when no other visit is under way that could
+still join it: a chain of single pages must not pay the window on every page. What a `kill -9` loses is what was in flight
+plus this window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from sitelore.model.frontier import Settlement
+from sitelore.ports import Blobs, Clock, Ledger
+
+BATCH = 64
+WINDOW_S = 0.05
+
+
+class Settler:
+    """Writes settlements; tells who hands them in what became of them."""
+
+    def __init__(self, ledger: Ledger, blobs: Blobs, clock: Clock, written: Callable[[Settlement, bool], None]) -> None:
+        self._ledger = ledger
+        self._blobs = blobs
+        self._clock = clock
+        self._written = written
+        self._waiting: list[Settlement] = []
+        self._wake = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._writing = 0
+
+    @property
+    def pending(self) -> int:
+        """Settlements that are not yet durable."""
+        return len(self._waiting) + self._writing
+
+    def add(self, settlement: Settlement) -> None:
+        """Take a settlement in; it is durable once `written` was called with it."""
+        self._waiting.append(replace(settlement, at=self._clock()))
+        self._wake.set()
+        if len(self._waiting) >= BATCH:
+            self._hurry.set()
+
+    def hurry(self) -> None:
+        """Nothing more will come soon: write what there is."""
+        self._hurry.set()
+
+    async def write_forever(self) -> None:
+        """The writing loop; cancelled when the worker is done and nothing is pending."""
+        while True:
+            await self._wake.wait()
+            if not self._hurry.is_set():
+                try:
+                    async with asyncio.timeout(WINDOW_S):
+                        await self._hurry.wait()
+                except TimeoutError:
+                    pass
+            batch, self._waiting = self._waiting, []
+            self._wake.clear()
+            self._hurry.clear()
+            if batch:
+                await self._write(batch)
+
+    async def _write(self, batch: list[Settlement]) -> None:
+        self._writing = len(batch)
+        blobs = {blob.key: blob for settlement in batch for blob in settlement.effects.blobs}
+        if blobs:
+            await self._blobs.put(list(blobs.values()))
+        accepted = await self._ledger.settle(batch)
+        self._writing = 0
+        for settlement, taken in zip(batch, accepted, strict=True):
+            self._written(settlement, taken)

@@ -1,0 +1,142 @@
+"""A page as people and programs take it away: the row's facts joined with the stored document."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, BinaryIO
+
+import msgspec
+
+from sitelore.export.rows import Rows, chain_of, is_page, plain
+from sitelore.model.errors import CorruptData
+from sitelore.model.frontier import UrlRow
+from sitelore.model.states import REDIRECT_STATES, UNCHANGED, WAITING, UrlState
+from sitelore.model.url import Url
+from sitelore.ports import Blobs
+
+Page = dict[str, Any]
+"""One page with everything known of it."""
+
+_AT_ONCE = 16
+_REDIRECTS = frozenset(REDIRECT_STATES.values())
+
+
+class CrawlStatus(StrEnum):
+    """How a URL ended, in the five words of a content inventory."""
+
+    OK = "OK"
+    REDIRECT_ALIAS = "REDIRECT_ALIAS"
+    NOT_FOUND = "NOT_FOUND"
+    SOFT_404 = "SOFT_404"
+    ERROR = "ERROR"
+
+
+def crawl_status(row: UrlRow) -> CrawlStatus | None:
+    """The row's ending in one of five words; None for a URL that was never fetched."""
+    if row.state in {UrlState.VISITED, UrlState.NOT_MODIFIED} or row.skip_reason in UNCHANGED:
+        return CrawlStatus.OK
+    if row.state is UrlState.ALIAS or row.state in _REDIRECTS:
+        return CrawlStatus.REDIRECT_ALIAS
+    if row.state is UrlState.NOT_FOUND:
+        return CrawlStatus.NOT_FOUND
+    if row.state is UrlState.SOFT_404:
+        return CrawlStatus.SOFT_404
+    if row.state is UrlState.SKIPPED or row.state in WAITING:
+        return None
+    return CrawlStatus.ERROR
+
+
+def moment(seconds: float | None) -> str | None:
+    """A Unix time as ISO 8601 in UTC, to the second."""
+    return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str]) -> Page:
+    """Row and document joined. The row wins where both know: merging and redirects are settled there."""
+    return {
+        "url": str(row.url),
+        "final_url": str(row.final_url or row.url),
+        "canonical_url": plain(row.canonical) or document.get("canonical_url") or None,
+        "status_code": row.status_code,
+        "crawl_status": crawl_status(row),
+        "title": row.title or document.get("title", ""),
+        "h1": document.get("h1", ""),
+        "description": document.get("description", ""),
+        "lang": document.get("lang", ""),
+        "markdown": document.get("markdown", ""),
+        "text": document.get("text", ""),
+        "word_count": row.word_count or document.get("word_count", 0),
+        "content_hash": row.content_hash,
+        "strategy": document.get("strategy", ""),
+        "depth": row.depth,
+        "noindex": row.noindex,
+        "aliases": aliases,
+        "redirect_chain": chain_of(row.redirect_chain),
+        "etag": row.etag,
+        "last_modified": row.last_modified,
+        "fetched_at": moment(row.fetched_at),
+        "links": document.get("links", []),
+        "structured": document.get("structured", []),
+        "forms": document.get("forms", []),
+        "actions": document.get("actions", []),
+        "media": document.get("media", []),
+        "meta": document.get("meta", {}),
+    }
+
+
+async def documents(rows: AsyncIterator[UrlRow], blobs: Blobs) -> AsyncIterator[tuple[UrlRow, dict[str, Any]]]:
+    """Every page's row with its document, in the order of the rows, a few read at a time."""
+    decoder = msgspec.json.Decoder()
+    batch: list[UrlRow] = []
+    async for row in rows:
+        if is_page(row):
+            batch.append(row)
+        if len(batch) == _AT_ONCE:
+            for pair in await _read(batch, blobs, decoder):
+                yield pair
+            batch.clear()
+    for pair in await _read(batch, blobs, decoder):
+        yield pair
+
+
+async def document_of(row: UrlRow, blobs: Blobs) -> dict[str, Any]:
+    """The stored document of one page."""
+    [(_, document)] = await _read([row], blobs, msgspec.json.Decoder())
+    return document
+
+
+async def aliases_of(rows: AsyncIterator[UrlRow]) -> dict[Url, list[str]]:
+    """Which other URLs lead to each page. Held in memory: there are few beside the pages' texts."""
+    found: dict[Url, list[str]] = {}
+    async for row in rows:
+        if row.state is UrlState.ALIAS and row.final_url is not None and row.final_url != row.url:
+            found.setdefault(row.final_url, []).append(str(row.url))
+    return found
+
+
+async def write_jsonl(rows: Rows, blobs: Blobs, sink: BinaryIO) -> int:
+    """Kept pages, one JSON object a line; noindex pages are among them, flagged. Gives the number of pages."""
+    aliases = await aliases_of(rows())
+    encoder = msgspec.json.Encoder()
+    count = 0
+    async for row, document in documents(rows(), blobs):
+        sink.write(encoder.encode(page_of(row, document, aliases.get(row.url, []))))
+        sink.write(b"\n")
+        count += 1
+    return count
+
+
+async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder[Any]) -> list[tuple[UrlRow, dict[str, Any]]]:
+    async def one(row: UrlRow) -> tuple[UrlRow, dict[str, Any]]:
+        assert row.document is not None
+        try:
+            return row, decoder.decode(await blobs.get(row.document))
+        except KeyError:
+            raise CorruptData(f"the stored document of {row.url} is missing; crawl it again with --force") from None
+        except msgspec.DecodeError as problem:
+            raise CorruptData(f"the stored document of {row.url} is damaged ({problem}); crawl it again with --force") from None
+
+    return list(await asyncio.gather(*map(one, batch)))

@@ -1,0 +1,124 @@
+"""The frontier as a table: one row per URL, sorted by key, with no ids and no times, so that equal crawls give equal bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator, Callable
+from typing import Any, BinaryIO
+
+import msgspec
+
+from sitelore.model.frontier import Hop, UrlRow
+from sitelore.model.states import UNCHANGED, UrlState
+from sitelore.model.url import Url
+
+Rows = Callable[[], AsyncIterator[UrlRow]]
+"""All rows of a run from the start, sorted by key. Asked for again by writers that need two looks."""
+
+Row = dict[str, Any]
+"""One row of an export."""
+
+FIELDS = (
+    "url", "key", "state", "status_code", "depth", "parent", "source", "redirect_chain", "final_url", "proof", "canonical_url",
+    "title", "content_type", "word_count", "content_hash", "noindex", "skip_reason", "detail", "error",
+)  # fmt: skip
+
+_PERMANENT = frozenset({301, 308})
+_KEPT_STATES = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
+# A spreadsheet takes a cell that starts so for a formula; the last four are the full-width forms of the first four.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # fmt: skip
+_BATCH_BYTES = 1 << 16
+
+
+def is_page(row: UrlRow) -> bool:
+    """Whether this row is a page of its run: read now, or left alone because it is known to be unchanged."""
+    return row.document is not None and (row.state in _KEPT_STATES or row.skip_reason in UNCHANGED)
+
+
+def plain(url: Url | None) -> str | None:
+    """A URL as a bare string: encoders know no other kind."""
+    return None if url is None else str(url)
+
+
+def chain_of(hops: tuple[Hop, ...]) -> list[dict[str, Any]]:
+    """A redirect chain as data."""
+    return [{"url": str(hop.url), "status": hop.status, "permanent": hop.status in _PERMANENT} for hop in hops]
+
+
+def export_row(row: UrlRow) -> Row:
+    """What an export says of one URL, in the order of `FIELDS`."""
+    final = row.final_url or (row.url if row.state in _KEPT_STATES or row.skip_reason in UNCHANGED else None)
+    return {
+        "url": str(row.url),
+        "key": str(row.url),
+        "state": row.state.value,
+        "status_code": row.status_code,
+        "depth": row.depth,
+        "parent": plain(row.parent),
+        "source": row.source.value,
+        "redirect_chain": chain_of(row.redirect_chain),
+        "final_url": plain(final),
+        "proof": row.proof.value if row.proof else None,
+        "canonical_url": plain(row.canonical),
+        "title": row.title,
+        "content_type": row.content_type,
+        "word_count": row.word_count,
+        "content_hash": row.content_hash,
+        "noindex": row.noindex,
+        "skip_reason": row.skip_reason.value if row.skip_reason else None,
+        "detail": row.detail,
+        "error": row.error,
+    }
+
+
+async def write_json(rows: AsyncIterator[UrlRow], sink: BinaryIO) -> int:
+    """A JSON array with one row a line. Gives the number of rows."""
+    encoder = msgspec.json.Encoder()
+    count = 0
+    pending = bytearray(b"[")
+    async for row in rows:
+        pending += b",\n" if count else b"\n"
+        pending += encoder.encode(export_row(row))
+        count += 1
+        if len(pending) > _BATCH_BYTES:
+            sink.write(pending)
+            pending.clear()
+    sink.write(pending)
+    sink.write(b"\n]\n" if count else b"]\n")
+    return count
+
+
+async def write_csv(rows: AsyncIterator[UrlRow], sink: BinaryIO) -> int:
+    """CSV (RFC 4180) that a spreadsheet opens without running anything in it. Gives the number of rows."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(FIELDS)
+    count = 0
+    async for row in rows:
+        writer.writerow([cell(value) for value in export_row(row).values()])
+        count += 1
+        if text.tell() > _BATCH_BYTES:
+            _spill(text, sink)
+    _spill(text, sink)
+    return count
+
+
+def cell(value: object) -> str:
+    """A value as a CSV cell: text that could run as a formula gets an apostrophe in front."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, list):
+        return "; ".join(f"{hop['status']} {hop['url']}" for hop in value)
+    text = str(value).replace("\x00", "")
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def _spill(text: io.StringIO, sink: BinaryIO) -> None:
+    sink.write(text.getvalue().encode("utf-8", "replace"))
+    text.seek(0)
+    text.truncate()

@@ -1,0 +1,176 @@
+"""One page, start to end: the pure function the rest of the house calls."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+import msgspec
+import zstandard
+
+from sitelore.extract import dom
+from sitelore.extract.content import main_content
+from sitelore.extract.decode import Decoded, decode
+from sitelore.extract.links import Found, find_links, resolver_for
+from sitelore.extract.markdown import unseen, without, write_markdown, write_text
+from sitelore.extract.media import Kind, kind_of
+from sitelore.extract.metadata import Metadata, read_metadata, robots_of
+from sitelore.extract.missing import fingerprint, looks_missing
+from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
+from sitelore.extract.redact import add_counts, redact_all, redact_source, sealed, snapshot_bytes
+from sitelore.model.document import Blob, Document, Link, Reading, ReadOptions
+from sitelore.model.ids import BlobKey, CleanBytes, CleanText
+from sitelore.model.response import Response
+from sitelore.model.url import Url
+
+_ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec does not take for one
+_DOCUMENT_LEVEL = 3
+_SNAPSHOT_LEVEL = 1
+_DIGITS = b"0123456789"
+_CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What was read, not yet redacted a second time."""
+
+    metadata: Metadata
+    strategy: str
+    markdown: str
+    text: str
+    links: tuple[Found, ...] = ()
+
+
+def read(response: Response, options: ReadOptions) -> Reading:
+    """Redact, parse and extract a page. Never raises for what a site sends: that is data, in `problem`."""
+    kind, refusal = kind_of(response)
+    if kind is None:
+        return Reading(problem=f"content_type: {refusal}")
+    decoded = decode(response.body, response.header("content-type") or "")
+    utf8 = response.body if decoded.is_utf8 else decoded.text.encode("utf-8", "replace")
+    source, found = redact_source(decoded.text, utf8)
+    if kind is Kind.HTML:
+        draft = _read_html(source, response, options)
+    else:
+        draft = _read_text(source, response, is_markdown=kind is Kind.MARKDOWN)
+    return _reading(draft, response, options, decoded, source, found)
+
+
+def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _Draft:
+    tree = dom.parse(source)
+    site = resolver_for(options.dropped_parameters)
+    metadata = read_metadata(tree, response, site.rules)
+    resolver = site.on_page(metadata.base)
+    links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    content = main_content(tree, source, response.url.host, options.overrides)
+    # The text comes first: writing Markdown drops images that have no address.
+    text = write_text(content.nodes)
+    return _Draft(metadata, content.strategy, write_markdown(content.nodes, resolver), text, tuple(links))
+
+
+def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
+    text = normal_lines(source)
+    title = first_heading(text) if is_markdown else ""
+    robots = robots_of([], response.header_all("x-robots-tag"))
+    metadata = Metadata(title=title, h1=title, base=response.url, robots=robots)
+    return _Draft(metadata, "text", defused(text) if is_markdown else escaped(text), text)
+
+
+def _reading(
+    draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, source: CleanText, found: dict[str, int]
+) -> Reading:
+    document, novelty, hidden = _document(draft, response.url)
+    snapshot = None
+    # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
+    if options.keep_snapshot and not document.noarchive and not hidden:
+        body = snapshot_bytes(response.body, source, decoded.charset, touched=bool(found))
+        snapshot = _blob(body, _SNAPSHOT_LEVEL)
+    redactions = dict(found)
+    add_counts(redactions, hidden)
+    followed = [link.url for link in document.links if not (link.nofollow and options.obey_nofollow)]
+    refused = [link.url for link in document.links if link.nofollow] if options.obey_nofollow else []
+    return Reading(
+        title=document.title,
+        content_hash=document.content_hash,
+        novelty=novelty,
+        canonical=draft.metadata.canonical,
+        word_count=document.word_count,
+        noindex=document.noindex,
+        noarchive=document.noarchive,
+        links=tuple(followed),
+        refused_links=tuple(refused),
+        looks_missing=looks_missing(document.title, document.h1, document.text, document.word_count),
+        fingerprint=fingerprint(document.title, document.text, response.url),
+        document=_blob(sealed(_ENCODER.encode(document)), _DOCUMENT_LEVEL),
+        snapshot=snapshot,
+        redactions=redactions,
+    )
+
+
+def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
+    """The document, every text of it redacted once more; its novelty; and what redaction found."""
+    metadata = draft.metadata
+    own = [metadata.title, metadata.h1, metadata.description, draft.markdown, draft.text]
+    clean, hidden = _clean([*own, *metadata.meta.values(), *[link.text for link in draft.links]])
+    title, h1, description, markdown, text, *rest = clean
+    meta = dict(zip(metadata.meta, rest, strict=False))
+    link_texts = rest[len(meta) :]
+    measures = _measure(title, text)
+    document = Document(
+        url=url,
+        title=title,
+        h1=h1,
+        description=description,
+        lang=metadata.lang,
+        canonical_url=metadata.canonical or "",
+        markdown=markdown,
+        text=text,
+        word_count=measures.words,
+        content_hash=measures.content_hash,
+        strategy=draft.strategy,
+        links=tuple(Link(link.url, link.nofollow, said) for link, said in zip(draft.links, link_texts, strict=True)),
+        noindex=metadata.robots.noindex,
+        nofollow=metadata.robots.nofollow,
+        noarchive=metadata.robots.noarchive,
+        meta={name: str(value) for name, value in meta.items()},
+    )
+    return document, measures.novelty, hidden
+
+
+def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
+    """Texts without what cannot be seen, then without secrets (the first can hide the second)."""
+    utf8 = "\n".join(texts).encode("utf-8", "replace")
+    if chars := unseen(utf8):
+        texts = [without(text, chars) for text in texts]
+        utf8 = "\n".join(texts).encode("utf-8", "replace")
+    return redact_all(texts, utf8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measures:
+    """What is counted of a text, and what it is recognised by."""
+
+    words: int
+    content_hash: str
+    novelty: str
+
+
+def _measure(title: str, text: str) -> _Measures:
+    words = text.split()
+    if not words:
+        return _Measures(0, "", "")
+    count = len(words)
+    normal = " ".join([*title.split(), *words]).lower().encode("utf-8", "replace")
+    # Scripts written without spaces take three bytes a character; their words count by character.
+    if len(normal) > len(text) * 1.4:
+        count += len(_CJK.findall(text))
+    return _Measures(count, hashlib.sha256(normal).hexdigest(), hashlib.sha256(normal.translate(None, _DIGITS)).hexdigest())
+
+
+def _blob(data: CleanBytes, level: int) -> Blob:
+    key = BlobKey(hashlib.sha256(data).hexdigest())
+    return Blob(key, sealed(_COMPRESSORS[level].compress(data)))
+
+
+_COMPRESSORS = {level: zstandard.ZstdCompressor(level=level) for level in (_SNAPSHOT_LEVEL, _DOCUMENT_LEVEL)}

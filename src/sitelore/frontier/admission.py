@@ -1,0 +1,160 @@
+"""Links → offers. Each distinct target is judged once: scope, patterns, address, depth, shape; the refusal is recorded.
+
+A page has a hundred links and most of them were offered before, so this is the hottest loop of a crawl: what was offered with
+an equal or better rank is left out before anything else is asked. That memory is a saving, never a truth: it may be cleared at
+any moment, and must be when offers it remembers were not written (a fenced-off lease).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sitelore.frontier.scope import ScopeRule
+from sitelore.frontier.shape import endless, shape_of
+from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Lease, Offer, Source
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.sitemap import SitemapEntry
+from sitelore.model.states import SkipReason
+from sitelore.model.url import Url
+
+AddressRefusal = Callable[[Url], str | None]
+"""The guard's offline judgement of a URL: a sentence when it is refused."""
+
+_MEMORY = 200_000
+_Rank = tuple[int, int, int, int]
+Refusal = tuple[SkipReason, str]
+
+
+class Admission:
+    """One run's view of what may be offered."""
+
+    def __init__(self, settings: CrawlSettings, joined_hosts: tuple[str, ...], address_refusal: AddressRefusal) -> None:
+        self._settings = settings
+        self._address_refusal = address_refusal
+        self._scope = ScopeRule(settings, joined_hosts)
+        self._joined = joined_hosts
+        self._best: dict[Url, _Rank] = {}
+
+    def join(self, hosts: tuple[str, ...]) -> None:
+        """Hosts that a redirecting seed led to are in scope from now on."""
+        if hosts != self._joined:
+            self._joined = hosts
+            self._scope = ScopeRule(self._settings, hosts)
+            self.forget()
+
+    def forget(self) -> None:
+        """Drop the memory of what was offered."""
+        self._best.clear()
+
+    def links(self, lease: Lease, links: Iterable[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
+        """Offers for a page's links. Position is the index among the distinct links that may be followed."""
+        depth, seq, best = lease.depth + 1, lease.seq, self._best
+        source = SOURCE_RANK[Source.LINK]
+        offers: list[Offer] = []
+        for position, url in enumerate(links):
+            known = best.get(url)
+            if known is not None and known <= (depth, source, seq, position):
+                continue
+            offers.append(self._offer(url, depth, Source.LINK, lease, position))
+        for position, url in enumerate(nofollow):
+            if url not in best:
+                refusal = (SkipReason.NOFOLLOW, f"linked with nofollow on {lease.url}")
+                offers.append(self._offer(url, depth, Source.LINK, lease, position, refusal=refusal))
+        return offers
+
+    def canonical(self, lease: Lease, url: Url) -> list[Offer]:
+        """A page names another URL as its own: worth a visit, after everything that is linked."""
+        rank = (lease.depth + 1, SOURCE_RANK[Source.CANONICAL], lease.seq, 0)
+        known = self._best.get(url)
+        if known is not None and known <= rank:
+            return []
+        return [self._offer(url, lease.depth + 1, Source.CANONICAL, lease, 0)]
+
+    def redirect(self, lease: Lease, target: Url, chain: tuple[Hop, ...]) -> Offer:
+        """The target of a redirect: same depth, never left out, since a wave may wait for it."""
+        refusal = None if self.is_seed_redirect(lease) else self.refusal(target, lease.depth)
+        if refusal is None and (why := self._address_refusal(target)):
+            refusal = (SkipReason.ADDRESS, why)
+        return self._offer(
+            target, lease.depth, Source.REDIRECT, lease, 0, refusal=refusal, judged=True, kind=lease.kind, chain=chain
+        )
+
+    def sitemap(self, lease: Lease, entries: Iterable[SitemapEntry]) -> list[Offer]:
+        """Pages that a sitemap lists: ahead of links at the next depth."""
+        return [
+            self._offer(entry.url, lease.depth + 1, Source.SITEMAP, lease, position, lastmod=entry.lastmod)
+            for position, entry in enumerate(entries)
+        ]
+
+    def sitemaps(self, lease: Lease, urls: Iterable[Url]) -> list[Offer]:
+        """Sitemaps that robots.txt or a sitemap index names: read before the next depth opens."""
+        return [
+            self._offer(
+                url, lease.depth, Source.SITEMAP, lease, position, judged=True, kind=Kind.SITEMAP, refusal=self._unsafe(url)
+            )
+            for position, url in enumerate(urls)
+        ]
+
+    @staticmethod
+    def is_seed_redirect(lease: Lease) -> bool:
+        """Whether this lease is a seed, or what a seed redirected to: a person asked for it by name."""
+        return lease.depth == 0 and lease.source in {Source.SEED, Source.REDIRECT}
+
+    def refusal(self, url: Url, depth: int) -> Refusal | None:
+        """Why a URL is not admitted, whatever links to it: the gates in the order `explain` shows them."""
+        unsafe = self._unsafe(url)
+        if unsafe is not None:
+            return unsafe
+        out = self._scope.refusal(url)
+        if out is not None:
+            return out
+        limit = self._settings.max_depth
+        if limit is not None and depth > limit:
+            return SkipReason.DEPTH, f"depth {depth} is beyond the limit of {limit}"
+        if self._settings.detect_traps and (why := endless(url)):
+            return SkipReason.TRAP, why
+        return None
+
+    def _unsafe(self, url: Url) -> Refusal | None:
+        why = self._address_refusal(url)
+        return (SkipReason.ADDRESS, why) if why else None
+
+    def _offer(
+        self,
+        url: Url,
+        depth: int,
+        source: Source,
+        lease: Lease,
+        position: int,
+        *,
+        refusal: Refusal | None = None,
+        judged: bool = False,
+        kind: Kind = Kind.PAGE,
+        chain: tuple[Hop, ...] = (),
+        lastmod: float | None = None,
+    ) -> Offer:
+        if not judged:
+            refusal = self.refusal(url, depth) or refusal
+            if refusal is None and source in {Source.LINK, Source.CANONICAL} and self._settings.sitemap_only:
+                refusal = (SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled")
+        if refusal is None or refusal[0] is not SkipReason.NOFOLLOW:
+            self._remember(url, (depth, SOURCE_RANK[source], lease.seq, position))
+        return Offer(
+            url=url,
+            depth=depth,
+            source=source,
+            parent=lease.url,
+            parent_seq=lease.seq,
+            position=position,
+            kind=kind,
+            refusal=refusal[0] if refusal else None,
+            detail=refusal[1] if refusal else "",
+            shape=shape_of(url),
+            lastmod=lastmod,
+            chain=chain,
+        )
+
+    def _remember(self, url: Url, rank: _Rank) -> None:
+        if len(self._best) >= _MEMORY:
+            self._best.clear()
+        self._best[url] = rank

@@ -1,0 +1,48 @@
+"""Fetch, ask whether it changed, or leave alone: decided from what an earlier run left and what the sitemap says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitelore.model.frontier import Lease
+from sitelore.model.response import Request
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """No request is needed, and why."""
+
+    reason: SkipReason
+    detail: str
+
+
+def unchanged(lease: Lease, settings: CrawlSettings, now: float) -> Unchanged | None:
+    """Whether the page as known may stand without asking the site."""
+    known = lease.known
+    if known is None or settings.force:
+        return None
+    if settings.ttl_s is not None and now - known.fetched_at < settings.ttl_s:
+        return Unchanged(
+            SkipReason.TTL, f"fetched {_ago(now - known.fetched_at)} ago, within the TTL of {_ago(settings.ttl_s)}"
+        )
+    if lease.lastmod is not None:
+        since = known.lastmod if known.lastmod is not None else known.fetched_at
+        if lease.lastmod <= since:
+            return Unchanged(SkipReason.LASTMOD, "the sitemap's lastmod has not moved since the page was fetched")
+    return None
+
+
+def request_for(lease: Lease, settings: CrawlSettings) -> Request:
+    """The GET for a lease, conditional when an earlier visit left validators."""
+    if lease.known is None or settings.force:
+        return Request(lease.url)
+    return Request(lease.url, etag=lease.known.etag, last_modified=lease.known.last_modified)
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

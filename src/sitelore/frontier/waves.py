@@ -1,0 +1,75 @@
+"""Between two waves: what is one page, what is a trap, what is admitted.
+
+The plan depends on what has settled and on nothing else, so one worker, many workers and a resumed run make the same one.
+Candidates are taken in rank order. A shape has a credit; the first candidate whose shape has none left ends the wave, so that
+the order of admission stays the order of discovery, and the next wave knows more about that shape.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from sitelore.frontier.merging import merge
+from sitelore.frontier.shape import DATED, FACETED
+from sitelore.model.frontier import Candidate, Kind, ShapeYield, WaveFacts, WavePlan
+from sitelore.model.url import Url
+
+FREE_PAGES = 100
+"""Pages that any shape may bring before its yield counts."""
+MIN_YIELD = 0.1
+"""Below this share of pages that were not the same again, a shape is a trap."""
+FREE_COUNTING_PAGES = 50_000
+"""Pages of an ordinary shape that may differ in numbers alone (`/page/1`, `/page/2` …)."""
+MAX_FACETED = 500
+"""Pages of one path under combinations of three or more parameters."""
+
+
+def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> WavePlan:
+    """Merges, traps and the next rows to admit."""
+    merges = merge((*facts.related, *facts.settled), agreed)
+    budget = facts.settings.max_pages
+    left = None if budget is None else budget - (facts.kept - len(merges))
+    if left is not None and left <= 0:
+        return WavePlan(merges=merges, exhausted=True)
+    admit: list[Url] = []
+    trapped: list[tuple[Url, str]] = []
+    used: Counter[str] = Counter()
+    pages = 0
+    for candidate in facts.candidates:
+        if candidate.kind is Kind.SITEMAP:
+            admit.append(candidate.url)
+            continue
+        if left is not None and pages >= left:
+            break
+        credit = _credit(candidate, facts) if facts.settings.detect_traps else None
+        if credit is not None:
+            if credit <= 0:
+                trapped.append((candidate.url, _why(candidate.shape, facts.shapes[candidate.shape])))
+                continue
+            if used[candidate.shape] >= credit:
+                break
+            used[candidate.shape] += 1
+        admit.append(candidate.url)
+        pages += 1
+    return WavePlan(merges=merges, admit=tuple(admit), trapped=tuple(trapped))
+
+
+def _credit(candidate: Candidate, facts: WaveFacts) -> int | None:
+    """How many more pages of this shape the next wave may take; None for what a person typed."""
+    if candidate.depth == 0:
+        return None
+    found = facts.shapes.get(candidate.shape, ShapeYield())
+    allowed = max(FREE_PAGES, int(found.distinct / MIN_YIELD))
+    free_counting = FREE_PAGES if DATED in candidate.shape else FREE_COUNTING_PAGES
+    allowed = min(allowed, max(free_counting, int(found.novel / MIN_YIELD)))
+    if FACETED in candidate.shape:
+        allowed = min(allowed, MAX_FACETED)
+    return allowed - found.pages
+
+
+def _why(shape: str, found: ShapeYield) -> str:
+    if FACETED in shape and found.pages >= MAX_FACETED:
+        return f"{found.pages} combinations of parameters of {shape} were read already"
+    same = min(found.distinct, found.novel)
+    return f"{found.pages} pages of the shape {shape} brought only {same} that were not the same again"

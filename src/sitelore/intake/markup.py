@@ -1,0 +1,188 @@
+"""A forgiving scanner for XML that people generate with string templates.
+
+It is not a conforming parser, on purpose. libxml2 in recovery mode turns `?a=1&b=2` into `?a=1=2`, `<image:loc>` without a
+declared prefix into `<loc>`, stops at the first stray `<`, and expands internal entities for a SAX target even when told not
+to: wrong URLs and a way in. This scanner knows tags, text, comments and CDATA, replaces the five predefined entities and
+character references, and has no notion of any other entity or of a DTD, so that there is nothing to expand or to fetch.
+
+Every token ends at the next `<` at the latest, so scanning is linear; what cannot be a token is text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Protocol
+
+_TOKEN = re.compile(r"""([^<]*+)<(/?)([^\s<>/="'!?]++)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+_LOOSE_TAG = re.compile(r"""<(/?)([^\s<>/="'!?]++)([^<>]*+)>""")
+_ATTRIBUTE = re.compile(r"""([^\s=/"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""")
+_REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_DECLARATION_END = re.compile(r"[>\[<]")
+_SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+# Longer than any tag or address: beyond it, what has begun is text, and what is text is no address.
+_LONGEST_TOKEN = 64 * 1024
+# A document with more than so many stray `<` and declarations is noise, made to cost time.
+_MOST_STRAYS = 10_000
+
+
+class Listener(Protocol):
+    """Who is told what stands in the document."""
+
+    def start(self, prefix: str, name: str, attributes: str) -> None:
+        """A tag opens; `prefix` is empty where there is none, `name` is lower case, `attributes` as written."""
+        ...
+
+    def end(self, prefix: str, name: str) -> None:
+        """A tag closes; an empty element closes at once."""
+        ...
+
+    def text(self, text: str) -> None:
+        """Text before a tag, references replaced; blanks between two tags are not told."""
+        ...
+
+
+class Scanner:
+    """Takes text in pieces of any size and tells a listener what it holds.
+
+    `breaks` names the first thing that was not XML. `declares_entity` is set when the document declares an entity, in a DTD
+    or anywhere: it is then to be believed in nothing. When `is_hopeless` is set, nothing more is told.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._rest = ""
+        self._skip_to = ""
+        self.breaks = ""
+        self.declares_entity = False
+        self.is_hopeless = False
+        self._strays = 0
+
+    def feed(self, piece: str) -> None:
+        """Scan as far as tokens are whole; keep the rest for the next piece."""
+        text = self._rest + piece if self._rest else piece
+        at = 0
+        enough = not self.is_hopeless
+        listener = self._listener
+        while enough:
+            token = None if self._skip_to else _TOKEN.match(text, at)
+            if token is None:
+                at, enough = self._unusual(text, at)
+                continue
+            between, closing, name, attributes = token.groups()
+            at = token.end()
+            if between and not between.isspace():
+                listener.text(plain(between))
+            prefix, local = _split(name)
+            if closing:
+                listener.end(prefix, local)
+            else:
+                listener.start(prefix, local, attributes)
+                if attributes.endswith("/"):
+                    listener.end(prefix, local)
+        self._rest = text[at:]
+
+    def close(self) -> None:
+        """The document has ended. What stands unfinished is dropped: a cut address is not an address."""
+        if self._rest.strip() or self._skip_to:
+            self._broken("it ends in the middle")
+        self._rest = ""
+
+    def _unusual(self, text: str, at: int) -> tuple[int, bool]:
+        """Take what is no tag: where to go on, and whether there was enough text to tell."""
+        if self._skip_to:
+            return self._skip(text, at)
+        mark = text.find("<", at)
+        if mark < 0:
+            if len(text) - at < _LONGEST_TOKEN:
+                return at, False
+            self._listener.text(text[at:])
+            return len(text), False
+        if mark > at:
+            self._listener.text(plain(text[at:mark]))
+        if mark + 9 > len(text) or text[mark + 1] in "!?":
+            return self._declaration(text, mark)
+        return self._not_a_tag(text, mark)
+
+    def _declaration(self, text: str, mark: int) -> tuple[int, bool]:
+        """Take what starts with `<!` or `<?`."""
+        for opening, closing in _SECTIONS:
+            if text.startswith(opening, mark):
+                self._skip_to = closing
+                return mark + len(opening), True
+        if text[mark : mark + 8].upper() == "<!ENTITY":
+            self.declares_entity = self.is_hopeless = True
+            return len(text), False
+        if len(text) - mark < 9:
+            return mark, False
+        self._stray()
+        # Of a DOCTYPE only its opening: the declarations in its brackets pass here one by one.
+        end = _DECLARATION_END.search(text, mark + 2)
+        if end is None:
+            return (mark if len(text) - mark < _LONGEST_TOKEN else len(text)), False
+        return (end.start() if end[0] == "<" else end.end()), not self.is_hopeless
+
+    def _not_a_tag(self, text: str, mark: int) -> tuple[int, bool]:
+        if text.find("<", mark + 1) < 0 and len(text) - mark < _LONGEST_TOKEN:
+            return mark, False
+        loose = _LOOSE_TAG.match(text, mark)
+        if loose is not None:
+            self._broken("a tag has a stray quote")
+            closing, name, attributes = loose.groups()
+            if closing:
+                self._listener.end(*_split(name))
+            else:
+                self._listener.start(*_split(name), attributes)
+            return loose.end(), True
+        self._broken("a < starts no tag")
+        self._stray()
+        self._listener.text("<")
+        return mark + 1, not self.is_hopeless
+
+    def _skip(self, text: str, at: int) -> tuple[int, bool]:
+        """Inside a comment, an instruction or CDATA: pass over it, or pass it on as it is."""
+        end = text.find(self._skip_to, at)
+        stop = end if end >= 0 else max(at, len(text) - len(self._skip_to) + 1)
+        if self._skip_to == "]]>" and stop > at:
+            self._listener.text(text[at:stop])
+        if end < 0:
+            return stop, False
+        stop += len(self._skip_to)
+        self._skip_to = ""
+        return stop, True
+
+    def _stray(self) -> None:
+        self._strays += 1
+        self.is_hopeless = self._strays > _MOST_STRAYS
+
+    def _broken(self, how: str) -> None:
+        self.breaks = self.breaks or how
+
+
+@lru_cache(maxsize=256)
+def _split(name: str) -> tuple[str, str]:
+    prefix, _, local = name.lower().rpartition(":")
+    return prefix, local
+
+
+def plain(text: str) -> str:
+    """Text with character references and the five predefined entities replaced; any other `&` stands for itself."""
+    return _REFERENCE.sub(_one, text) if "&" in text else text
+
+
+def _one(match: re.Match[str]) -> str:
+    decimal, hexadecimal, name = match.groups()
+    if name:
+        return _NAMED[name]
+    point = int(decimal) if decimal else int(hexadecimal, 16)
+    is_character = 0 < point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF
+    return chr(point) if is_character else ""
+
+
+def attributes_of(text: str) -> dict[str, str]:
+    """The attributes of a tag, names in lower case, the first of each name."""
+    found: dict[str, str] = {}
+    for name, double, single, bare in _ATTRIBUTE.findall(text):
+        found.setdefault(name.lower(), plain(double or single or bare))
+    return found

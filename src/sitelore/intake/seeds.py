@@ -1,0 +1,69 @@
+"""What a person typed → a Url, or one sentence that says what to type instead."""
+
+from __future__ import annotations
+
+import re
+
+from sitelore.model.errors import BadUrl
+from sitelore.model.url import Url
+
+# `localhost:8000` and `example.com:8080/x` are hosts with a port; `mailto:a@b`, `C:\x` and `file:/x` are not.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?!\d{1,5}(?:[/?#]|$))")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_BARE = re.compile(r"(\[[^\]]*\]|[^/?#:@]+)(?::(\d+))?(?=[/?#]|$)")
+_ADDRESS = re.compile(r"[0-9.]+|0[xX][0-9A-Fa-f]+|\[.*\]")
+_FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.IGNORECASE)
+
+
+def typed_url(text: str) -> Url:
+    """The URL meant by `text`. A bare host gets https, or http where certificates are not to be expected. Raises BadUrl."""
+    typed = text.strip()
+    if not typed:
+        raise BadUrl("No URL was given; type one such as https://example.com/.")
+    if any(character.isspace() for character in typed):
+        raise BadUrl(f"{typed!r} has a space in it; give one URL per argument, and write a space in a path as %20.")
+    if not typed.isprintable():
+        raise BadUrl(f"{typed!r} has a control character in it; type the URL again.")
+    with_scheme = typed if _has_web_scheme(typed) else _with_scheme(typed)
+    url = Url.parse(with_scheme)
+    if url is None:
+        raise BadUrl(f"{typed!r} is not a URL that can be fetched; check its host name and port.")
+    return url
+
+
+def _has_web_scheme(typed: str) -> bool:
+    if _DRIVE.match(typed):
+        raise _file_path(typed)
+    match = _SCHEME.match(typed)
+    if match is None:
+        return False
+    scheme = match[1].lower()
+    if scheme == "file":
+        raise _file_path(typed)
+    if scheme not in {"http", "https"}:
+        raise BadUrl(f"{typed!r} is a {scheme}: address; only http and https can be crawled.")
+    if not typed[match.end() :].startswith("//"):
+        raise BadUrl(f"{typed!r} lacks its slashes; write {scheme}://{typed[match.end() :].lstrip('/')}.")
+    return True
+
+
+def _with_scheme(typed: str) -> str:
+    typed = typed.removeprefix("//")
+    if typed.startswith(("/", ".", "~")) or "\\" in typed:
+        raise _file_path(typed)
+    match = _BARE.match(typed)
+    if match is None:
+        raise BadUrl(f"{typed!r} is not a URL; type one such as https://example.com/.")
+    host, port = match[1], match[2]
+    is_local = "." not in host or host.endswith(".localhost") or _ADDRESS.fullmatch(host) is not None
+    if port is None and host != "localhost" and (_FILE.search(host) or ("." not in host and _FILE.search(typed))):
+        raise _file_path(typed)
+    scheme = {"80": "http", "443": "https"}.get(port or "", "http" if is_local else "https")
+    return f"{scheme}://{typed}"
+
+
+def _file_path(typed: str) -> BadUrl:
+    return BadUrl(
+        f"{typed!r} is a file path, not a URL; read one file with `sitelore extract`, or serve the folder "
+        "(python3 -m http.server) and crawl http://localhost:8000/."
+    )

@@ -1,0 +1,152 @@
+"""Offers, claims and leases. Every function is part of one transaction; the time comes from the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import Known, Lease, Offer, Pulse
+from sitelore.model.ids import RunId, WorkerId
+from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
+from sitelore.store.schema import key_of, pages, runs, urls
+from sitelore.store.statements import lastmod_statement, offer_statement, run_many
+
+IN_LIST = 500
+"""How many values an IN list holds: far below the limits of both databases."""
+
+_T = TypeVar("_T")
+
+_QUEUED, _IN_PROGRESS = sa.text("'QUEUED'"), sa.text("'IN_PROGRESS'")
+
+
+def chunks(items: Sequence[_T], size: int = IN_LIST) -> Iterator[Sequence[_T]]:
+    """Pieces of at most `size`."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+# Statements are built once: making one takes SQLAlchemy longer than running it takes SQLite.
+_runs_in_turn = (
+    sa.select(runs.c.id, runs.c.site_id)
+    .where(runs.c.id.in_(sa.bindparam("wanted", expanding=True)))
+    .order_by(runs.c.id)
+    .with_for_update()
+)
+
+
+def lock_runs(conn: sa.Connection, run_ids: Iterable[str]) -> dict[str, int]:
+    """Site of each run. On Postgres this makes writers of one run take turns.
+
+    Without it two of them could wait for each other: an offer locks the row it meets even where it changes nothing, and
+    pages that link to each other settle in different transactions.
+    """
+    return {row[0]: row[1] for row in conn.execute(_runs_in_turn, {"wanted": sorted(set(run_ids))})}
+
+
+def offer(conn: sa.Connection, offers: Iterable[tuple[RunId, Offer]]) -> None:
+    """Merge offers into the frontier by minimum of rank, and of lastmod by maximum."""
+    best: dict[tuple[str, str], tuple[tuple[int, ...], Offer]] = {}
+    lastmods: dict[tuple[str, str], float] = {}
+    for run, one in offers:
+        key = (run, key_of(one.url))
+        rank = one.rank
+        stands = best.get(key)
+        if stands is None or rank < stands[0]:
+            best[key] = (rank, one)
+        if one.lastmod is not None and one.lastmod > lastmods.get(key, float("-inf")):
+            lastmods[key] = one.lastmod
+    # Sorted, so that two transactions lock the rows they share in one order.
+    run_many(conn, offer_statement, [offer_tuple(k[0], best[k][1], lastmods.get(k)) for k in sorted(best)])
+    run_many(conn, lastmod_statement, [(lastmods[k], *k, lastmods[k]) for k in sorted(lastmods)])
+
+
+def _claim_statement(with_closed_hosts: bool) -> sa.Executable:
+    c = urls.c
+    due = (
+        sa.select(c.url)
+        .where(c.run_id == sa.bindparam("run"), c.state == _QUEUED, c.seq.is_not(None))
+        .where(sa.or_(c.retry_at.is_(None), c.retry_at <= sa.bindparam("now")))
+        .order_by(c.seq)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+        .with_for_update(skip_locked=True)
+    )
+    if with_closed_hosts:
+        due = due.where(c.host.not_in(sa.bindparam("closed", expanding=True)))
+    # A common table expression, because Postgres may run a subquery with LIMIT more than once and lease too many.
+    chosen = due.cte("due")
+    return (
+        sa.update(urls)
+        .where(c.run_id == sa.bindparam("run"), c.url.in_(sa.select(chosen.c.url)))
+        .values(state=_IN_PROGRESS, token=c.token + 1, claimed_by=sa.bindparam("worker"), lease_until=sa.bindparam("lease_end"))
+        .returning(*LEASE_COLUMNS)
+    )
+
+
+_claim_any, _claim_open = _claim_statement(False), _claim_statement(True)
+
+
+def claim(
+    conn: sa.Connection,
+    run: RunId,
+    worker: WorkerId,
+    limit: int,
+    now: float,
+    lease_s: float,
+    closed_hosts: Collection[str] = (),
+) -> list[Lease]:
+    """QUEUED rows that are due, in `seq` order, leased to this worker with a raised token."""
+    values: dict[str, Any] = {"run": run, "worker": worker, "most": limit, "now": now, "lease_end": now + lease_s}
+    if closed_hosts:
+        values["closed"] = sorted(closed_hosts)
+    leased = conn.execute(_claim_open if closed_hosts else _claim_any, values)
+    rows = sorted(leased, key=itemgetter(4))
+    known = _known_by_key(conn, run, [row[0] for row in rows])
+    return [lease_of(run, row, known.get(row[0])) for row in rows]
+
+
+_known_of_run = sa.select(pages.c.url, *KNOWN_COLUMNS).where(
+    pages.c.site_id == sa.select(runs.c.site_id).where(runs.c.id == sa.bindparam("run")).scalar_subquery(),
+    pages.c.url.in_(sa.bindparam("some", expanding=True)),
+)
+
+
+def _known_by_key(conn: sa.Connection, run: RunId, keys: list[str]) -> dict[str, Known]:
+    found: dict[str, Known] = {}
+    for some in chunks(keys):
+        found.update((row[0], known_of(row[1:])) for row in conn.execute(_known_of_run, {"run": run, "some": some}))
+    return found
+
+
+def renew(conn: sa.Connection, run: RunId, worker: WorkerId, until: float) -> None:
+    """Prolong this worker's leases."""
+    lock_runs(conn, [run])
+    conn.execute(sa.update(urls).where(_leased(run), urls.c.claimed_by == worker).values(lease_until=until))
+
+
+def release(conn: sa.Connection, run: RunId, now: float, worker: WorkerId | None = None) -> int:
+    """Back to QUEUED. Tokens stay: the next claim raises them, so whoever held the lease is fenced off."""
+    lock_runs(conn, [run])
+    whose = urls.c.lease_until <= now if worker is None else urls.c.claimed_by == worker
+    statement = sa.update(urls).where(_leased(run), whose)
+    return conn.execute(statement.values(state=_QUEUED, claimed_by=None, lease_until=None)).rowcount
+
+
+def _leased(run: RunId) -> sa.ColumnElement[bool]:
+    return sa.and_(urls.c.run_id == run, urls.c.state == _IN_PROGRESS, urls.c.seq.is_not(None))
+
+
+_waits = urls.c.retry_at > sa.bindparam("now")
+_admitted = sa.and_(urls.c.run_id == sa.bindparam("run"), urls.c.seq.is_not(None))
+_queued = sa.select(
+    sa.func.count(), sa.func.count(sa.case((_waits, 1))), sa.func.min(sa.case((_waits, urls.c.retry_at)))
+).where(_admitted, urls.c.state == _QUEUED)
+_leased_now = sa.select(sa.func.count()).where(_admitted, urls.c.state == _IN_PROGRESS)
+
+
+def pulse(conn: sa.Connection, run: RunId, now: float) -> Pulse:
+    """Counts of what is queued and leased; read from one index."""
+    total, waiting, next_retry_at = conn.execute(_queued, {"run": run, "now": now}).one()
+    in_progress = conn.scalar(_leased_now, {"run": run}) or 0
+    return Pulse(total - waiting, waiting, in_progress, next_retry_at)

@@ -1,0 +1,213 @@
+"""Row ↔ noun. Columns are read by position: these conversions run for every page and every link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Known, Lease, Offer, Run, Source, UrlRow
+from sitelore.model.ids import NO_TEXT, RunId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import UNCHANGED, Proof, RunState, SkipReason, UrlState
+from sitelore.model.url import Url
+from sitelore.store.schema import KEY_CHARS, key_of, pages, runs, sites, urls
+
+SHAPE_CHARS = 500
+
+_settings = msgspec.json.Decoder(CrawlSettings)
+_hops = msgspec.json.Decoder(list[tuple[str, int]])
+_names = msgspec.json.Decoder(list[str])
+encode = msgspec.json.Encoder().encode
+
+_KEPT = (UrlState.VISITED, UrlState.NOT_MODIFIED)
+_KEPT_OR_SKIPPED = [state.value for state in (*_KEPT, UrlState.SKIPPED)]
+_UNCHANGED = sorted(reason.value for reason in UNCHANGED)
+
+
+def storable(text: str) -> str | None:
+    """Text both databases take: no NUL, no lone surrogate. One hostile title must not stop a batch. Empty is NULL."""
+    if text.isascii():
+        return (text.replace("\0", "\ufffd") if "\0" in text else str(text)) or None
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def offer_tuple(run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...]:
+    """An offer in the order of `OFFER_COLUMNS`."""
+    url = str(offer.url)
+    is_long = len(url) > KEY_CHARS
+    refusal, parent = offer.refusal, offer.parent
+    return (
+        run,
+        key_of(url) if is_long else url,
+        url if is_long else None,
+        offer.url.authority,
+        offer.kind._value_,
+        "DISCOVERED" if refusal is None else "SKIPPED",
+        offer.source._value_,
+        offer.depth,
+        SOURCE_RANK[offer.source],
+        None if parent is None else str(parent),
+        offer.parent_seq,
+        offer.position,
+        0 if refusal is None else 1,
+        key_of(offer.shape, SHAPE_CHARS),
+        chain_text(offer.chain),
+        lastmod,
+        None if refusal is None else refusal._value_,
+        storable(offer.detail) if offer.detail else None,
+    )
+
+
+def chain_text(chain: Sequence[Hop]) -> str | None:
+    """Hops as JSON; NULL when there are none, which is nearly always."""
+    return encode([(str(hop.url), hop.status) for hop in chain]).decode() if chain else None
+
+
+def hops(text: str | None) -> tuple[Hop, ...]:
+    """The reverse of `chain_text`."""
+    return tuple(Hop(Url.trusted(url), status) for url, status in _hops.decode(text)) if text else ()
+
+
+def maybe_url(text: str | None) -> Url | None:
+    """A URL column that may be NULL."""
+    return Url.trusted(text) if text is not None else None
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+_SOURCES = {source.value: source for source in Source}
+LEASE_COLUMNS = tuple(
+    urls.c[name]
+    for name in ("url", "long_url", "token", "depth", "seq", "kind", "attempts", "source", "chain", "lastmod")
+)  # fmt: skip
+KNOWN_COLUMNS = tuple(
+    pages.c[name]
+    for name in (
+        "fetched_at", "content_hash", "novelty", "document", "etag", "last_modified", "lastmod", "title", "canonical",
+        "snapshot", "word_count", "noindex",
+    )
+)  # fmt: skip
+
+
+def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
+    """A row of `LEASE_COLUMNS`."""
+    key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod = row
+    return Lease(
+        run, Url.trusted(long_url or key), token, depth, seq, _KINDS[kind], attempts, _SOURCES[source], hops(chain),
+        lastmod, known,
+    )  # fmt: skip
+
+
+def known_of(row: Sequence[Any]) -> Known:
+    """A row of `KNOWN_COLUMNS`."""
+    (fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, canonical,
+     snapshot, word_count, noindex) = row  # fmt: skip
+    return Known(
+        fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, maybe_url(canonical),
+        snapshot, word_count, bool(noindex),
+    )  # fmt: skip
+
+
+ROW_COLUMNS = tuple(
+    urls.c[name]
+    for name in (
+        "run_id", "url", "long_url", "kind", "state", "depth", "source", "parent", "seq", "wave", "shape", "status_code",
+        "chain", "alias_of", "proof", "title", "content_hash", "canonical", "content_type", "word_count", "noindex",
+        "document", "snapshot", "skip_reason", "detail", "error", "attempts", "fetches", "retry_at", "claimed_by",
+        "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified",
+    )
+)  # fmt: skip
+_STATES = {state.value: state for state in UrlState}
+_REASONS: dict[str | None, SkipReason | None] = {None: None, **{reason.value: reason for reason in SkipReason}}
+_PROOFS: dict[str | None, Proof | None] = {None: None, **{proof.value: proof for proof in Proof}}
+
+
+def url_row(row: Sequence[Any]) -> UrlRow:
+    """A row of `ROW_COLUMNS`."""
+    (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, shape, status_code,
+     chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
+     document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
+     token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified) = row  # fmt: skip
+    url = Url.trusted(long_url or key)
+    state, reason = _STATES[state_text], _REASONS[skip_reason]
+    final = maybe_url(alias_of)
+    if kind == "page" and (state in _KEPT or (reason in UNCHANGED and state is UrlState.SKIPPED and seq is not None)):
+        final = url
+    return UrlRow(
+        run=run,
+        url=url,
+        kind=_KINDS[kind],
+        state=state,
+        depth=depth,
+        source=_SOURCES[source],
+        parent=maybe_url(parent),
+        seq=seq,
+        wave=wave,
+        shape=shape,
+        status_code=status_code,
+        redirect_chain=hops(chain),
+        final_url=final,
+        proof=_PROOFS[proof],
+        title=title or NO_TEXT,
+        content_hash=content_hash or "",
+        canonical=maybe_url(canonical),
+        content_type=content_type or "",
+        word_count=word_count,
+        noindex=bool(noindex),
+        document=document,
+        snapshot=snapshot,
+        etag=etag,
+        last_modified=last_modified,
+        skip_reason=reason,
+        detail=detail or "",
+        error=error or "",
+        attempts=attempts,
+        fetches=fetches,
+        retry_at=retry_at,
+        claimed_by=claimed_by,
+        token=token,
+        lastmod=lastmod,
+        fetched_at=fetched_at,
+        elapsed_s=elapsed_s,
+        body_bytes=body_bytes,
+        changed=None if changed is None else bool(changed),
+    )
+
+
+RUN_COLUMNS = (
+    runs.c.id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at, runs.c.started_at,
+    runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error,
+)  # fmt: skip
+RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
+
+
+def run_of(row: Sequence[Any]) -> Run:
+    """A row of `RUN_COLUMNS`."""
+    run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error = row
+    return Run(
+        run, site, name, RunState(state), settings_of(settings), created_at, started_at, finished_at, wave, depth,
+        tuple(names_of(joined)), error,
+    )  # fmt: skip
+
+
+def settings_of(text: str) -> CrawlSettings:
+    """The settings a run was asked for. Settings that came later take their defaults."""
+    return _settings.decode(text)
+
+
+def names_of(text: str) -> list[str]:
+    """A JSON list of names."""
+    return _names.decode(text)
+
+
+def is_kept(table: Any = urls) -> sa.ColumnElement[bool]:
+    """The row is a page of the run: read, not modified, or known to be unchanged. Leads into the index on admitted rows."""
+    c = table.c
+    return sa.and_(
+        c.state.in_(_KEPT_OR_SKIPPED),
+        c.seq.is_not(None),
+        c.kind == sa.text("'page'"),
+        sa.or_(c.state != sa.text("'SKIPPED'"), c.skip_reason.in_(_UNCHANGED)),
+    )

@@ -1,0 +1,164 @@
+"""The tables. `migrations/` leads from any older database to exactly this; a test compares the two."""
+
+from __future__ import annotations
+
+import hashlib
+
+import sqlalchemy as sa
+
+REVISION = "0001"
+"""The migration that ends in this schema."""
+
+KEY_CHARS = 2000
+"""Postgres refuses index entries beyond 2,704 bytes; longer URLs are keyed by their start and a hash."""
+
+metadata = sa.MetaData()
+
+# Both databases must sort keys byte by byte, or two exports of one crawl would differ.
+_Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
+
+def key_of(text: str, limit: int = KEY_CHARS) -> str:
+    """What a URL (or shape) is keyed by: itself, unless it is too long for an index. `#` cannot stand in a `Url`."""
+    if len(text) <= limit:
+        return str(text)
+    return f"{text[: limit - 65]}#{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+
+
+sites = sa.Table(
+    "sites",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", _Key, nullable=False, unique=True),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("site_id", sa.Integer, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("settings", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("started_at", sa.Double),
+    sa.Column("finished_at", sa.Double),
+    sa.Column("wave", sa.Integer, nullable=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("next_seq", sa.Integer, nullable=False),
+    # The first seq of the current wave, and the pages kept before it: opening a wave costs what the wave holds, not the run.
+    sa.Column("wave_seq", sa.Integer, nullable=False),
+    sa.Column("kept_before", sa.Integer, nullable=False),
+    sa.Column("joined_hosts", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+)
+
+redactions = sa.Table(
+    "redactions",
+    metadata,
+    sa.Column("run_id", _Key, primary_key=True),
+    sa.Column("rule", _Key, primary_key=True),
+    sa.Column("found", sa.Integer, nullable=False),
+)
+
+urls = sa.Table(
+    "urls",
+    metadata,
+    sa.Column("run_id", _Key, primary_key=True),
+    sa.Column("url", _Key, primary_key=True),
+    sa.Column("long_url", sa.Text),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("source_rank", sa.Integer, nullable=False),
+    sa.Column("parent", sa.Text),
+    sa.Column("parent_seq", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("refused", sa.Integer, nullable=False),
+    sa.Column("shape", _Key, nullable=False),
+    sa.Column("chain", sa.Text),
+    sa.Column("lastmod", sa.Double),
+    sa.Column("skip_reason", sa.Text),
+    sa.Column("detail", sa.Text),
+    sa.Column("seq", sa.Integer),
+    sa.Column("wave", sa.Integer),
+    sa.Column("token", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("claimed_by", sa.Text),
+    sa.Column("lease_until", sa.Double),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("fetches", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("retry_at", sa.Double),
+    sa.Column("status_code", sa.Integer),
+    sa.Column("error", sa.Text),
+    sa.Column("alias_of", sa.Text),
+    sa.Column("proof", sa.Text),
+    sa.Column("title", sa.Text),
+    sa.Column("content_hash", _Key),
+    sa.Column("novelty", _Key),
+    sa.Column("canonical", _Key),
+    sa.Column("content_type", sa.Text),
+    sa.Column("word_count", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("noindex", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("document", sa.Text),
+    sa.Column("snapshot", sa.Text),
+    sa.Column("etag", sa.Text),
+    sa.Column("last_modified", sa.Text),
+    sa.Column("fetched_at", sa.Double),
+    sa.Column("elapsed_s", sa.Double),
+    sa.Column("body_bytes", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("changed", sa.Integer),
+)
+
+
+def _partial(name: str, where: str, *columns: str) -> sa.Index:
+    """An index over some rows only: inserting offers is the hot path, and touches `urls_candidates` and the key alone."""
+    return sa.Index(name, *(urls.c[c] for c in columns), sqlite_where=sa.text(where), postgresql_where=sa.text(where))
+
+
+# SQLite uses a partial index only where the query's own terms imply its condition: an operand of = or >= is not null, and
+# `state = 'DISCOVERED'` must stand in the query as a literal.
+_partial("urls_admitted", "seq IS NOT NULL", "run_id", "state", "seq", "retry_at")
+_partial("urls_candidates", "state = 'DISCOVERED'", "run_id", "depth", "source_rank", "parent_seq", "position")
+_partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash")
+_partial("urls_canonical", "canonical <> url", "run_id", "canonical")
+_partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "content_hash", "novelty")
+
+pages = sa.Table(
+    "pages",
+    metadata,
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("url", _Key, primary_key=True),
+    sa.Column("fetched_at", sa.Double, nullable=False),
+    sa.Column("content_hash", sa.Text, nullable=False),
+    sa.Column("novelty", sa.Text, nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("etag", sa.Text),
+    sa.Column("last_modified", sa.Text),
+    sa.Column("lastmod", sa.Double),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("canonical", sa.Text),
+    sa.Column("snapshot", sa.Text),
+    sa.Column("word_count", sa.Integer, nullable=False),
+    sa.Column("noindex", sa.Integer, nullable=False),
+    sa.Column("alias_of", sa.Text),
+)
+
+robots = sa.Table(
+    "robots",
+    metadata,
+    sa.Column("origin", _Key, primary_key=True),
+    sa.Column("fetched_at", sa.Double, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+
+versions = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's own table, so that a new database can be stamped without importing Alembic."""

@@ -1,0 +1,45 @@
+"""Shared by all tests: where the corpora are, and a look at the end that nothing was left running."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_OURS_BEFORE: set[int] = set()
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder of cases that nobody here wrote; tests that need it skip without it."""
+    folder = Path(os.environ.get("SITELORE_CORPORA", str(ROOT.parent / "shared" / "corpora")))
+    if not folder.is_dir():
+        pytest.skip("the corpora are not on this machine (set SITELORE_CORPORA)")
+    return folder
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    _OURS_BEFORE.update(child.pid for child in psutil.Process().children(recursive=True))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A test that leaves a process or a running thread behind fails the session: the next user's machine would pay for it."""
+    children = [c for c in psutil.Process().children(recursive=True) if c.pid not in _OURS_BEFORE]
+    _, alive = psutil.wait_procs(children, timeout=5)
+    left = [f"process {c.pid}: {_line_of(c)}" for c in alive if "resource_tracker" not in _line_of(c)]
+    left += [f"thread {t.name}" for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
+    if left:
+        print("\nleft running by the tests:", *left, sep="\n  ")
+        session.exitstatus = 1
+
+
+def _line_of(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return "ended"

@@ -1,0 +1,360 @@
+"""The command line as a shell sees it: stdout, stderr, exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from sitelore.cli.demo_server import demo_site
+
+COMMAND = (sys.executable, "-m", "sitelore")
+
+
+def sitelore(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        input=stdin,
+        timeout=60,
+        check=False,
+        env=environment(),
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("SITELORE_")} | {"PYTHONUTF8": "1"}
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The one sentence, which is all that stderr holds."""
+    [line] = done.stderr.splitlines()
+    assert line.startswith("sitelore: ")
+    return line.removeprefix("sitelore: ")
+
+
+@dataclass(frozen=True)
+class Crawled:
+    address: str
+    data: Path
+    summary: dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    data = tmp_path_factory.mktemp("cli") / "data"
+    with demo_site() as address:
+        outputs = [word for kind in ("db", "md", "jsonl", "warc", "llms-txt") for word in ("--output", kind)]
+        done = sitelore("crawl", address, "--delay", "0", *outputs, "--data", data, "--json")
+        assert done.returncode == 0, done.stderr
+        yield Crawled(address, data, json.loads(done.stdout))
+
+
+def test_the_demo_site_is_crawled_as_it_was_built(crawled: Crawled) -> None:
+    summary = crawled.summary
+    assert summary["state"] == "COMPLETED"
+    assert summary["pages"] == 10
+    assert summary["not_found"] == 1
+    assert summary["aliases"] == {"equal_content": 1, "redirect": 1}
+    assert isinstance(summary["skipped"], dict)
+    assert summary["skipped"]["robots"] == 1
+
+
+def test_every_output_is_where_the_summary_says(crawled: Crawled) -> None:
+    outputs = crawled.summary["outputs"]
+    assert isinstance(outputs, dict)
+    assert set(outputs) == {"db", "md", "jsonl", "warc", "llms-txt"}
+    assert all(Path(path).exists() for path in outputs.values())
+    pages = Path(outputs["md"])
+    assert len(list(pages.rglob("*.md"))) == 10
+    [article] = pages.glob("*/articles/tables.md")
+    text = article.read_text()
+    assert "| Status | Meaning" in text
+    assert "Contact" not in text.split("---\n", 2)[2], "no menu in the Markdown"
+
+
+def test_json_leaves_nothing_else_on_stdout_and_no_progress_on_it(crawled: Crawled) -> None:
+    done = sitelore("show", "latest", "--json", "--data", crawled.data)
+    assert json.loads(done.stdout)["settings"]["seeds"] == [crawled.address]
+
+
+def test_an_export_is_sorted_and_equal_every_time(crawled: Crawled) -> None:
+    one = sitelore("export", "latest", "--format", "json", "--data", crawled.data)
+    two = sitelore("export", "latest", "--format", "json", "--data", crawled.data)
+    assert one.stdout == two.stdout
+    rows = json.loads(one.stdout)
+    assert [row["key"] for row in rows] == sorted(row["key"] for row in rows)
+    assert str(crawled.summary["run"]) not in one.stdout
+
+
+def test_a_csv_export_has_a_row_for_every_url(crawled: Crawled) -> None:
+    done = sitelore("export", "--format", "csv", "--data", crawled.data)
+    assert len(list(csv.DictReader(io.StringIO(done.stdout)))) == crawled.summary["urls"]
+
+
+def test_comparing_an_export_with_its_run_finds_nothing(crawled: Crawled, tmp_path: Path) -> None:
+    path = tmp_path / "urls.json"
+    assert sitelore("export", "--format", "json", "--out", path, "--data", crawled.data).returncode == 0
+    assert sitelore("compare", path, "latest", "--data", crawled.data).returncode == 0
+    rows = json.loads(path.read_text())
+    rows[0]["title"] = "Changed"
+    path.write_text(json.dumps(rows[:-1]))
+    done = sitelore("compare", path, "latest", "--data", crawled.data)
+    assert done.returncode == 1
+    assert f"~ {rows[0]['key']}\n    title: " in done.stdout
+    assert f"+ {rows[-1]['key']}\n" in done.stdout
+
+
+def test_explain_names_the_robots_line_that_forbids(crawled: Crawled) -> None:
+    done = sitelore("explain", f"{crawled.address}private/drafts", "--json", "--data", crawled.data)
+    told = json.loads(done.stdout)
+    [robots] = [gate for gate in told["gates"] if gate["gate"] == "robots"]
+    assert told["state"] == "SKIPPED"
+    assert robots["passed"] is False
+    assert "line 2" in robots["rule"]
+    assert "✗" in sitelore("explain", f"{crawled.address}private/drafts", "--data", crawled.data).stdout
+
+
+def test_inspect_follows_an_alias_to_its_page(crawled: Crawled) -> None:
+    done = sitelore("inspect", f"{crawled.address}blog/why-crawl", "--data", crawled.data)
+    assert "is an alias of" in done.stderr
+    assert "Three good reasons" in done.stdout
+
+
+def test_inspect_of_what_is_no_page_says_why(crawled: Crawled) -> None:
+    done = sitelore("inspect", f"{crawled.address}private/drafts", "--data", crawled.data)
+    assert done.returncode == 2
+    assert "is no page of run" in complaint(done)
+
+
+def test_runs_lists_the_run(crawled: Crawled) -> None:
+    [run] = json.loads(sitelore("runs", "--json", "--data", crawled.data).stdout)
+    assert (run["run"], run["pages"]) == (crawled.summary["run"], 10)
+    assert str(run["run"]) in sitelore("runs", "--data", crawled.data).stdout
+
+
+def test_a_second_crawl_is_told_that_nothing_changed(tmp_path: Path) -> None:
+    with demo_site() as address:
+        first = sitelore("crawl", address, "--delay", "0", "--data", tmp_path, "--json")
+        second = sitelore("crawl", address, "--delay", "0", "--data", tmp_path, "--json")
+    one, two = json.loads(first.stdout), json.loads(second.stdout)
+    assert (two["pages"], two["new"], two["changed"]) == (one["pages"], 0, 0)
+    assert two["saved"]["not_modified"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["crawl"], 2, "needs a URL, a --sitemap or --resume"),
+        (["crawl", "http://127.0.0.1/", "--max-pages", "-1"], 2, "--max-pages"),
+        (["crawl", "./pages/index.html"], 2, "index.html"),
+        (["crawl", "http://127.0.0.1/", "--ttl", "soon"], 2, "no length of time"),
+        (["crawl", "http://127.0.0.1/", "--scope", "world"], 2, "--scope"),
+        (["crawl", "http://127.0.0.1/", "--render", "always"], 2, "no renderer in this version"),
+        (["crawl", "http://127.0.0.1/", "--domain-config", "none.json"], 2, "cannot read none.json"),
+        (["crawl", "--resume"], 2, "no unfinished run"),
+        (["crawl", "--nonsense"], 2, "--nonsense"),
+        (["nonsense"], 2, "nonsense"),
+        (["show", "r9"], 2, "r9"),
+        (["extract", "none.html", "--url", "http://example.com/"], 2, "cannot read none.html"),
+        (["extract", "none.html"], 2, "--url"),
+        (["compare", "a.json", "b.json"], 2, "a.json"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_the_right_code(arguments: list[str], code: int, words: str, tmp_path: Path) -> None:
+    takes_data = arguments[0] in {"crawl", "show", "compare"}
+    done = sitelore(*arguments, *(("--data", tmp_path / "data") if takes_data else ()))
+    assert done.returncode == code
+    assert words in complaint(done)
+    assert done.stdout == ""
+
+
+def test_a_site_that_does_not_answer_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    done = sitelore("crawl", "http://127.0.0.1:1/", "--delay", "0", "--data", tmp_path)
+    assert done.returncode == 1
+    assert "no page was kept: http://127.0.0.1:1/: " in done.stderr.splitlines()[-1]
+
+
+def test_a_data_directory_that_cannot_be_made_is_a_disk_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = sitelore("crawl", "http://127.0.0.1:1/", "--data", tmp_path / "file" / "data")
+    assert done.returncode == 3
+    assert str(tmp_path) in complaint(done)
+
+
+def test_a_corrupt_database_is_a_disk_error(tmp_path: Path) -> None:
+    (tmp_path / "sitelore.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 8000)
+    done = sitelore("runs", "--data", tmp_path)
+    assert done.returncode == 3
+    complaint(done)
+
+
+def test_a_dry_run_asks_for_no_page_and_leaves_nothing(tmp_path: Path) -> None:
+    with demo_site() as address:
+        done = sitelore("crawl", address, "--dry-run", "--json", "--data", tmp_path / "data")
+    plan = json.loads(done.stdout)
+    assert plan["seeds"] == [{"url": address, "allowed": True, "why": "no robots.txt rule matches"}]
+    [sitemap] = plan["sitemaps"]
+    assert (sitemap["kind"], sitemap["listed"], sitemap["in_scope"]) == ("urlset", 10, 10)
+    assert not (tmp_path / "data").exists()
+
+
+def test_extract_turns_html_into_markdown_without_network_or_state() -> None:
+    html = "<title>T</title><nav><a href=/x>menu</a></nav><main><h1>Hi</h1><p>See <a href='/b'>b</a>.</p></main>"
+    done = sitelore("extract", "-", "--url", "http://example.com/a", stdin=html)
+    assert done.returncode == 0
+    assert "# Hi" in done.stdout
+    assert "[b](http://example.com/b)" in done.stdout
+    assert "menu" not in done.stdout
+    told = json.loads(sitelore("extract", "--url", "http://example.com/a", "--json", stdin=html).stdout)
+    assert told["title"] == "T"
+
+
+def test_a_stream_of_pages_keeps_its_order_and_survives_bad_lines() -> None:
+    lines = [
+        json.dumps({"id": n, "url": "http://example.com/", "html": f"<main><p>Number {n} is here.</p></main>"})
+        for n in range(40)
+    ]
+    lines.insert(7, "not json")
+    lines.insert(9, json.dumps({"id": "x", "url": "nowhere", "html": ""}))
+    done = sitelore("extract", "--jsonl", stdin="\n".join(lines))
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [answer["id"] for answer in answers if "error" not in answer] == list(range(40))
+    assert answers[7]["id"] is None
+    assert answers[9]["error"].startswith("bad_url")
+    assert set(answers[0]) == {"id", "title", "markdown", "text", "strategy", "links", "cpu_ms"}
+    full = json.loads(sitelore("extract", "--jsonl", "--full", stdin=lines[0]).stdout)
+    assert {"structured", "forms", "actions", "meta", "cpu_ms"} <= full.keys()
+
+
+class HeldSite(BaseHTTPRequestHandler):
+    """Pages that link on for ever; from the third one on, an answer waits until the test lets it go."""
+
+    reached = threading.Event()
+    go_on = threading.Event()
+
+    def do_GET(self) -> None:
+        number = int(self.path[1:] or 0) if self.path[1:].isdigit() or self.path == "/" else None
+        if number is not None and number >= 3:
+            self.reached.set()
+            self.go_on.wait(30)
+        body = (
+            b""
+            if number is None
+            else f"<h1>Page {number}</h1><p>Words on page {number}.</p><a href=/{number + 1}>on</a>".encode()
+        )
+        self.send_response(404 if number is None or number > 6 else 200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name http.server calls
+        pass
+
+
+def test_ctrl_c_drains_and_resume_continues(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HeldSite)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}/"
+    try:
+        crawl = subprocess.Popen(
+            [*COMMAND, "crawl", address, "--delay", "0", "--json", "--data", str(tmp_path)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True,
+        )  # fmt: skip
+        assert HeldSite.reached.wait(30)
+        os.killpg(crawl.pid, signal.SIGINT)  # a terminal tells the whole group
+        assert crawl.stderr is not None
+        assert "stopping" in crawl.stderr.readline()
+        HeldSite.go_on.set()
+        out, err = crawl.communicate(timeout=30)
+        assert crawl.returncode == 11
+        assert "--resume" in err.splitlines()[-1]
+        assert "Traceback" not in err
+        assert 3 <= json.loads(out)["pages"] < 7
+        done = sitelore("crawl", "--resume", "--json", "--data", tmp_path)
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["pages"] == 7
+    finally:
+        HeldSite.go_on.set()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_reader_that_goes_away_is_no_error(crawled: Crawled) -> None:
+    export = subprocess.Popen(
+        [*COMMAND, "export", "--format", "jsonl", "--data", str(crawled.data)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    )  # fmt: skip
+    assert export.stdout is not None
+    assert export.stderr is not None
+    export.stdout.close()
+    errors = export.stderr.read()
+    export.stderr.close()
+    export.wait(30)
+    assert errors == b""
+
+
+def test_the_demo_shows_a_page_and_what_to_try_next(tmp_path: Path) -> None:
+    done = sitelore("demo", "--data", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Why crawl at all?" in done.stdout
+    assert "sitelore explain http://127.0.0.1:" in done.stdout
+
+
+def test_the_doctor_says_one_sentence_a_check(tmp_path: Path) -> None:
+    done = sitelore("doctor", "--data", tmp_path)
+    assert done.returncode == 0
+    assert all(line.endswith(".") for line in done.stdout.splitlines())
+    assert "SQLite" in done.stdout
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys; from sitelore.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert not loaded & {"aiohttp", "sqlalchemy", "lxml", "turbohtml", "pydantic", "rich", "asyncio", "msgspec", "yaml"}
+
+
+def test_every_command_and_option_is_documented() -> None:
+    reference = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
+    from typer.main import get_command
+
+    from sitelore.cli.main import app
+
+    group = get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined] # the app is a group
+        assert f"## {name}\n" in reference
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--") and option != "--help":
+                    assert f"`{option}" in reference or f"[{option}" in reference or f" {option} " in reference, (name, option)
+
+
+def test_every_setting_is_documented() -> None:
+    from dataclasses import fields, is_dataclass
+
+    from sitelore.model.settings import CrawlSettings
+
+    reference = (Path(__file__).parents[2] / "docs/reference/settings.md").read_text()
+    usual = CrawlSettings()
+    for field in fields(CrawlSettings):
+        value = getattr(usual, field.name)
+        names = [f"{field.name}.{inner.name}" for inner in fields(value)] if is_dataclass(value) else [field.name]
+        assert all(f"| `{name}` |" in reference for name in names), names

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sitelore.cli.asking import Asked, age_s, settings_of
+from sitelore.cli.domain_config import read_domain_config
+from sitelore.model.errors import BadConfig, BadUrl, UsageError
+from sitelore.model.settings import Overrides
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("30m", 1800), ("24h", 86400), ("7d", 604800), ("1h30m", 5400), ("0.5h", 1800), ("2w", 1209600)],
+)
+def test_a_length_of_time_reads_as_people_write_it(text: str, seconds: float) -> None:
+    assert age_s(text, "--ttl") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "24", "h", "-1h", "1y", "1h 30", "soon"])
+def test_what_is_no_length_of_time_is_refused_by_name(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--ttl .* is no length of time"):
+        age_s(text, "--ttl")
+
+
+def test_what_is_typed_is_open_and_nothing_else() -> None:
+    settings = settings_of(Asked(urls=("http://localhost:8000/a",), sitemaps=("http://10.0.0.1/sitemap.xml",)))
+    assert settings.seeds == ("http://localhost:8000/a",)
+    assert settings.open_origins == ("http://localhost:8000", "http://10.0.0.1")
+    assert settings.allow_private == ()
+
+
+def test_a_crawl_needs_something_to_start_from() -> None:
+    with pytest.raises(UsageError, match="needs a URL, a --sitemap or --resume"):
+        settings_of(Asked())
+    assert settings_of(Asked(), resume=True).seeds == ()
+
+
+def test_a_file_path_is_no_url() -> None:
+    with pytest.raises(BadUrl):
+        settings_of(Asked(urls=("./site/index.html",)))
+
+
+def test_rendering_always_is_refused_honestly() -> None:
+    with pytest.raises(UsageError, match="no renderer in this version"):
+        settings_of(Asked(urls=("https://example.com",), render="always"))
+
+
+@pytest.mark.parametrize("agent", ["", "a\r\nb: c", "naïve"])
+def test_a_user_agent_cannot_smuggle_headers(agent: str) -> None:
+    with pytest.raises(UsageError, match="--user-agent"):
+        settings_of(Asked(urls=("https://example.com",), user_agent=agent))
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/99", "x/y", "a b", ""])
+def test_a_private_address_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--allow-private"):
+        settings_of(Asked(urls=("https://example.com",), allow_private=(text,)))
+
+
+def test_private_addresses_are_named_by_host_network_or_any() -> None:
+    settings = settings_of(Asked(urls=("https://example.com",), allow_private=("Wiki:8080", "10.1.2.3/8", "any", "[::1]:80")))
+    assert settings.allow_private == ("wiki:8080", "10.0.0.0/8", "any", "[::1]:80")
+
+
+def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path) -> None:
+    rules = {"domain": "Example.com", "mainContentSelectors": ["main"], "removeSelectors": [".ad"]}
+    one, many = tmp_path / "one.json", tmp_path / "many.yaml"
+    one.write_text(json.dumps(rules))
+    many.write_text("- domain: example.com\n  mainContentSelectors: [main]\n  removeSelectors: [.ad]\n- domain: b.example\n")
+    expected = Overrides("example.com", ("main",), (".ad",))
+    assert read_domain_config(one) == (expected,)
+    assert read_domain_config(many) == (expected, Overrides("b.example"))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('{"domain": "a", "mainSelectors": []}', "unknown key 'mainSelectors'; known keys are domain, mainContentSelectors"),
+        ('{"mainContentSelectors": ["main"]}', "domain must be a host name"),
+        ('{"domain": "a", "removeSelectors": ".x"}', "removeSelectors must be a list"),
+        ("[1]", "must hold an object"),
+        ("{", "neither JSON nor YAML"),
+        ("", "must hold an object"),
+    ],
+)
+def test_a_wrong_domain_config_says_what_is_wrong(content: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "site.json"
+    path.write_text(content)
+    with pytest.raises(BadConfig, match=sentence):
+        read_domain_config(path)
+
+
+def test_a_domain_config_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match="cannot read"):
+        read_domain_config(tmp_path / "none.json")

@@ -1,0 +1,218 @@
+"""Whole crawls through the ledger, under random interleavings and crashes, against a simulation in plain Python."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from tests.ports.conftest import Database
+from tests.ports.frontier import NOW, all_rows, begin, facts, seed, u
+
+from sitelore.model.frontier import Effects, Hop, Kept, Lease, Merge, Offer, Settlement, Source, Verdict, WaveFacts, WavePlan
+from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.states import Proof, UrlState
+from sitelore.store.ledger import SqlLedger
+
+PAGES = 50
+MAX_DEPTH = 6
+MAX_HOPS = 5
+
+
+@dataclass(frozen=True)
+class Site:
+    """Each number is a page with links and content, a redirect, or missing."""
+
+    redirects: dict[int, int]
+    missing: set[int]
+    links: dict[int, list[int]]
+    contents: dict[int, str]
+
+
+def make_site(number: int) -> Site:
+    rng = random.Random(number)
+    redirects = {n: rng.randrange(PAGES) for n in range(1, PAGES) if rng.random() < 0.15}
+    missing = {n for n in range(1, PAGES) if n not in redirects and rng.random() < 0.1}
+    links = {n: [rng.randrange(PAGES) for _ in range(rng.randrange(1, 6))] for n in range(PAGES)}
+    contents = {n: f"c{rng.randrange(12)}" if rng.random() < 0.25 else f"own{n}" for n in range(PAGES)}
+    return Site(redirects, missing, links, contents)
+
+
+Outcome = dict[int, tuple[str, int | None, int, int | None, int | None]]
+"""By page: state, seq, depth, parent, where it leads."""
+
+
+@dataclass
+class Row:
+    rank: tuple[int, ...]
+    depth: int
+    parent: int | None
+    chain: tuple[int, ...] = ()
+    state: str = "DISCOVERED"
+    seq: int | None = None
+    leads: int | None = None
+
+
+@dataclass
+class Simulation:
+    """The same crawl without databases, batches or crashes: one row after the other, in order."""
+
+    site: Site
+    budget: int
+    rows: dict[int, Row] = field(default_factory=dict)
+    next_seq: int = 1
+
+    def offer(self, page: int, row: Row) -> None:
+        stands = self.rows.get(page)
+        if stands is None or (stands.state == "DISCOVERED" and row.rank < stands.rank):
+            self.rows[page] = row
+
+    def visit(self, page: int) -> None:
+        row = self.rows[page]
+        assert row.seq is not None
+        if page in self.site.missing:
+            row.state = "NOT_FOUND"
+        elif page in self.site.redirects:
+            target = self.site.redirects[page]
+            if target in (page, *row.chain) or len(row.chain) >= MAX_HOPS:
+                row.state = "FAILED"
+                return
+            row.state, row.leads = "ALIAS", target
+            self.offer(target, Row((row.depth, 0, row.seq, 0), row.depth, page, (*row.chain, page)))
+        else:
+            row.state, row.leads = "VISITED", page
+            for position, target in enumerate(self.site.links[page]) if row.depth < MAX_DEPTH else ():
+                self.offer(target, Row((row.depth + 1, 1, row.seq, position), row.depth + 1, page))
+
+    def merge(self) -> None:
+        first: dict[str, int] = {}
+        for page in sorted((p for p, r in self.rows.items() if r.state == "VISITED"), key=lambda p: self.rows[p].seq or 0):
+            stays = first.setdefault(self.site.contents[page], page)
+            if stays != page:
+                self.rows[page].state, self.rows[page].leads = "ALIAS", stays
+
+    def crawl(self) -> Outcome:
+        self.offer(0, Row((0, 0, 0, 0), 0, None))
+        while wave := self._next_wave():
+            for page in wave:
+                self.rows[page].state, self.rows[page].seq = "QUEUED", self.next_seq
+                self.next_seq += 1
+            for page in wave:
+                self.visit(page)
+            self.merge()
+        for row in self.rows.values():
+            row.state = "SKIPPED" if row.state == "DISCOVERED" else row.state
+        return {page: (row.state, row.seq, row.depth, row.parent, self._end(page)) for page, row in self.rows.items()}
+
+    def _next_wave(self) -> list[int]:
+        kept = sum(row.state == "VISITED" for row in self.rows.values())
+        waiting = [page for page, row in self.rows.items() if row.state == "DISCOVERED"]
+        if not waiting:
+            return []
+        reached = max((row.depth for row in self.rows.values() if row.seq is not None), default=0)
+        depth = max(reached, min(self.rows[page].depth for page in waiting))
+        wave = sorted((page for page in waiting if self.rows[page].depth <= depth), key=lambda page: self.rows[page].rank)
+        return wave[: self.budget - kept]
+
+    def _end(self, page: int) -> int | None:
+        row = self.rows[page]
+        while (
+            row.state == "ALIAS" and row.leads is not None and row.leads in self.rows and self.rows[row.leads].state == "ALIAS"
+        ):
+            row = self.rows[row.leads]
+        return row.leads
+
+
+def merge_equal_content(wave: WaveFacts) -> tuple[Merge, ...]:
+    first: dict[str, Kept] = {}
+    merges = []
+    for one in sorted((*wave.related, *wave.settled), key=lambda kept: kept.seq):
+        stays = first.setdefault(one.content_hash, one)
+        if stays is not one:
+            merges.append(Merge(one.url, stays.url, Proof.EQUAL_CONTENT))
+    return tuple(merges)
+
+
+def settlement(site: Site, lease: Lease, rng: random.Random) -> Settlement:
+    page = int(lease.url.path[1:])
+    if page in site.missing:
+        return Settlement(lease, Verdict(UrlState.NOT_FOUND, 404), Effects(fetched=True), NOW)
+    if page in site.redirects:
+        target = u(str(site.redirects[page]))
+        if target in (lease.url, *(hop.url for hop in lease.chain)) or len(lease.chain) >= MAX_HOPS:
+            return Settlement(lease, Verdict(UrlState.FAILED, error="redirect_loop: again"), Effects(fetched=True), NOW)
+        chain = (*lease.chain, Hop(lease.url, 301))
+        offer = Offer(target, lease.depth, Source.REDIRECT, lease.url, lease.seq, chain=chain)
+        return Settlement(lease, Verdict(UrlState.ALIAS, 301), Effects(offers=(offer,), alias_of=target, fetched=True), NOW)
+    offers = [
+        Offer(u(str(target)), lease.depth + 1, Source.LINK, lease.url, lease.seq, position)
+        for position, target in enumerate(site.links[page])
+    ]
+    offers = [offer for offer in offers for _ in range(rng.choice([1, 1, 2]))] if lease.depth < MAX_DEPTH else []
+    rng.shuffle(offers)
+    effects = Effects(page=facts(site.contents[page]), offers=tuple(offers), fetched=True)
+    return Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW)
+
+
+async def crawl(database: Database, site: Site, budget: int, interleaving: int) -> Outcome:
+    """Several ledgers over one database; leases get lost, late and repeated settlements arrive."""
+    rng = random.Random(interleaving)
+    ledgers = [await database.ledger() for _ in range(2)]
+    run = await begin(ledgers[0], seed("0"))
+    stale: list[Settlement] = []
+    wave, now = 0, NOW
+
+    def plan(wave: WaveFacts) -> WavePlan:
+        merges = merge_equal_content(wave)
+        left = budget - (wave.kept - len(merges))
+        return WavePlan(merges, tuple(one.url for one in wave.candidates[:left]), exhausted=left <= 0)
+
+    while True:
+        opened = await rng.choice(ledgers).open_wave(run.id, wave, plan)
+        assert opened is not None
+        if not opened.admitted:
+            break
+        wave = opened.wave
+        while (pulse := await ledgers[0].pulse(run.id, now)).ready or pulse.in_progress:
+            now = await _one_step(rng.choice(ledgers), site, run.id, rng, stale, now)
+    assert await ledgers[0].settle(stale) == [False] * len(stale)
+    await ledgers[0].finish_rows(run.id, now)
+    rows = await all_rows(ledgers[0], run.id)
+    return {
+        int(url.path[1:]): (
+            row.state.value, row.seq, row.depth, None if row.parent is None else int(row.parent.path[1:]),
+            None if row.final_url is None else int(row.final_url.path[1:]),
+        )
+        for url, row in rows.items()
+    }  # fmt: skip
+
+
+async def _one_step(
+    ledger: SqlLedger, site: Site, run: RunId, rng: random.Random, stale: list[Settlement], now: float
+) -> float:
+    held = await ledger.claim(run, WorkerId(f"w{rng.randrange(3)}"), rng.randrange(1, 7), now, 10.0)
+    rng.shuffle(held)
+    lost = [lease for lease in held if rng.random() < 0.2]
+    done = [settlement(site, lease, rng) for lease in held if lease not in lost]
+    late = [settlement(site, lease, rng) for lease in lost]
+    cut = rng.randrange(len(done) + 1)
+    for batch in (done[:cut], done[cut:]):
+        assert await ledger.settle([*batch, *rng.sample(stale, min(2, len(stale)))]) == [True] * len(batch) + [False] * min(
+            2, len(stale)
+        )
+        stale += batch
+    if lost or not held:
+        now += 10.0
+        await ledger.release(run, now)
+        stale += late
+    return now
+
+
+@pytest.mark.parametrize("number", range(3))
+async def test_a_crawl_comes_out_as_simulated_whatever_happens_on_the_way(database: Database, number: int) -> None:
+    site = make_site(number)
+    for budget in (7, 1000):
+        expected = Simulation(site, budget).crawl()
+        assert sum(row[0] == "VISITED" for row in expected.values()) <= budget
+        for interleaving in range(2):
+            assert await crawl(database, site, budget, interleaving) == expected

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.ports.conftest import Database
+
+from sitelore.model.errors import StorageError
+from sitelore.store.migrations.current import migrate, upgrade
+from sitelore.store.schema import REVISION, metadata, versions
+
+
+def _drop_all(conn: sa.Connection) -> None:
+    metadata.drop_all(conn)
+    versions.drop(conn)
+
+
+def _differences(conn: sa.Connection) -> list[Any]:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
+    return list(compare_metadata(context, metadata))
+
+
+def _definitions(conn: sa.Connection) -> list[Any]:
+    """What Alembic does not compare: collations and the conditions of partial indexes."""
+    if conn.dialect.name == "sqlite":
+        query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND type = 'index' ORDER BY name"
+        return [tuple(row) for row in conn.exec_driver_sql(query)]
+    indexes = conn.exec_driver_sql("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1")
+    columns = conn.exec_driver_sql(
+        "SELECT table_name, column_name, collation_name, data_type FROM information_schema.columns"
+        " WHERE table_schema = 'public' ORDER BY 1, 2"
+    )
+    return [tuple(row) for row in (*indexes, *columns)]
+
+
+async def test_the_sum_of_all_migrations_is_the_schema(database: Database) -> None:
+    engine = await database.engine()
+    made_at_once = await engine.run(_definitions)
+    assert await engine.run(_differences) == []
+    await engine.run(_drop_all)
+    await engine.run(upgrade)
+    assert await engine.run(_differences) == []
+    assert await engine.run(_definitions) == made_at_once
+    assert await engine.read(lambda conn: conn.scalar(sa.select(versions.c.version_num))) == REVISION
+
+
+async def test_opening_a_database_again_leaves_it_alone(database: Database) -> None:
+    first = await database.engine()
+    await first.run(lambda conn: conn.execute(sa.text("INSERT INTO sites (name, created_at) VALUES ('kept', 1)")))
+    second = await database.engine()
+    assert await second.read(lambda conn: conn.scalar(sa.text("SELECT count(*) FROM sites"))) == 1
+
+
+async def test_a_database_without_its_latest_step_is_upgraded(database: Database) -> None:
+    engine = await database.engine()
+    await engine.run(metadata.drop_all)
+    await engine.run(lambda conn: conn.execute(sa.delete(versions)))
+    await engine.run(migrate, "the test's")
+    assert await engine.run(_differences) == []
+
+
+async def test_a_database_of_a_newer_version_is_refused(database: Database) -> None:
+    engine = await database.engine()
+    await engine.run(lambda conn: conn.execute(sa.update(versions).values(version_num="9999")))
+    with pytest.raises(StorageError, match="newer version"):
+        await database.engine()
+
+
+async def test_foreign_tables_of_the_same_name_are_refused(database: Database) -> None:
+    engine = await database.engine()
+    await engine.run(versions.drop)
+    with pytest.raises(StorageError, match="not Sitelore's"):
+        await database.engine()
+
+
+def test_a_new_database_is_made_without_importing_alembic(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, sys, pathlib\n"
+        "from sitelore.store.engine import open_sqlite\n"
+        "async def main():\n"
+        "    await (await open_sqlite(pathlib.Path(sys.argv[1]))).close()\n"
+        "asyncio.run(main())\n"
+        "print(sorted({'alembic', 'asyncpg', 'greenlet'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "new.db")], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,80 @@
+import asyncio
+import os
+import signal
+
+import pytest
+
+from sitelore.crawl.reading import ReaderPool
+from sitelore.model.document import ReadOptions
+from sitelore.model.errors import ReaderCrashed
+from sitelore.model.response import Response
+from sitelore.model.url import Url
+
+
+def page(number: int, size: int = 0) -> Response:
+    body = f"<title>Page {number}</title><main><p>text of page {number} {'word ' * size}</p><a href=/x{number}>x</a></main>"
+    return Response(Url(f"http://a/{number}"), 200, (("content-type", "text/html; charset=utf-8"),), body.encode())
+
+
+async def test_documents_come_back_to_who_asked() -> None:
+    pool = ReaderPool(2)
+    try:
+        readings = await asyncio.gather(*(pool.read(page(i, size=i * 500), ReadOptions()) for i in range(30)))
+        assert [r.title for r in readings] == [f"Page {i}" for i in range(30)]
+        assert [r.links for r in readings] == [(Url(f"http://a/x{i}"),) for i in range(30)]
+    finally:
+        await pool.close()
+
+
+async def test_a_reading_process_that_is_killed_costs_one_document() -> None:
+    pool = ReaderPool(1)
+    try:
+        await pool.read(page(0), ReadOptions())
+        process = pool._lanes[0]._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        reads = [asyncio.create_task(pool.read(page(i), ReadOptions())) for i in range(5)]
+        await asyncio.sleep(0)  # let every read reach the lane
+        os.kill(process.pid, signal.SIGKILL)
+        results = await asyncio.gather(*reads, return_exceptions=True)
+        assert isinstance(results[0], ReaderCrashed)
+        assert [getattr(r, "title", None) for r in results[1:]] == [f"Page {i}" for i in range(1, 5)]
+    finally:
+        await pool.close()
+
+
+async def test_a_document_that_outlasts_the_limit_is_given_up() -> None:
+    pool = ReaderPool(1, time_limit_s=20)
+    try:
+        await pool.read(page(0), ReadOptions())
+        process = pool._lanes[0]._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        pool._lanes[0]._time_limit_s = 0.05
+        with pytest.raises(ReaderCrashed, match="longer than"):
+            await pool.read(page(1), ReadOptions())
+        pool._lanes[0]._time_limit_s = 20
+        assert (await pool.read(page(2), ReadOptions())).title == "Page 2"
+    finally:
+        await pool.close()
+
+
+async def test_a_sitemap_is_read_too() -> None:
+    pool = ReaderPool(1)
+    body = b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://a/1</loc></url></urlset>"
+    try:
+        reading = await pool.read_sitemap(Response(Url("http://a/sitemap.xml"), 200, (("content-type", "text/xml"),), body))
+        assert [entry.url for entry in reading.entries] == ["http://a/1"]
+    finally:
+        await pool.close()
+
+
+async def test_closing_leaves_no_process_behind() -> None:
+    pool = ReaderPool(2)
+    await asyncio.gather(*(pool.read(page(i), ReadOptions()) for i in range(4)))
+    pids = [lane._process.pid for lane in pool._lanes if lane._process]
+    assert pids
+    await pool.close()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

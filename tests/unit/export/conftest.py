@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.export.shelf import FETCHED_AT, Shelf
+
+from sitelore.model.frontier import Run
+from sitelore.model.ids import RunId, SiteId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import RunState
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(
+        RunId("r1"), SiteId(1), "example.com", RunState.COMPLETED, CrawlSettings(), created_at=FETCHED_AT, started_at=FETCHED_AT
+    )

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.unit.export.shelf import Shelf
+
+from sitelore.export.files import whole_file
+from sitelore.export.markdown import write_markdown
+from sitelore.model.errors import CorruptData, DiskFull, StorageError
+from sitelore.model.states import UrlState
+
+
+def front_and_body(path: Path) -> tuple[dict[str, Any], str]:
+    _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
+    return yaml.safe_load(front), body
+
+
+def tree(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
+
+
+async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/", markdown="# Home")
+    shelf.alias("http://example.com/index.php", "http://example.com/")
+    shelf.alias("http://example.com/old", "http://example.com/")
+    result = await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    assert tree(tmp_path) == {"example.com/index.md"}
+    front, body = front_and_body(tmp_path / "example.com/index.md")
+    assert front["aliases"] == ["http://example.com/index.php", "http://example.com/old"]
+    assert body == "\n# Home\n"
+    assert (result.pages, result.markdown_chars) == (1, 6)
+
+
+async def test_front_matter_carries_the_facts_of_a_page(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", h1="Hi", description="Says hi", lang="en", links=[{"url": "http://example.com/b"}])
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    front, _ = front_and_body(tmp_path / "example.com/a.md")
+    assert front["url"] == front["final_url"] == "http://example.com/a"
+    assert (front["crawl_status"], front["status_code"], front["depth"]) == ("OK", 200, 1)
+    assert (front["h1"], front["description"], front["lang"], front["strategy"]) == ("Hi", "Says hi", "en", "main")
+    assert front["fetched_at"] == "2023-11-14T22:13:20Z"
+    assert front["links"] == [{"url": "http://example.com/b"}]
+    assert {"canonical_url", "word_count", "content_hash", "structured", "forms", "actions", "media", "etag"} <= front.keys()
+
+
+@pytest.mark.parametrize(
+    "title", ["a: b\n---\nx: 1", 'say "hi" \\ #no', "- [x]", "\u2028line\x85\ufeff", "\x00\x7f", "😀 &a *b !!c", "yes"]
+)
+async def test_no_title_breaks_the_front_matter(title: str, shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", title=title)
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    front, _ = front_and_body(tmp_path / "example.com/a.md")
+    assert front["title"] == title
+
+
+async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: Shelf, tmp_path: Path) -> None:
+    for path in ("a", "b/c", "d"):
+        shelf.page(f"http://example.com/{path}")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    (tmp_path / "example.com/notes.md").write_text("mine")
+    shelf.found = [row for row in shelf.found if row.url.endswith("/a")]
+    result = await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    assert result.removed == 2
+    assert tree(tmp_path) == {"example.com/a.md", "example.com/notes.md"}
+    assert not (tmp_path / "example.com/b").exists()
+
+
+async def test_another_site_in_the_same_folder_is_left_alone(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://one.example/a")
+    await write_markdown(shelf.rows, shelf, tmp_path, "one.example")
+    shelf.found.clear()
+    shelf.page("http://two.example/a")
+    await write_markdown(shelf.rows, shelf, tmp_path, "two.example")
+    assert tree(tmp_path) == {"one.example/a.md", "two.example/a.md"}
+
+
+async def test_a_run_without_any_page_removes_nothing(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    shelf.found.clear()
+    shelf.other("http://example.com/", UrlState.FAILED, error="dns_error: no such host")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    assert tree(tmp_path) == {"example.com/a.md"}
+    shelf.page("http://example.com/b")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    assert tree(tmp_path) == {"example.com/b.md"}, "what was spared is still known as ours"
+
+
+async def test_a_list_that_someone_edited_cannot_remove_files_elsewhere(shelf: Shelf, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "out", tmp_path / "precious.md"
+    outside.write_text("mine")
+    shelf.page("http://example.com/a")
+    await write_markdown(shelf.rows, shelf, folder, "example.com")
+    [listing] = (folder / ".sitelore").glob("*.txt")
+    (folder / "link").symlink_to(tmp_path)
+    listing.write_text(f"../precious.md\n{outside}\nlink/precious.md\n")
+    await write_markdown(shelf.rows, shelf, folder, "example.com")
+    assert outside.read_text() == "mine"
+
+
+async def test_files_that_an_interrupted_export_wrote_are_still_ours(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a")
+    lost = shelf.page("http://example.com/b")
+    assert lost.document is not None
+    kept = shelf.kept.pop(lost.document)
+    with pytest.raises(CorruptData, match=r"document of http://example.com/b is missing"):
+        await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    shelf.kept[lost.document] = kept
+    shelf.page("http://example.com/c")
+    shelf.found = shelf.found[2:]
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    assert tree(tmp_path) == {"example.com/c.md"}
+
+
+async def test_a_folder_that_cannot_be_written_is_one_sentence(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot write"):
+        await write_markdown(shelf.rows, shelf, tmp_path / "file", "example.com")
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
+    target = tmp_path / "pages.jsonl"
+    target.write_text("old")
+
+    def run_out_of_room() -> None:
+        with whole_file(target) as sink:
+            sink.write(b"new")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(DiskFull, match="no room left on the disk"):
+        run_out_of_room()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]

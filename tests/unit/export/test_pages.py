@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from tests.unit.export.shelf import Shelf
+
+from sitelore.export.llms_txt import write_llms_txt
+from sitelore.export.pages import crawl_status, write_jsonl
+from sitelore.model.states import SkipReason, UrlState
+
+CONTRACT = {
+    "url",
+    "final_url",
+    "canonical_url",
+    "status_code",
+    "crawl_status",
+    "title",
+    "h1",
+    "description",
+    "lang",
+    "markdown",
+    "text",
+    "word_count",
+    "content_hash",
+    "strategy",
+    "depth",
+    "links",
+    "structured",
+    "forms",
+    "actions",
+    "media",
+    "etag",
+    "last_modified",
+    "fetched_at",
+}
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        (UrlState.VISITED, "OK"),
+        (UrlState.NOT_MODIFIED, "OK"),
+        (UrlState.ALIAS, "REDIRECT_ALIAS"),
+        (UrlState.REDIRECT_301, "REDIRECT_ALIAS"),
+        (UrlState.NOT_FOUND, "NOT_FOUND"),
+        (UrlState.SOFT_404, "SOFT_404"),
+        (UrlState.FORBIDDEN, "ERROR"),
+        (UrlState.FAILED, "ERROR"),
+        (UrlState.QUEUED, None),
+        (UrlState.SKIPPED, None),
+    ],
+)
+def test_every_state_has_its_crawl_status(state: UrlState, status: str | None, shelf: Shelf) -> None:
+    assert crawl_status(shelf.other("http://example.com/", state)) == status
+
+
+async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(shelf: Shelf) -> None:
+    shelf.page("http://example.com/b", h1="Hi")
+    shelf.page("http://example.com/a")
+    shelf.alias("http://example.com/c", "http://example.com/a")
+    shelf.other("http://example.com/d", UrlState.NOT_FOUND)
+    sink = io.BytesIO()
+    assert await write_jsonl(shelf.rows, shelf, sink) == 2
+    first, second = (json.loads(line) for line in sink.getvalue().splitlines())
+    assert first.keys() >= CONTRACT
+    assert (first["url"], first["aliases"]) == ("http://example.com/a", ["http://example.com/c"])
+    assert second["h1"] == "Hi"
+
+
+async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(shelf: Shelf) -> None:
+    page = shelf.page("http://example.com/a")
+    shelf.found.clear()
+    unchanged = SkipReason.LASTMOD
+    shelf.other("http://example.com/a", UrlState.SKIPPED, skip_reason=unchanged, document=page.document)
+    shelf.other("http://example.com/b", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, document=page.document)
+    sink = io.BytesIO()
+    assert await write_jsonl(shelf.rows, shelf, sink) == 1
+    assert json.loads(sink.getvalue())["crawl_status"] == "OK"
+
+
+async def test_many_pages_keep_their_order(shelf: Shelf) -> None:
+    for number in range(50):
+        shelf.page(f"http://example.com/{number:03}", markdown=str(number))
+    sink = io.BytesIO()
+    await write_jsonl(shelf.rows, shelf, sink)
+    assert [json.loads(line)["markdown"] for line in sink.getvalue().splitlines()] == [str(number) for number in range(50)]
+
+
+async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(shelf: Shelf) -> None:
+    shelf.page("http://example.com/", title="Example", description="All about\nexamples.")
+    shelf.page("http://example.com/docs/a", title="A [draft]", description="First")
+    shelf.page("http://example.com/docs-old/x", title="Old")
+    shelf.page("http://example.com/docs/b(1)", title="B")
+    sink = io.BytesIO()
+    assert await write_llms_txt(shelf.rows, shelf, "example.com", sink) == 4
+    assert sink.getvalue().decode() == (
+        "# Example\n\n> All about examples.\n"
+        "\n## Pages\n\n- [Example](http://example.com/): All about examples.\n- [Old](http://example.com/docs-old/x)\n"
+        "\n## Docs\n\n- [A \\[draft\\]](http://example.com/docs/a): First\n- [B](http://example.com/docs/b%281%29)\n"
+    )
+
+
+async def test_llms_txt_leaves_out_what_asks_not_to_be_indexed(shelf: Shelf) -> None:
+    page = shelf.page("http://example.com/hidden")
+    shelf.found.clear()
+    shelf.other("http://example.com/hidden", UrlState.VISITED, document=page.document, noindex=True)
+    sink = io.BytesIO()
+    assert await write_llms_txt(shelf.rows, shelf, "example.com", sink) == 0
+    assert b"hidden" not in sink.getvalue()

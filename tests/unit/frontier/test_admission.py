@@ -1,0 +1,96 @@
+from collections.abc import Iterable
+
+from sitelore.frontier.admission import Admission
+from sitelore.model.frontier import Kind, Lease, Offer, Source
+from sitelore.model.ids import RunId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.sitemap import SitemapEntry
+from sitelore.model.states import SkipReason
+from sitelore.model.url import Url
+
+SEED = Url("http://site.test/")
+
+
+def lease(url: str = SEED, *, depth: int = 0, seq: int = 0, source: Source = Source.SEED) -> Lease:
+    return Lease(RunId("r"), Url(url), 1, depth, seq, Kind.PAGE, 0, source=source)
+
+
+def admission(**settings: object) -> Admission:
+    made = CrawlSettings(seeds=(SEED,), **settings)  # type: ignore[arg-type] # keywords are the dataclass's own
+    return Admission(made, (), lambda url: "private" if url.host == "10.0.0.1" else None)
+
+
+def urls(*paths: str) -> list[Url]:
+    return [Url(f"http://site.test/{path}") for path in paths]
+
+
+def reasons(offers: Iterable[Offer]) -> list[SkipReason | None]:
+    return [offer.refusal for offer in offers]
+
+
+def test_links_are_offered_once_in_page_order() -> None:
+    gate = admission()
+    first = gate.links(lease(), urls("a", "b"))
+    assert [(o.url, o.depth, o.position, o.parent) for o in first] == [
+        ("http://site.test/a", 1, 0, SEED),
+        ("http://site.test/b", 1, 1, SEED),
+    ]
+    assert gate.links(lease(seq=1), urls("b", "a")) == []
+
+
+def test_a_better_offer_is_made_again() -> None:
+    gate = admission()
+    gate.links(lease(seq=5, depth=1), urls("a"))
+    assert len(gate.links(lease(seq=4, depth=1), urls("a"))) == 1
+    assert len(gate.links(lease(seq=9, depth=0), urls("a"))) == 1
+
+
+def test_what_was_forgotten_is_offered_again() -> None:
+    gate = admission()
+    gate.links(lease(), urls("a"))
+    gate.forget()
+    assert len(gate.links(lease(), urls("a"))) == 1
+
+
+def test_every_refusal_is_an_offer_with_its_reason() -> None:
+    gate = admission(max_depth=1, exclude=("/private*",))
+    offers = gate.links(lease(), [Url("http://else.test/"), Url("http://10.0.0.1/"), *urls("private/x", "x/" * 9)])
+    assert reasons(offers) == [SkipReason.SCOPE, SkipReason.ADDRESS, SkipReason.EXCLUDED, SkipReason.TRAP]
+    assert reasons(gate.links(lease(depth=1), urls("deep"))) == [SkipReason.DEPTH]
+    assert all(offer.detail for offer in offers)
+
+
+def test_nofollow_is_recorded_and_outdone_by_a_link_that_may_be_followed() -> None:
+    gate = admission()
+    assert reasons(gate.links(lease(), [], urls("a"))) == [SkipReason.NOFOLLOW]
+    assert reasons(gate.links(lease(seq=1), urls("a"))) == [None]
+    assert gate.links(lease(seq=2), [], urls("a")) == []
+
+
+def test_in_a_sitemap_crawl_links_are_recorded_and_not_followed() -> None:
+    made = CrawlSettings(sitemaps=("http://site.test/sitemap.xml",))
+    gate = Admission(made, (), lambda _: None)
+    assert reasons(gate.links(lease(), urls("a"))) == [SkipReason.NOT_IN_SITEMAP]
+    listed = gate.sitemap(lease(), [SitemapEntry(u, 5.0) for u in urls("a")])
+    assert reasons(listed) == [None]
+    assert listed[0].lastmod == 5.0
+
+
+def test_a_redirecting_seed_may_leave_its_host_and_takes_it_into_scope() -> None:
+    gate = admission()
+    target = Url("http://moved.test/")
+    assert gate.redirect(lease(), target, ()).refusal is None
+    assert gate.redirect(lease(depth=1, source=Source.LINK), target, ()).refusal is SkipReason.SCOPE
+    gate.join(("moved.test",))
+    assert reasons(gate.links(lease(), [Url("http://moved.test/x")])) == [None]
+
+
+def test_no_redirect_reaches_a_refused_address() -> None:
+    assert admission().redirect(lease(), Url("http://10.0.0.1/"), ()).refusal is SkipReason.ADDRESS
+
+
+def test_a_canonical_link_stands_behind_ordinary_links() -> None:
+    gate = admission()
+    (offer,) = gate.canonical(lease(), urls("c")[0])
+    (link,) = gate.links(lease(seq=99), urls("c"))
+    assert link.rank < offer.rank

@@ -1,0 +1,295 @@
+"""A real HTTP/1.1 web server for tests: keep-alive, its own thread and loop, a log of every request, and moods.
+
+    with serving(pages) as web:
+        web.origin                     # http://127.0.0.1:<free port>
+        web.hits                       # every request in order of arrival
+        web.edit("/about")             # from now on the page reads differently
+        web.answer_first("/a", Answer(503), Answer(503))   # heals at the third try
+        web.close_for = Closing(after=10, seconds=2)       # 429 with Retry-After
+
+`pages` maps a request target (path and query) to an `Answer`, or to None for a 404. The server knows nothing of the
+crawler. `/__log` shows the log as JSON to whoever runs the crawl from another process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import math
+import random
+import string
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from email.utils import formatdate, parsedate_to_datetime
+
+HTML = "text/html; charset=utf-8"
+_REASONS = {
+    200: "OK", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
+    308: "Permanent Redirect", 403: "Forbidden", 404: "Not Found", 410: "Gone", 429: "Too Many Requests",
+    500: "Internal Server Error", 503: "Service Unavailable",
+}  # fmt: skip
+_BORN = 1_700_000_000.0  # when every page was last modified, until it is edited
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a site says to one request."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = HTML
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One request as the server saw it; `at` is the monotonic time at which its head was complete."""
+
+    at: float
+    target: str
+    status: int
+    conditional: bool = False
+    agent: str = ""
+
+
+@dataclass(slots=True)
+class Closing:
+    """After this many requests the site is shut for a while, once, and says so with Retry-After in either form."""
+
+    after: int
+    seconds: float
+    as_date: bool = False
+    until: float = 0.0
+    """Wall clock; 0 while the site has not shut yet."""
+
+
+Pages = Callable[[str], Answer | None]
+
+
+def page(title: str, body: str = "", *, links: tuple[str, ...] = (), head: str = "") -> Answer:
+    """An HTML page whose main content is `body`, with a list of links after it."""
+    items = "".join(f'<li><a href="{href}">link {number}</a></li>' for number, href in enumerate(links, 1))
+    text = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>{head}</head>'
+        f"<body><main><h1>{title}</h1><p>{body}</p><ul>{items}</ul></main></body></html>"
+    )
+    return Answer(body=text.encode())
+
+
+def prose(topic: str, words: int = 60) -> str:
+    """Some text about a topic, the same each time and different for each topic (digits aside), so no two pages are equal."""
+    chance = random.Random(topic)
+    return " ".join("".join(chance.choices(string.ascii_lowercase, k=chance.randint(3, 9))) for _ in range(words))
+
+
+def redirect(location: str, status: int = 301) -> Answer:
+    """A redirect to `location`."""
+    return Answer(status, headers=(("Location", location),))
+
+
+def site(pages: dict[str, Answer], robots: str = "") -> Pages:
+    """A site made of exactly these targets, with this robots.txt when it is not empty."""
+    known = dict(pages)
+    if robots:
+        known["/robots.txt"] = Answer(body=robots.encode(), content_type="text/plain")
+    return known.get
+
+
+@dataclass(slots=True)
+class Web:
+    """A running server: what it serves, what it was asked, and its moods. Moods may be changed while it runs."""
+
+    pages: Pages
+    port: int = 0
+    host: str = "127.0.0.1"
+    hits: list[Hit] = field(default_factory=list)
+    delay_s: float = 0.0
+    slow: dict[str, float] = field(default_factory=dict)
+    """Targets that take this many seconds instead of `delay_s`."""
+    validators: bool = True
+    close_for: Closing | None = None
+    flaky_share: float = 0.0
+    """The share of targets that answer 503 `flaky_tries` times before they heal; which ones is a hash of the target."""
+    flaky_tries: int = 1
+    edits: dict[str, int] = field(default_factory=dict)
+    _first: dict[str, list[Answer]] = field(default_factory=dict)
+    _tries: dict[str, int] = field(default_factory=dict)
+    _awaited: int = -1
+    _reached: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def origin(self) -> str:
+        """`http://host:port`, without a slash."""
+        return f"http://{self.host}:{self.port}"
+
+    def url(self, target: str = "/") -> str:
+        """The absolute URL of a target."""
+        return self.origin + target
+
+    def edit(self, target: str) -> None:
+        """Change what a page says; its ETag and Last-Modified follow."""
+        self.edits[target] = self.edits.get(target, 0) + 1
+
+    def answer_first(self, target: str, *answers: Answer) -> None:
+        """Give these answers to the next requests for a target, then the usual one again."""
+        self._first[target] = list(answers)
+
+    def targets(self) -> list[str]:
+        """What was asked for, in order, without robots.txt and the usual places of sitemaps."""
+        return [h.target for h in self.hits if h.target != "/robots.txt" and "sitemap" not in h.target]
+
+    def wait_for_hits(self, count: int, timeout_s: float = 60.0) -> bool:
+        """Block until this many requests were logged; False when the time passes first."""
+        self._reached.clear()
+        self._awaited = count
+        return len(self.hits) >= count or self._reached.wait(timeout_s)
+
+    def forget(self) -> None:
+        """Start the log afresh."""
+        self.hits.clear()
+
+    def reply(self, target: str, headers: dict[str, str]) -> bytes:
+        """The whole response, and its line in the log."""
+        if target == "/__log":
+            return _wire(Answer(body=json.dumps([asdict(h) for h in self.hits]).encode(), content_type="application/json"))
+        at = time.monotonic()
+        answer = self._mood(target) or self._usual(target)
+        conditional = "if-none-match" in headers or "if-modified-since" in headers
+        if answer.status == 200 and self.validators:
+            answer = self._validated(target, answer, headers)
+        self.hits.append(Hit(at, target, answer.status, conditional, headers.get("user-agent", "")))
+        if len(self.hits) == self._awaited:
+            self._reached.set()
+        return _wire(answer)
+
+    def _mood(self, target: str) -> Answer | None:
+        if target == "/robots.txt":
+            return None
+        if self.close_for is not None and (closed := self._closed(self.close_for)) is not None:
+            return closed
+        if queue := self._first.get(target):
+            return queue.pop(0)
+        if self.flaky_share and hashlib.sha256(target.encode()).digest()[0] < 256 * self.flaky_share:
+            self._tries[target] = self._tries.get(target, 0) + 1
+            if self._tries[target] <= self.flaky_tries:
+                return Answer(503, b"overloaded", "text/plain")
+        return None
+
+    def _closed(self, closing: Closing) -> Answer | None:
+        now = time.time()
+        if not closing.until and len(self.hits) >= closing.after:
+            until = now + closing.seconds
+            closing.until = float(math.ceil(until)) if closing.as_date else until
+        if now >= closing.until:
+            return None
+        wait = formatdate(closing.until, usegmt=True) if closing.as_date else str(math.ceil(closing.until - now))
+        return Answer(429, b"slow down", "text/plain", (("Retry-After", wait),))
+
+    def _usual(self, target: str) -> Answer:
+        answer = self.pages(target)
+        if answer is None:
+            return Answer(404, b"<title>Not found</title><h1>Not found</h1>")
+        if version := self.edits.get(target):
+            note = f"<p>{prose(f'{target} edited {version}', 12)}</p></main>".encode()
+            answer = Answer(answer.status, answer.body.replace(b"</main>", note), answer.content_type, answer.headers)
+        return answer
+
+    def _validated(self, target: str, answer: Answer, headers: dict[str, str]) -> Answer:
+        etag = f'"{hashlib.sha256(answer.body).hexdigest()[:16]}"'
+        modified = _BORN + 3600 * self.edits.get(target, 0)
+        validators = (("ETag", etag), ("Last-Modified", formatdate(modified, usegmt=True)))
+        if "if-none-match" in headers:
+            same = headers["if-none-match"] == etag
+        elif "if-modified-since" in headers:
+            same = parsedate_to_datetime(headers["if-modified-since"]).timestamp() >= modified
+        else:
+            same = False
+        if same:
+            return Answer(304, headers=validators)
+        return Answer(answer.status, answer.body, answer.content_type, (*answer.headers, *validators))
+
+
+def _wire(answer: Answer) -> bytes:
+    lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, 'Status')}"]
+    if answer.status != 304:
+        lines += [f"Content-Type: {answer.content_type}", f"Content-Length: {len(answer.body)}"]
+    lines += [f"{name}: {value}" for name, value in answer.headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + (answer.body if answer.status != 304 else b"")
+
+
+class _Connection(asyncio.Protocol):
+    """One kept-alive connection. Requests have no body here, so a head is a request."""
+
+    def __init__(self, web: Web, open_: set[asyncio.Transport]) -> None:
+        self._web = web
+        self._open = open_
+        self._buffer = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._open.add(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport is not None:
+            self._open.discard(self._transport)
+        self._transport = None
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
+            lines = head.decode("latin-1").split("\r\n")
+            method, target, _ = lines[0].split(" ", 2)
+            headers = {}
+            for line in lines[1:]:
+                name, _, value = line.partition(":")
+                headers[name.lower()] = value.strip()
+            reply = self._web.reply(target, headers)
+            if method == "HEAD":
+                reply = reply[: reply.index(b"\r\n\r\n") + 4]
+            delay_s = self._web.slow.get(target, self._web.delay_s)
+            if delay_s:
+                asyncio.get_running_loop().call_later(delay_s, self._send, reply)
+            else:
+                self._send(reply)
+
+    def _send(self, reply: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(reply)
+
+
+async def _serve(web: Web, ready: threading.Event, stop: asyncio.Event) -> None:
+    connections: set[asyncio.Transport] = set()
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(web, connections), "127.0.0.1", web.port)
+    web.port = server.sockets[0].getsockname()[1]
+    ready.set()
+    await stop.wait()
+    server.close()
+    for transport in list(connections):
+        transport.abort()
+    await server.wait_closed()
+
+
+@contextlib.contextmanager
+def serving(pages: Pages, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[Web]:
+    """Serve on a free loopback port until the block is left, however it is left. `host` is only the name used in URLs."""
+    web = Web(pages, host=host, port=port)
+    ready = threading.Event()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    thread = threading.Thread(target=loop.run_until_complete, args=(_serve(web, ready, stop),), name="test-web", daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(10), "the test server did not start"
+        yield web
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        assert not thread.is_alive(), "the test server did not end"
+        loop.close()
