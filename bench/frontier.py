@@ -27,7 +27,8 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
-from sitelore.store.ledger import open_sqlite_ledger
+from sitelore.store.engine import open_sqlite
+from sitelore.store.ledger import SqlLedger
 
 ORIGIN = "http://site.test"
 WORKER = WorkerId("bench")
@@ -99,7 +100,7 @@ async def measure(pages: int, links: int, batch: int) -> Meter:
     meter = Meter()
     settings = CrawlSettings(seeds=(f"{ORIGIN}/",))
     with tempfile.TemporaryDirectory() as folder:
-        ledger = await open_sqlite_ledger(Path(folder) / "sitelore.db", create=True)
+        ledger = SqlLedger(await open_sqlite(Path(folder) / "sitelore.db"))
         try:
             seed = Offer(Url.trusted(f"{ORIGIN}/"), depth=0, source=Source.SEED)
             run = await ledger.create_run("site.test", settings, [seed], 1.0)

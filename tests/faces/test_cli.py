@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,11 +19,30 @@ from pathlib import Path
 import pytest
 
 from sitelore.cli.demo_server import demo_site
+from sitelore.cli.main import main
 
 COMMAND = (sys.executable, "-m", "sitelore")
 
 
-def sitelore(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def sitelore(*arguments: str | Path) -> Done:
+    """The command in this process: a second of imports is not what these tests are about."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "oe")
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    done = Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def piped(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)],
         capture_output=True,
@@ -40,7 +60,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("SITELORE_")} | {"PYTHONUTF8": "1"}
 
 
-def complaint(done: subprocess.CompletedProcess[str]) -> str:
+def complaint(done: Done) -> str:
     """The one sentence, which is all that stderr holds."""
     [line] = done.stderr.splitlines()
     assert line.startswith("sitelore: ")
@@ -169,7 +189,7 @@ def test_a_second_crawl_is_told_that_nothing_changed(tmp_path: Path) -> None:
         (["crawl", "--resume"], 2, "no unfinished run"),
         (["crawl", "--nonsense"], 2, "--nonsense"),
         (["nonsense"], 2, "nonsense"),
-        (["show", "r9"], 2, "r9"),
+        (["show", "r9"], 2, "nothing was crawled into"),
         (["extract", "none.html", "--url", "http://example.com/"], 2, "cannot read none.html"),
         (["extract", "none.html"], 2, "--url"),
         (["compare", "a.json", "b.json"], 2, "a.json"),
@@ -215,12 +235,12 @@ def test_a_dry_run_asks_for_no_page_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_extract_turns_html_into_markdown_without_network_or_state() -> None:
     html = "<title>T</title><nav><a href=/x>menu</a></nav><main><h1>Hi</h1><p>See <a href='/b'>b</a>.</p></main>"
-    done = sitelore("extract", "-", "--url", "http://example.com/a", stdin=html)
+    done = piped("extract", "-", "--url", "http://example.com/a", stdin=html)
     assert done.returncode == 0
     assert "# Hi" in done.stdout
     assert "[b](http://example.com/b)" in done.stdout
     assert "menu" not in done.stdout
-    told = json.loads(sitelore("extract", "--url", "http://example.com/a", "--json", stdin=html).stdout)
+    told = json.loads(piped("extract", "--url", "http://example.com/a", "--json", stdin=html).stdout)
     assert told["title"] == "T"
 
 
@@ -231,14 +251,14 @@ def test_a_stream_of_pages_keeps_its_order_and_survives_bad_lines() -> None:
     ]
     lines.insert(7, "not json")
     lines.insert(9, json.dumps({"id": "x", "url": "nowhere", "html": ""}))
-    done = sitelore("extract", "--jsonl", stdin="\n".join(lines))
+    done = piped("extract", "--jsonl", stdin="\n".join(lines))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1
     assert [answer["id"] for answer in answers if "error" not in answer] == list(range(40))
     assert answers[7]["id"] is None
     assert answers[9]["error"].startswith("bad_url")
     assert set(answers[0]) == {"id", "title", "markdown", "text", "strategy", "links", "cpu_ms"}
-    full = json.loads(sitelore("extract", "--jsonl", "--full", stdin=lines[0]).stdout)
+    full = json.loads(piped("extract", "--jsonl", "--full", stdin=lines[0]).stdout)
     assert {"structured", "forms", "actions", "meta", "cpu_ms"} <= full.keys()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from sitelore.cli.summary import Summary, as_json, as_table, size
+from sitelore.cli.summary import Session, Summary, as_json, as_table, size
 from sitelore.cli.telling import gates_table
 from sitelore.cli.watching import Pace, bar_of, left_of, line_of, span
 from sitelore.cli.writing import Written
@@ -30,7 +30,7 @@ COUNTS = RunCounts(
     changed=1,
     body_bytes=123_456,
 )
-SUMMARY = Summary(RUN, COUNTS, Path("data"), Written({"md": "data/pages"}), markdown_chars=1234.4, elapsed_s=4.0)
+SUMMARY = Summary(RUN, COUNTS, Path("data"), Written({"md": "data/pages"}), markdown_chars=1234.4, session=Session(8, 4.0))
 
 
 def drawn(thing: RenderableType) -> str:

@@ -26,6 +26,7 @@ from sitelore.model.settings import CrawlSettings
 
 AT_ONCE = 6
 SLOW_FIRST = (20, 19, 107, 56, 46, 49, 47, 42)  # so that they do not stand at the end of the queue
+TLS = frozenset({111, 112, 113})
 SITEMAPS = frozenset({57, 58, 60})
 BOMBS = (13, 14, 15, 57, 60)
 SECRETS = (b"AKIAIOSFODNN7EXAMPLE", b"ghp_" + b"a1B2" * 9, b"sk-" + b"x7Y9" * 12)
@@ -67,9 +68,15 @@ class Ended:
 class Aftermath:
     """All crawls, and the server's own count of what it was asked."""
 
-    ended: dict[int, Ended]
+    crawls: dict[int, Ended]
     hits: dict[str, Any]
     paths: dict[str, int]
+
+    def of(self, number: int) -> Ended:
+        """The crawl of one behaviour."""
+        if number not in self.crawls:
+            pytest.skip("the hostile server's TLS origins need the openssl command")
+        return self.crawls[number]
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +91,9 @@ def aftermath(server: Hostile, tmp_path_factory: pytest.TempPathFactory) -> Afte
     assert set(entries) == set(IDS), "the server's behaviours are not the ones tested here"
     order = sorted(entries, key=lambda i: (SLOW_FIRST.index(i) if i in SLOW_FIRST else len(SLOW_FIRST), i))
     folder = tmp_path_factory.mktemp("hostile")
+
+    if not server.has_tls:
+        order = [number for number in order if number not in TLS]
 
     async def everything() -> dict[int, Ended]:
         turns = asyncio.Semaphore(AT_ONCE)
@@ -155,7 +165,7 @@ def _matches(outcome: str, ended: Ended) -> bool:
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("number", IDS)
 def test_the_crawl_ends_as_it_must(number: int, aftermath: Aftermath) -> None:
-    ended = aftermath.ended[number]
+    ended = aftermath.of(number)
     wanted = ended.entry["outcome"].split("|")
     assert ended.journey.run.state == "COMPLETED"
     assert any(_matches(outcome, ended) for outcome in wanted), f"{wanted}: {ended.row}"
@@ -163,7 +173,7 @@ def test_the_crawl_ends_as_it_must(number: int, aftermath: Aftermath) -> None:
 
 @pytest.mark.parametrize("number", IDS)
 def test_the_crawl_keeps_within_its_limits(number: int, aftermath: Aftermath) -> None:
-    ended, entry = aftermath.ended[number], aftermath.ended[number].entry
+    ended, entry = aftermath.of(number), aftermath.of(number).entry
     asked = aftermath.hits.get(str(number), {"hits": 0, "bytes_sent": 0})
     assert ended.seconds <= entry["max_seconds"]
     allowed = entry.get("max_hits", 10**9) + (1 if number == 67 else 0)
@@ -182,7 +192,7 @@ def test_the_crawl_keeps_within_its_limits(number: int, aftermath: Aftermath) ->
 
 @pytest.mark.parametrize("number", IDS)
 def test_what_is_stored_holds_what_it_must_and_nothing_it_must_not(number: int, aftermath: Aftermath) -> None:
-    ended, entry = aftermath.ended[number], aftermath.ended[number].entry
+    ended, entry = aftermath.of(number), aftermath.of(number).entry
     if "must_contain" in entry:
         assert entry["must_contain"] in ended.markdown
     forbidden = [entry["must_not_contain"].encode()] if "must_not_contain" in entry else []
@@ -200,19 +210,19 @@ def test_the_canary_was_never_hit(aftermath: Aftermath) -> None:
 
 def test_a_known_page_is_asked_for_conditionally(aftermath: Aftermath) -> None:
     assert aftermath.hits["67"]["cond"] == 1
-    assert aftermath.ended[67].row.state == "NOT_MODIFIED"
+    assert aftermath.of(67).row.state == "NOT_MODIFIED"
 
 
 def test_retry_after_is_waited_out(aftermath: Aftermath) -> None:
     times = aftermath.hits["42"]["times"]
     assert len(times) == 3
     assert (
-        min(b - a for a, b in itertools.pairwise(times)) >= aftermath.ended[42].entry["min_gap_s"] - 0.02
+        min(b - a for a, b in itertools.pairwise(times)) >= aftermath.of(42).entry["min_gap_s"] - 0.02
     )  # its clock shows 1/100 s
 
 
 def test_the_whole_chain_is_on_record(aftermath: Aftermath) -> None:
-    ended = aftermath.ended[5]
+    ended = aftermath.of(5)
     assert [hop.status for hop in ended.last.redirect_chain] == [301, 308, 307, 303, 302]
     assert ended.row.final_url == ended.last.url
 

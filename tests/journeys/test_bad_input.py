@@ -36,7 +36,7 @@ def _says(done: Finished, code: int, *words: str) -> None:
         ("./page.html", "URL"),
         ("http://", "URL"),
         ("http://[bad/", "URL"),
-        ("javascript:alert(1)", "URL"),
+        ("javascript:alert(1)", "http"),
     ],
 )
 def test_what_is_no_url_is_a_usage_error_and_leaves_no_run(typed: str, word: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import sqlalchemy as sa
 
 from sitelore.store.engine import PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.schema import metadata
 
 _numbers = itertools.count()
 _START_S = 60
@@ -123,23 +125,59 @@ async def _administer(url: str, statement: str) -> None:
         await connection.close()
 
 
+async def _new_database(server: str) -> str:
+    name = f"sitelore_{os.getpid()}_{next(_numbers)}"
+    await _administer(server, f"CREATE DATABASE {name}")
+    return sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+
+
+async def _drop_database(server: str, url: str) -> None:
+    await _administer(server, f"DROP DATABASE {sa.make_url(url).database} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def emptied_url(postgres_url: str) -> Iterator[str]:
+    """A database that every test leaves empty: making one for each would take longer than the tests."""
+    with ThreadPoolExecutor(1) as thread:  # the test that asks first has a running loop in this one
+        url = thread.submit(asyncio.run, _new_database(postgres_url)).result()
+        yield url
+        thread.submit(asyncio.run, _drop_database(postgres_url, url)).result()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    """An empty database of each kind."""
+    """A database of each kind, its tables empty."""
+    if request.param == "sqlite":
+        database = Database(tmp_path / "ledger.db")
+        yield database
+        await database.close()
+        return
+    url = str(request.getfixturevalue("emptied_url"))
+    database = Database(url)
+    try:
+        yield database
+    finally:
+        await database.close()
+        tables = ", ".join(table.name for table in metadata.sorted_tables)
+        await _administer(url, f"TRUNCATE {tables} RESTART IDENTITY")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """A database of each kind that has no tables yet."""
     if request.param == "sqlite":
         database = Database(tmp_path / "ledger.db")
         yield database
         await database.close()
         return
     server = str(request.getfixturevalue("postgres_url"))
-    name = f"sitelore_{os.getpid()}_{next(_numbers)}"
-    await _administer(server, f"CREATE DATABASE {name}")
-    database = Database(sa.make_url(server).set(database=name).render_as_string(hide_password=False))
+    url = await _new_database(server)
+    database = Database(url)
     try:
         yield database
     finally:
         await database.close()
-        await asyncio.shield(_administer(server, f"DROP DATABASE {name} WITH (FORCE)"))
+        await _drop_database(server, url)
 
 
 @pytest.fixture

@@ -40,8 +40,8 @@ def _definitions(conn: sa.Connection) -> list[Any]:
     return [tuple(row) for row in (*indexes, *columns)]
 
 
-async def test_the_sum_of_all_migrations_is_the_schema(database: Database) -> None:
-    engine = await database.engine()
+async def test_the_sum_of_all_migrations_is_the_schema(new_database: Database) -> None:
+    engine = await new_database.engine()
     made_at_once = await engine.run(_definitions)
     assert await engine.run(_differences) == []
     await engine.run(_drop_all)
@@ -51,33 +51,33 @@ async def test_the_sum_of_all_migrations_is_the_schema(database: Database) -> No
     assert await engine.read(lambda conn: conn.scalar(sa.select(versions.c.version_num))) == REVISION
 
 
-async def test_opening_a_database_again_leaves_it_alone(database: Database) -> None:
-    first = await database.engine()
+async def test_opening_a_database_again_leaves_it_alone(new_database: Database) -> None:
+    first = await new_database.engine()
     await first.run(lambda conn: conn.execute(sa.text("INSERT INTO sites (name, created_at) VALUES ('kept', 1)")))
-    second = await database.engine()
+    second = await new_database.engine()
     assert await second.read(lambda conn: conn.scalar(sa.text("SELECT count(*) FROM sites"))) == 1
 
 
-async def test_a_database_without_its_latest_step_is_upgraded(database: Database) -> None:
-    engine = await database.engine()
+async def test_a_database_without_its_latest_step_is_upgraded(new_database: Database) -> None:
+    engine = await new_database.engine()
     await engine.run(metadata.drop_all)
     await engine.run(lambda conn: conn.execute(sa.delete(versions)))
     await engine.run(migrate, "the test's")
     assert await engine.run(_differences) == []
 
 
-async def test_a_database_of_a_newer_version_is_refused(database: Database) -> None:
-    engine = await database.engine()
+async def test_a_database_of_a_newer_version_is_refused(new_database: Database) -> None:
+    engine = await new_database.engine()
     await engine.run(lambda conn: conn.execute(sa.update(versions).values(version_num="9999")))
     with pytest.raises(StorageError, match="newer version"):
-        await database.engine()
+        await new_database.engine()
 
 
-async def test_foreign_tables_of_the_same_name_are_refused(database: Database) -> None:
-    engine = await database.engine()
+async def test_foreign_tables_of_the_same_name_are_refused(new_database: Database) -> None:
+    engine = await new_database.engine()
     await engine.run(versions.drop)
     with pytest.raises(StorageError, match="not Sitelore's"):
-        await database.engine()
+        await new_database.engine()
 
 
 def test_a_new_database_is_made_without_importing_alembic(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ _REASONS = {
     308: "Permanent Redirect", 403: "Forbidden", 404: "Not Found", 410: "Gone", 429: "Too Many Requests",
     500: "Internal Server Error", 503: "Service Unavailable",
 }  # fmt: skip
+_TICK_S = 0.01
 _BORN = 1_700_000_000.0  # when every page was last modified, until it is edited
 
 
@@ -115,6 +116,8 @@ class Web:
     flaky_share: float = 0.0
     """The share of targets that answer 503 `flaky_tries` times before they heal; which ones is a hash of the target."""
     flaky_tries: int = 1
+    lags: list[float] = field(default_factory=list)
+    """How late the server itself was scheduled, sampled all the time: the noise in every time it logs."""
     edits: dict[str, int] = field(default_factory=dict)
     _first: dict[str, list[Answer]] = field(default_factory=dict)
     _tries: dict[str, int] = field(default_factory=dict)
@@ -151,6 +154,7 @@ class Web:
     def forget(self) -> None:
         """Start the log afresh."""
         self.hits.clear()
+        self.lags.clear()
 
     def reply(self, target: str, headers: dict[str, str]) -> bytes:
         """The whole response, and its line in the log."""
@@ -264,12 +268,22 @@ class _Connection(asyncio.Protocol):
             self._transport.write(reply)
 
 
+async def _watch_lag(web: Web) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + _TICK_S
+        await asyncio.sleep(_TICK_S)
+        web.lags.append(loop.time() - due)
+
+
 async def _serve(web: Web, ready: threading.Event, stop: asyncio.Event) -> None:
     connections: set[asyncio.Transport] = set()
     server = await asyncio.get_running_loop().create_server(lambda: _Connection(web, connections), "127.0.0.1", web.port)
     web.port = server.sockets[0].getsockname()[1]
+    watching = asyncio.create_task(_watch_lag(web))
     ready.set()
     await stop.wait()
+    watching.cancel()
     server.close()
     for transport in list(connections):
         transport.abort()

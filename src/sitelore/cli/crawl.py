@@ -96,7 +96,6 @@ def crawl(
 ) -> int:
     """Crawl a site into Markdown files and a database."""
     from sitelore.cli.asking import Asked, Wishes, settings_of
-    from sitelore.cli.running import run_crawl
 
     if debug:
         log_everything()
@@ -131,4 +130,6 @@ def crawl(
         from sitelore.cli.dry_run import show_plan
 
         return show_plan(settings, as_json=as_json)
+    from sitelore.cli.running import run_crawl
+
     return run_crawl(settings, wishes)

@@ -109,6 +109,9 @@ async def export_run(data: Path, name: str, form: str, out: Path | None) -> None
 
 async def compare_exports(data: Path, before: str, after: str, *, as_json: bool) -> int:
     """Print what differs; 1 when anything does."""
+    for name in (before, after):
+        if not _is_file(name) and ("/" in name or name.endswith((".json", ".csv", ".jsonl"))):
+            raise NoSuchRun(f"{name} is neither a file nor a run")
     found: list[dict[str, object]] = []
     totals = dict.fromkeys(Change, 0)
     async with AsyncExitStack() as opened:
@@ -136,8 +139,7 @@ def _is_file(name: str) -> bool:
 async def _rows(house: House | None, data: Path, name: str) -> AsyncIterator[Row]:
     if _is_file(name):
         return of_file(Path(name))
-    if house is None or "/" in name or name.endswith((".json", ".csv", ".jsonl")):
-        raise NoSuchRun(f"{name} is neither a file nor a run")
+    assert house is not None  # opened when one of the two is no file
     run = await find_run(house, data, name)
     return of_run(house.ledger.rows(run.id))
 

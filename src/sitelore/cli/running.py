@@ -6,12 +6,13 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from sitelore.cli.asking import Wishes
 from sitelore.cli.console import data_console, note, print_json
-from sitelore.cli.summary import Summary, as_json, as_table, debug_lines, summarise
+from sitelore.cli.summary import Session, Summary, as_json, as_table, debug_lines, summarise
 from sitelore.cli.watching import watching
 from sitelore.cli.writing import Written, write_outputs
 from sitelore.crawl.progress import Progress
@@ -34,9 +35,11 @@ def run_crawl(settings: CrawlSettings, wishes: Wishes) -> int:
 async def _crawl(settings: CrawlSettings, wishes: Wishes) -> int:
     async with embedded(wishes.data, writing=True, readers=OperatorSettings().readers) as house:
         run = await _chosen_run(house, settings, wishes)
-        run, ending = await _work(house, run)
+        progress, began = Progress(), time.monotonic()
+        run, ending = await _work(house, run, progress)
+        session = Session(progress.pages, time.monotonic() - began)
         written = Written() if isinstance(ending, Interrupted) else await write_outputs(house, run, wishes.out, wishes.outputs)
-        summary = await summarise(house, run, wishes.data, written)
+        summary = await summarise(house, run, wishes.data, written, session)
         _show(summary, wishes)
         if wishes.debug:
             for line in await debug_lines(house, run):
@@ -67,8 +70,7 @@ async def _chosen_run(house: House, settings: CrawlSettings, wishes: Wishes) -> 
     return run
 
 
-async def _work(house: House, run: Run) -> tuple[Run, Interrupted | OutOfTime | None]:
-    progress = Progress()
+async def _work(house: House, run: Run, progress: Progress) -> tuple[Run, Interrupted | OutOfTime | None]:
     try:
         async with watching(progress), _stoppable() as stop:
             return await house.crawl(run, progress, stop), None

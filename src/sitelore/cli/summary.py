@@ -33,6 +33,14 @@ class _Length(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """What one process did of a run: a run that was resumed has lain idle in between."""
+
+    pages: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Everything that is said about a run at its end."""
 
@@ -41,7 +49,12 @@ class Summary:
     data: Path
     written: Written = field(default_factory=Written)
     markdown_chars: float = 0.0
-    elapsed_s: float = 0.0
+    session: Session = Session(0, 0.0)
+
+    @property
+    def rate(self) -> float:
+        """Pages a second."""
+        return self.session.pages / self.session.elapsed_s if self.session.elapsed_s else 0.0
 
     @property
     def aliases(self) -> int:
@@ -70,7 +83,9 @@ class Summary:
         }
 
 
-async def summarise(house: House, run: Run, data: Path, written: Written | None = None) -> Summary:
+async def summarise(
+    house: House, run: Run, data: Path, written: Written | None = None, session: Session | None = None
+) -> Summary:
     """Ask the ledger for the run's numbers."""
     counts = await house.ledger.counts(run.id)
     written = written or Written()
@@ -78,8 +93,9 @@ async def summarise(house: House, run: Run, data: Path, written: Written | None 
         chars = written.tree.markdown_chars / written.tree.pages
     else:
         chars = await _markdown_chars(house, run, counts.pages)
-    began = run.started_at or run.created_at
-    return Summary(run, counts, data, written, chars, max(0.0, (run.finished_at or time.time()) - began))
+    if session is None:
+        session = Session(counts.pages, max(0.0, (run.finished_at or time.time()) - (run.started_at or run.created_at)))
+    return Summary(run, counts, data, written, chars, session)
 
 
 async def _markdown_chars(house: House, run: Run, pages: int) -> float:
@@ -138,8 +154,8 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "sitemaps": counts.sitemaps,
         "redactions": dict(sorted(counts.redactions.items())),
         "bytes": counts.body_bytes,
-        "elapsed_s": round(summary.elapsed_s, 3),
-        "pages_per_s": round(counts.pages / summary.elapsed_s, 2) if summary.elapsed_s else 0.0,
+        "elapsed_s": round(summary.session.elapsed_s, 3),
+        "pages_per_s": round(summary.rate, 2),
         "outputs": {"db": str(summary.data / "sitelore.db"), **summary.written.paths},
         "error": run.error,
     }
@@ -164,7 +180,6 @@ def as_table(summary: Summary) -> Table:
 
 def _lines(summary: Summary) -> list[tuple[str, str]]:
     counts = summary.counts
-    rate = counts.pages / summary.elapsed_s if summary.elapsed_s else 0.0
     lines = [
         ("pages kept", f"{counts.pages:,}  ({counts.new:,} new, {counts.changed:,} changed)"),
         ("URLs in total", f"{counts.urls:,}"),
@@ -183,7 +198,9 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_listed(saved)})"))
     if counts.redactions:
         lines.append(("secrets redacted", _listed(counts.redactions)))
-    took = f"{span(summary.elapsed_s)}, {rate:.1f} pages/s, {counts.fetched:,} requests, {size(counts.body_bytes)}"
+    took = (
+        f"{span(summary.session.elapsed_s)}, {summary.rate:.1f} pages/s, {counts.fetched:,} requests, {size(counts.body_bytes)}"
+    )
     lines += [("took", took), ("database", str(summary.data / "sitelore.db"))]
     names = {"md": "Markdown", "jsonl": "JSON Lines", "warc": "WARC", "llms-txt": "llms.txt"}
     lines += [(names.get(kind, kind), path) for kind, path in summary.written.paths.items()]

@@ -13,9 +13,9 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field
 
-from sitelore.crawl.reading_wire import READING, SITEMAP, Job, encode
+from sitelore.crawl.reading_wire import READING, READY, SITEMAP, Job, encode
 from sitelore.model.document import Reading, ReadOptions
-from sitelore.model.errors import ReaderCrashed
+from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 
@@ -85,6 +85,16 @@ class _Lane:
         await self._end_process()
 
     async def _run(self) -> None:
+        try:
+            await self._serve()
+        except SiteloreError as error:
+            for task in self._tasks:
+                if not task.answer.done():
+                    task.answer.set_exception(error)
+            self._tasks.clear()
+            self._loop_task = None
+
+    async def _serve(self) -> None:
         while True:
             while not self._tasks:
                 self._wake.clear()
@@ -97,7 +107,7 @@ class _Lane:
 
     @staticmethod
     async def _start() -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "sitelore.crawl.reading_process",
@@ -107,6 +117,12 @@ class _Lane:
             limit=_STREAM_LIMIT,
             start_new_session=True,  # Ctrl-C is for the crawl, which drains; it ends its readers itself
         )
+        # Documents are blamed for what happens after this greeting; a process that never gives it is our own fault.
+        assert process.stdout is not None
+        if await process.stdout.read(len(READY)) != READY:
+            await process.wait()
+            raise SiteloreError("the reading process does not start; run with --debug for its error")
+        return process
 
     def _send(self) -> None:
         """At most two documents are on the wire: one being read, one waiting in the pipe."""

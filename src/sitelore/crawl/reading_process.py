@@ -10,7 +10,7 @@ import resource
 import sys
 from typing import BinaryIO
 
-from sitelore.crawl.reading_wire import Job, encode, job_decoder
+from sitelore.crawl.reading_wire import READY, Job, encode, job_decoder
 from sitelore.extract.page import read
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
@@ -24,6 +24,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     decoder = job_decoder()
+    sink.write(READY)
+    sink.flush()
     while (message := _message(source)) is not None:
         answer = encode(_answer(decoder.decode(message)))
         sink.write(len(answer).to_bytes(4, "big"))

@@ -12,6 +12,9 @@ from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
 
+READY = b"read"
+"""What a reading process says when it has started."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

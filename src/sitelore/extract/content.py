@@ -14,19 +14,19 @@ from sitelore.extract import dom
 from sitelore.model.settings import Overrides
 
 _NEVER_TEXT = (
-    "script,style,template,svg,math annotation,iframe,object,embed,canvas,audio,video,map,select,datalist,textarea,"
+    "script,style,template,svg,annotation,annotation-xml,iframe,object,embed,canvas,audio,video,map,select,datalist,textarea,"
     "button,input,progress,meter,dialog:not([open]),head,link,meta,frameset,"
     "[hidden]:not(html):not(body),[aria-hidden=true i]:not(html):not(body)"
 )
 _HIDING_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
-    r"|content-visibility\s*:\s*hidden",
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
+    r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)",
     re.IGNORECASE,
 )
-_HIDING_WORDS = ("none", "hidden", "collapse", "font-size")
+_MAYBE_HIDDEN = '[style*="none" i],[style*="hidden" i],[style*="collapse" i],[style*="font-size:0" i],[style*="font-size: 0" i]'
 _FRAME = (
-    "nav,aside,menu,header,footer,[role=navigation i],[role=banner i],[role=contentinfo i],[role=search i],[role=complementary i],"
-    "[role=dialog i],[role=alertdialog i],[role=menu i],[role=menubar i],[role=toolbar i]"
+    "nav,aside,menu,header,footer,[role=navigation i],[role=banner i],[role=contentinfo i],[role=search i],"
+    "[role=complementary i],[role=dialog i],[role=alertdialog i],[role=menu i],[role=menubar i],[role=toolbar i]"
 )
 _CONTENT_MARKS = "main,article,[role=main i],[itemprop=articleBody i]"
 _NOISE = re.compile(
@@ -53,6 +53,8 @@ _MIN_SHARE = 0.25
 _ARTICLE_SHARE = 0.6
 _CMS_SHARE = 0.4
 _TINY_CHARS = 120
+_MAX_LOOKS = 1000  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
+_MAX_CANDIDATES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,8 @@ def _is_for(domain: str, host: str) -> bool:
 def _drop_hidden(tree: dom.Tree, source: str) -> None:
     """Scripts, form controls and everything an author hid. `html` and `body` stay: scripts that fade a page in hide those."""
     dom.drop_all(tree, _NEVER_TEXT)
-    for element in dom.select(tree, "[style]"):
-        style = dom.attribute(element, "style").lower()
-        if any(word in style for word in _HIDING_WORDS) and _HIDING_STYLE.search(style) and element.tag not in {"html", "body"}:
+    for element in dom.select(tree, _MAYBE_HIDDEN):
+        if element.tag not in {"html", "body"} and _HIDING_STYLE.search(dom.attribute(element, "style")):
             dom.drop(element)
     if "<noscript" in source or "<NOSCRIPT" in source or "<NoScript" in source:
         _drop_noscript(tree)
@@ -103,7 +104,7 @@ def _drop_hidden(tree: dom.Tree, source: str) -> None:
 
 def _drop_noscript(tree: dom.Tree) -> None:
     spare = dom.elements_list(tree, "noscript")
-    size = sum(map(_size, spare))
+    size = sum(map(_size, spare[:_MAX_LOOKS]))
     # Forums serve whole threads to readers without scripts, and nothing else.
     if size > _TINY_CHARS and _size(tree) - size < _TINY_CHARS:
         return
@@ -115,27 +116,28 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
     """What the first selector that holds text matches; of nested matches, the outermost."""
     for rules in own:
         for selector in rules.main_content_selectors:
-            nodes = [node for node in dom.select_safely(tree, selector) if _size(node)]
+            nodes = [node for node in dom.select_safely(tree, selector)[:_MAX_LOOKS] if _size(node)]
             if nodes:
                 return tuple(node for node in nodes if not dom.has_ancestor(node, selector))
     return ()
 
 
 def _drop_frame(tree: dom.Tree) -> None:
-    for element in dom.select(tree, _FRAME):
-        # The header of an article or a section holds its title.
-        if element.tag == "header" and dom.is_inside(element, "main,article,[role=main i],section"):
-            continue
-        if not dom.select(element, _CONTENT_MARKS):
-            dom.drop(element)
+    for looks, element in enumerate(dom.select(tree, _FRAME)):
+        if looks < _MAX_LOOKS:
+            # The header of an article or a section holds its title.
+            if element.tag == "header" and dom.is_inside(element, "main,article,[role=main i],section"):
+                continue
+            if dom.select(element, _CONTENT_MARKS):
+                continue
+        dom.drop(element)
 
 
 def _drop_noise(body: dom.Element) -> None:
     """Elements whose class or id names them as frame, unless most of the page is in them."""
     whole = 0
-    for element, names in dom.named(body, _NOISE_TAGS):
-        if not _is_noise(names):
-            continue
+    noisy = [element for element, names in dom.named(body, _NOISE_TAGS) if _is_noise(names)]
+    for element in noisy[:_MAX_LOOKS]:
         whole = whole or _size(body)
         if _size(element) < whole * _NOISE_SHARE and not dom.select(element, _CONTENT_MARKS + ",h1"):
             dom.drop(element)
@@ -152,7 +154,7 @@ def _is_noise(name: str) -> bool:
 
 def _marked(body: dom.Element, whole: int) -> Content | None:
     """The one element that says it is the content, when it holds a fair share of the text."""
-    sized = [(node, _size(node)) for node in dom.select(body, "article,main,[role=main i]")]
+    sized = [(node, _size(node)) for node in dom.select(body, "article,main,[role=main i]")[:_MAX_LOOKS]]
     articles = [(node, size) for node, size in sized if node.tag == "article"]
     if articles:
         largest, size = max(articles, key=lambda pair: pair[1])
@@ -161,7 +163,7 @@ def _marked(body: dom.Element, whole: int) -> Content | None:
     for node, size in sized:
         if node.tag != "article" and size >= whole * _MIN_SHARE:
             return Content((node,), "main")
-    candidates = dom.select(body, ",".join(_CMS))
+    candidates = dom.select(body, ",".join(_CMS))[:_MAX_CANDIDATES]
     for selector in _CMS if candidates else ():
         for node in candidates:
             if dom.matches(node, selector) and _size(node) >= whole * _CMS_SHARE:

@@ -24,7 +24,7 @@ _ATTRIBUTE = re.compile(
     rb"(?:\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s>\"'][^\s>]*|(?=>)))|(?P<none>(?=[\s/>])\s*(?!\s*=)))"
 )
 _XML_DECLARATION = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"'>]+)[\"']")
-_LATE_META = re.compile(rb"<meta[\s/][^>]*charset", re.IGNORECASE)
+_LATE_META = re.compile(rb"<meta[\s/][^>]{0,500}charset", re.IGNORECASE)
 _CONTENT_CHARSET = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"'][^\s;]*))", re.IGNORECASE)
 
 

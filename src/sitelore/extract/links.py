@@ -8,6 +8,7 @@ from sitelore.extract import dom
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 
 _MAX_TEXT_CHARS = 200
+_MAX_TEXTS = 2000  # anchors can nest within tables, and then every text holds all texts below it
 _MEMO_SIZE = 20_000
 _RULES_SIZE = 64
 
@@ -105,11 +106,11 @@ def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: b
         refused = nofollow or "nofollow" in rels
         known = found.get(url)
         if known is None:
-            found[url] = Found(url, refused, _text_of(element, tag))
+            found[url] = Found(url, refused, _text_of(element, tag) if len(found) < _MAX_TEXTS else "")
         else:
             if not refused:
                 known.nofollow = False
-            if not known.text:
+            if not known.text and len(found) < _MAX_TEXTS:
                 known.text = _text_of(element, tag)
     return list(found.values())
 

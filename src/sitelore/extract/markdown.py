@@ -11,36 +11,41 @@ from sitelore.extract.links import PageResolver
 from sitelore.model.url import Url
 
 _KEPT_SCHEMES = re.compile(
-    r"(?:mailto:[^\s<>\"'()\\]+@[^\s<>\"'()\\]+|tel:[+\d().\s-]{3,30}|sms:[+\d().\s-]{3,30})$", re.IGNORECASE
+    r"(?:mailto:[^\s<>\"'()\\@]{1,200}@[^\s<>\"'()\\@]{1,300}|tel:[+\d().\s-]{3,30}|sms:[+\d().\s-]{3,30})$", re.IGNORECASE
 )
 _FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&*+,;=:@/?%-]{1,200}$")
 _LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
 # Zero-width, bidi and tag characters, variation selectors 17-256 and controls: text can hide in all of them.
-_UNSEEN = (
-    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    r"\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-_ANY_UNSEEN = re2.compile(re.sub(r"\\[uU]([0-9a-f]+)", r"\\x{\1}", rf"[{_UNSEEN}\u200c\u200d]").encode())
+_RANGES = (
+    (0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160),
+    (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+_UNSEEN = frozenset(chr(code) for low, high in _RANGES for code in range(low, high + 1))
+_ANY_UNSEEN = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in _RANGES), "]"]).encode())
 _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
+_ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
+_FEW = 16
 
 
 def visible(text: str) -> str:
     """Text without the characters that show nothing."""
-    return without(text, unseen(text.encode("utf-8", "replace")))
+    return without(text, unseen(text, text.encode("utf-8", "replace")))
 
 
-def unseen(utf8: bytes) -> frozenset[str]:
-    """The characters of a text that show nothing."""
-    if _ANY_UNSEEN.search(utf8) is None:
-        return frozenset()
-    return frozenset(found.decode() for found in set(_ANY_UNSEEN.findall(utf8)))
+def unseen(text: str, utf8: bytes) -> frozenset[str]:
+    """The characters of a text that show nothing. `utf8` is the same text encoded."""
+    return _UNSEEN & set(text) if _ANY_UNSEEN.search(utf8) is not None else frozenset()
 
 
 def without(text: str, chars: frozenset[str]) -> str:
     """Text without these characters. Joiners stay where they shape Persian, Indic scripts or emoji: not next to ASCII."""
-    for char in chars - _JOINERS:
-        text = text.replace(char, "")
+    if len(chars) > _FEW:
+        text = text.translate(_ALL_BUT_JOINERS)
+    else:
+        for char in chars - _JOINERS:
+            text = text.replace(char, "")
     return _JOINER.sub(_kept_joiner, text) if chars & _JOINERS else text
 
 

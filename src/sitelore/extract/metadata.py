@@ -17,6 +17,7 @@ _KEPT_NAMES = frozenset({
     "subject", "category", "copyright", "news_keywords", "section", "parsely-pub-date", "parsely-author", "theme-color",
 })  # fmt: skip
 _MAX_META = 64
+_MAX_HEADINGS = 50
 _MAX_META_CHARS = 2000
 _MAX_TITLE_CHARS = 1000
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}$")
@@ -73,6 +74,7 @@ class _Head:
 
     title: str = ""
     h1: str = ""
+    headings: int = 0
     base: str = ""
     canonical: str = ""
     named: dict[str, str] = field(default_factory=dict)
@@ -88,7 +90,9 @@ class _Head:
             if not self.title and not dom.is_inside(element, "svg"):
                 self.title = dom.one_line(element)
         elif tag == "h1":
-            self.h1 = self.h1 or dom.one_line(element)
+            self.headings += 1
+            if not self.h1 and self.headings <= _MAX_HEADINGS:
+                self.h1 = dom.one_line(element)
         else:
             self.base = self.base or dom.attribute(element, "href").strip()
 

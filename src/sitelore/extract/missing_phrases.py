@@ -6,7 +6,7 @@ PHRASES = (
     r"(?:page|file|document|content|article|resource|url|product|post) (?:(?:was|is|has been|may have been) )?(?:missing|gone)",
     r"(?:page|file|document|content|article|resource|url|product|post) (?:(?:was|has been|may have been) )?(?:removed|deleted)",
     r"(?:page|file|document|content|article|resource|url|product|post) (?:is )?(?:unavailable|not available)",
-    r"(?:could|can)(?:not|n['’]t| not) (?:be (?:found|located)|find|locate)",
+    r"(?:(?:could|ca)n['’]t|cannot|(?:could|can) not) (?:be (?:found|located)|find|locate)",
     r"(?:does not|doesn['’]t|no longer) exists?|no longer available",
     r"not found|nothing (?:was )?found|unable to (?:find|locate)",
     # German

@@ -140,9 +140,10 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
 
 def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
     """Texts without what cannot be seen, then without secrets (the first can hide the second)."""
-    utf8 = "\n".join(texts).encode("utf-8", "replace")
-    if chars := unseen(utf8):
-        texts = [without(text, chars) for text in texts]
+    together = "\n".join(texts)
+    utf8 = together.encode("utf-8", "replace")
+    if chars := unseen(together, utf8):
+        texts = [without(text, chars).strip() for text in texts]
         utf8 = "\n".join(texts).encode("utf-8", "replace")
     return redact_all(texts, utf8)
 

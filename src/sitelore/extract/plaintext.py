@@ -14,9 +14,10 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _INLINE_CODE = re.compile(r"(`+[^`]*`+)")
 _RAW_HTML = re.compile(r"(?<!\\)<(?=[A-Za-z/!?])(?!https?://|mailto:)")
 _BAD_TARGET = re.compile(
-    r"(\]\(\s*<?|^\s{0,3}\[[^\]]*\]:\s*<?)\s*(?:javascript|vbscript|data)\s*:[^)\s]*", re.IGNORECASE | re.MULTILINE
+    r"(\]\([ \t]{0,20}<?|^ {0,3}\[[^\]\n]{0,200}\]:[ \t]{0,20}<?)(?:javascript|vbscript|data)\s*:(?:\([^()]*\)|[^()\s])*",
+    re.IGNORECASE | re.MULTILINE,
 )
-_ATX = re.compile(r"^ {0,3}#{1,2}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_ATX = re.compile(r"^ {0,3}#{1,2}[ \t]+([^\n]{1,300})", re.MULTILINE)
 _MARKS = re.compile(r"[*_`]|!?\[([^\]]*)\]\([^)]*\)")
 
 
@@ -52,7 +53,7 @@ def defused(markdown: str) -> str:
 def first_heading(markdown: str) -> str:
     """The text of the first heading of level one or two."""
     found = _ATX.search(markdown)
-    return " ".join(_MARKS.sub(r"\1", found[1]).split()) if found else ""
+    return " ".join(_MARKS.sub(r"\1", found[1]).rstrip(" \t#").split()) if found else ""
 
 
 def _defused_line(line: str) -> str:

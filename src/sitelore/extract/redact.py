@@ -50,7 +50,10 @@ def redact_source(text: str, utf8: bytes) -> tuple[CleanText, dict[str, int]]:
 
 
 def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
-    """Many short texts for the price of one scan; `utf8` is all of them together."""
+    """Many texts of one page for the price of one scan; `utf8` is all of them together.
+
+    Markdown, plain text and title repeat each other, so a kind counts as often as in the text that has it most.
+    """
     if _HINTS.search(utf8) is None:
         return [CleanText(text) for text in texts], {}
     found: dict[str, int] = {}
@@ -58,7 +61,8 @@ def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict
     for text in texts:
         one, kinds = redact(text)
         clean.append(one)
-        add_counts(found, kinds)
+        for name, count in kinds.items():
+            found[name] = max(count, found.get(name, 0))
     return clean, found
 
 

@@ -97,7 +97,7 @@ _ASSIGNED = r"[\"']?[ \t]{0,3}(?::|=|:=|=>)[ \t]{0,3}[\"']"
 RULES = (
     _rule("private-key", r"-----BEGIN[ A-Z0-9_-]{0,40}PRIVATE KEY",
           r"-----BEGIN[ A-Z0-9_-]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-          r"([\s\S]{40,20000}?(?=-----END)|(?:[A-Za-z0-9+/=\s]|\\[nr]){40,20000})",
+          r"((?:(?!-----BEGIN)[\s\S]){40,20000}?(?=-----END)|(?:[A-Za-z0-9+/=\s]|\\[nr]){40,20000})",
           3.0, reach=20100),
     _rule("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{4}",
           r"(?<![A-Za-z0-9])((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?![A-Za-z0-9])", 2.5),

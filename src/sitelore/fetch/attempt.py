@@ -53,8 +53,9 @@ class Attempt:
         """The request leaves now: from here on the headers have their time."""
         self.end()
         self.protocol = protocol
-        transport = protocol.transport if protocol else None
-        peer = transport.get_extra_info("peername") if transport else None
+        # Compared with None: a protocol with nothing to read is empty, and so false.
+        transport = protocol.transport if protocol is not None else None
+        peer = transport.get_extra_info("peername") if transport is not None else None
         self.remote = peer[0] if peer else ""
         self._handle = self._loop.call_later(self._limits.headers_s, self._ring)
 

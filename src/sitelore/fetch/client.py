@@ -16,7 +16,7 @@ from sitelore.fetch.attempt import Attempt, current
 from sitelore.fetch.connections import GuardedConnector, Lookup, system_lookup
 from sitelore.fetch.cookies import CookieJar
 from sitelore.fetch.encodings import BodyDecoder, encodings_of
-from sitelore.fetch.failures import explain
+from sitelore.fetch.failures import UNSENDABLE, explain
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings
@@ -41,7 +41,7 @@ class _Body:
 
 
 _LEFT_ALONE = _Body(was_read=False)
-_UNSENDABLE = _Body(failure=Failure.PROTOCOL, detail="The URL cannot be put into a request.")
+_UNSENDABLE = _Body(failure=UNSENDABLE[0], detail=UNSENDABLE[1])
 
 
 class HttpFetcher:
@@ -76,9 +76,7 @@ class HttpFetcher:
             if not attempt.has_expired():
                 raise
             body = _Body(failure=Failure.TIMEOUT, detail=attempt.expired)
-        except (aiohttp.InvalidURL, ValueError):
-            body = _UNSENDABLE
-        except (aiohttp.ClientError, OSError, RuntimeError) as error:
+        except (aiohttp.ClientError, OSError, RuntimeError, ValueError) as error:
             if session.closed:
                 raise
             failure, detail = explain(error, attempt, self._limits.connect_s)
@@ -126,7 +124,7 @@ class HttpFetcher:
         try:
             attempt.receiving(answer.status, tuple((_text(name).lower(), _text(value)) for name, value in answer.raw_headers))
             if "Set-Cookie" in answer.headers:
-                self._cookies.store(url, answer.headers.getall("Set-Cookie"))
+                self._cookies.store(url, [value for name, value in attempt.headers if name == "set-cookie"])
             return await self._body(request, answer, attempt)
         finally:
             if not answer.closed:

@@ -185,7 +185,8 @@ class _Brotli:
             if piece:
                 yield piece
             self.complete = self._stream.is_finished()
-            if self.complete or self._stream.can_accept_more_data():
+            # A full piece may leave output behind although all input is taken.
+            if self.complete or (self._stream.can_accept_more_data() and len(piece) < _PIECE):
                 return
             data = b""
 

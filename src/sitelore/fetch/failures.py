@@ -12,6 +12,7 @@ from sitelore.fetch.attempt import Attempt
 from sitelore.fetch.connections import Refused
 from sitelore.model.response import Failure
 
+UNSENDABLE = (Failure.PROTOCOL, "The URL cannot be put into a request.")
 _NOT_HTTP = (Failure.PROTOCOL, "The answer is not valid HTTP.")
 _CUT = (Failure.TRUNCATED, "The connection ended before the body did.")
 _SILENT = (Failure.CONNECTION, "The server closed the connection without an answer.")
@@ -37,7 +38,7 @@ def explain(error: BaseException, attempt: Attempt, connect_s: float) -> tuple[F
         return Failure.CONNECTION, _by_number(error.errno, "The connection was lost.")
     if isinstance(error, aiohttp.ClientConnectionError):
         return Failure.CONNECTION, "The connection was lost."
-    return _NOT_HTTP
+    return UNSENDABLE if isinstance(error, ValueError) else _NOT_HTTP
 
 
 def _no_connection(error: aiohttp.ClientConnectorError) -> tuple[Failure, str]:
@@ -53,7 +54,7 @@ def _no_connection(error: aiohttp.ClientConnectorError) -> tuple[Failure, str]:
 
 def _broken_body(attempt: Attempt) -> tuple[Failure, str]:
     """A body that ended badly: cut off, or garbled in its framing."""
-    cause = attempt.protocol.exception() if attempt.protocol else None
+    cause = attempt.protocol.exception() if attempt.protocol is not None else None
     return _NOT_HTTP if isinstance(cause, HttpProcessingError) else _CUT
 
 

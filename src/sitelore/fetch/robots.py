@@ -9,6 +9,7 @@ and tells the truth about it.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -59,6 +60,13 @@ class _Answer:
     hops: int = 0
     is_lost: bool = False
     """Redirects that end nowhere."""
+
+
+@dataclass(slots=True)
+class _Patience:
+    """The time a server may still take over its robots.txt. Waiting at a gate is our own doing and costs none of it."""
+
+    left_s: float
 
 
 class RobotsKeeper:
@@ -154,26 +162,28 @@ class RobotsKeeper:
         return _Known("ok", until, rules, size)
 
     async def _persist(self, url: Url) -> _Answer:
-        """Ask, and ask again where that may help; never longer than a reader would wait."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + _DECIDED_WITHIN_S
-        answer = _Answer(FetchFailure(url, Failure.TIMEOUT, "robots.txt gave no answer in time."))
-        with suppress(TimeoutError):
-            async with asyncio.timeout_at(deadline):
-                answer = await self._follow(url)
-                for tried, pause_s in enumerate(_PAUSES_S, 1):
-                    if tried >= _tries(answer.fetched):
-                        break
-                    await asyncio.sleep(pause_s)
-                    answer = await self._follow(url)
+        """Ask, and ask again where that may help and is soon possible."""
+        patience = _Patience(_DECIDED_WITHIN_S)
+        answer = await self._follow(url, patience)
+        assert answer is not None
+        for tried, pause_s in enumerate(_PAUSES_S, 1):
+            if tried >= _tries(answer.fetched) or patience.left_s <= 0:
+                break
+            await asyncio.sleep(pause_s)
+            again = await self._follow(url, patience, wait_at_most_s=patience.left_s)
+            if again is None:
+                break
+            answer = again
         return answer
 
-    async def _follow(self, url: Url) -> _Answer:
-        """One request and its redirects, each waiting its turn at its own host's gate."""
+    async def _follow(self, url: Url, patience: _Patience, wait_at_most_s: float = math.inf) -> _Answer | None:
+        """One request and its redirects, each waiting its turn at its own host's gate; None when the first turn is too far off."""
         seen = {url}
         redirect: Response | None = None
         for hops in range(_MAX_REDIRECTS + 1):
-            fetched = await self._get(url)
+            fetched = await self._get(url, patience, math.inf if hops else wait_at_most_s)
+            if fetched is None:
+                return None
             if isinstance(fetched, FetchFailure):
                 if redirect is not None and fetched.failure is Failure.ADDRESS:
                     break
@@ -189,18 +199,25 @@ class RobotsKeeper:
         assert redirect is not None
         return _Answer(redirect, is_lost=True)
 
-    async def _get(self, url: Url) -> Fetched:
+    async def _get(self, url: Url, patience: _Patience, wait_at_most_s: float) -> Fetched | None:
         host = url.authority
-        while wait_s := await self._gate.enter(host, self._pace):  # noqa: ASYNC110 the gate answers with a time, not an event
+        while wait_s := await self._gate.enter(host, self._pace):
+            wait_at_most_s -= wait_s
+            if wait_at_most_s < 0:
+                return None
             await asyncio.sleep(wait_s)
-        feedback = Feedback(0.0, failure=Failure.TIMEOUT)
+        fetched: Fetched = FetchFailure(url, Failure.TIMEOUT, "robots.txt gave no answer in time.")
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         try:
             # One byte over what is read, so that a longer file is cut at a line.
             request = Request(url, whole_types=True, max_body_bytes=MAX_BYTES + 1, cut_at_cap=True)
-            fetched = await self._fetcher.fetch(request)
-            feedback = _feedback(fetched, self._clock())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, patience.left_s)):
+                    fetched = await self._fetcher.fetch(request)
         finally:
-            await self._gate.leave(host, self._pace, feedback)
+            patience.left_s -= loop.time() - started
+            await self._gate.leave(host, self._pace, _feedback(fetched, self._clock()))
         return fetched
 
 

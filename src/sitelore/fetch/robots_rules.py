@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sitelore.model.response import RobotsVerdict
 from sitelore.model.url import Url
@@ -28,8 +29,7 @@ _DISALLOW_KEYS = (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow
 _SITEMAP_KEYS = (b"sitemap", b"site-map")
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     allow: bool
     pattern: str
     line: int
@@ -50,8 +50,7 @@ class _Group:
     """(how many agents the group had by then, seconds): an agent named after a Crawl-delay line does not inherit it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Glob:
+class _Glob(NamedTuple):
     """A pattern with wildcards, split at its stars."""
 
     score: int

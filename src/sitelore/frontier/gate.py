@@ -1,43 +1,189 @@
-"""STOPGAP by the integrator until the owner's version lands: replace freely."""
+"""Politeness towards hosts, for crawls that run in one process.
+
+A host is asked when all of this is so: the gap since its last request began has passed, it is not closed, and fewer than
+`per_host` requests to it are under way.
+
+**The gap.** With `delay_s` it is that, and never less. Without, the gap adapts: half of what the host usually takes to answer
+(a moving average in which the last answer counts for three tenths), at least 0.1 s and at most 5 s, so that a slow host sees
+about two requests at a time. A host written as a loopback or private address, or as `localhost`, is the person's own: it has
+no gap, only the cap on concurrency. A Crawl-delay lengthens either gap, up to the pace's cap. The gap counts from real start
+to real start: a start that comes late is never made up for by a shorter gap.
+
+**Closing.** Retry-After closes a host to the second, up to the pace's cap. Without one, a 429, 408 or 503, a timeout or a
+refused connection closes it for 0.5 s, the next time for 1 s, doubling up to 5 s; requests that were already under way when it
+closed say nothing new and do not double it. Every good answer halves that again until it is gone. Other server errors close
+the host only when five come in a row, and so do 403s: one bad page is not a host in trouble.
+
+Nothing here sleeps and nothing is random: `enter` answers with the seconds to wait.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Collection
+from functools import lru_cache
 
+from sitelore.model.response import Failure
 from sitelore.model.settings import Pace
 from sitelore.ports import Feedback
 
+_LATENCY_SHARE = 0.5
+_LATENCY_WEIGHT = 0.3
+_SHORTEST_GAP_S = 0.1
+_LONGEST_GAP_S = 5.0
+_FIRST_COOLDOWN_S = 0.5
+_LONGEST_COOLDOWN_S = 5.0
+_STREAK = 5
+_CLOSED_AFTER_S = 0.5
+_SHORTEST_WAIT_S = 0.0001
+_SLOT_WAIT_S = (0.005, 0.05)
+_MOST_HOSTS = 10_000
+
+_BUSY = frozenset({408, 429, 503})
+_STRAINED = frozenset({Failure.TIMEOUT, Failure.CONNECTION})
+_LONG_AGO = float("-inf")
+
+
+class _Host:
+    """What the gate remembers of one host."""
+
+    __slots__ = ("asked_s", "closed_at", "closed_until", "cooldown_s", "last_start", "latency_s", "running", "streak")
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.last_start = _LONG_AGO
+        self.latency_s: float | None = None
+        self.asked_s = 0.0
+        self.cooldown_s = 0.0
+        self.closed_at = _LONG_AGO
+        self.closed_until = _LONG_AGO
+        self.streak = 0
+
+    def may_start_at(self, gap_s: float) -> float:
+        return max(self.last_start + gap_s, self.closed_until)
+
 
 class LocalGate:
-    """Stopgap."""
+    """A `HostGate` for one process. `clock` is monotonic, in seconds; a host is an authority, as URLs have it."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._next: dict[str, float] = {}
-        self._running: dict[str, int] = {}
+        self._hosts: dict[str, _Host] = {}
+        self._opens_at: dict[str, float] = {}
+        """Hosts that were last seen closed for longer than a moment."""
 
     async def enter(self, host: str, pace: Pace) -> float:
-        """Stopgap."""
+        """0.0: go, a slot is taken. Otherwise the seconds after which asking again is worthwhile."""
         now = self._clock()
-        wait = self._next.get(host, 0.0) - now
-        if wait > 0:
-            return wait
-        if self._running.get(host, 0) >= pace.per_host:
-            return 0.01
-        self._running[host] = self._running.get(host, 0) + 1
-        self._next[host] = now + (pace.delay_s or 0.0)
+        known = self._host(host, now)
+        wait_s = known.may_start_at(gap_s(host, pace, known.latency_s, known.asked_s)) - now
+        if wait_s > 0:
+            return max(wait_s, _SHORTEST_WAIT_S)
+        if known.running >= pace.per_host:
+            shortest, longest = _SLOT_WAIT_S
+            return min(max((known.latency_s or 0.0) / known.running, shortest), longest)
+        known.running += 1
+        known.last_start = now
+        self._note(host, known, pace, now)
         return 0.0
 
     async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
-        """Stopgap."""
-        self._running[host] -= 1
-        if feedback.retry_after_s is not None and feedback.retry_after_s <= pace.max_retry_after_s:
-            self._next[host] = max(self._next.get(host, 0.0), self._clock() + feedback.retry_after_s)
+        """Give the slot back and let the pace adapt."""
+        now = self._clock()
+        known = self._host(host, now)
+        known.running = max(0, known.running - 1)
+        if feedback.status is not None:
+            before = known.latency_s
+            known.latency_s = feedback.elapsed_s if before is None else before + _LATENCY_WEIGHT * (feedback.elapsed_s - before)
+        self._judge(known, pace, feedback, now)
+        self._note(host, known, pace, now)
 
     async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
-        """Stopgap."""
+        """The host asked for a gap between requests (robots.txt Crawl-delay); honoured up to the pace's cap."""
+        now = self._clock()
+        known = self._host(host, now)
+        known.asked_s = max(0.0, min(delay_s, pace.max_crawl_delay_s))
+        self._note(host, known, pace, now)
 
     async def closed_hosts(self) -> Collection[str]:
-        """Stopgap."""
-        now = self._clock()
-        return [h for h, t in self._next.items() if t - now > 0.5]
+        """Hosts that will take no request for more than half a second; their rows are better left unclaimed."""
+        if not self._opens_at:
+            return ()
+        soon = self._clock() + _CLOSED_AFTER_S
+        self._opens_at = {host: at for host, at in self._opens_at.items() if at > soon}
+        return self._opens_at.keys()
+
+    def _judge(self, known: _Host, pace: Pace, feedback: Feedback, now: float) -> None:
+        status, failure = feedback.status, feedback.failure
+        if feedback.retry_after_s is not None and (status in _BUSY or (status is not None and 300 <= status < 400)):
+            known.closed_at = now
+            known.closed_until = max(known.closed_until, now + min(max(feedback.retry_after_s, 0.0), pace.max_retry_after_s))
+        elif status in _BUSY or failure in _STRAINED:
+            _cool_down(known, feedback, now)
+        elif status is not None and (status == 403 or status >= 500):
+            known.streak += 1
+            if known.streak >= _STREAK:
+                known.streak = 0
+                _cool_down(known, feedback, now)
+        elif status is not None:
+            known.streak = 0
+            known.cooldown_s /= 2
+            if known.cooldown_s < _FIRST_COOLDOWN_S / 2:
+                known.cooldown_s = 0.0
+
+    def _note(self, host: str, known: _Host, pace: Pace, now: float) -> None:
+        opens_at = known.may_start_at(gap_s(host, pace, known.latency_s, known.asked_s))
+        if opens_at - now > _CLOSED_AFTER_S:
+            self._opens_at[host] = opens_at
+        elif host in self._opens_at:
+            del self._opens_at[host]
+
+    def _host(self, host: str, now: float) -> _Host:
+        known = self._hosts.get(host)
+        if known is None:
+            if len(self._hosts) >= _MOST_HOSTS:
+                self._forget_idle(now)
+            known = self._hosts[host] = _Host()
+        return known
+
+    def _forget_idle(self, now: float) -> None:
+        """Make room: of the hosts that are neither asked nor closed now, the half that was asked least recently goes."""
+        idle = [
+            (known.last_start, host)
+            for host, known in self._hosts.items()
+            if not known.running and known.closed_until <= now and known.last_start + known.asked_s <= now
+        ]
+        for _, host in sorted(idle)[: (len(idle) + 1) // 2]:
+            del self._hosts[host]
+            self._opens_at.pop(host, None)
+
+
+def gap_s(host: str, pace: Pace, latency_s: float | None, asked_s: float) -> float:
+    """The least time between two request starts. `asked_s` is the host's own wish, already capped."""
+    if pace.delay_s is not None:
+        gap = pace.delay_s
+    elif is_own(host):
+        gap = 0.0
+    else:
+        gap = min(max((latency_s or 0.0) * _LATENCY_SHARE, _SHORTEST_GAP_S), _LONGEST_GAP_S)
+    return max(gap, asked_s)
+
+
+@lru_cache(maxsize=4096)
+def is_own(authority: str) -> bool:
+    """Whether an authority names this machine or an address of a private network."""
+    host = authority[1 : authority.index("]")] if authority.startswith("[") else authority.partition(":")[0]
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private or address.is_link_local
+
+
+def _cool_down(known: _Host, feedback: Feedback, now: float) -> None:
+    if now - feedback.elapsed_s >= known.closed_at:
+        known.cooldown_s = min(max(known.cooldown_s * 2, _FIRST_COOLDOWN_S), _LONGEST_COOLDOWN_S)
+        known.closed_at = now
+    known.closed_until = max(known.closed_until, now + known.cooldown_s)

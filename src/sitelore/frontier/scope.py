@@ -1,45 +1,155 @@
-"""STOPGAP by the integrator until the owner's version lands: replace freely."""
+"""How far a crawl may go: its scope around the seeds, then include and exclude patterns.
+
+A pattern is matched against path and query, or against the whole URL when it contains `://`. `*` stands for any run of
+characters, slashes included; everything else, `?` too, stands for itself. A pattern without `*` is a prefix. One that starts
+with neither `/` nor `*` is taken as if it started with `/`. Exclusion wins over inclusion.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+Refusal = tuple[SkipReason, str]
+
+_ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
+_FILE_NAME = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
+_ORIGIN = re.compile(r"https?://[^/?*]+(?=[/?]|$)", re.IGNORECASE)
+_MEMORY = 10_000
+
 
 class ScopeRule:
-    """Stopgap."""
+    """Which URLs belong to a crawl. `joined_hosts` are authorities that a redirecting seed led to: they count as seeds' own.
+
+    - host: a seed's host and its `www.` twin, on http and https; a port of its own must be the seed's.
+    - origin: scheme, host and port exactly; a joined authority with either scheme.
+    - domain: all hosts under a seed's registrable domain, on any port; addresses and single names exactly.
+    - prefix: as host, and the path in or below a seed's directory, on joined hosts too.
+
+    A crawl of sitemaps alone takes the sitemaps for its seeds.
+    """
 
     def __init__(self, settings: CrawlSettings, joined_hosts: tuple[str, ...] = ()) -> None:
-        self._settings = settings
-        seeds = [u for raw in (settings.seeds or settings.sitemaps) if (u := Url.parse(raw))]
-        self._hosts = {_bare(u.authority) for u in seeds} | {_bare(h) for h in joined_hosts}
-        self._origins = {u.origin for u in seeds}
-        self._prefixes = [(_bare(u.authority), u.path.rpartition("/")[0] + "/") for u in seeds]
-        self._include = [_glob(p) for p in settings.include]
-        self._exclude = [(p, _glob(p)) for p in settings.exclude]
+        self._scope = settings.scope
+        seeds = [url for raw in settings.seeds or settings.sitemaps if (url := Url.parse(raw))]
+        self._origins = {url.origin for url in seeds} | {f"{s}://{host}" for host in joined_hosts for s in ("http", "https")}
+        authorities = [*(url.authority for url in seeds), *joined_hosts]
+        self._hosts = {authority.removeprefix("www.") for authority in authorities}
+        self._domains = {_domain(authority) for authority in authorities} if self._scope is Scope.DOMAIN else set()
+        self._where = ", ".join(dict.fromkeys(authorities)) or "no seed"
+        self._directories = tuple(dict.fromkeys(_directory(url.path) for url in seeds))
+        self._judged: dict[str, Refusal | None] = {}
+        self._include = tuple(Pattern(text) for text in settings.include if text.strip())
+        self._exclude = tuple(Pattern(text) for text in settings.exclude if text.strip())
 
-    def refusal(self, url: Url) -> tuple[SkipReason, str] | None:
-        """Stopgap."""
-        if self._settings.scope is Scope.ORIGIN:
-            if url.origin not in self._origins:
-                return SkipReason.SCOPE, "another origin"
-        elif _bare(url.authority) not in self._hosts:
-            return SkipReason.SCOPE, f"{url.authority} is another host"
-        text = url.target
-        for pattern, rx in self._exclude:
-            if rx.match(text):
-                return SkipReason.EXCLUDED, f"matches --exclude {pattern}"
-        if self._include and not any(rx.match(text) for rx in self._include):
-            return SkipReason.EXCLUDED, "matches no --include"
+    def refusal(self, url: Url) -> Refusal | None:
+        """Why this URL is not part of the crawl, for a person to read; None when it is."""
+        origin = url.origin
+        try:
+            refused = self._judged[origin]
+        except KeyError:
+            refused = self._judge(url, origin)
+        if refused is not None:
+            return refused
+        if self._scope is Scope.PREFIX:
+            path = url.path
+            if not f"{path}/".startswith(self._directories):
+                return SkipReason.SCOPE, f"{path} is not below {' or '.join(self._directories) or 'a seed'}"
+        return self._pattern_refusal(url) if self._include or self._exclude else None
+
+    def _judge(self, url: Url, origin: str) -> Refusal | None:
+        """The part of the answer that is one for all URLs of an origin."""
+        authority = url.authority
+        if self._scope is Scope.ORIGIN:
+            inside = origin in self._origins
+        elif self._scope is Scope.DOMAIN:
+            inside = _domain(authority) in self._domains
+        else:
+            inside = authority.removeprefix("www.") in self._hosts
+        what = origin if self._scope is Scope.ORIGIN else authority
+        refused = None if inside else (SkipReason.SCOPE, f"{what} is outside the {self._scope} scope of {self._where}")
+        if len(self._judged) >= _MEMORY:
+            self._judged.clear()
+        self._judged[origin] = refused
+        return refused
+
+    def _pattern_refusal(self, url: Url) -> Refusal | None:
+        target = url.target
+        for pattern in self._exclude:
+            if pattern.matches(url, target):
+                return SkipReason.EXCLUDED, f"matches the exclude pattern {pattern.text}"
+        if self._include and not any(pattern.matches(url, target) for pattern in self._include):
+            return SkipReason.EXCLUDED, f"matches no include pattern ({', '.join(p.text for p in self._include)})"
         return None
 
 
-def _bare(authority: str) -> str:
-    return authority.removeprefix("www.")
+class Pattern:
+    """One include or exclude pattern. Matching takes time linear in the URL's length, whatever the pattern."""
+
+    __slots__ = ("_end", "_is_prefix", "_middle", "_start", "_whole", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        plain = text.strip()
+        self._whole = "://" in plain
+        if self._whole:
+            plain = _ORIGIN.sub(_plain_origin, plain, count=1)
+        elif not plain.startswith(("/", "*")):
+            plain = f"/{plain}"
+        # As in a Url: what is not ASCII is escaped there. ASCII stays as the person wrote it.
+        plain = quote(plain, safe="".join(map(chr, range(33, 127))))
+        first, *others = plain.split("*")
+        self._start = first
+        self._is_prefix = not others
+        self._end = others.pop() if others else ""
+        self._middle = tuple(part for part in others if part)
+
+    def matches(self, url: Url, target: str) -> bool:
+        """Whether the pattern covers a URL; `target` is its path and query."""
+        text: str = url if self._whole else target
+        if not text.startswith(self._start):
+            return False
+        if self._is_prefix:
+            return True
+        at = len(self._start)
+        for part in self._middle:
+            at = text.find(part, at)
+            if at < 0:
+                return False
+            at += len(part)
+        return len(text) - len(self._end) >= at and text.endswith(self._end)
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(p) for p in pattern.split("*")) + ("" if "*" not in pattern else "$"))
+def _plain_origin(match: re.Match[str]) -> str:
+    url = Url.parse(match[0])
+    return match[0] if url is None else url.origin
+
+
+def _directory(path: str) -> str:
+    """`/docs/` for `/docs`, `/docs/` and `/docs/index.html`."""
+    start, _, last = path.rpartition("/")
+    return f"{start}/" if not last or _FILE_NAME.search(last) else f"{path}/"
+
+
+def _domain(authority: str) -> str:
+    """The registrable domain; the authority itself where there is none (an address, a single name, a public suffix)."""
+    host = authority if authority.endswith("]") else re.sub(r":\d+$", "", authority)
+    if "." not in host or _ADDRESS.fullmatch(host):
+        return authority
+    return _suffixes().privatesuffix(host) or authority
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 a third of a second that only one scope in four needs
+
+    return PublicSuffixList()

@@ -99,8 +99,9 @@ class Scanner:
                 return at, False
             self._listener.text(text[at:])
             return len(text), False
-        if mark > at:
-            self._listener.text(plain(text[at:mark]))
+        between = text[at:mark]
+        if between and not between.isspace():
+            self._listener.text(plain(between))
         if mark + 9 > len(text) or text[mark + 1] in "!?":
             return self._declaration(text, mark)
         return self._not_a_tag(text, mark)

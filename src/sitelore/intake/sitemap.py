@@ -169,7 +169,9 @@ class _Listing:
     @property
     def is_hopeless(self) -> bool:
         """Whether this is some other kind of document, or one made to cost time."""
-        return self._strangers > _MOST_STRANGERS if self.kind else self.first_tag == "html" or self._strangers > _TAGS_BEFORE_ROOT
+        return (
+            self._strangers > _MOST_STRANGERS if self.kind else self.first_tag == "html" or self._strangers > _TAGS_BEFORE_ROOT
+        )
 
     def start(self, prefix: str, name: str, attributes: str) -> None:
         """See `Listener`."""

@@ -14,7 +14,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 # Codecs of character sets alone: Python also knows codecs (punycode, unicode_escape …) that no document is written in.
-_KNOWN = re.compile(r"utf-8|utf-16(-[bl]e)?|iso8859-\d+|cp\d{3,4}|koi8-[rtu]|gb\w+|big5\w*|euc_\w+|shift_\w+|iso2022_\w+|mac-\w+")
+_KNOWN = re.compile(r"utf-8|iso8859-\d+|cp\d{3,4}|koi8-[rtu]|gb\w+|big5\w*|euc_\w+|shift_\w+|iso2022_\w+|mac-\w+")
 
 
 class Unpacked:
@@ -103,8 +103,8 @@ def _known(name: str) -> str:
         return ""
     if found in {"ascii", "iso8859-1"}:
         return "cp1252"  # as browsers read them (WHATWG Encoding §4.2)
-    # A declaration that could be read byte by byte is not in a two-byte encoding, whatever it says.
-    return found if _KNOWN.fullmatch(found) and not found.startswith("utf-16") else ""
+    # UTF-16 is not among them: a declaration that could be read byte by byte is not in it, whatever it says.
+    return found if _KNOWN.fullmatch(found) else ""
 
 
 def _is_utf8(head: bytes) -> bool:

@@ -91,6 +91,8 @@ URL_MOVES: dict[UrlState, frozenset[UrlState]] = {
     UrlState.VISITED: frozenset({UrlState.ALIAS}),
     UrlState.NOT_MODIFIED: frozenset({UrlState.ALIAS}),
     UrlState.SKIPPED: frozenset({UrlState.DISCOVERED, UrlState.ALIAS}),
+    # At the end of a run: redirects that turn out to lead in a circle are nobody's alias.
+    UrlState.ALIAS: frozenset({UrlState.FAILED}),
 }
 
 RUN_MOVES: dict[RunState, frozenset[RunState]] = {

@@ -25,7 +25,8 @@ _TRACKING = (
 )  # fmt: skip
 _SESSION = ("phpsessid", "jsessionid", "aspsessionid*", "cfid", "cftoken", "sessionid", "session_id", "sessid", "zenid")
 
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+# Not where a broken escape stands before: decoding `%%34%31` to `%41` would make an escape that was not there.
+_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?;]*", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -71,9 +72,10 @@ class Url(str):
             href = ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
         except ValueError:
             return None
-        if not href.startswith(("http://", "https://")):
+        if not href.startswith(("http://", "https://")) or len(href) > _MAX_LENGTH:
             return None
-        return Url(_key(href, rules))
+        key = _key(href, rules)
+        return Url(key) if key else None
 
     @staticmethod
     def trusted(text: str) -> Url:
@@ -134,24 +136,34 @@ class Url(str):
         return self.target == "/"
 
 
+def whatwg(raw: str, base: str | None = None) -> str | None:
+    """What a browser makes of `raw` on page `base`: any scheme, credentials and fragment kept. None when it is no URL."""
+    try:
+        return ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
+    except ValueError:
+        return None
+
+
 def _key(href: str, rules: KeyRules) -> str:
-    """WHATWG href → frontier key. Most links take the first return: nothing in them needs work."""
+    """WHATWG href → frontier key, empty when its host cannot exist. Most links need no work and take the second return."""
     href, _, _ = href.partition("#")
     scheme_end = href.index("//") + 2
     path_start = href.find("/", scheme_end)
     authority = href[scheme_end:path_start]
     if "@" in authority or authority.endswith(".") or ".:" in authority:
         authority = _plain_authority(authority)
+        if not authority:
+            return ""
         href = f"{href[:scheme_end]}{authority}{href[path_start:]}"
         path_start = href.find("/", scheme_end)
     rest = href[path_start:]
     if "%" not in rest and "?" not in rest and ";" not in rest:
         return href
     path, _, query = rest.partition("?")
-    if ";" in path:
-        path = _PATH_SESSION.sub("", path)
     if "%" in path:
         path = _plain_escapes(path)
+    if ";" in path:
+        path = _without_session(path)
     if query:
         query = _kept_query(query, rules)
     return f"{href[:path_start]}{path}?{query}" if query else href[:path_start] + path
@@ -159,11 +171,21 @@ def _key(href: str, rules: KeyRules) -> str:
 
 @lru_cache(maxsize=1024)
 def _plain_authority(authority: str) -> str:
-    """Without credentials and without the root dot of a fully qualified name."""
-    host, colon, port = authority.rpartition("@")[2].partition(":")
-    if host.startswith("["):
-        return authority.rpartition("@")[2]
-    return host.rstrip(".") + colon + port
+    """Without credentials and without the root dot of a fully qualified name; empty when a label of the host is missing."""
+    authority = authority.rpartition("@")[2]
+    if authority.startswith("["):
+        return authority
+    host, colon, port = authority.partition(":")
+    host = host.removesuffix(".")
+    return "" if not host or host.endswith(".") else host + colon + port
+
+
+def _without_session(path: str) -> str:
+    plain = _PATH_SESSION.sub("", path)
+    if plain == path or "/." not in plain:
+        return plain
+    # `/..;jsessionid=1/x` has just become `/../x`.
+    return ada_url.URL(f"http://host{plain}").pathname
 
 
 def _plain_escapes(text: str) -> str:
@@ -175,6 +197,6 @@ def _plain_escapes(text: str) -> str:
 
 
 def _kept_query(query: str, rules: KeyRules) -> str:
-    parts = [p for p in query.split("&") if p and not rules.drops(p.partition("=")[0])]
-    kept = "&".join(parts)
-    return _plain_escapes(kept) if "%" in kept else kept
+    if "%" in query:
+        query = _plain_escapes(query)
+    return "&".join([p for p in query.split("&") if p and not rules.drops(p.partition("=")[0])])

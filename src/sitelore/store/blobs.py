@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import itertools
 import os
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,7 +27,6 @@ class DirectoryBlobs:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._made: set[Path] = set()
-        self._numbers = itertools.count()
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
@@ -54,8 +53,8 @@ class DirectoryBlobs:
         if directory not in self._made:
             directory.mkdir(parents=True, exist_ok=True)
             self._made.add(directory)
-        # The name is this process's own, so that two processes with one page in hand do not write one file.
-        unfinished = directory / f"{path.name}.{os.getpid()}-{next(self._numbers)}"
+        # A name of its own: two writers with one page in hand, or a file that a crash left, must not meet.
+        unfinished = directory / f"{path.name}.{secrets.token_hex(8)}"
         try:
             with unfinished.open("xb", buffering=0) as file:
                 file.write(blob.data)

@@ -12,10 +12,12 @@ from sitelore.model.states import Proof, SkipReason
 from sitelore.store.frontier_sql import chunks, lock_runs
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import key_of, urls
-from sitelore.store.statements import ending_statement, run_many
+from sitelore.store.statements import ending_statement, loop_statement, run_many
+
+LOOP = "redirect_loop: the redirects lead back to where they started"
 
 _HOPS = 100
-"""Longer than any chain the crawl follows; a guard against a circle in a damaged ledger."""
+"""Longer than any chain the crawl follows; a guard against a damaged ledger."""
 
 
 def finish_rows(conn: sa.Connection, run: RunId) -> None:
@@ -35,6 +37,10 @@ def _end_aliases(conn: sa.Connection, run: RunId) -> None:
     query = sa.select(c.url, c.alias_of, c.proof, c.error, c.skip_reason, c.detail)
     query = query.where(c.run_id == run, c.state == sa.text("'ALIAS'"), c.alias_of.is_not(None), c.seq.is_not(None))
     aliases = {row[0]: tuple(row[1:]) for row in conn.execute(query)}
+    circles = _circles(aliases)
+    run_many(conn, loop_statement, [(LOOP, run, key) for key in sorted(circles)])
+    for key in circles:
+        del aliases[key]
     leads = {key: _last(key, aliases) for key in aliases}
     endings = dict(_failed_endings(conn, run, sorted({key_of(url) for url in leads.values()})))
     changes = []
@@ -45,6 +51,23 @@ def _end_aliases(conn: sa.Connection, run: RunId) -> None:
         if (leads[key], *why) != (aliases[key][0], *aliases[key][2:]):
             changes.append((leads[key], *why, run, key))
     run_many(conn, ending_statement, changes)
+
+
+def _circles(aliases: dict[str, tuple[Any, ...]]) -> set[str]:
+    """Redirects that lead back to themselves. Each was reached by a link of its own, so none saw the others in its chain."""
+    circles: set[str] = set()
+    ended: set[str] = set()
+    for start in aliases:
+        path: dict[str, None] = {}
+        key = start
+        while key in aliases and key not in ended and key not in path:
+            path[key] = None
+            key = key_of(aliases[key][0])
+        if key in path:
+            walked = list(path)
+            circles.update(walked[walked.index(key) :])
+        ended.update(path)
+    return circles
 
 
 def _last(key: str, aliases: dict[str, tuple[Any, ...]]) -> str:

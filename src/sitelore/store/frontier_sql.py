@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -12,7 +11,7 @@ from sitelore.model.frontier import Known, Lease, Offer, Pulse
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
 from sitelore.store.schema import key_of, pages, runs, urls
-from sitelore.store.statements import lastmod_statement, offer_statement, run_many
+from sitelore.store.statements import lastmod_statement, lease_statement, offer_statement, run_many
 
 IN_LIST = 500
 """How many values an IN list holds: far below the limits of both databases."""
@@ -62,29 +61,15 @@ def offer(conn: sa.Connection, offers: Iterable[tuple[RunId, Offer]]) -> None:
     run_many(conn, lastmod_statement, [(lastmods[k], *k, lastmods[k]) for k in sorted(lastmods)])
 
 
-def _claim_statement(with_closed_hosts: bool) -> sa.Executable:
-    c = urls.c
-    due = (
-        sa.select(c.url)
-        .where(c.run_id == sa.bindparam("run"), c.state == _QUEUED, c.seq.is_not(None))
-        .where(sa.or_(c.retry_at.is_(None), c.retry_at <= sa.bindparam("now")))
-        .order_by(c.seq)
-        .limit(sa.bindparam("most", type_=sa.Integer))
-        .with_for_update(skip_locked=True)
-    )
-    if with_closed_hosts:
-        due = due.where(c.host.not_in(sa.bindparam("closed", expanding=True)))
-    # A common table expression, because Postgres may run a subquery with LIMIT more than once and lease too many.
-    chosen = due.cte("due")
-    return (
-        sa.update(urls)
-        .where(c.run_id == sa.bindparam("run"), c.url.in_(sa.select(chosen.c.url)))
-        .values(state=_IN_PROGRESS, token=c.token + 1, claimed_by=sa.bindparam("worker"), lease_until=sa.bindparam("lease_end"))
-        .returning(*LEASE_COLUMNS)
-    )
-
-
-_claim_any, _claim_open = _claim_statement(False), _claim_statement(True)
+_due = (
+    sa.select(*LEASE_COLUMNS)
+    .where(urls.c.run_id == sa.bindparam("run"), urls.c.state == _QUEUED, urls.c.seq.is_not(None))
+    .where(sa.or_(urls.c.retry_at.is_(None), urls.c.retry_at <= sa.bindparam("now")))
+    .order_by(urls.c.seq)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+    .with_for_update(skip_locked=True)  # on SQLite, which has one writer, this says nothing
+)
+_due_and_open = _due.where(urls.c.host.not_in(sa.bindparam("closed", expanding=True)))
 
 
 def claim(
@@ -97,11 +82,13 @@ def claim(
     closed_hosts: Collection[str] = (),
 ) -> list[Lease]:
     """QUEUED rows that are due, in `seq` order, leased to this worker with a raised token."""
-    values: dict[str, Any] = {"run": run, "worker": worker, "most": limit, "now": now, "lease_end": now + lease_s}
+    values: dict[str, Any] = {"run": run, "most": limit, "now": now}
     if closed_hosts:
         values["closed"] = sorted(closed_hosts)
-    leased = conn.execute(_claim_open if closed_hosts else _claim_any, values)
-    rows = sorted(leased, key=itemgetter(4))
+    rows = conn.execute(_due_and_open if closed_hosts else _due, values).all()
+    # Row by row over the key: one UPDATE over a subquery is planned by Postgres as a walk through the whole run while it
+    # has no statistics, which is when a run is young and grows fastest.
+    run_many(conn, lease_statement, [(worker, now + lease_s, run, row[0]) for row in rows])
     known = _known_by_key(conn, run, [row[0] for row in rows])
     return [lease_of(run, row, known.get(row[0])) for row in rows]
 

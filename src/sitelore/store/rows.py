@@ -92,10 +92,10 @@ KNOWN_COLUMNS = tuple(
 
 
 def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
-    """A row of `LEASE_COLUMNS`."""
+    """A row of `LEASE_COLUMNS` as it stood before it was leased."""
     key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod = row
     return Lease(
-        run, Url.trusted(long_url or key), token, depth, seq, _KINDS[kind], attempts, _SOURCES[source], hops(chain),
+        run, Url.trusted(long_url or key), token + 1, depth, seq, _KINDS[kind], attempts, _SOURCES[source], hops(chain),
         lastmod, known,
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ def url_row(row: Sequence[Any]) -> UrlRow:
     url = Url.trusted(long_url or key)
     state, reason = _STATES[state_text], _REASONS[skip_reason]
     final = maybe_url(alias_of)
-    if kind == "page" and (state in _KEPT or (reason in UNCHANGED and state is UrlState.SKIPPED and seq is not None)):
+    if is_page(kind, state, reason, seq):
         final = url
     return UrlRow(
         run=run,
@@ -202,9 +202,14 @@ def names_of(text: str) -> list[str]:
     return _names.decode(text)
 
 
-def is_kept(table: Any = urls) -> sa.ColumnElement[bool]:
-    """The row is a page of the run: read, not modified, or known to be unchanged. Leads into the index on admitted rows."""
-    c = table.c
+def is_page(kind: str, state: str, skip_reason: str | None, seq: int | None) -> bool:
+    """A row is a page of the run: read, not modified, or known to be unchanged."""
+    return kind == "page" and (state in _KEPT or (state == "SKIPPED" and skip_reason in UNCHANGED and seq is not None))
+
+
+def is_kept() -> sa.ColumnElement[bool]:
+    """`is_page` as a condition. Its first two terms lead into the index on admitted rows."""
+    c = urls.c
     return sa.and_(
         c.state.in_(_KEPT_OR_SKIPPED),
         c.seq.is_not(None),

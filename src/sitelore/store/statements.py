@@ -91,6 +91,19 @@ def lastmod_statement(_dialect_name: str) -> _Built:
     return statement, ("newer", "the_run", "the_url", "newer_too")
 
 
+def lease_statement(_dialect_name: str) -> _Built:
+    """A row is leased: its token is raised."""
+    c = urls.c
+    statement = sa.update(urls).ordered_values(
+        (c.state, sa.text("'IN_PROGRESS'")),
+        (c.token, c.token + sa.text("1")),
+        (c.claimed_by, sa.bindparam("worker", type_=sa.Text)),
+        (c.lease_until, sa.bindparam("lease_end", type_=sa.Double)),
+    )
+    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
+    return where, ("worker", "lease_end", "the_run", "the_url")
+
+
 def visit_statement(_dialect_name: str) -> _Built:
     """The row of a settled visit. The caller has locked it and checked its token."""
     c = urls.c
@@ -151,7 +164,7 @@ def trap_statement(_dialect_name: str) -> _Built:
         (c.state, sa.text("'SKIPPED'")), (c.skip_reason, sa.text("'trap'")), (c.detail, sa.bindparam("why", type_=sa.Text))
     )
     where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where.where(c.state == sa.text("'DISCOVERED'")), ("why", "the_run", "the_url")
+    return where.where(c.seq.is_(None)), ("why", "the_run", "the_url")
 
 
 def admit_statement(_dialect_name: str) -> _Built:
@@ -163,7 +176,8 @@ def admit_statement(_dialect_name: str) -> _Built:
         (c.wave, sa.bindparam("its_wave", type_=sa.Integer)),
     )
     where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where.where(c.state == sa.text("'DISCOVERED'")), ("its_seq", "its_wave", "the_run", "the_url")
+    # Not `state = 'DISCOVERED'`: it would lead Postgres into the index on candidates, and through all of it for each row.
+    return where.where(c.seq.is_(None)), ("its_seq", "its_wave", "the_run", "the_url")
 
 
 def ending_statement(_dialect_name: str) -> _Built:
@@ -173,3 +187,16 @@ def ending_statement(_dialect_name: str) -> _Built:
     statement = sa.update(urls).ordered_values(*((c[name], sa.bindparam(name, type_=sa.Text)) for name in names))
     where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
     return where, (*names, "the_run", "the_url")
+
+
+def loop_statement(_dialect_name: str) -> _Built:
+    """A redirect that leads in a circle is an alias of nothing."""
+    c = urls.c
+    statement = sa.update(urls).ordered_values(
+        (c.error, sa.bindparam("error", type_=sa.Text)),
+        (c.state, sa.text("'FAILED'")),
+        (c.alias_of, sa.null()),
+        (c.proof, sa.null()),
+    )
+    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
+    return where, ("error", "the_run", "the_url")

@@ -22,7 +22,7 @@ from sitelore.model.frontier import (
 from sitelore.model.ids import RunId
 from sitelore.model.url import Url
 from sitelore.store.frontier_sql import chunks
-from sitelore.store.rows import ROW_COLUMNS, is_kept, maybe_url, settings_of, storable, url_row
+from sitelore.store.rows import ROW_COLUMNS, is_kept, is_page, maybe_url, settings_of, storable, url_row
 from sitelore.store.schema import key_of, runs, urls
 from sitelore.store.statements import admit_statement, merge_statement, page_alias_statement, run_many, trap_statement
 
@@ -56,34 +56,16 @@ _busy = sa.select(urls.c.seq).where(urls.c.run_id == _run, urls.c.state.in_(["QU
 _busy = _busy.limit(1)
 
 
-def _kept_columns(table: Any) -> tuple[sa.ColumnElement[Any], ...]:
-    return (table.c.url, table.c.long_url, table.c.seq, table.c.content_hash, table.c.canonical)
-
-
-_kept_in_wave = sa.select(*_kept_columns(urls)).where(urls.c.run_id == _run, is_kept(), urls.c.seq >= _first_seq)
+_KEPT_COLUMNS = (urls.c.url, urls.c.long_url, urls.c.seq, urls.c.content_hash, urls.c.canonical)
+_kept_in_wave = sa.select(*_KEPT_COLUMNS).where(urls.c.run_id == _run, is_kept(), urls.c.seq >= _first_seq)
 _kept_in_wave = _kept_in_wave.order_by(urls.c.seq)
-
-
-def _related_statements() -> list[sa.Select[Any]]:
-    """Kept pages that share content with pages of this wave, are named by one, or name one."""
-    now, then = urls.alias("now"), urls.alias("past")
-    ties = (
-        then.c.content_hash == now.c.content_hash,
-        sa.and_(now.c.canonical == then.c.url, now.c.canonical != now.c.url),
-        sa.and_(then.c.canonical == now.c.url, then.c.canonical != then.c.url),
-    )
-    # A page of this wave without text or canonical is not in `settled`; one that names it is.
-    other = sa.or_(then.c.seq < _first_seq, sa.and_(then.c.content_hash.is_(None), then.c.canonical.is_(None)))
-    return [
-        sa.select(*_kept_columns(then))
-        .select_from(now.join(then, sa.and_(then.c.run_id == now.c.run_id, tie)))
-        .where(now.c.run_id == _run, is_kept(now), now.c.seq >= _first_seq, is_kept(then), other)
-        .distinct()
-        for tie in ties
-    ]
-
-
-_related_pages = _related_statements()
+# Whether a row that is found by one of these is a page is asked afterwards, of the row: SQLite, which keeps no statistics
+# here, would take the condition for a reason to read every page of the run.
+_some: sa.BindParameter[str] = sa.bindparam("some", type_=sa.Text, expanding=True)
+_found = sa.select(*_KEPT_COLUMNS, urls.c.kind, urls.c.state, urls.c.skip_reason).where(urls.c.run_id == _run)
+_with_content = _found.where(urls.c.content_hash.in_(_some))
+_with_url = _found.where(urls.c.url.in_(_some))
+_with_canonical = _found.where(urls.c.canonical.in_(_some), urls.c.canonical != urls.c.url)
 _waiting = sa.and_(urls.c.run_id == _run, urls.c.state == sa.text("'DISCOVERED'"))
 _smallest_depth = sa.select(sa.func.min(urls.c.depth)).where(_waiting)
 _best_candidates = (
@@ -99,7 +81,7 @@ _yields_by_shape = (
         sa.func.count(urls.c.content_hash.distinct()),
         sa.func.count(urls.c.novelty.distinct()),
     )
-    .where(urls.c.run_id == _run, urls.c.shape.in_(sa.bindparam("some", expanding=True)), urls.c.content_hash.is_not(None))
+    .where(urls.c.run_id == _run, urls.c.shape.in_(_some), urls.c.content_hash.is_not(None))
     .group_by(urls.c.shape)
 )
 _KINDS = {kind.value: kind for kind in Kind}
@@ -116,21 +98,30 @@ def _facts(conn: sa.Connection, standing: sa.Row[Any], per_wave: int) -> WaveFac
         depth=standing.depth,
         kept=standing.kept_before + len(kept_now),
         settled=settled,
-        related=_related(conn, values) if settled else (),
+        related=_related(conn, standing.id, settled),
         candidates=candidates,
         shapes=_yields(conn, standing.id, sorted({one.shape for one in candidates})),
     )
 
 
 def _kept(row: Sequence[Any]) -> Kept:
-    key, long_url, seq, content_hash, canonical = row
-    return Kept(Url.trusted(long_url or key), seq, content_hash or "", maybe_url(canonical))
+    return Kept(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]))
 
 
-def _related(conn: sa.Connection, values: dict[str, Any]) -> tuple[Kept, ...]:
+def _related(conn: sa.Connection, run: RunId, settled: tuple[Kept, ...]) -> tuple[Kept, ...]:
+    """Other kept pages that share content with one of these, are named by one, or name one."""
+    own = {key_of(one.url) for one in settled}
+    lookups = (
+        (_with_content, {one.content_hash for one in settled if one.content_hash}),
+        (_with_url, {key_of(one.canonical) for one in settled if one.canonical} - own),
+        (_with_canonical, own),
+    )
     found: dict[str, Kept] = {}
-    for statement in _related_pages:
-        found.update((row[0], _kept(row)) for row in conn.execute(statement, values))
+    for statement, keys in lookups:
+        for some in chunks(sorted(keys)):
+            for row in conn.execute(statement, {"run": run, "some": some}):
+                if row[0] not in own and is_page(row.kind, row.state, row.skip_reason, row.seq):
+                    found[row[0]] = _kept(row)
     return tuple(sorted(found.values(), key=lambda one: one.seq))
 
 
@@ -153,7 +144,7 @@ def _yields(conn: sa.Connection, run: RunId, shapes: list[str]) -> dict[str, Sha
 
 
 _earlier_pages = sa.select(sa.func.count()).where(
-    urls.c.run_id == _run, urls.c.url.in_(sa.bindparam("some", expanding=True)), urls.c.seq < _first_seq, is_kept()
+    urls.c.run_id == _run, urls.c.url.in_(_some), urls.c.seq < _first_seq, is_kept()
 )
 
 
@@ -207,34 +198,28 @@ def _admit(conn: sa.Connection, standing: sa.Row[Any], facts: WaveFacts, decided
     return len(rows)
 
 
-def _claim_statements() -> list[sa.Select[Any]]:
-    """(page, page it names) where the first, or the second, is of the wave."""
-    names, named = urls.alias("names"), urls.alias("named")
-    agrees = sa.or_(named.c.canonical.is_(None), named.c.canonical == named.c.url)
-    differs = sa.func.coalesce(names.c.content_hash, "") != sa.func.coalesce(named.c.content_hash, "")
-    columns = [table.c[column.name] for table in (names, named) for column in ROW_COLUMNS]
-    return [
-        sa.select(*columns)
-        .select_from(names.join(named, sa.and_(named.c.run_id == names.c.run_id, named.c.url == names.c.canonical)))
-        .where(names.c.run_id == _run, names.c.canonical != names.c.url, agrees, differs)
-        .where(is_kept(names), is_kept(named), fresh.c.seq >= _first_seq, fresh.c.wave == sa.bindparam("wave"))
-        for fresh in (names, named)
-    ]
-
-
-_canonical_claims = _claim_statements()
-_wave_of_run = sa.select(runs.c.wave, runs.c.wave_seq).where(runs.c.id == _run)
+_whole_rows = sa.select(*ROW_COLUMNS).where(urls.c.run_id == _run, urls.c.url.in_(_some))
 
 
 def canonical_claims(conn: sa.Connection, run: RunId, wave: int) -> list[tuple[UrlRow, UrlRow]]:
     """(page, the kept page it names as its canonical), contents differing, one of the two settled in this wave."""
-    standing = conn.execute(_wave_of_run, {"run": run}).one_or_none()
+    standing = conn.execute(sa.select(runs.c.wave, runs.c.wave_seq).where(runs.c.id == run)).one_or_none()
     if standing is None:
         return []
-    values = {"run": run, "wave": wave, "first_seq": standing.wave_seq if standing.wave == wave else 0}
-    pairs: dict[int, tuple[UrlRow, UrlRow]] = {}
-    for statement in _canonical_claims:
-        for row in conn.execute(statement, values):
-            first = url_row(row[: len(ROW_COLUMNS)])
-            pairs[first.seq or 0] = (first, url_row(row[len(ROW_COLUMNS) :]))
-    return [pairs[seq] for seq in sorted(pairs)]
+    first_seq = standing.wave_seq if standing.wave == wave else 0
+    in_wave = _kept_in_wave.where(urls.c.wave == wave)
+    fresh = {row[0]: row[4] for row in conn.execute(in_wave, {"run": run, "first_seq": first_seq})}
+    pairs = {key: canonical for key, canonical in fresh.items() if canonical is not None and canonical != key}
+    for some in chunks(sorted(fresh)):
+        pairs.update((row[0], row[4]) for row in conn.execute(_with_canonical, {"run": run, "some": some}))
+    rows: dict[str, UrlRow] = {}
+    for some in chunks(sorted({*pairs, *pairs.values()})):
+        rows.update((row.url, url_row(row)) for row in conn.execute(_whole_rows, {"run": run, "some": some}))
+    claims = [(rows[key], rows[canonical]) for key, canonical in pairs.items() if canonical in rows]
+    return sorted((pair for pair in claims if _is_claim(*pair)), key=lambda pair: pair[0].seq or 0)
+
+
+def _is_claim(page: UrlRow, named: UrlRow) -> bool:
+    """Both are kept (a kept page is its own final URL), the named one names no other, and they are not equal."""
+    both_kept = page.final_url == page.url and named.final_url == named.url
+    return both_kept and named.canonical in {None, named.url} and page.content_hash != named.content_hash

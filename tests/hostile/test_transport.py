@@ -1,0 +1,192 @@
+"""The hostile server, met directly: each misbehaviour below HTTP ends as the right failure, and the canary is never reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Collection, Iterator
+
+import psutil
+import pytest
+from tests.web.hostile import CANARY, Hostile, hostile_server
+
+from sitelore.fetch.client import HttpFetcher
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.robots import RobotsKeeper
+from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsFile
+from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
+from sitelore.model.url import Url
+from sitelore.ports import Feedback
+
+# The rules are the run's own; only the waiting is shorter.
+SETTINGS = CrawlSettings(limits=FetchLimits(headers_s=1.0, slow_after_s=1.0))
+MEMORY_BYTES = 64 * 2**20
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[Hostile]:
+    with hostile_server() as running:
+        yield running
+        assert running.canary_hits() == 0
+
+
+@pytest.fixture
+async def fetcher(hostile: Hostile) -> AsyncIterator[HttpFetcher]:
+    opened = [hostile.origin(offset) for offset in (*range(10), 11, 12, 13)]
+    made = HttpFetcher(SETTINGS, AddressGuard(opened))
+    yield made
+    await made.close()
+
+
+def url_of(text: str) -> Url:
+    url = Url.parse(text)
+    assert url is not None
+    return url
+
+
+async def fetched(fetcher: HttpFetcher, hostile: Hostile, number: int, *, whole_types: bool = False) -> Fetched:
+    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
+    return await fetcher.fetch(Request(url_of(entry["entry_url"]), whole_types=whole_types))
+
+
+@pytest.mark.parametrize(
+    ("number", "failures"),
+    [
+        (13, {Failure.TOO_LARGE}),
+        (14, {Failure.TOO_LARGE}),
+        (15, {Failure.TOO_LARGE}),
+        (19, {Failure.TIMEOUT}),
+        (20, {Failure.TIMEOUT}),
+        (21, {Failure.TOO_LARGE}),
+        (23, {Failure.TRUNCATED}),
+        (25, {Failure.PROTOCOL}),
+        (27, {Failure.TRUNCATED}),
+        (28, {Failure.PROTOCOL}),
+        (30, {Failure.PROTOCOL}),
+        (32, {Failure.CONNECTION}),
+        (33, {Failure.CONNECTION, Failure.TRUNCATED}),
+    ],
+)
+async def test_a_misbehaviour_on_the_wire_ends_as_its_failure_after_one_request(
+    hostile: Hostile, fetcher: HttpFetcher, number: int, failures: Collection[Failure]
+) -> None:
+    before = psutil.Process().memory_info().rss
+    failure = await fetched(fetcher, hostile, number)
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure in failures
+    assert failure.detail.endswith(".")
+    assert hostile.hits()[str(number)]["hits"] == 1
+    assert psutil.Process().memory_info().rss - before < MEMORY_BYTES
+
+
+async def test_an_endless_body_is_cut_off_soon(hostile: Hostile, fetcher: HttpFetcher) -> None:
+    await fetched(fetcher, hostile, 21)
+    assert hostile.hits()["21"]["bytes_sent"] < 2 * 33_554_432
+
+
+@pytest.mark.parametrize(("number", "text"), [(40, b"sniffed-html"), (51, b"get-works"), (1, b"control-text-alpha")])
+async def test_an_odd_but_honest_answer_is_read(hostile: Hostile, fetcher: HttpFetcher, number: int, text: bytes) -> None:
+    response = await fetched(fetcher, hostile, number)
+    assert isinstance(response, Response)
+    assert (response.status, response.body_read) == (200, True)
+    assert text in response.body
+
+
+async def test_an_image_labelled_as_html_is_handed_on_as_bytes(hostile: Hostile, fetcher: HttpFetcher) -> None:
+    response = await fetched(fetcher, hostile, 39)
+    assert isinstance(response, Response)
+    assert response.body.startswith(b"\x89PNG")
+
+
+async def test_a_pdf_is_left_alone_unless_it_is_asked_for(hostile: Hostile, fetcher: HttpFetcher) -> None:
+    left = await fetched(fetcher, hostile, 62)
+    assert isinstance(left, Response)
+    assert (left.status, left.body, left.body_read) == (200, b"", False)
+    taken = await fetched(fetcher, hostile, 62, whole_types=True)
+    assert isinstance(taken, Response)
+    assert taken.body.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("number", [111, 112, 113])
+async def test_a_certificate_that_proves_nothing_is_a_tls_error(hostile: Hostile, fetcher: HttpFetcher, number: int) -> None:
+    if not hostile.has_tls:
+        pytest.skip("the hostile server has no TLS without the openssl command")
+    failure = await fetched(fetcher, hostile, number)
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.TLS
+    assert not any(key.startswith(f"{number}:") for key in hostile.hits())
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0", "127.1", "0x7f.1", "0x7f000001", "017700000001", "2130706433", "[::1]",
+     "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "①②⑦.⓪.⓪.①", "user:pw@127.0.0.1"],
+)  # fmt: skip
+async def test_the_canary_is_out_of_reach_under_every_name(hostile: Hostile, fetcher: HttpFetcher, host: str) -> None:
+    failure = await fetcher.fetch(Request(url_of(f"http://{host}:{hostile.base_port + CANARY}/secret")))
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.ADDRESS
+    assert "pw" not in failure.detail
+    assert hostile.canary_hits() == 0
+
+
+async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(hostile: Hostile) -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    fetcher = HttpFetcher(SETTINGS, AddressGuard([hostile.origin(CANARY)]), lookup=lookup)
+    failure = await fetcher.fetch(Request(url_of(f"http://rebind.example:{hostile.base_port + CANARY}/secret")))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.ADDRESS
+    assert hostile.canary_hits() == 0
+
+
+class OpenGate:
+    """Nobody waits here: what is tested is what robots.txt does, not how often it may be asked for."""
+
+    async def enter(self, host: str, pace: Pace) -> float:
+        return 0.0
+
+    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
+        return None
+
+    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
+        return None
+
+    async def closed_hosts(self) -> Collection[str]:
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("offset", "state", "page", "private"),
+    [
+        (1, "unreachable", False, False),
+        (2, "unavailable", True, True),
+        (3, "unavailable", True, True),
+        (4, "ok", True, False),
+        (5, "unavailable", True, True),
+        (6, "ok", True, False),
+        (7, "unreachable", False, False),
+        (8, "ok", True, False),
+        (9, "ok", True, False),
+    ],
+)
+async def test_every_kind_of_robots_txt_is_understood(
+    hostile: Hostile, fetcher: HttpFetcher, offset: int, state: str, page: bool, private: bool
+) -> None:
+    stored: dict[str, RobotsFile] = {}
+
+    async def load(origin: str) -> RobotsFile | None:
+        return stored.get(origin)
+
+    async def save(file: RobotsFile) -> None:
+        stored[file.origin] = file
+
+    keeper = RobotsKeeper(fetcher, OpenGate(), SETTINGS, time.time, load, save)
+    verdict = await keeper.judge(url_of(hostile.url("/page", offset)))
+    assert (verdict.state, verdict.allowed) == (state, page)
+    assert (await keeper.judge(url_of(hostile.url("/private/x", offset)))).allowed is private
+    hits = hostile.hits()
+    assert hits[f"{100 + offset}:robots"]["hits"] <= 6
+    assert hits[f"{100 + offset}:robots"]["bytes_sent"] <= 8_388_608
+    assert len(stored[hostile.origin(offset)].body) <= 600_000

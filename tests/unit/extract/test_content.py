@@ -1,0 +1,106 @@
+import collections
+import json
+import lzma
+import re
+from pathlib import Path
+
+import pytest
+
+from sitelore.model.document import ReadOptions
+from sitelore.model.settings import Overrides
+
+from .conftest import ReadPage
+
+FRAME = (
+    "<header><a href=/>Logo</a></header><nav>Menu one two</nav>{}<aside>Aside text</aside>"
+    "<div class='cookie-banner'>We use cookies</div><footer>Footer text</footer>"
+)
+STORY = "<h1>Story</h1><p>" + "A sentence of the story. " * 12 + "</p>"
+
+
+@pytest.mark.parametrize(
+    ("marked", "strategy"),
+    [
+        (f"<article><header>{STORY}</header></article>", "article"),
+        (f"<main>{STORY}</main>", "main"),
+        (f"<div role=main>{STORY}</div>", "main"),
+        (f"<div class=entry-content>{STORY}</div>", "cms"),
+        (f"<div>{STORY}</div>", "body"),
+    ],
+)
+def test_the_frame_goes_and_the_story_stays(read_page: ReadPage, marked: str, strategy: str) -> None:
+    page = read_page(FRAME.format(marked))
+    assert page.document["strategy"] == strategy
+    assert page.markdown.startswith("# Story\n\nA sentence")
+    for word in ("Menu", "Aside", "cookies", "Footer", "Logo"):
+        assert word not in page.text
+
+
+def test_a_domains_own_selectors_win(read_page: ReadPage) -> None:
+    body = FRAME.format("<main>Main</main><div class=x>Wanted <i class=ad>ad</i></div><div class=x>Also</div>")
+    rules = Overrides("site.example", ("p..bad[", ".none", ".x"), (".ad", "also bad["))
+    page = read_page(body, options=ReadOptions(overrides=(Overrides("other.example", ("nav",)), rules)))
+    assert (page.text, page.document["strategy"]) == ("Wanted\nAlso", "override")
+    sub = read_page(body, url="http://www.site.example/", options=ReadOptions(overrides=(rules,)))
+    assert sub.document["strategy"] == "override"
+    foreign = read_page(body, url="http://notsite.example/", options=ReadOptions(overrides=(rules,)))
+    assert foreign.document["strategy"] != "override"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<div style='color:red; DISPLAY : none'>secret words</div>",
+        "<p hidden>secret words</p>",
+        "<p hidden=until-found>secret words</p>",
+        "<span aria-hidden=true>secret words</span>",
+        "<p style='visibility:hidden'>secret words</p>",
+        "<p style='font-size:0px'>secret words</p>",
+        "<!-- secret words -->",
+        "<template>secret words</template><script>secret words</script><style>secret words</style>",
+        "<textarea>secret words</textarea><select><option>secret words</select><dialog>secret words</dialog>",
+        "<noscript>secret words</noscript>",
+        "<p title='secret words' data-x='secret words'></p>",
+    ],
+)
+def test_hidden_text_and_comments_never_appear(read_page: ReadPage, hidden: str) -> None:
+    page = read_page(f"<main><p>The office opens at 9.</p>{hidden}</main>")
+    assert "opens at 9" in page.markdown
+    assert "secret" not in json.dumps(page.document)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<nav>only this</nav>",
+        "<div class=menu>only this</div>",
+        "<main></main><footer>only this</footer>",
+        "<header><h1>only this</h1></header>",
+        "<article> </article>only this",
+        "<body hidden style='display:none'>only this",
+        "only this",
+    ],
+)
+def test_a_page_with_visible_text_is_never_empty(read_page: ReadPage, body: str) -> None:
+    assert "only this" in read_page(body).text
+
+
+def test_a_thread_served_to_readers_without_scripts_is_read(read_page: ReadPage) -> None:
+    thread = "<p>A post of the thread. </p>" * 20
+    assert "A post of the thread" in read_page(f"<div id=app></div><noscript>{thread}</noscript>").text
+
+
+def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage, corpora: Path) -> None:
+    word = re.compile(r"\w+")
+    scores = []
+    with lzma.open(corpora / "content" / "wcxb_dev.jsonl.xz", "rt") as lines:
+        for number, line in enumerate(lines):
+            if number >= 300:
+                break
+            row = json.loads(line)
+            ours = collections.Counter(word.findall(read_page(row["html"]).text.lower()))
+            gold = collections.Counter(word.findall(row["gold"].lower()))
+            shared = (ours & gold).total()
+            scores.append(2 * shared / (ours.total() + gold.total()) if shared else 0.0)
+    print(f"word F1 {sum(scores) / len(scores):.3f} over {len(scores)} pages")
+    assert sum(scores) / len(scores) >= 0.78

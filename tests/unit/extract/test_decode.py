@@ -1,0 +1,63 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitelore.extract.charsets import _LABELS, charset_named, decode_as, encode_as
+from sitelore.extract.decode import decode
+
+
+def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> None:
+    cases = json.loads((corpora / "encoding_cases.json").read_text())
+    wrong = [c for c in cases if decode(c["data_latin1"].encode("latin-1")).charset != c["expected_encoding"]]
+    print(f"charset: {len(cases) - len(wrong)} of {len(cases)}")
+    assert len(wrong) <= 1  # the one left needs its script to run
+
+
+@pytest.mark.parametrize(
+    ("body", "header", "charset", "text"),
+    [
+        (b"\xef\xbb\xbfh\xc3\xa9", "text/html; charset=iso-8859-2", "utf-8", "hé"),
+        (b"\xff\xfeh\x00i\x00", "text/html; charset=utf-8", "utf-16le", "hi"),
+        (b"h\xe9", "text/html; charset=ISO-8859-1", "windows-1252", "hé"),
+        (b'<meta charset="utf-8">h\xe9', 'text/html; charset="windows-1250"', "windows-1250", '<meta charset="utf-8">hé'),
+        (b"h\xc3\xa9", "text/html; charset=bogus", "utf-8", "hé"),
+        (b"h\xc3\xa9", "", "utf-8", "hé"),
+        (b"h\xe9\x81", "", "windows-1252", "hé\x81"),
+        (b"plain", "", "windows-1252", "plain"),
+        (b'<?xml version="1.0" encoding="koi8-r"?>' + "да".encode("koi8-r"), "", "koi8-r", '<?xml version="1.0" encoding="koi8-r"?>да'),
+        ("<html>ü".encode("utf-16-le"), "text/html", "utf-16le", "<html>ü"),
+        ("<html>ü".encode("utf-16-be"), "text/html", "utf-16be", "<html>ü"),
+    ],
+)  # fmt: skip
+def test_mark_then_header_then_meta_then_looks_decide(body: bytes, header: str, charset: str, text: str) -> None:
+    decoded = decode(body, header)
+    assert (decoded.charset, decoded.text) == (charset, text)
+
+
+def test_a_declaration_far_into_the_page_still_counts() -> None:
+    late = b"<!-- " + b"x" * 5000 + b" --><meta charset=windows-1251>" + "Привет".encode("cp1251")
+    assert decode(late).text.endswith("Привет")
+
+
+@pytest.mark.parametrize("name", sorted(_LABELS))
+def test_every_encoding_of_the_standard_reads_anything_and_writes_what_it_read(name: str) -> None:
+    assert charset_named(f" {name.upper()}\n") == name
+    assert isinstance(decode_as(bytes(range(256)) * 2, name), str)
+    assert decode_as(encode_as("plain text", name), name) == "plain text"
+
+
+@given(st.binary(max_size=300), st.sampled_from(sorted(_LABELS)))
+def test_what_was_decoded_can_always_be_encoded_again(data: bytes, name: str) -> None:
+    text = decode_as(data, name)
+    text.encode("utf-8")
+    encode_as(text, name)
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_stop_the_decoder(data: bytes) -> None:
+    decode(b"<meta " + data)
+    decoded = decode(data)
+    assert not decoded.is_utf8 or decoded.text.encode() == data

@@ -1,0 +1,76 @@
+import pytest
+
+from sitelore.extract.missing import fingerprint, looks_missing
+from sitelore.model.fingerprint import SKETCH_SIZE, similarity
+from sitelore.model.url import Url
+
+from .conftest import ReadPage
+
+ADDRESS = Url("http://site.example/some/lost-thing")
+
+
+def test_a_short_page_that_says_not_found_looks_missing(read_page: ReadPage) -> None:
+    body = (
+        "<title>Page Not Found</title><main><h1>Page Not Found</h1><p>Sorry, the page you requested could not be found (404)."
+    )
+    assert read_page(body).reading.looks_missing >= 0.9
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "404", "404 Not Found", "Error 404 | ACME", "Seite nicht gefunden - ACME", "Page introuvable", "Página no encontrada",
+        "Pagina non trovata", "Página não encontrada", "Pagina niet gevonden", "Nie znaleziono strony", "Страница не найдена",
+        "ページが見つかりません", "页面不存在", "페이지를 찾을 수 없습니다", "Sidan hittades inte", "Sayfa bulunamadı",
+    ],
+)  # fmt: skip
+def test_not_found_is_understood_in_many_languages(title: str) -> None:
+    assert looks_missing(title, "", "", 0) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("title", "h1", "text", "words"),
+    [
+        ("How to fix a 404 page not found error", "How to fix a 404 page not found error", "Check the address. " * 300, 900),
+        ("How to fix a 404 page not found error", "Fixing it", "Check the address. " * 10, 30),
+        ("Room 404", "Room 404", "A room with a view.", 5),
+        ("Peugeot 404 - ACME", "", "A car of the sixties.", 5),
+        ("Contact", "Contact", "Call us at 555-404-1234.", 4),
+        ("Home", "Welcome", "", 0),
+    ],
+)
+def test_pages_about_something_do_not_look_missing(title: str, h1: str, text: str, words: int) -> None:
+    assert looks_missing(title, h1, text, words) < 0.5
+
+
+def test_a_short_body_says_it_too_but_less_surely() -> None:
+    score = looks_missing("ACME", "Oops!", "We can't find the page you are looking for.", 9)
+    assert 0.5 <= score < 0.9
+
+
+def test_error_pages_of_one_site_have_one_fingerprint() -> None:
+    text = "Oops. We looked for {} everywhere but it is not on this server. Try the search or go back to the home page. Ref {}."
+    one = fingerprint("Not here", text.format("lost thing", 17), ADDRESS)
+    other = fingerprint("Not here", text.format("zq81xv", 4411), Url("http://site.example/zq81xv"))
+    assert similarity(one, other) >= 0.8
+    article = fingerprint(
+        "Bread", "Mix flour with water and salt, then wait. Bake it in a hot oven until it sounds hollow.", ADDRESS
+    )
+    assert similarity(one, article) <= 0.1
+
+
+def test_every_page_has_a_fingerprint(read_page: ReadPage) -> None:
+    long = read_page(
+        "<p>" + " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}" for i in range(2000))
+    ).reading.fingerprint
+    assert len(long) == SKETCH_SIZE
+    assert list(long) == sorted(long)
+    assert len(read_page("<title>T</title><p>two words").reading.fingerprint) == 2
+    assert read_page("").reading.fingerprint == ()
+
+
+def test_similarity_is_exact_for_small_sketches() -> None:
+    assert similarity((1, 2, 3), (1, 2, 3)) == 1.0
+    assert similarity((1, 2), (2, 3)) == pytest.approx(1 / 3)
+    assert similarity((), (1,)) == 0.0
+    assert similarity((), ()) == 0.0

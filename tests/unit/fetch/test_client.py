@@ -1,0 +1,490 @@
+"""What one GET makes of an answer. The servers are real, on loopback; limits are small where time has to pass."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.unit.fetch.wire import Seen, always, failure_of, fetching, reply, response_to, serving, url_of
+
+from sitelore.fetch.client import HttpFetcher
+from sitelore.fetch.guard import AddressGuard
+from sitelore.model.response import Failure, FetchFailure, Request, Response
+from sitelore.model.settings import CrawlSettings, FetchLimits
+
+HTML = "text/html; charset=utf-8"
+SMALL = FetchLimits(wire_bytes=10_000, body_bytes=10_000)
+
+
+async def test_a_page_comes_back_whole() -> None:
+    response = await response_to(reply(b"<p>hello</p>", content_type=HTML, x_two="a"))
+    assert (response.status, response.body, response.body_read) == (200, b"<p>hello</p>", True)
+    assert response.headers == (("content-type", HTML), ("x-two", "a"), ("content-length", "12"))
+    assert (response.remote, response.wire_bytes, response.content_type) == ("127.0.0.1", 12, "text/html")
+    assert response.elapsed_s > 0
+
+
+async def test_the_request_says_who_asks_and_what_is_understood() -> None:
+    async with serving(always(reply(b"x", content_type=HTML))) as site, fetching(site) as fetcher:
+        await fetcher.fetch(Request(site.url("/a?b=c")))
+    seen = site.seen[0]
+    assert seen.target == "/a?b=c"
+    assert seen.headers["user-agent"].startswith("Sitelore/")
+    assert seen.headers["accept-encoding"] == "gzip, deflate, br, zstd"
+    assert seen.headers["host"] == f"127.0.0.1:{site.port}"
+    assert "cookie" not in seen.headers
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/a%20b", "/%E3%83%84?q=%2F", "/a|b", "/a//b/", "/~joe/;x=1", "/?a=1&&b", "/a+b?c+d", "/%", "/a'b(c)!*", "/[x]?y=[1]"],
+)
+async def test_a_url_is_sent_as_it_is_written(target: str) -> None:
+    async with serving(always(reply(b"x", content_type=HTML))) as site, fetching(site) as fetcher:
+        url = site.url(target)
+        await fetcher.fetch(Request(url))
+    assert site.seen[0].target == url.target
+
+
+async def test_validators_make_a_request_conditional() -> None:
+    async with serving(always(reply(status="304 Not Modified", etag='"v1"'))) as site, fetching(site) as fetcher:
+        request = Request(site.url(), etag='"v1"', last_modified="Wed, 21 Oct 2015 07:28:00 GMT")
+        response = await fetcher.fetch(request)
+    assert isinstance(response, Response)
+    assert (response.status, response.body, response.header("etag")) == (304, b"", '"v1"')
+    assert site.seen[0].headers["if-none-match"] == '"v1"'
+    assert site.seen[0].headers["if-modified-since"] == "Wed, 21 Oct 2015 07:28:00 GMT"
+
+
+async def test_a_validator_that_would_break_out_of_its_header_is_not_sent() -> None:
+    async with serving(always(reply(b"x"))) as site, fetching(site) as fetcher:
+        failure = await fetcher.fetch(Request(site.url(), etag='"a"\r\nX-Evil: 1'))
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, site.seen) == (Failure.PROTOCOL, [])
+
+
+async def test_one_connection_serves_many_requests() -> None:
+    async with serving(always(reply(b"x" * 50_000, content_type=HTML))) as site, fetching(site) as fetcher:
+        for number in range(5):
+            assert isinstance(await fetcher.fetch(Request(site.url(f"/{number}"))), Response)
+    assert (site.connections, len(site.seen)) == (1, 5)
+
+
+async def test_a_redirect_is_told_and_not_followed() -> None:
+    answer = reply(status="302 Found", location="/elsewhere", content_type=HTML)
+    async with serving(always(answer)) as site, fetching(site) as fetcher:
+        response = await fetcher.fetch(Request(site.url()))
+    assert isinstance(response, Response)
+    assert (response.status, response.header("location"), len(site.seen)) == (302, "/elsewhere", 1)
+
+
+@pytest.mark.parametrize("status", ["301 Moved Permanently", "404 Not Found", "500 Internal Server Error"])
+async def test_a_redirect_or_error_counts_even_when_its_body_is_broken(status: str) -> None:
+    cut = reply(b"short", status=status, content_type=HTML, location="/x", Content_Length="5000")
+    response = await response_to(cut)
+    assert (response.status, response.body, response.body_read) == (int(status[:3]), b"", False)
+
+
+async def test_a_header_in_latin_1_or_utf_8_is_text() -> None:
+    head = b"HTTP/1.1 301 X\r\nLocation: /\xc3\xa9\r\nX-Name: caf\xe9\r\nContent-Length: 0\r\n\r\n"
+    response = await response_to(head)
+    assert (response.header("location"), response.header("x-name")) == ("/é", "café")
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "application/xhtml+xml", "application/rss+xml", "application/ld+json", "TEXT/HTML", "text/xml"],
+)
+async def test_a_text_like_body_is_read(content_type: str) -> None:
+    assert (await response_to(reply(b"<p>hi</p>", content_type=content_type))).body == b"<p>hi</p>"
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "application/pdf", "video/mp4", "application/zip"])
+async def test_another_body_is_left_on_the_wire_and_the_connection_dropped(content_type: str) -> None:
+    answer = reply(b"x" * 100, content_type=content_type, Content_Length="1000000000")
+    async with serving(always(answer)) as site, fetching(site) as fetcher:
+        response = await fetcher.fetch(Request(site.url()))
+        await asyncio.wait_for(site.closed.wait(), 10)
+    assert isinstance(response, Response)
+    assert (response.status, response.body, response.body_read) == (200, b"", False)
+
+
+async def test_any_type_is_read_when_asked_for() -> None:
+    response = await response_to(reply(b"%PDF", content_type="application/pdf"), partial(Request, whole_types=True))
+    assert (response.body, response.body_read) == (b"%PDF", True)
+
+
+@pytest.mark.parametrize("content_type", ["", "application/octet-stream"])
+async def test_a_body_of_untold_type_is_left_when_it_starts_like_no_text(content_type: str) -> None:
+    answer = reply(b"\x89PNG\r\n\x1a\n\0\0" + b"x" * 100, content_type=content_type)
+    assert (await response_to(answer)).body_read is False
+    squeezed = reply(gzip.compress(b"\0\1\2" * 50), content_type=content_type, content_encoding="gzip")
+    assert (await response_to(squeezed)).body_read is False
+    assert (await response_to(reply("\ufeffhi".encode("utf-16"), content_type=content_type))).body_read is True
+
+
+async def test_compressed_bodies_are_decoded() -> None:
+    body = gzip.compress(b"<p>hello</p>")
+    response = await response_to(reply(body, content_type=HTML, content_encoding="gzip"))
+    assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(body))
+
+
+async def test_an_encoding_nobody_knows_is_a_decoding_error() -> None:
+    failure = await failure_of(reply(b"x", content_type=HTML, content_encoding="rot13"))
+    assert failure.failure is Failure.DECODING
+
+
+async def test_a_declared_length_over_the_cap_is_refused_unread() -> None:
+    answer = reply(b"x", content_type=HTML, Content_Length="10001")
+    async with serving(always(answer)) as site, fetching(site, limits=SMALL) as fetcher:
+        failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, failure.detail) == (Failure.TOO_LARGE, "The body is 10001 bytes, 10000 are allowed.")
+
+
+@pytest.mark.parametrize("size", [9_999, 10_000, 10_001])
+async def test_a_body_of_untold_length_is_held_to_the_cap(size: int) -> None:
+    answer = reply(b"x" * size, content_type=HTML, Content_Length="")
+    if size > 10_000:
+        assert (await failure_of(answer, limits=SMALL)).failure is Failure.TOO_LARGE
+    else:
+        assert len((await response_to(answer, limits=SMALL)).body) == size
+
+
+@pytest.mark.parametrize("length", ["", "9000"])
+async def test_a_request_may_ask_for_less_and_keep_what_came_before_the_cap(length: str) -> None:
+    answer = reply(b"y" * 9000, content_type=HTML, Content_Length=length)
+    capped = partial(Request, max_body_bytes=100)
+    assert (await failure_of(answer, capped)).failure is Failure.TOO_LARGE
+    assert (await response_to(answer, partial(capped, cut_at_cap=True))).body == b"y" * 100
+    squeezed = reply(gzip.compress(b"y" * 9000), content_type=HTML, content_encoding="gzip")
+    assert (await response_to(squeezed, partial(capped, cut_at_cap=True))).body == b"y" * 100
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "failure"),
+    [
+        (reply(b"short", content_type=HTML, Content_Length="5000"), Failure.TRUNCATED),
+        (CHUNKED + b"5\r\nhello\r\n", Failure.TRUNCATED),
+        (CHUNKED + b"5\r\nhello\r\nzz\r\nrubbish", Failure.PROTOCOL),
+        (reply(gzip.compress(b"x" * 5000)[:-8], content_type=HTML, content_encoding="gzip"), Failure.TRUNCATED),
+        (b"HTTP/1.1 banana\r\n\r\n", Failure.PROTOCOL),
+        (b"\x00\x01\x02 nonsense\r\n\r\n", Failure.PROTOCOL),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", Failure.PROTOCOL),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", Failure.PROTOCOL),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", Failure.PROTOCOL),
+        (b"", Failure.CONNECTION),
+        (b"HTTP/1.1 200 O", Failure.CONNECTION),
+    ],
+)
+async def test_a_broken_answer_is_a_failure_with_one_plain_sentence(data: bytes, failure: Failure) -> None:
+    found = await failure_of(data)
+    assert found.failure is failure
+    assert found.detail.endswith(".")
+    assert "http://" not in found.detail
+    assert "<" not in found.detail
+    assert found.elapsed_s > 0
+
+
+async def test_a_body_that_ends_with_the_connection_is_whole() -> None:
+    assert (await response_to(reply(b"all of it", content_type=HTML, Content_Length=""))).body == b"all of it"
+
+
+@pytest.mark.parametrize("length", ["", "100000"])
+async def test_a_reset_within_the_body_is_a_truncation(length: str) -> None:
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply(b"x" * 1000, content_type=HTML, Content_Length=length))
+        await writer.drain()
+        linger = struct.pack("ii", 1, 0)  # close sends a reset
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    async with serving(answer) as site, fetching(site) as fetcher:
+        failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure in {Failure.TRUNCATED, Failure.CONNECTION}
+
+
+async def test_headers_that_drip_run_out_of_time() -> None:
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nX-A: ")
+        while not writer.is_closing():
+            writer.write(b"a")
+            await asyncio.sleep(0.01)
+
+    async with serving(answer) as site, fetching(site, limits=FetchLimits(headers_s=0.1)) as fetcher:
+        failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, failure.detail) == (Failure.TIMEOUT, "No complete headers within 0.1 s.")
+
+
+@pytest.mark.parametrize(
+    ("limits", "detail"),
+    [
+        (FetchLimits(slow_after_s=0.1, slow_bytes_per_s=100_000), "The body came slower than 100000 bytes a second."),
+        (
+            FetchLimits(headers_s=0.05, slow_after_s=0.1, slow_bytes_per_s=100_000),
+            "The body came slower than 100000 bytes a second.",
+        ),
+        (FetchLimits(body_s=0.1), "The body was not complete within 0.1 s."),
+        (
+            FetchLimits(headers_s=0.05, slow_after_s=0.05, slow_bytes_per_s=1, body_s=0.2),
+            "The body was not complete within 0.2 s.",
+        ),
+    ],
+)
+async def test_a_body_that_drips_runs_out_of_time(limits: FetchLimits, detail: str) -> None:
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply(b"<p>", content_type=HTML, Content_Length=""))
+        while not writer.is_closing():
+            writer.write(b"a")
+            await asyncio.sleep(0.01)
+
+    async with serving(answer) as site, fetching(site, limits=limits) as fetcher:
+        failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, failure.detail) == (Failure.TIMEOUT, detail)
+
+
+async def test_a_request_that_took_too_long_does_not_harm_the_next() -> None:
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        if seen.target == "/slow":
+            await asyncio.Event().wait()
+        writer.write(reply(b"fine", content_type=HTML))
+
+    async with serving(answer) as site, fetching(site, limits=FetchLimits(headers_s=0.1)) as fetcher:
+        assert isinstance(await fetcher.fetch(Request(site.url("/slow"))), FetchFailure)
+        response = await fetcher.fetch(Request(site.url("/quick")))
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+    assert isinstance(response, Response)
+    assert response.body == b"fine"
+
+
+async def test_a_cancelled_fetch_stays_cancelled() -> None:
+    asked = asyncio.Event()
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with serving(answer) as site, fetching(site) as fetcher:
+        task = asyncio.create_task(fetcher.fetch(Request(site.url())))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_a_fresh_connection_closed_without_an_answer_is_not_tried_again() -> None:
+    async with serving(always(b"", close=True)) as site, fetching(site) as fetcher:
+        failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, len(site.seen)) == (Failure.CONNECTION, 1)
+
+
+async def test_a_kept_connection_that_the_server_gave_up_is_replaced() -> None:
+    turn = iter((reply(b"one", content_type=HTML), None, reply(b"two", content_type=HTML)))
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        data = next(turn)
+        if data is None:
+            writer.close()
+        else:
+            writer.write(data)
+
+    async with serving(answer) as site, fetching(site) as fetcher:
+        await fetcher.fetch(Request(site.url()))
+        response = await fetcher.fetch(Request(site.url()))
+    assert isinstance(response, Response)
+    assert (response.body, site.connections, len(site.seen)) == (b"two", 2, 3)
+
+
+async def test_cookies_live_within_the_run_and_never_reach_another_host() -> None:
+    first = always(reply(b"x", content_type=HTML, set_cookie="sid=42; Path=/"))
+    async with serving(first) as one, serving(always(reply(b"x", content_type=HTML))) as two:
+        other = f"http://localhost:{two.port}"
+
+        async def lookup(host: str, port: int) -> list[str]:
+            return ["127.0.0.1"]
+
+        fetcher = HttpFetcher(CrawlSettings(), AddressGuard([one.origin, other]), lookup=lookup)
+        await fetcher.fetch(Request(one.url("/in")))
+        await fetcher.fetch(Request(one.url("/again")))
+        assert isinstance(await fetcher.fetch(Request(url_of(f"{other}/"))), Response)
+        await fetcher.close()
+        async with fetching(one) as next_run:
+            await next_run.fetch(Request(one.url("/later")))
+    assert [seen.headers.get("cookie") for seen in one.seen] == [None, "sid=42", None]
+    assert [seen.headers.get("cookie") for seen in two.seen] == [None]
+
+
+class Forbidden:
+    """Stands where sockets are made; nobody may come here."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise AssertionError("a socket was created")
+
+
+async def refused(monkeypatch: pytest.MonkeyPatch, guard: AddressGuard, url: str, *addresses: str) -> FetchFailure:
+    async def lookup(host: str, port: int) -> list[str]:
+        return list(addresses)
+
+    fetcher = HttpFetcher(CrawlSettings(), guard, lookup=lookup)
+    with monkeypatch.context() as patched:
+        patched.setattr("sitelore.fetch.connections.socket.socket", Forbidden)
+        failure = await fetcher.fetch(Request(url_of(url)))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("url", "addresses", "detail"),
+    [
+        ("http://127.0.0.1/", (), "127.0.0.1 is a loopback address."),
+        ("http://[::ffff:10.0.0.1]/", (), "::ffff:a00:1 is an address that carries 10.0.0.1, a private address."),
+        ("http://2130706433:8080/", (), "127.0.0.1 is a loopback address."),
+        ("https://169.254.169.254/latest", (), "169.254.169.254 is a link-local address."),
+        ("http://intranet.example/", ("10.0.0.5",), "intranet.example resolves to 10.0.0.5, a private address."),
+        ("http://wiki/", ("192.168.1.1", "fd00::1"), "wiki resolves to 192.168.1.1, a private address."),
+        ("http://rebind.example:8000/", ("127.0.0.1",), "rebind.example resolves to 127.0.0.1, a loopback address."),
+        ("http://localhost:8001/", ("127.0.0.1",), "localhost is a local name."),
+        ("http://metadata.google.internal/", ("8.8.8.8",), "metadata.google.internal is a local name."),
+    ],
+)
+async def test_a_refused_address_never_gets_a_socket(
+    monkeypatch: pytest.MonkeyPatch, url: str, addresses: tuple[str, ...], detail: str
+) -> None:
+    guard = AddressGuard(["http://localhost:8000", "http://127.0.0.1:8000"])
+    failure = await refused(monkeypatch, guard, url, *addresses)
+    assert (failure.failure, failure.detail) == (Failure.ADDRESS, detail)
+
+
+async def test_an_address_that_changes_after_it_was_judged_is_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The resolver is made to pass; the socket is where the last word is said.
+    guard = AddressGuard()
+
+    async def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    fetcher = HttpFetcher(CrawlSettings(), guard, lookup=lookup)
+    asked: list[str] = []
+
+    def lenient_once(host: str, port: int, ip: str) -> str | None:
+        asked.append(ip)
+        return None if len(asked) == 1 else AddressGuard().judge_connect(host, port, ip)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sitelore.fetch.connections.socket.socket", Forbidden)
+        patched.setattr(guard, "judge_connect", lenient_once)
+        failure = await fetcher.fetch(Request(url_of("http://turncoat.example/")))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, asked) == (Failure.ADDRESS, ["127.0.0.1", "127.0.0.1"])
+
+
+async def test_of_several_addresses_only_the_allowed_are_used() -> None:
+    async with serving(always(reply(b"x", content_type=HTML))) as site:
+
+        async def lookup(host: str, port: int) -> list[str]:
+            return ["10.0.0.1", "127.0.0.1"]
+
+        guard = AddressGuard(allow_private=["127.0.0.1"])
+        fetcher = HttpFetcher(CrawlSettings(), guard, lookup=lookup)
+        response = await fetcher.fetch(Request(url_of(f"http://both.example:{site.port}/")))
+        await fetcher.close()
+    assert isinstance(response, Response)
+    assert response.remote == "127.0.0.1"
+
+
+async def test_a_name_that_does_not_resolve_is_a_dns_error() -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    fetcher = HttpFetcher(CrawlSettings(), AddressGuard(), lookup=lookup)
+    failure = await fetcher.fetch(Request(url_of("http://no-such-host.example/")))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, failure.detail) == (Failure.DNS, "The host name does not resolve.")
+
+
+async def test_a_connection_that_never_comes_about_runs_out_of_time() -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    fetcher = HttpFetcher(CrawlSettings(limits=FetchLimits(connect_s=0.1)), AddressGuard(), lookup=lookup)
+    failure = await fetcher.fetch(Request(url_of("http://slow.example/")))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, failure.detail) == (Failure.TIMEOUT, "No connection within 0.1 s.")
+
+
+async def test_a_closed_port_is_a_connection_error() -> None:
+    async with serving(always(b"")) as site:
+        pass
+    async with fetching(site) as fetcher:
+        failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(failure, FetchFailure)
+    assert (failure.failure, failure.detail) == (Failure.CONNECTION, "Connection refused.")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl command on this machine")
+    folder = tmp_path_factory.mktemp("tls")
+    crt, key = folder / "a.crt", folder / "a.key"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", crt, "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return crt, key
+
+
+async def test_tls_is_spoken_with_who_can_prove_themselves_and_nobody_else(certificate: tuple[Path, Path]) -> None:
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(*certificate)
+    async with serving(always(reply(b"safe", content_type=HTML)), tls=server) as site:
+        guard = AddressGuard([site.origin])
+        trusting = HttpFetcher(CrawlSettings(), guard, tls=ssl.create_default_context(cafile=certificate[0]))
+        response = await trusting.fetch(Request(site.url()))
+        await trusting.close()
+        async with fetching(site) as fetcher:
+            failure = await fetcher.fetch(Request(site.url()))
+    assert isinstance(response, Response)
+    assert response.body == b"safe"
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.TLS
+    assert failure.detail.startswith("The certificate is not valid: self")
+
+
+async def test_tls_with_a_server_that_speaks_none_is_a_tls_error() -> None:
+    def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    origin = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([origin]))
+    failure = await fetcher.fetch(Request(url_of(origin)))
+    await fetcher.close()
+    server.close()
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure in {Failure.TLS, Failure.CONNECTION}  # a reset may come before the bytes

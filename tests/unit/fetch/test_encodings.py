@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import tracemalloc
+import zlib
+from pathlib import Path
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitelore.fetch.encodings import BodyDecoder
+from sitelore.model.response import Failure
+
+CAP = 16 * 2**20
+PAGE = random.Random(7).randbytes(20_000) + b"<p>the same again and again</p>" * 3000
+
+
+def raw_deflate(data: bytes) -> bytes:
+    stream = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return stream.compress(data) + stream.flush()
+
+
+ENCODED = {
+    "gzip": gzip.compress(PAGE),
+    "x-gzip": gzip.compress(PAGE),
+    "deflate": zlib.compress(PAGE),
+    "br": brotli.compress(PAGE),
+    "zstd": zstandard.compress(PAGE),
+    "gzip, br": brotli.compress(gzip.compress(PAGE)),
+    "ZSTD , identity, GZip": gzip.compress(zstandard.compress(PAGE)),
+}
+
+
+def decode(name: str, data: bytes, cap: int = CAP, step: int = 1000) -> tuple[Failure | None, bytes]:
+    decoder = BodyDecoder.make(name, cap)
+    assert decoder is not None
+    for at in range(0, len(data), step):
+        if (failure := decoder.feed(data[at : at + step])) is not None:
+            assert decoder.detail.endswith(".")
+            return failure, decoder.body
+    return decoder.finish(), decoder.body
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000, 10**9])
+@pytest.mark.parametrize("name", ENCODED)
+def test_a_body_comes_back_whatever_its_encoding_and_however_it_is_cut(name: str, step: int) -> None:
+    assert decode(name, ENCODED[name], step=step) == (None, PAGE)
+
+
+@pytest.mark.parametrize("step", [1, 1000])
+def test_deflate_without_its_wrapper_is_understood(step: int) -> None:
+    assert decode("deflate", raw_deflate(PAGE), step=step) == (None, PAGE)
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_a_stream_that_ends_early_is_truncated(name: str) -> None:
+    assert decode(name, ENCODED[name][:-9])[0] is Failure.TRUNCATED
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_what_lies_past_the_cap_is_too_large_and_what_lies_before_is_kept(name: str) -> None:
+    assert decode(name, ENCODED[name], cap=5000) == (Failure.TOO_LARGE, PAGE[:5000])
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_a_body_of_exactly_the_cap_passes(name: str) -> None:
+    assert decode(name, ENCODED[name], cap=len(PAGE)) == (None, PAGE)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+def test_plain_text_under_a_false_label_is_a_decoding_error(name: str) -> None:
+    assert decode(name, b"<p>plain text, no compression at all</p>" * 10)[0] is Failure.DECODING
+
+
+def test_an_empty_body_needs_no_decoding() -> None:
+    assert decode("gzip", b"") == (None, b"")
+
+
+@pytest.mark.parametrize("name", ["compress", "gzip, rot13", "gzip, gzip, gzip, gzip, gzip"])
+def test_an_unknown_or_absurd_encoding_has_no_decoder(name: str) -> None:
+    assert BodyDecoder.make(name, CAP) is None
+
+
+@pytest.mark.parametrize("step", [1, 50, 10**9])
+def test_members_and_frames_one_after_the_other_are_one_body(step: int) -> None:
+    members = gzip.compress(PAGE[:100]) + gzip.compress(PAGE[100:]) + b"\0\0padding"
+    assert decode("gzip", members, step=step) == (None, PAGE)
+    frames = zstandard.compress(PAGE[:100]) + zstandard.compress(PAGE[100:])
+    assert decode("zstd", frames, step=step) == (None, PAGE)
+
+
+@pytest.mark.parametrize(("name", "part"), [("gzip", gzip.compress(b"")), ("zstd", zstandard.compress(b""))])
+def test_endless_empty_parts_are_given_up_on(name: str, part: bytes) -> None:
+    assert decode(name, part * 50_000, step=2**18)[0] is Failure.DECODING
+
+
+def test_a_bomb_between_two_layers_is_too_large() -> None:
+    inner = gzip.compress(gzip.compress(b"", mtime=0) * 900 + b"\0" * (64 * 2**20), compresslevel=1)
+    assert decode("gzip, gzip", inner)[0] in {Failure.TOO_LARGE, Failure.DECODING}
+
+
+def test_a_window_larger_than_the_web_allows_is_too_large() -> None:
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=25)
+    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    assert decode("zstd", stream.compress(PAGE) + stream.flush())[0] is Failure.TOO_LARGE
+
+
+def bomb_of(name: str, corpora: Path) -> bytes:
+    """100 MiB of zeros."""
+    if name == "gzip":
+        stream = zlib.compressobj(9, zlib.DEFLATED, 31)
+        return b"".join(stream.compress(b"\0" * 2**20) for _ in range(100)) + stream.flush()
+    file = corpora.parent / "hostile" / "bombs.json"
+    if not file.is_file():
+        pytest.skip("the bombs are not on this machine")
+    return base64.b64decode(json.loads(file.read_text())[name])
+
+
+@pytest.mark.parametrize("name", ["gzip", "br", "zstd"])
+def test_a_bomb_of_100_mib_ends_at_the_cap_in_little_memory(name: str, corpora: Path) -> None:
+    bomb = bomb_of(name, corpora)
+    tracemalloc.start()
+    try:
+        decoder = BodyDecoder.make(name, CAP)
+        assert decoder is not None
+        assert decoder.feed(bomb) is Failure.TOO_LARGE
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 32 * 10**6
+
+
+@given(st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, zstd"]), st.binary(max_size=300))
+def test_no_bytes_whatever_raise(name: str, data: bytes) -> None:
+    failure, _ = decode(name, data, step=50)
+    assert failure in {None, Failure.DECODING, Failure.TRUNCATED, Failure.TOO_LARGE}

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitelore.model.identity import identity, normalize, resolve
+from sitelore.model.settings import Identity, QueryForm, SlashForm
+from sitelore.model.url import Url
+
+# Two URLs without a host, and one input whose quotes are those of the Java source it was copied from.
+_NOT_ADDRESSES = {"http:////", "http:///////", '"http://www.example.com/a/c/../b/search?q=foobar"""'}
+
+
+def identity_of(raw: str, options: Identity) -> str:
+    url = Url.parse(raw)
+    assert url is not None
+    return identity(url, options)
+
+
+def test_without_options_identity_is_the_key() -> None:
+    assert identity_of("http://Example.com/a/?b=2&a=1", Identity()) == "http://example.com/a/?b=2&a=1"
+
+
+def test_forcing_https_joins_the_two_default_doors_only() -> None:
+    options = Identity(force_https=True)
+    assert identity_of("http://example.com/a?b", options) == "https://example.com/a?b"
+    assert identity_of("https://example.com/a", options) == "https://example.com/a"
+    assert identity_of("http://example.com:8080/a", options) == "http://example.com:8080/a"
+    assert identity_of("http://[::1]/a", options) == "https://[::1]/a"
+
+
+@pytest.mark.parametrize(
+    ("path", "added", "stripped"),
+    [
+        ("/", "/", "/"),
+        ("/a", "/a/", "/a"),
+        ("/a/", "/a/", "/a"),
+        ("/a.html", "/a.html", "/a.html"),
+        ("/a//", "/a//", "/a"),
+        ("/a?q=/", "/a/?q=/", "/a?q=/"),
+    ],
+)
+def test_one_slash_form(path: str, added: str, stripped: str) -> None:
+    assert identity_of(f"https://h{path}", Identity(slash=SlashForm.ADD)) == f"https://h{added}"
+    assert identity_of(f"https://h{path}", Identity(slash=SlashForm.STRIP)) == f"https://h{stripped}"
+
+
+def test_a_query_may_be_sorted_or_dropped() -> None:
+    raw = "https://h/a?c=1&b=2&c=0&a"
+    assert identity_of(raw, Identity(query=QueryForm.SORT)) == "https://h/a?a&b=2&c=1&c=0"
+    assert identity_of(raw, Identity(query=QueryForm.DROP)) == "https://h/a"
+
+
+def test_normal_forms_of_the_corpus(corpora: Path) -> None:
+    cases = json.loads((corpora / "url_normalize_cases_cc.json").read_text())
+    wrong = {case["input"] for case in cases if normalize(case["input"]) != case["expected"]}
+    print(f"normalised as expected: {sum(case['input'] not in wrong for case in cases)} of {len(cases)}")
+    assert wrong <= _NOT_ADDRESSES
+
+
+def test_links_of_the_corpus_resolve(corpora: Path) -> None:
+    cases = json.loads((corpora / "url_resolve_cases_cc.json").read_text())
+    assert [case for case in cases if resolve(case["base"], case["input"]) != case["expected"]] == []
+
+
+@given(st.text(alphabet='ab/.%2eE4?&=;:#[]{}|\\^"é ', max_size=30))
+def test_a_normal_form_is_its_own(text: str) -> None:
+    once = normalize(f"http://h/{text}")
+    assert once is not None
+    assert normalize(once) == once
+
+
+def test_what_is_no_address_has_no_normal_form() -> None:
+    assert [normalize(raw) for raw in ("", "  ", "javascript:alert(1)", "http://", "http://a b/")] == [None] * 5
+    assert resolve("https://h/", "http://[bad") is None
+    assert resolve("", "relative") is None

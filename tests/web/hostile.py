@@ -1,0 +1,116 @@
+"""The hostile server as a process of its own: a web server with numbered ways to misbehave, and its own log.
+
+with hostile_server() as hostile:
+    hostile.url("/b/13/")        # http://127.0.0.1:<port>/b/13/
+    hostile.url("/page", 4)      # the same on one of its other origins (port + 4)
+    hostile.hits()               # per behaviour: how often it was asked, bytes sent, …
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CANARY = 20
+_LAST_OFFSET = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A running hostile server."""
+
+    base_port: int
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether its TLS origins are up; they need the openssl command."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.base_port + 11)) == 0
+
+    def origin(self, offset: int = 0) -> str:
+        """One of its origins, without a slash: 1 to 9 are robots.txt variants, 11 to 13 TLS, 20 the canary."""
+        scheme = "https" if 11 <= offset <= 13 else "http"
+        return f"{scheme}://127.0.0.1:{self.base_port + offset}"
+
+    def url(self, path: str, offset: int = 0) -> str:
+        """An absolute URL."""
+        return self.origin(offset) + path
+
+    def hits(self) -> dict[str, dict[str, Any]]:
+        """Per behaviour (`13`, `104:robots`, `canary`): hits, bytes_sent, aborted, times, max_inflight."""
+        found: dict[str, dict[str, Any]] = self._ask("/__hits")
+        return found
+
+    def paths(self) -> dict[str, int]:
+        """How often each target was asked for; its origin's offset stands in front."""
+        found: dict[str, int] = self._ask("/__paths")
+        return found
+
+    def expected(self) -> list[dict[str, Any]]:
+        """What a correct crawler must make of each behaviour."""
+        found: list[dict[str, Any]] = self._ask("/__expected")
+        return found
+
+    def canary_hits(self) -> int:
+        """How often the "internal service" was reached. Must stay 0."""
+        return int(self.hits().get("canary", {}).get("hits", 0))
+
+    def _ask(self, path: str) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.base_port, timeout=10)
+        try:
+            connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def hostile_server(seconds: float = 600.0) -> Iterator[Hostile]:
+    """Start the server on free ports; it ends with the block, or by itself after `seconds`. Skips where it is absent."""
+    corpora = Path(os.environ.get("SITELORE_CORPORA", str(ROOT.parent / "shared" / "corpora")))
+    script = corpora.parent / "hostile" / "server.py"
+    if not script.is_file():
+        pytest.skip("the hostile server is not on this machine")
+    port = _free_range()
+    process = subprocess.Popen(
+        [sys.executable, str(script), "--port", str(port), "--seconds", str(seconds)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    try:
+        # The first line says that every port is open; none comes when the process has died.
+        assert process.stdout.readline(), "the hostile server did not start"
+        yield Hostile(port)
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+def _free_range() -> int:
+    """A port after which as many others are free as the server needs."""
+    chance = random.Random(os.getpid())
+    for _ in range(50):
+        base = chance.randrange(20_000, 30_000)
+        try:
+            with ExitStack() as held:
+                for offset in range(_LAST_OFFSET + 1):
+                    held.enter_context(socket.create_server(("127.0.0.1", base + offset)))
+        except OSError:
+            continue
+        return base
+    pytest.skip("no range of free ports was found")
