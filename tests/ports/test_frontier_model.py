@@ -102,6 +102,8 @@ class Simulation:
             self.merge()
         for row in self.rows.values():
             row.state = "SKIPPED" if row.state == "DISCOVERED" else row.state
+        for page in [page for page in self.rows if self._is_in_circle(page)]:  # all found before any is changed
+            self.rows[page].state = "FAILED"
         return {page: (row.state, row.seq, row.depth, row.parent, self._end(page)) for page, row in self.rows.items()}
 
     def _next_wave(self) -> list[int]:
@@ -114,11 +116,20 @@ class Simulation:
         wave = sorted((page for page in waiting if self.rows[page].depth <= depth), key=lambda page: self.rows[page].rank)
         return wave[: self.budget - kept]
 
+    def _is_in_circle(self, page: int) -> bool:
+        at: int | None = page
+        for _ in self.rows:
+            row = self.rows.get(page if at is None else at)
+            at = row.leads if row is not None and row.state == "ALIAS" else None
+            if at is None or at == page:
+                break
+        return at == page
+
     def _end(self, page: int) -> int | None:
         row = self.rows[page]
-        while (
-            row.state == "ALIAS" and row.leads is not None and row.leads in self.rows and self.rows[row.leads].state == "ALIAS"
-        ):
+        if row.state not in {"ALIAS", "VISITED"}:
+            return None
+        while row.state == "ALIAS" and row.leads is not None and self.rows[row.leads].state == "ALIAS":
             row = self.rows[row.leads]
         return row.leads
 

@@ -104,4 +104,4 @@ def binary_type(head: bytes) -> str:
     # Real pages carry a stray control byte; UTF-16 without a mark is half zeros, all of them in every second place.
     if not head[::2].strip(b"\x00") or not head[1::2].strip(b"\x00"):
         return ""
-    return "binary" if controls * 50 > len(head) else ""
+    return "binary" if controls > max(2, len(head) // 50) else ""

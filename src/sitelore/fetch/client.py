@@ -26,9 +26,10 @@ _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _MAX_HEADER = 64 * 1024
 _READ_BUFFER = 256 * 1024
 
-_TEXT_TYPES = re.compile(r"text/.*|application/(?:.*\+)?(?:xml|json|xhtml|html|javascript|ecmascript)|.*\+(?:xml|json)")
+_TEXT_TYPES = re.compile(r"text/.*|application/(?:.*\+)?(?:xml|json|xhtml|html)|.*\+(?:xml|json)")
 _UNTOLD_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown"})
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_SNIFFED = 512
 _BOMS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 
 
@@ -38,6 +39,16 @@ class _Body:
     was_read: bool = True
     failure: Failure | None = None
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a body is read."""
+
+    wire_cap: int
+    cut_at_cap: bool
+    sniff: bool
+    """Its type was not told: it is left alone when it starts like no text."""
 
 
 _LEFT_ALONE = _Body(was_read=False)
@@ -152,37 +163,37 @@ class HttpFetcher:
         declared = answer.content_length
         if declared is not None and declared > wire_cap and not request.cut_at_cap and answer.status != 304:
             return _Body(failure=Failure.TOO_LARGE, detail=f"The body is {declared} bytes, {wire_cap} are allowed.")
-        body = await _read(answer.content, attempt, decoder, wire_cap, sniff)
-        if body.failure is Failure.TOO_LARGE and request.cut_at_cap:
-            return _Body(body.data)
+        body = await _read(answer.content, attempt, decoder, _Reading(wire_cap, request.cut_at_cap, sniff))
         if body.failure is None and body.was_read and _was_reset(answer, attempt):
             return _Body(failure=Failure.TRUNCATED, detail="The connection was reset before the body ended.")
         return body
 
 
-async def _read(
-    content: aiohttp.StreamReader, attempt: Attempt, decoder: BodyDecoder | None, wire_cap: int, sniff: bool
-) -> _Body:
-    """The body up to its caps. With TOO_LARGE comes what was read before."""
+async def _read(content: aiohttp.StreamReader, attempt: Attempt, decoder: BodyDecoder | None, how: _Reading) -> _Body:
+    """The body up to its caps."""
     pieces: list[bytes] = []
+    is_sniffed = not how.sniff
     while piece := await content.readany():
         attempt.received += len(piece)
+        failure, detail = None, ""
         if decoder is None:
             pieces.append(piece)
-        elif (failure := decoder.feed(piece)) is not None:
-            return _Body(decoder.body if failure is Failure.TOO_LARGE else b"", failure=failure, detail=decoder.detail)
-        if sniff and (start := decoder.body[:512] if decoder else piece[:512]):
-            sniff = False
+        else:
+            failure, detail = decoder.feed(piece), decoder.detail
+        if failure is None and attempt.received > how.wire_cap:
+            failure, detail = Failure.TOO_LARGE, f"The body is larger than {how.wire_cap} bytes."
+        if failure is Failure.TOO_LARGE and how.cut_at_cap:
+            return _Body(decoder.body if decoder else b"".join(pieces)[: how.wire_cap])
+        if failure is not None:
+            return _Body(failure=failure, detail=detail)
+        if not is_sniffed and (start := decoder.start if decoder else piece[:_SNIFFED]):
+            is_sniffed = True
             if _BINARY.search(start) and not start.startswith(_BOMS):
                 return _LEFT_ALONE
-        if attempt.received > wire_cap:
-            data = decoder.body if decoder else b"".join(pieces)[:wire_cap]
-            return _Body(data, failure=Failure.TOO_LARGE, detail=f"The body is larger than {wire_cap} bytes.")
     if decoder is None:
         return _Body(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-    if (failure := decoder.finish()) is not None:
-        return _Body(failure=failure, detail=decoder.detail)
-    return _Body(decoder.body)
+    ended = decoder.finish()
+    return _Body(decoder.body) if ended is None else _Body(failure=ended, detail=decoder.detail)
 
 
 def _was_reset(answer: aiohttp.ClientResponse, attempt: Attempt) -> bool:

@@ -63,6 +63,11 @@ class BodyDecoder:
         """What has been decoded, at most the cap."""
         return b"".join(self._pieces)[: self._cap]
 
+    @property
+    def start(self) -> bytes:
+        """The first few hundred bytes decoded."""
+        return self._pieces[0][:512] if self._pieces else b""
+
     def feed(self, data: bytes) -> Failure | None:
         """Take a piece of the wire; a failure ends the body."""
         self._fed = True

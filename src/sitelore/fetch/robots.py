@@ -177,7 +177,7 @@ class RobotsKeeper:
         return answer
 
     async def _follow(self, url: Url, patience: _Patience, wait_at_most_s: float = math.inf) -> _Answer | None:
-        """One request and its redirects, each waiting its turn at its own host's gate; None when the first turn is too far off."""
+        """One request and its redirects, each waiting its turn at its host's gate; None when the first turn is too far off."""
         seen = {url}
         redirect: Response | None = None
         for hops in range(_MAX_REDIRECTS + 1):

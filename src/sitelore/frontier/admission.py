@@ -34,6 +34,8 @@ class Admission:
         self._scope = ScopeRule(settings, joined_hosts)
         self._joined = joined_hosts
         self._best: dict[Url, _Rank] = {}
+        self._best_nofollow: dict[Url, _Rank] = {}
+        """Kept apart: a link that may be followed outdoes one with nofollow whatever their ranks."""
 
     def join(self, hosts: tuple[str, ...]) -> None:
         """Hosts that a redirecting seed led to are in scope from now on."""
@@ -45,6 +47,7 @@ class Admission:
     def forget(self) -> None:
         """Drop the memory of what was offered."""
         self._best.clear()
+        self._best_nofollow.clear()
 
     def links(self, lease: Lease, links: Iterable[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
         """Offers for a page's links. Position is the index among the distinct links that may be followed."""
@@ -57,9 +60,12 @@ class Admission:
                 continue
             offers.append(self._offer(url, depth, Source.LINK, lease, position))
         for position, url in enumerate(nofollow):
-            if url not in best:
-                refusal = (SkipReason.NOFOLLOW, f"linked with nofollow on {lease.url}")
-                offers.append(self._offer(url, depth, Source.LINK, lease, position, refusal=refusal))
+            rank = (depth, source, seq, position)
+            known = best.get(url) or self._best_nofollow.get(url)
+            if known is not None and known <= rank:
+                continue
+            refusal = (SkipReason.NOFOLLOW, f"linked with nofollow on {lease.url}")
+            offers.append(self._offer(url, depth, Source.LINK, lease, position, refusal=refusal))
         return offers
 
     def canonical(self, lease: Lease, url: Url) -> list[Offer]:
@@ -137,8 +143,10 @@ class Admission:
             refusal = self.refusal(url, depth) or refusal
             if refusal is None and source in {Source.LINK, Source.CANONICAL} and self._settings.sitemap_only:
                 refusal = (SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled")
-        if refusal is None or refusal[0] is not SkipReason.NOFOLLOW:
-            self._remember(url, (depth, SOURCE_RANK[source], lease.seq, position))
+        memory = self._best_nofollow if refusal is not None and refusal[0] is SkipReason.NOFOLLOW else self._best
+        if len(memory) >= _MEMORY:
+            memory.clear()
+        memory[url] = (depth, SOURCE_RANK[source], lease.seq, position)
         return Offer(
             url=url,
             depth=depth,
@@ -153,8 +161,3 @@ class Admission:
             lastmod=lastmod,
             chain=chain,
         )
-
-    def _remember(self, url: Url, rank: _Rank) -> None:
-        if len(self._best) >= _MEMORY:
-            self._best.clear()
-        self._best[url] = rank

@@ -7,8 +7,9 @@ from .conftest import ReadPage
 
 def test_links_come_in_page_order_each_once(read_page: ReadPage) -> None:
     page = read_page(
-        '<link rel=next href="?p=2"><a href="/b">B</a><a href="a">A</a><map><area href="/area" alt="Area"></map><a href="/b#x">again</a>'
-        '<a href="http://other.example/?utm_source=x&q=1">other</a><iframe src="/frame"></iframe><a>none</a><a href="#here">self</a>'
+        '<link rel=next href="?p=2"><a href="/b">B</a><a href="a">A</a><map><area href="/area" alt="Area"></map>'
+        '<a href="/b#x">again</a><a href="http://other.example/?utm_source=x&q=1">other</a><iframe src="/frame"></iframe>'
+        '<a>none</a><a href="#here">self</a>'
     )
     assert page.reading.links == (
         "http://site.example/dir/page?p=2",
@@ -41,8 +42,8 @@ def test_twelve_spellings_of_one_page_are_two_links(read_page: ReadPage) -> None
 def test_links_that_are_no_web_addresses_are_left_out(read_page: ReadPage) -> None:
     hrefs = [
         "javascript:alert(1)", "data:text/html,<a href=/b/66/d>", "mailto:a@b.c", "tel:+123456", "file:///etc/passwd",
-        "ftp://127.0.0.1/x", "gopher://127.0.0.1:6379/_FLUSHALL", "about:blank", "http://", "http://[bad", "http://a b.example/",
-        "blob:http://x/y", "http://x:99999/", "\x01java\tscript:alert(2)",
+        "ftp://127.0.0.1/x", "gopher://127.0.0.1:6379/_FLUSHALL", "about:blank", "http://", "http://[bad",
+        "http://a b.example/", "blob:http://x/y", "http://x:99999/", "\x01java\tscript:alert(2)",
     ]  # fmt: skip
     page = read_page("".join(f'<p><a href="{href}">x</a></p>' for href in hrefs))
     assert page.reading.links == ()

@@ -9,11 +9,12 @@ from .conftest import ReadPage
 def test_the_constructs_of_a_page_become_markdown(read_page: ReadPage) -> None:
     page = read_page(
         "<main><h1>Head</h1><h2>Sub</h2><p>One <b>bold</b> and <em>lean</em>,<br>two</p><ul><li>a<ul><li>b</ul><li>c</ul>"
-        "<ol><li>x<li>y</ol><table><tr><th>k<th>v<tr><td>a|b<td>2</table><pre><code class=language-py>def f():\n\n\n    return '<b>'"
-        "</code></pre><blockquote>said</blockquote><p><code>x*y</code> <a href='/x y(1)#s'>link</a> <img src=/i.png alt='pic'></p>"
+        "<p>then</p><ol><li>x<li>y</ol><table><tr><th>k<th>v<tr><td>a|b<td>2</table>"
+        "<pre><code class=language-py>def f():\n\n\n    return '&lt;b&gt;'</code></pre><blockquote>said</blockquote>"
+        "<p><code>x*y</code> <a href='/x y(1)#s'>link</a> <img src=/i.png alt='pic'></p>"
     )
     assert page.markdown == (
-        "# Head\n\n## Sub\n\nOne **bold** and *lean*,  \ntwo\n\n- a\n  - b\n- c\n\n1. x\n2. y\n\n"
+        "# Head\n\n## Sub\n\nOne **bold** and *lean*,  \ntwo\n\n- a\n  - b\n- c\n\nthen\n\n1. x\n2. y\n\n"
         "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```py\ndef f():\n\n\n    return '<b>'\n```\n\n> said\n\n"
         "`x*y` [link](http://site.example/x%20y%281%29#s) ![pic](http://site.example/i.png)"
     )
@@ -21,10 +22,12 @@ def test_the_constructs_of_a_page_become_markdown(read_page: ReadPage) -> None:
 
 def test_text_that_looks_like_markup_stays_text(read_page: ReadPage) -> None:
     page = read_page(
-        "<title>&lt;img src=x onerror=alert(69)&gt;</title><meta name=description content='&lt;script&gt;alert(69)&lt;/script&gt;'>"
+        "<title>&lt;img src=x onerror=alert(69)&gt;</title>"
+        "<meta name=description content='&lt;script&gt;alert(69)&lt;/script&gt;'>"
         "<main><h1>&lt;img src=x onerror=alert(69)&gt;</h1><p>xss-sentinel &lt;script&gt;alert(69)&lt;/script&gt; "
         '[x](javascript:alert(69)) ![a](x"onerror="alert(69))</p><img alt="&quot;&gt;&lt;svg onload=alert(69)&gt;" src=i.png>'
-        "<table><tr><td>k<td><ul><li>&lt;img onerror=x&gt;<a href='javascript:x'>j</a></ul></table><p># no heading<p>1. no list<p>- no list"
+        "<table><tr><td>k<td><ul><li>&lt;img onerror=x&gt;<a href='javascript:x'>j</a></ul></table>"
+        "<p># no heading<p>1. no list<p>- no list"
     )
     assert page.reading.title == "<img src=x onerror=alert(69)>"
     assert "xss-sentinel" in page.markdown
@@ -37,18 +40,21 @@ def test_text_that_looks_like_markup_stays_text(read_page: ReadPage) -> None:
 
 def test_characters_nobody_sees_are_dropped(read_page: ReadPage) -> None:
     page = read_page(
-        "<title>a\u200bb\u202e</title><p>so\u00adft \U000e0049\U000e0047nul\x01l \u2066x\u2069 e\ufeffnd</p><p>\u200b\U000e0049</p>"
+        "<title>a\u200bb\u202e</title><p>so\u00adft \U000e0049\U000e0047nul\x01l \u2066x\u2069 e\ufeffnd</p>"
+        "<p>\u200b\U000e0049</p>"
     )
     assert (page.reading.title, page.text, page.markdown) == ("ab", "soft null x end", "soft null x end")
 
 
 def test_joiners_stay_where_they_shape_a_script() -> None:
-    assert visible("می\u200cخواهم 👩\u200d💻 pass\u200dword \u200c") == "می\u200cخواهم 👩\u200d💻 password "
+    persian, emoji = "\u0645\u06cc\u200c\u062e\u0648\u0627", "\U0001f469\u200d\U0001f4bb"
+    assert visible(f"{persian} {emoji} pass\u200dword \u200c") == f"{persian} {emoji} password "
 
 
 def test_images_without_an_address_go_and_lazy_ones_get_theirs(read_page: ReadPage) -> None:
     page = read_page(
-        "<main><p>t</p><img alt=none><img src='data:image/gif;base64,R0' data-src=/real.png alt=lazy><img src='javascript:x' alt=js>"
+        "<main><p>t</p><img alt=none><img src='data:image/gif;base64,R0' data-src=/real.png alt=lazy>"
+        "<img src='javascript:x' alt=js>"
     )
     assert page.markdown == "t\n\n![lazy](http://site.example/real.png)"
 

@@ -4,7 +4,8 @@ from .conftest import ReadPage
 def test_a_page_tells_its_title_heading_description_and_language(read_page: ReadPage) -> None:
     page = read_page(
         "<html lang=de_AT><head><title> A\n title </title><meta name=Description content='What  it is'>"
-        "<meta property=og:title content=OG><meta property=article:published_time content=2024-05-06><meta name=author content=Ann>"
+        "<meta property=og:title content=OG><meta property=article:published_time content=2024-05-06>"
+        "<meta name=author content=Ann>"
         "<meta name=viewport content=x></head><body><svg><title>icon</title></svg><h1></h1><h1>The <b>heading</b></h1><p>text"
     )
     document = page.document

@@ -21,7 +21,7 @@ def test_a_short_page_that_says_not_found_looks_missing(read_page: ReadPage) -> 
     [
         "404", "404 Not Found", "Error 404 | ACME", "Seite nicht gefunden - ACME", "Page introuvable", "Página no encontrada",
         "Pagina non trovata", "Página não encontrada", "Pagina niet gevonden", "Nie znaleziono strony", "Страница не найдена",
-        "ページが見つかりません", "页面不存在", "페이지를 찾을 수 없습니다", "Sidan hittades inte", "Sayfa bulunamadı",
+        "ページが見つかりません", "页面不存在", "페이지를 찾을 수 없습니다", "Sidan hittades inte", "Sayfa bulunamad\u0131",
     ],
 )  # fmt: skip
 def test_not_found_is_understood_in_many_languages(title: str) -> None:

@@ -90,11 +90,11 @@ def test_secrets_on_a_page_reach_neither_document_nor_snapshot(read_page: ReadPa
 
 
 def test_a_secret_that_only_parsing_shows_is_redacted_and_its_source_not_kept(read_page: ReadPage) -> None:
-    for spelled in ("&#65;KIAIOSFODNN7EXAMPLE", "AKIA\u200bIOSFODNN7EXAMPLE", "AKIA<b></b>IOSFODNN7EXAMPLE"):
+    for spelled in ("&#65;KIAIOSFODNN7EXAMPLE", "AKIA\u200bIOSFODNN7EXAMPLE", "AKIA&shy;IOSFODNN7EXAMPLE"):
         page = read_page(f"<title>{spelled}</title><p>key {spelled} end</p><a href=/x>{spelled}</a>")
         assert "IOSFODNN7EXAMPLE" not in json.dumps(page.document)
         assert page.reading.snapshot is None
-        assert page.reading.redactions == {"aws-access-key": 1}
+        assert page.reading.redactions == {"aws-access-key": 2}
 
 
 def test_a_redacted_snapshot_keeps_the_pages_own_charset(read_page: ReadPage) -> None:
