@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.house.house import DOCS
 
 from sitelore.model import errors
 from sitelore.model.response import Failure
-from sitelore.model.settings import CrawlSettings, FetchLimits, Identity, Overrides, Pace
+from sitelore.model.settings import CrawlSettings, Overrides
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 
 
@@ -20,9 +21,13 @@ def page(name: str) -> str:
 
 
 def missing(name: str, words: Iterator[str] | list[str]) -> list[str]:
-    """Words that do not stand on the page as code: `word`, alone or at the start of a longer span of code."""
-    text = page(name)
-    return [word for word in words if not any(f"`{word}{end}" in text for end in ("`", " ", "="))]
+    """Words that do not stand on the page as code, alone or as a whole word of a longer piece of code."""
+    code = "\n".join(a or b for a, b in re.findall(r"^```\w*\n(.*?)^```$|`([^`\n]+)`", page(name), re.MULTILINE | re.DOTALL))
+    return [word for word in words if not re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", code)]
+
+
+def test_the_check_of_pages_looks_for_whole_words() -> None:
+    assert missing("states.md", ["VISITED", "VISIT", "robots", "robot"]) == ["VISIT", "robot"]
 
 
 @pytest.mark.parametrize("words", [UrlState, SkipReason, RunState, Proof])
@@ -41,9 +46,23 @@ def test_every_exception_has_its_exit_code_in_the_table() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("settings", [CrawlSettings, Identity, FetchLimits, Pace, Overrides])
-def test_every_setting_is_explained(settings: Any) -> None:
-    assert missing("settings.md", [field.name for field in fields(settings)]) == []
+def test_every_setting_is_explained() -> None:
+    assert missing("settings.md", list(_names(CrawlSettings()))) == []
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Overrides)])
+def test_every_rule_of_a_domain_is_explained(name: str) -> None:
+    assert missing("settings.md", [name]) == []
+
+
+def _names(settings: Any, above: str = "") -> Iterator[str]:
+    """Every field; those of a group under the group's name: `pace.delay_s`."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if is_dataclass(value):
+            yield from _names(value, f"{above}{field.name}.")
+        else:
+            yield f"{above}{field.name}"
 
 
 def test_every_command_and_option_is_explained() -> None:

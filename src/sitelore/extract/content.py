@@ -14,20 +14,19 @@ from sitelore.extract import dom
 from sitelore.model.settings import Overrides
 
 _NEVER_TEXT = (
-    "script,style,template,svg,annotation,annotation-xml,iframe,object,embed,canvas,audio,video,map,select,datalist,textarea,"
-    "button,input,progress,meter,dialog:not([open]),head,link,meta,frameset,"
-    "[hidden]:not(html):not(body),[aria-hidden=true i]:not(html):not(body)"
-)
+    "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
+    "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta", "frameset",
+)  # fmt: skip
 _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)",
-    re.IGNORECASE,
+    r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
 )
-_MAYBE_HIDDEN = '[style*="none" i],[style*="hidden" i],[style*="collapse" i],[style*="font-size:0" i],[style*="font-size: 0" i]'
-_FRAME = (
-    "nav,aside,menu,header,footer,[role=navigation i],[role=banner i],[role=contentinfo i],[role=search i],"
-    "[role=complementary i],[role=dialog i],[role=alertdialog i],[role=menu i],[role=menubar i],[role=toolbar i]"
-)
+_MAYBE_HIDDEN = "[style],[hidden],[aria-hidden],dialog"
+_FRAME = "nav,aside,menu,header,footer,[role]"
+_FRAME_TAGS = frozenset({"nav", "aside", "menu", "header", "footer"})
+_FRAME_ROLES = frozenset({
+    "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar", "toolbar",
+})  # fmt: skip
 _CONTENT_MARKS = "main,article,[role=main i],[itemprop=articleBody i]"
 _NOISE = re.compile(
     r"(?:^|[-_\s])(?:cookies?|consent|gdpr|ccpa|onetrust|cookiebanner|modal|popup|pop-up|lightbox|overlay|newsletter|subscribe|"
@@ -53,7 +52,7 @@ _MIN_SHARE = 0.25
 _ARTICLE_SHARE = 0.6
 _CMS_SHARE = 0.4
 _TINY_CHARS = 120
-_MAX_LOOKS = 1000  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
+_MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
 _MAX_CANDIDATES = 50
 
 
@@ -94,12 +93,22 @@ def _is_for(domain: str, host: str) -> bool:
 
 def _drop_hidden(tree: dom.Tree, source: str) -> None:
     """Scripts, form controls and everything an author hid. `html` and `body` stay: scripts that fade a page in hide those."""
-    dom.drop_all(tree, _NEVER_TEXT)
+    for element in dom.elements_list(tree, *_NEVER_TEXT):
+        dom.drop(element)
     for element in dom.select(tree, _MAYBE_HIDDEN):
-        if element.tag not in {"html", "body"} and _HIDING_STYLE.search(dom.attribute(element, "style")):
+        if _is_hidden(element) and element.tag not in {"html", "body"}:
             dom.drop(element)
     if "<noscript" in source or "<NOSCRIPT" in source or "<NoScript" in source:
         _drop_noscript(tree)
+
+
+def _is_hidden(element: dom.Element) -> bool:
+    style = dom.attribute(element, "style").lower()
+    if ("none" in style or "hidden" in style or "collapse" in style or "font-size" in style) and _HIDING_STYLE.search(style):
+        return True
+    if dom.has_attribute(element, "hidden") or dom.attribute(element, "aria-hidden").lower() == "true":
+        return True
+    return element.tag == "dialog" and not dom.has_attribute(element, "open")
 
 
 def _drop_noscript(tree: dom.Tree) -> None:
@@ -123,7 +132,8 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
 
 
 def _drop_frame(tree: dom.Tree) -> None:
-    for looks, element in enumerate(dom.select(tree, _FRAME)):
+    frame = [e for e in dom.select(tree, _FRAME) if e.tag in _FRAME_TAGS or dom.attribute(e, "role").lower() in _FRAME_ROLES]
+    for looks, element in enumerate(frame):
         if looks < _MAX_LOOKS:
             # The header of an article or a section holds its title.
             if element.tag == "header" and dom.is_inside(element, "main,article,[role=main i],section"):

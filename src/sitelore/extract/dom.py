@@ -86,6 +86,11 @@ def attribute(node: Element, name: str) -> str:
     return node.attr(name) or ""
 
 
+def has_attribute(node: Element, name: str) -> bool:
+    """Whether an attribute is there, with or without a value."""
+    return node.attr(name) is not None
+
+
 def set_attribute(node: Element, name: str, value: str) -> None:
     """Give an attribute a value."""
     node.attrs[name] = value
@@ -110,11 +115,6 @@ def has_ancestor(node: Element, selector: str) -> bool:
 def drop(node: Element) -> None:
     """Take an element and all it holds out of the tree."""
     node.decompose()
-
-
-def drop_all(node: Node, selector: str) -> None:
-    """Take every descendant that matches out of the tree."""
-    node.remove(selector)
 
 
 def raw_text(node: Node) -> str:

@@ -84,7 +84,8 @@ class _Head:
         if tag == "meta":
             self._take_meta(element)
         elif tag == "link":
-            if not self.canonical and "canonical" in dom.attribute(element, "rel").lower().split():
+            rel = dom.attribute(element, "rel").lower()
+            if "canonical" in rel and not self.canonical and "canonical" in rel.split():
                 self.canonical = dom.attribute(element, "href").strip()
         elif tag == "title":
             if not self.title and not dom.is_inside(element, "svg"):

@@ -18,7 +18,7 @@ from sitelore.model.url import Url
 
 _SHORT_WORDS = 150
 _LONG_WORDS = 500
-_SKETCHED_WORDS = 240
+_SKETCHED_WORDS = 160
 _BODY_CHARS = 600
 
 _MISSING = re2.compile("(?i)" + "|".join(f"(?:{phrase})" for phrase in PHRASES))
@@ -31,7 +31,10 @@ _LETTERS_ONLY = bytes(byte if byte >= 0x80 or chr(byte).isalpha() else 0x20 for 
 
 def looks_missing(title: str, h1: str, text: str, word_count: int) -> float:
     """How much the page reads like an error page, 0 to 1. Long pages that speak of errors are articles about them."""
-    said = max(_headline(title), _headline(h1))
+    headlines = f"{title}\n{h1}"
+    said = 0.0
+    if _MISSING.search(headlines) is not None or _STATUS.search(headlines) is not None:
+        said = max(_headline(title), _headline(h1))
     start = text[:_BODY_CHARS]
     if said < 0.9 and word_count <= _SHORT_WORDS and start:
         said = max(said, _body(start, word_count))

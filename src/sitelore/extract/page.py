@@ -47,6 +47,13 @@ def read(response: Response, options: ReadOptions) -> Reading:
     kind, refusal = kind_of(response)
     if kind is None:
         return Reading(problem=f"content_type: {refusal}")
+    try:
+        return _read_as(kind, response, options)
+    except MemoryError:
+        return Reading(problem="parse_error: the page needs more memory than a reading process may take")
+
+
+def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
     utf8 = response.body if decoded.is_utf8 else decoded.text.encode("utf-8", "replace")
     source, found = redact_source(decoded.text, utf8)

@@ -99,7 +99,9 @@ def test_pages_are_read_by_what_they_are(read_page: ReadPage, body: bytes, conte
     "part",
     [
         "<div>", "<nav>", "<header>", "<article>", "<h1><div>", "<div class=menu>", "<div class=content>", "<noscript>",
-        "<p hidden>", "<ul><li>", "<blockquote>", "<table><tr><td>", "<b><p>", "<a href=x><table><tr><td>", "<template>", "<form>",
+        "<p hidden>",
+        "<ul><li>", "<blockquote>", "<table><tr><td>", "<b><p>", "<a href=x><table><tr><td>", "<template>",
+        "<form>",
     ],
 )  # fmt: skip
 def test_two_hundred_thousand_levels_deep_is_read_like_any_page(part: str) -> None:
@@ -165,8 +167,10 @@ def test_no_bytes_at_all_raise(body: bytes) -> None:
         st.one_of(
             st.sampled_from([
                 "<a href='", "'>", "</a>", "<base href=", "<table>", "<td>", "<p style='display:none", "<article>",
-                "<nav class=menu>", "<meta name=robots content=", "<link rel=canonical href=", "<title>", "<svg>", "<!--", "-->", "<script>",
-                "&#x", "http://[", "//", "\x00", "\ud83d", "<img src=", "<pre><code>", "[x](javascript:", "<noscript>", "<template>",
+                "<nav class=menu>",
+                "<meta name=robots content=", "<link rel=canonical href=", "<title>", "<svg>", "<!--", "-->", "<script>",
+                "&#x",
+                "http://[", "//", "\x00", "\ud83d", "<img src=", "<pre><code>", "[x](javascript:", "<noscript>", "<template>",
             ]),
             st.text(max_size=20),
         ),
@@ -194,3 +198,11 @@ def test_mutated_real_pages_never_raise(corpora: Path) -> None:
                 body = bytearray(b"<")
         reading = read_bytes(bytes(body))
         assert reading.problem or reading.document is not None
+
+
+def test_a_page_too_big_for_the_process_is_a_problem_not_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(text: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("sitelore.extract.dom.parse", no_room)
+    assert read_bytes(b"<p>x").problem.startswith("parse_error: ")
