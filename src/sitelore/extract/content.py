@@ -15,7 +15,8 @@ from sitelore.model.settings import Overrides
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
-    "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta", "frameset",
+    "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta",
+    "frameset",
 )  # fmt: skip
 _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"

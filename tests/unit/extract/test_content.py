@@ -95,12 +95,12 @@ def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage, corpora
     scores = []
     with lzma.open(corpora / "content" / "wcxb_dev.jsonl.xz", "rt") as lines:
         for number, line in enumerate(lines):
-            if number >= 300:
-                break
+            if number % 5:
+                continue  # the corpus is in order of type: every fifth page has all of them
             row = json.loads(line)
             ours = collections.Counter(word.findall(read_page(row["html"]).text.lower()))
             gold = collections.Counter(word.findall(row["gold"].lower()))
             shared = (ours & gold).total()
             scores.append(2 * shared / (ours.total() + gold.total()) if shared else 0.0)
     print(f"word F1 {sum(scores) / len(scores):.3f} over {len(scores)} pages")
-    assert sum(scores) / len(scores) >= 0.78
+    assert sum(scores) / len(scores) >= 0.81
