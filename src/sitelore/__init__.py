@@ -6,14 +6,12 @@ The rooms, in the order a URL walks through them:
     frontier/    which URL next, and when: admission, scope, budget, pace, retry, traps, waves  (pure decisions)
     fetch/       URL → Response: address guard, robots, HTTP, limits
     extract/     Response → Document: decode, redact, links, main content, Markdown, metadata  (sync, pure)
-    index/       Document → answers
     export/      rows and documents → files people take away: Markdown, JSONL, CSV, WARC, llms.txt
     crawl/       the journey itself: visit, worker, maintenance, runs
     model/       the nouns and the state machine
     ports.py     every seam, in one file
     store/       where state lives: one ledger over SQLite or Postgres, blobs, migrations
     deploy/      the ways to build the house: settings, embedded
-    serve/       the house over HTTP
     cli/         the same house from a shell
 
 Start reading at `crawl/visit.py`: one visit, start to settle.

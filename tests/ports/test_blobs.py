@@ -97,10 +97,10 @@ async def test_a_damaged_blob_is_named(root: Path) -> None:
 async def test_a_disk_that_takes_nothing_more_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     await DirectoryBlobs(root).put([blob(b"before")])
 
-    def refuse(self: Path, target: Path) -> None:
+    def refuse(source: str, target: str) -> None:
         raise OSError(number, "refused")
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr("os.rename", refuse)
     with pytest.raises(DiskFull, match=str(root)):
         await DirectoryBlobs(root).put([blob(b"after")])
     assert len(files_below(root)) == 1

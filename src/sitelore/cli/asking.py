@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
-from sitelore.cli.domain_config import read_domain_config
 from sitelore.intake.seeds import typed_url
 from sitelore.model.errors import UsageError
-from sitelore.model.settings import USER_AGENT, CrawlSettings, Pace, Scope
+from sitelore.model.settings import USER_AGENT, CrawlSettings, Overrides, Pace, Scope
 
 _AGE = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _AGE_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -74,7 +73,7 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
         force=asked.force,
         time_limit_s=None if asked.time_limit is None else age_s(asked.time_limit, "--time-limit"),
         pace=Pace(delay_s=asked.delay_s, concurrency=asked.concurrency, per_host=asked.concurrency),
-        overrides=read_domain_config(asked.domain_config) if asked.domain_config else (),
+        overrides=_overrides(asked.domain_config),
         open_origins=tuple(origins),
         allow_private=tuple(map(_private, asked.allow_private)),
     )
@@ -107,3 +106,11 @@ def _private(text: str) -> str:
     if not _HOST.fullmatch(text):
         raise UsageError(f"--allow-private {text!r} is no host, network or `any`")
     return text.lower()
+
+
+def _overrides(path: Path | None) -> tuple[Overrides, ...]:
+    if path is None:
+        return ()
+    from sitelore.cli.domain_config import read_domain_config
+
+    return read_domain_config(path)

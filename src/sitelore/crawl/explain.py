@@ -108,7 +108,7 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
         return GateResult("robots", None, "robots.txt is not obeyed in this run")
     if file is None:
         return GateResult("robots", None, f"{url.origin}/robots.txt", "never asked for")
-    if file.status == 0 or file.status >= 500:
+    if file.status in {0, 429} or file.status >= 500:
         return GateResult(
             "robots", False, f"{url.origin}/robots.txt", f"unreachable ({file.detail or file.status}): all forbidden"
         )

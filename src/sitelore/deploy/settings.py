@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from dataclasses import dataclass
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from sitelore.model.errors import UsageError
+
+_MAX_READERS = 64
 
 
-class OperatorSettings(BaseSettings):
+@dataclass(frozen=True, slots=True)
+class OperatorSettings:
     """Read from `SITELORE_*` variables."""
 
-    model_config = SettingsConfigDict(env_prefix="SITELORE_", extra="ignore")
+    readers: int = 1
+    """`SITELORE_READERS`: processes that read documents."""
 
-    data: Path = Field(default=Path("sitelore-data"), description="Directory that holds the database and the blobs.")
-    readers: int = Field(default=1, ge=1, le=64, description="Processes that read documents.")
+
+def operator_settings() -> OperatorSettings:
+    """The environment as it is now."""
+    text = os.environ.get("SITELORE_READERS", "1")
+    if not text.isdecimal() or not 1 <= int(text) <= _MAX_READERS:
+        raise UsageError(f"SITELORE_READERS is {text!r}; it takes a number from 1 to {_MAX_READERS}")
+    return OperatorSettings(readers=int(text))

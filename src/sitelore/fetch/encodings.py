@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import zstandard
 
 from sitelore.model.response import Failure

@@ -13,7 +13,6 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     runs_sql.py       sites, runs and robots files
     reading_sql.py    rows and counts, for exports, `explain` and the API
     rows.py           row ↔ noun
-    seen.py           offers that cannot change anything are dropped before they reach the database
     migrations/       how an older database becomes a current one
     blobs.py          `ports.Blobs` over a directory
 

@@ -14,7 +14,6 @@ from sitelore.ports import Plan
 from sitelore.store import endings_sql, frontier_sql, reading_sql, runs_sql, settle_sql, waves_sql
 from sitelore.store.engine import Engine
 from sitelore.store.schema import key_of
-from sitelore.store.seen import SeenOffers
 
 
 class SqlLedger:
@@ -22,7 +21,6 @@ class SqlLedger:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._seen = SeenOffers()
 
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
         """A new QUEUED run of the site of this name (made when it is new), with its first offers."""
@@ -48,12 +46,7 @@ class SqlLedger:
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[bool]:
         """Write verdicts and effects where the token still matches. False for each that was fenced off."""
-        offers = [self._seen.fresh(one.lease.run, one.effects.offers) for one in settlements]
-        accepted = await self._engine.run(settle_sql.settle, settlements, offers)
-        for one, its, ok in zip(settlements, offers, accepted, strict=True):
-            if ok:
-                self._seen.written(one.lease.run, its)
-        return accepted
+        return await self._engine.run(settle_sql.settle, settlements)
 
     async def renew(self, run: RunId, worker: WorkerId, until: float) -> None:
         """Prolong this worker's leases."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Offer, PageFacts, Settlement
+from sitelore.model.frontier import PageFacts, Settlement
 from sitelore.model.states import Proof, UrlState
 from sitelore.store.frontier_sql import chunks, lock_runs, offer
 from sitelore.store.rows import chain_text, encode, names_of, storable
@@ -18,8 +18,8 @@ from sitelore.store.statements import page_statement, redaction_statement, run_m
 _Key = tuple[str, str]
 
 
-def settle(conn: sa.Connection, settlements: Sequence[Settlement], offers: Sequence[Sequence[Offer]]) -> list[bool]:
-    """Write each verdict whose token still matches, with its effects. `offers` stands for each settlement's own.
+def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]:
+    """Write each verdict whose token still matches, with its effects.
 
     What is written does not depend on how visits are split into batches: rows are only ever written by the holder of their
     token, and what is shared (offers, counts, hosts) merges by minimum, sum and union.
@@ -42,10 +42,10 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement], offers: Seque
             pages[site, key[1]] = _page_tuple(site, key[1], one.effects.page, one.at if one.effects.fetched else 0.0, lastmod)
     run_many(conn, visit_statement, visits)
     run_many(conn, page_statement, [pages[key] for key in sorted(pages)])
-    written = [(one, its) for one, its, ok in zip(settlements, offers, accepted, strict=True) if ok]
-    offer(conn, ((one.lease.run, each) for one, its in written for each in its))
-    _count_redactions(conn, [one for one, _ in written])
-    _join_hosts(conn, [one for one, _ in written])
+    written = [one for one, ok in zip(settlements, accepted, strict=True) if ok]
+    offer(conn, ((one.lease.run, each) for one in written for each in one.effects.offers))
+    _count_redactions(conn, written)
+    _join_hosts(conn, written)
     return accepted
 
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sitelore.store.schema import pages, redactions, urls
 
@@ -33,7 +31,14 @@ _Built = tuple[sa.UpdateBase, tuple[str, ...]]
 
 def insert_for(dialect_name: str) -> Any:
     """The `insert` that knows ON CONFLICT. The two spell it alike but share no type."""
-    return postgresql_insert if dialect_name == "postgresql" else sqlite_insert
+    # Imported here because each dialect takes long to import and only one is wanted.
+    if dialect_name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as postgresql_insert  # noqa: PLC0415 see above
+
+        return postgresql_insert
+    from sqlalchemy.dialects.sqlite import insert as sqlite_insert  # noqa: PLC0415 see above
+
+    return sqlite_insert
 
 
 def run_many(conn: sa.Connection, build: Callable[[str], _Built], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -8,7 +8,7 @@ import tracemalloc
 import zlib
 from pathlib import Path
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import pytest
 import zstandard
 from hypothesis import given
