@@ -48,3 +48,16 @@ def test_resuming_what_has_ended_says_so(tmp_path: Path) -> None:
         assert "Traceback" not in done.err
         assert len(done.err.strip().splitlines()) >= 1
         assert web.targets() == []
+
+
+def test_a_crawl_out_of_time_exits_15_and_a_resumed_one_has_its_time_anew(tmp_path: Path) -> None:
+    graph = Graph(23, 60)
+    with serving(lambda _: None) as web:
+        web.pages, web.delay_s = graph.pages(web.origin), 3.0
+        done = command("crawl", web.url(), "--data", str(tmp_path), *FLAGS, "--time-limit", "6s")
+        assert done.code == 15, done.err
+        assert "Traceback" not in done.err
+        web.delay_s = 0.0
+        done = command("crawl", web.url(), "--data", str(tmp_path), *FLAGS, "--resume")
+        assert done.code == 0, done.err
+        assert fetched_more_than_once(web) == 0

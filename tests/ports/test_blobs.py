@@ -1,112 +1,101 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import zstandard
 
 from sitelore.model.document import Blob
-from sitelore.model.errors import CorruptData, DiskFull
+from sitelore.model.errors import CorruptData, StorageError
 from sitelore.model.ids import BlobKey, CleanBytes
 from sitelore.ports import Blobs
-from sitelore.store.blobs import DirectoryBlobs
+from sitelore.store.blobs import SqliteBlobs
 
 
 def blob(content: bytes) -> Blob:
     return Blob(BlobKey(hashlib.sha256(content).hexdigest()), CleanBytes(zstandard.compress(content)))
 
 
-def files_below(root: Path) -> list[Path]:
-    return [path for path in root.rglob("*") if path.is_file()]
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Blobs]:
+    blobs = SqliteBlobs(path)
+    try:
+        yield blobs
+    finally:
+        await blobs.close()
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "blobs"
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "blobs.db"
 
 
-async def test_what_was_put_comes_back(root: Path) -> None:
-    blobs: Blobs = DirectoryBlobs(root)
+async def test_what_was_put_comes_back_also_to_who_opens_it_later(path: Path) -> None:
     many = [blob(f"page {n}".encode() * n) for n in range(40)]
-    await blobs.put(many)
-    assert await blobs.get(many[39].key) == b"page 39" * 39
-    assert await blobs.get(many[0].key) == b""
-    assert await DirectoryBlobs(root).get(many[7].key) == b"page 7" * 7
+    async with opened(path) as blobs:
+        await blobs.put(many)
+        assert await blobs.get(many[39].key) == b"page 39" * 39
+        assert await blobs.get(many[0].key) == b""
+    async with opened(path) as blobs:
+        assert await blobs.get(many[7].key) == b"page 7" * 7
 
 
-async def test_a_frame_without_its_size_is_read_too(root: Path) -> None:
+async def test_a_frame_without_its_size_is_read_too(path: Path) -> None:
     content = b"streamed " * 1000
     stream = zstandard.ZstdCompressor(write_content_size=False).compressobj()
     data = stream.compress(content) + stream.flush()
     one = Blob(BlobKey(hashlib.sha256(content).hexdigest()), CleanBytes(data))
-    await DirectoryBlobs(root).put([one])
-    assert await DirectoryBlobs(root).get(one.key) == content
+    async with opened(path) as blobs:
+        await blobs.put([one])
+        assert await blobs.get(one.key) == content
 
 
-async def test_a_key_without_a_blob_is_a_key_error(root: Path) -> None:
-    blobs = DirectoryBlobs(root)
-    for key in ("0" * 64, "", "../../etc/passwd", "ab/../../x", "a", "ab\0"):
-        with pytest.raises(KeyError):
-            await blobs.get(BlobKey(key))
+async def test_a_key_without_a_blob_is_a_key_error(path: Path) -> None:
+    async with opened(path) as blobs:
+        for key in ("0" * 64, "", "../../etc/passwd", "' OR 1=1 --"):
+            with pytest.raises(KeyError):
+                await blobs.get(BlobKey(key))
 
 
-async def test_a_key_cannot_leave_the_directory(root: Path) -> None:
-    with pytest.raises(KeyError):
-        await DirectoryBlobs(root).put([Blob(BlobKey("../../escaped"), CleanBytes(b""))])
-
-
-async def test_putting_a_blob_again_leaves_the_first_file_alone(root: Path) -> None:
+async def test_putting_a_blob_again_changes_nothing(path: Path) -> None:
     one = blob(b"once")
-    await DirectoryBlobs(root).put([one, one])
-    [file] = files_below(root)
-    before = file.stat()
-    await DirectoryBlobs(root).put([one])
-    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    async with opened(path) as blobs, opened(path) as other:
+        await asyncio.gather(*(store.put([one, one, blob(f"{n}".encode())]) for n in range(8) for store in (blobs, other)))
+        assert await other.get(one.key) == b"once"
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT count(*) FROM blobs").fetchone() == (9,)
+    db.close()
 
 
-async def test_many_puts_at_once_leave_whole_files_only(root: Path) -> None:
-    stores = [DirectoryBlobs(root), DirectoryBlobs(root)]
-    many = [blob(f"page {n}".encode()) for n in range(30)]
-    await asyncio.gather(*(stores[n % 2].put(many) for n in range(8)))
-    files = files_below(root)
-    assert len(files) == 30
-    assert {path.parent.name + path.name for path in files} == {f"{one.key}.zst" for one in many}
+async def test_no_blobs_make_no_file(path: Path) -> None:
+    async with opened(path) as blobs:
+        await blobs.put([])
+    assert not path.exists()
 
 
-async def test_no_blobs_make_no_directory(root: Path) -> None:
-    await DirectoryBlobs(root).put([])
-    assert files_below(root.parent) == []
+@pytest.mark.parametrize("data", [b"garbage", blob(b"fine").data[:-3]])
+async def test_a_damaged_blob_is_named(path: Path, data: bytes) -> None:
+    one = Blob(blob(b"fine").key, CleanBytes(data))
+    async with opened(path) as blobs:
+        await blobs.put([one])
+        with pytest.raises(CorruptData, match=str(path)):
+            await blobs.get(one.key)
 
 
-async def test_a_damaged_blob_is_named(root: Path) -> None:
-    one = blob(b"fine")
-    await DirectoryBlobs(root).put([one])
-    [file] = files_below(root)
-    file.write_bytes(b"garbage")
-    with pytest.raises(CorruptData, match=str(file)):
-        await DirectoryBlobs(root).get(one.key)
-    file.write_bytes(one.data[:-3])
-    with pytest.raises(CorruptData):
-        await DirectoryBlobs(root).get(one.key)
+async def test_a_file_that_is_no_database_is_one_sentence(path: Path) -> None:
+    path.write_bytes(b"this is no database " * 200)
+    async with opened(path) as blobs:
+        with pytest.raises(CorruptData, match=str(path)):
+            await blobs.get(BlobKey("0" * 64))
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
-async def test_a_disk_that_takes_nothing_more_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    await DirectoryBlobs(root).put([blob(b"before")])
-
-    def refuse(source: str, target: str) -> None:
-        raise OSError(number, "refused")
-
-    monkeypatch.setattr("os.rename", refuse)
-    with pytest.raises(DiskFull, match=str(root)):
-        await DirectoryBlobs(root).put([blob(b"after")])
-    assert len(files_below(root)) == 1
-
-
-async def test_a_root_that_is_a_file_is_one_sentence_too(tmp_path: Path) -> None:
+async def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DiskFull):
-        await DirectoryBlobs(tmp_path / "file").put([blob(b"x")])
+    async with opened(tmp_path / "file" / "blobs.db") as blobs:
+        with pytest.raises(StorageError):
+            await blobs.put([blob(b"x")])

@@ -6,11 +6,12 @@ process and not the crawl.
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from typing import BinaryIO
 
-from sitelore.crawl.reading_wire import READY, Job, encode, job_decoder
+from sitelore.crawl.reading_wire import READY, Job, encode, job_decoder, widen
 from sitelore.extract.page import read
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
@@ -22,15 +23,22 @@ _MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
 def main() -> None:
     """Length-prefixed jobs in, length-prefixed readings out."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    # A private copy of the output: whatever a library may print must not stand between two answers.
+    sink = os.dup(1)
+    os.dup2(2, 1)
+    widen(0)
+    widen(sink)
     decoder = job_decoder()
-    sink.write(READY)
-    sink.flush()
-    while (message := _message(source)) is not None:
+    _write(sink, READY)
+    while (message := _message(sys.stdin.buffer)) is not None:
         answer = encode(_answer(decoder.decode(message)))
-        sink.write(len(answer).to_bytes(4, "big"))
-        sink.write(answer)
-        sink.flush()
+        _write(sink, len(answer).to_bytes(4, "big") + answer)
+
+
+def _write(sink: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(sink, view) :]
 
 
 def _message(source: BinaryIO) -> bytes | None:

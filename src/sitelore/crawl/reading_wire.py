@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,8 @@ from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
+
+_PIPE_BYTES = 2**20
 
 READY = b"read"
 """What a reading process says when it has started."""
@@ -39,6 +43,12 @@ def _typed(kind: type, value: Any) -> Any:
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
 encode = _ENCODER.encode
+
+
+def widen(pipe: int) -> None:
+    """Room for a whole page in a pipe, where the system allows it: each refill would wake both sides."""
+    with contextlib.suppress(AttributeError, OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def job_decoder() -> msgspec.msgpack.Decoder[Job]:

@@ -49,6 +49,8 @@ class Worker:
         self._buffer: deque[Lease] = deque()
         self._visits: set[asyncio.Task[None]] = set()
         self._moved = asyncio.Event()
+        self._closed: Collection[str] = ()
+        self._draining = False
         self._dry_until = 0.0
         """The ledger had nothing more to claim; asking again before this time is not worthwhile unless a wave opens."""
         self._settler = Settler(ledger, tools.blobs, tools.clock, self._written)
@@ -72,10 +74,10 @@ class Worker:
 
     async def _step(self) -> bool:
         """Claim, start what may start, wait for something to move. False when there is nothing to do here."""
-        closed = await self._gate.closed_hosts()
+        closed = self._closed = await self._gate.closed_hosts()
         if len(self._buffer) < self._concurrency and self._tools.clock() >= self._dry_until:
             await self._claim(closed)
-        self._start_visits(closed)
+        self._start_visits()
         if not self._visits and not self._buffer:
             if not self._settler.pending:
                 return False
@@ -92,12 +94,12 @@ class Worker:
             self._dry_until = now + _POLL_S
         self._progress.queued = max(0, self._progress.queued - len(leases))
 
-    def _start_visits(self, closed: Collection[str]) -> None:
+    def _start_visits(self) -> None:
         for _ in range(len(self._buffer)):
             if len(self._visits) >= self._concurrency:
-                return
+                break
             lease = self._buffer.popleft()
-            if lease.url.authority in closed:
+            if lease.url.authority in self._closed:
                 self._buffer.append(lease)
                 continue
             task = asyncio.create_task(self._visit(lease))
@@ -117,12 +119,18 @@ class Worker:
         self._settler.add(settlement)
 
     def _visit_done(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled() or task.exception() is None:
-            self._visits.discard(task)
-        # A visit that failed stays in the set until `_raise_failures` brings its error to the person.
+        """Start the next one at once; wake the loop only where it has something to do."""
+        if task.cancelled() or task.exception() is not None:
+            # A visit that failed stays in the set until `_raise_failures` brings its error to the person.
+            self._moved.set()
+            return
+        self._visits.discard(task)
+        if not self._draining:
+            self._start_visits()
         if not self._visits:
             self._settler.hurry()
-        self._moved.set()
+        if len(self._buffer) < self._concurrency:
+            self._moved.set()
 
     async def _wait_for_a_move(self) -> None:
         held_back = bool(self._buffer) and len(self._visits) < self._concurrency
@@ -133,7 +141,8 @@ class Worker:
 
     def _written(self, settlement: Settlement, taken: bool) -> None:
         """A settlement is durable, or was fenced off: then what it offered was not written either."""
-        self._moved.set()
+        if not self._visits:
+            self._moved.set()
         if not taken:
             self._tools.admission.forget()
             return
@@ -193,6 +202,7 @@ class Worker:
 
     async def _drain(self, background: list[asyncio.Task[None]]) -> None:
         """Let visits under way finish, write them, give the rest back. A broken ledger must not hide the first error."""
+        self._draining = True
         await asyncio.gather(*self._visits, return_exceptions=True)
         writer = background[0]
         while self._settler.pending and not writer.done():

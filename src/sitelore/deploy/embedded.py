@@ -1,4 +1,4 @@
-"""The whole house in one process and one directory: SQLite, plain files, no servers."""
+"""The whole house in one process and one directory: SQLite, no servers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
-from sitelore.store.blobs import DirectoryBlobs
+from sitelore.store.blobs import SqliteBlobs
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
 
@@ -107,11 +107,13 @@ async def embedded(data: Path, *, writing: bool, readers: int = 1) -> AsyncItera
     """The house on one directory. `writing` takes the directory's lock; reading beside a running crawl is fine."""
     with _directory(data, writing=writing):
         ledger = SqlLedger(await open_sqlite(data / "sitelore.db"))
+        blobs = SqliteBlobs(data / "blobs.db")
         reader = ReaderPool(readers)
         try:
-            yield House(ledger, DirectoryBlobs(data / "blobs"), reader, LocalGate(time.monotonic), time.time)
+            yield House(ledger, blobs, reader, LocalGate(time.monotonic), time.time)
         finally:
             await reader.close()
+            await blobs.close()
             await ledger.close()
 
 

@@ -14,7 +14,7 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     reading_sql.py    rows and counts, for exports, `explain` and the API
     rows.py           row ↔ noun
     migrations/       how an older database becomes a current one
-    blobs.py          `ports.Blobs` over a directory
+    blobs.py          `ports.Blobs` in a SQLite file of its own
 
 This room decides nothing about a crawl: which offer is admissible, how a visit ends and what a wave admits come from
 `frontier` and `crawl` as data or as a pure function. Only `deploy` opens it.

@@ -1,97 +1,99 @@
-"""`ports.Blobs` over a directory: one compressed file for each distinct content.
+"""`ports.Blobs` in one SQLite file: compressed bytes by the hash of what they hold.
 
-Plain files, because an object-store library was measured five times slower on a local disk (0.26 against 0.05 ms a put).
+Measured on the way to a page's two blobs, CPU a put: a file each in 256 folders 0.71 ms (creating a file is the dear part), an
+object-store library over a folder 0.26 ms, rows of a database with large pages 0.03 ms.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-import secrets
-import threading
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import zstandard
 
 from sitelore.model.document import Blob
-from sitelore.model.errors import CorruptData, DiskFull
+from sitelore.model.errors import CorruptData
 from sitelore.model.ids import BlobKey
+from sitelore.store.engine import sqlite_problem
 
-_NO_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+T = TypeVar("T")
+
+_PRAGMAS = (
+    "busy_timeout = 30000",
+    "page_size = 32768",  # blobs are a few kilobytes to a few hundred
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "cache_size = -4000",
+    "journal_size_limit = 67108864",
+)
 
 
-class DirectoryBlobs:
-    """Files `ab/cdef….zst` below a root. A file that stands is whole: it is written elsewhere and then renamed."""
+class SqliteBlobs:
+    """A database of its own, beside the ledger's: it is large, and only ever added to."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = str(root)
-        self._made: set[str] = set()
-        self._unfinished = f".{os.getpid():x}{secrets.token_hex(4)}"
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-blobs")
+        self._connection: sqlite3.Connection | None = None
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
         if blobs:
-            await asyncio.get_running_loop().run_in_executor(None, self._put, blobs)
+            await self._run(lambda db: _put(db, blobs))
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none."""
-        return await asyncio.get_running_loop().run_in_executor(None, self._get, key)
-
-    def _put(self, blobs: Sequence[Blob]) -> None:
-        try:
-            for blob in blobs:
-                self._put_one(blob)
-        except OSError as error:
-            if error.errno not in _NO_WRITING:
-                raise
-            raise DiskFull(f"Pages cannot be written below {self._root}: {os.strerror(error.errno or 0)}.") from error
-
-    def _put_one(self, blob: Blob) -> None:
-        directory, path = self._place(blob.key)
-        if os.path.exists(path):  # noqa: PTH110 twice a page: plain calls, no path objects
-            return
-        if directory not in self._made:
-            os.makedirs(directory, exist_ok=True)  # noqa: PTH103 as above
-            self._made.add(directory)
-        # A name of its own: two writers with one page in hand, or a file that a crash left, must not meet.
-        unfinished = f"{path}{self._unfinished}{threading.get_ident():x}"
-        file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        try:
-            try:
-                _write_all(file, blob.data)
-            finally:
-                os.close(file)
-            os.rename(unfinished, path)  # noqa: PTH104 as above
-        except OSError:
-            os.unlink(unfinished)  # noqa: PTH108 as above
-            raise
-
-    def _get(self, key: BlobKey) -> bytes:
-        _, path = self._place(key)
-        try:
-            data = Path(path).read_bytes()
-        except FileNotFoundError:
-            raise KeyError(key) from None
+        found = await self._run(lambda db: db.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone())
+        if found is None:
+            raise KeyError(key)
         frame = zstandard.ZstdDecompressor().decompressobj()
         try:
-            content = frame.decompress(data)
+            content = frame.decompress(found[0])
         except zstandard.ZstdError as error:
-            raise CorruptData(f"The stored page {path} is damaged.") from error
+            raise CorruptData(f"The stored page {key} in {self._path} is damaged.") from error
         if not frame.eof:
-            raise CorruptData(f"The stored page {path} is cut short.")
+            raise CorruptData(f"The stored page {key} in {self._path} is cut short.")
         return content
 
-    def _place(self, key: BlobKey) -> tuple[str, str]:
-        if len(key) < 3 or not key.isalnum():
-            raise KeyError(key)
-        directory = f"{self._root}/{key[:2]}"
-        return directory, f"{directory}/{key[2:]}.zst"
+    async def close(self) -> None:
+        """Give the file back."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown()
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, work)
+
+    def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._connection is None:
+                self._connection = _open(self._path)
+            return work(self._connection)
+        except (sqlite3.Error, OSError) as error:
+            raise sqlite_problem(error, self._path) or error from error
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
-def _write_all(file: int, data: bytes) -> None:
-    """A disk that fills up may take a part of it."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").close()
+        connection.execute("CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL)")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _put(db: sqlite3.Connection, blobs: Sequence[Blob]) -> None:
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        db.executemany("INSERT OR IGNORE INTO blobs (key, data) VALUES (?, ?)", [(blob.key, blob.data) for blob in blobs])
