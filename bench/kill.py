@@ -16,7 +16,7 @@ from tests.web.serve import serving
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--kills", type=int, default=20)
-    words.add_argument("--urls", type=int, default=4600, help="URLs of the site; about two thirds of them are pages")
+    words.add_argument("--urls", type=int, default=5000, help="URLs of the site; about two thirds of them are pages")
     words.add_argument("--concurrency", type=int, default=8)
     words.add_argument("--seed", type=int, default=1)
     asked = words.parse_args()

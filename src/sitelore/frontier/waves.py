@@ -17,6 +17,8 @@ from sitelore.model.url import Url
 
 FREE_PAGES = 100
 """Pages that any shape may bring before its yield counts."""
+FREE_SUSPECT_PAGES = 50
+"""The same for shapes that traps are made of: dates and combinations of filters."""
 MIN_YIELD = 0.1
 """Below this share of pages that were not the same again, a shape is a trap."""
 FREE_COUNTING_PAGES = 50_000
@@ -60,10 +62,12 @@ def _credit(candidate: Candidate, facts: WaveFacts) -> int | None:
     if candidate.depth == 0:
         return None
     found = facts.shapes.get(candidate.shape, ShapeYield())
-    allowed = max(FREE_PAGES, int(found.distinct / MIN_YIELD))
-    free_counting = FREE_PAGES if DATED in candidate.shape else FREE_COUNTING_PAGES
+    is_dated, is_faceted = DATED in candidate.shape, FACETED in candidate.shape
+    free = FREE_SUSPECT_PAGES if is_dated or is_faceted else FREE_PAGES
+    allowed = max(free, int(found.distinct / MIN_YIELD))
+    free_counting = free if is_dated else FREE_COUNTING_PAGES
     allowed = min(allowed, max(free_counting, int(found.novel / MIN_YIELD)))
-    if FACETED in candidate.shape:
+    if is_faceted:
         allowed = min(allowed, MAX_FACETED)
     return allowed - found.pages
 
