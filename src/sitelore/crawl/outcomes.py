@@ -37,7 +37,7 @@ def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdi
         noindex=reading.noindex,
         etag=response.header("etag"),
         last_modified=response.header("last-modified"),
-        content_type=response.content_type,
+        content_type=response.header("content-type") or "",
     )
     effects = Effects(
         page=facts,
@@ -113,6 +113,7 @@ def _facts_again(known: Known) -> PageFacts:
         noindex=known.noindex,
         etag=known.etag,
         last_modified=known.last_modified,
+        content_type=known.content_type,
     )
 
 

@@ -36,6 +36,11 @@ class Settler:
         """Settlements that are not yet durable."""
         return len(self._waiting) + self._writing
 
+    @property
+    def is_full(self) -> bool:
+        """Whether visits should wait: what is not durable yet must stay within one batch, or a crash would cost more."""
+        return self.pending >= BATCH
+
     def add(self, settlement: Settlement) -> None:
         """Take a settlement in; it is durable once `written` was called with it."""
         self._waiting.append(replace(settlement, at=self._clock()))
@@ -57,9 +62,10 @@ class Settler:
                         await self._hurry.wait()
                 except TimeoutError:
                     pass
-            batch, self._waiting = self._waiting, []
-            self._wake.clear()
-            self._hurry.clear()
+            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            if not self._waiting:
+                self._wake.clear()
+                self._hurry.clear()
             if batch:
                 await self._write(batch)
 

@@ -51,6 +51,7 @@ class Worker:
         self._moved = asyncio.Event()
         self._closed: Collection[str] = ()
         self._draining = False
+        self._began = tools.clock()
         self._dry_until = 0.0
         """The ledger had nothing more to claim; asking again before this time is not worthwhile unless a wave opens."""
         self._settler = Settler(ledger, tools.blobs, tools.clock, self._written)
@@ -96,7 +97,7 @@ class Worker:
 
     def _start_visits(self) -> None:
         for _ in range(len(self._buffer)):
-            if len(self._visits) >= self._concurrency:
+            if len(self._visits) >= self._concurrency or self._settler.is_full:
                 break
             lease = self._buffer.popleft()
             if lease.url.authority in self._closed:
@@ -141,7 +142,7 @@ class Worker:
 
     def _written(self, settlement: Settlement, taken: bool) -> None:
         """A settlement is durable, or was fenced off: then what it offered was not written either."""
-        if not self._visits:
+        if len(self._visits) < self._concurrency:
             self._moved.set()
         if not taken:
             self._tools.admission.forget()
@@ -186,8 +187,7 @@ class Worker:
         if stop.is_set():
             raise Interrupted("stopped; continue with --resume")
         limit_s = self._tools.settings.time_limit_s
-        started = self._run.started_at or self._run.created_at
-        if limit_s is not None and self._tools.clock() - started > limit_s:
+        if limit_s is not None and self._tools.clock() - self._began > limit_s:
             raise OutOfTime(f"the time limit of {limit_s:.0f} s has passed; continue with --resume")
 
     def _raise_failures(self, background: list[asyncio.Task[None]]) -> None:

@@ -91,9 +91,9 @@ def _location(row: UrlRow) -> str | None:
 
 
 def _content_type(row: UrlRow, body: bytes) -> str:
-    """The ledger keeps the media type alone; a charset is named where the bytes themselves prove it."""
-    kind = row.content_type or "text/html"
-    if body.isascii():
+    """As the server wrote it; where it named no charset, UTF-8 is named when the bytes themselves prove it."""
+    kind = _one_line(row.content_type or "text/html")
+    if "charset" in kind.lower() or body.isascii():
         return kind
     try:
         body.decode()

@@ -81,6 +81,7 @@ class Known:
     snapshot: BlobKey | None = None
     word_count: int = 0
     noindex: bool = False
+    content_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class PageFacts:
     etag: str | None = None
     last_modified: str | None = None
     content_type: str = ""
+    """As the server wrote it, charset included: reading the stored bytes again needs it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ KNOWN_COLUMNS = tuple(
     pages.c[name]
     for name in (
         "fetched_at", "content_hash", "novelty", "document", "etag", "last_modified", "lastmod", "title", "canonical",
-        "snapshot", "word_count", "noindex",
+        "snapshot", "word_count", "noindex", "content_type",
     )
 )  # fmt: skip
 
@@ -103,10 +103,10 @@ def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
 def known_of(row: Sequence[Any]) -> Known:
     """A row of `KNOWN_COLUMNS`."""
     (fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, canonical,
-     snapshot, word_count, noindex) = row  # fmt: skip
+     snapshot, word_count, noindex, content_type) = row  # fmt: skip
     return Known(
         fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, maybe_url(canonical),
-        snapshot, word_count, bool(noindex),
+        snapshot, word_count, bool(noindex), content_type or "",
     )  # fmt: skip
 
 

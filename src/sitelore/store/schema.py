@@ -142,6 +142,7 @@ pages = sa.Table(
     sa.Column("snapshot", sa.Text),
     sa.Column("word_count", sa.Integer, nullable=False),
     sa.Column("noindex", sa.Integer, nullable=False),
+    sa.Column("content_type", sa.Text),
     sa.Column("alias_of", sa.Text),
 )
 

@@ -120,10 +120,12 @@ def _page_part(page: PageFacts) -> tuple[Any, ...]:
 
 def _page_tuple(site: int, key: str, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
     """In the order of the columns of `pages`."""
-    title, content_hash, novelty, canonical, _, word_count, noindex, document, snapshot, etag, last_modified = _page_part(page)
+    title, content_hash, novelty, canonical, kind, word_count, noindex, document, snapshot, etag, last_modified = _page_part(
+        page
+    )
     return (
         site, key, fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
-        canonical, snapshot, word_count, noindex, None,
+        canonical, snapshot, word_count, noindex, kind, None,
     )  # fmt: skip
 
 

@@ -170,6 +170,7 @@ def _make_pages_and_robots() -> None:
         sa.Column("snapshot", sa.Text()),
         sa.Column("word_count", sa.Integer(), nullable=False),
         sa.Column("noindex", sa.Integer(), nullable=False),
+        sa.Column("content_type", sa.Text()),
         sa.Column("alias_of", sa.Text()),
         sa.PrimaryKeyConstraint("site_id", "url"),
     )
