@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -25,10 +26,14 @@ from sitelore.model.states import RunState
 from sitelore.model.url import Url
 
 _SHOWN_SEEDS = 3
+_GARBAGE = 10_000
 
 
 def run_crawl(settings: CrawlSettings, wishes: Wishes) -> int:
     """Crawl; the exit code is the answer."""
+    gc.freeze()  # what was imported stays; a crawl's own garbage is all there is to look through
+    gc.set_threshold(_GARBAGE, 20, 20)
+    gc.enable()
     return asyncio.run(_crawl(settings, wishes))
 
 

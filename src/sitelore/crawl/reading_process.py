@@ -6,6 +6,7 @@ process and not the crawl.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -17,6 +18,7 @@ from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
 from sitelore.model.sitemap import SitemapReading
 
+_GARBAGE = 20_000
 _MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
 
 
@@ -29,6 +31,8 @@ def main() -> None:
     widen(0)
     widen(sink)
     decoder = job_decoder()
+    gc.freeze()
+    gc.set_threshold(_GARBAGE, 20, 20)
     _write(sink, READY)
     while (message := _message(sys.stdin.buffer)) is not None:
         answer = encode(_answer(decoder.decode(message)))

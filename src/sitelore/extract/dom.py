@@ -5,7 +5,6 @@ The parser and its walks are iterative in C: a page nested 200,000 deep costs te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import turbohtml
@@ -27,23 +26,38 @@ def parse(text: str) -> Tree:
     return turbohtml.parse(text, positions=False)
 
 
-def elements(node: Node, *tags: str) -> Iterator[Element]:
-    """Descendants with these tags, in document order."""
-    return node.iter_elements(tags)
-
-
 def elements_list(node: Node, *tags: str) -> list[Element]:
-    """The same all at once, for callers that change the tree as they go."""
+    """Descendants with these tags, in document order, all at once: callers change the tree as they go."""
     return list(node.iter_elements(tags))
 
 
-def links(node: Node) -> list[tuple[Element, str, str, str]]:
-    """Every `a`, `area` and `link` with an `href`, in document order: the element, its tag, href and rel."""
-    return [
-        (element, element.tag, href, element.attr("rel") or "")
-        for element in node.iter_elements(("a", "area", "link"))
-        if (href := element.attr("href"))
-    ]
+def links(node: Node) -> tuple[list[Element], list[str]]:
+    """Every `a`, `area` and `link rel=next|prev` in document order, and the href of each, empty where there is none."""
+    # One tag's elements come from the tree's index, which costs far less than a walk; few pages need the walk.
+    found = node.select("a")
+    if node.select("area") or any(map(_is_paging, node.select("link"))):
+        found = [e for e in node.iter_elements(("a", "area", "link")) if e.tag != "link" or _is_paging(e)]
+    return found, [element.attr("href") or "" for element in found]
+
+
+def _is_paging(link: Element) -> bool:
+    rel = (link.attr("rel") or "").lower()
+    return ("next" in rel or "prev" in rel) and not {"next", "prev"}.isdisjoint(rel.replace(",", " ").split())
+
+
+def link_text(node: Element) -> str:
+    """What a link is called: its text, or that of the picture it is part of."""
+    return node.text or node.attr("alt") or ""
+
+
+def refusing(node: Node) -> set[Element]:
+    """The links that say nofollow."""
+    return {
+        element
+        for selector in ("a[rel]", "area[rel]", "link[rel]")
+        for element in node.select(selector)
+        if "nofollow" in (rel := (element.attr("rel") or "").lower()) and "nofollow" in rel.replace(",", " ").split()
+    }
 
 
 def named(node: Node, tags: tuple[str, ...]) -> list[tuple[Element, str]]:

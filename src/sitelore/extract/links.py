@@ -1,68 +1,114 @@
-"""Every distinct http(s) link of a page, in page order."""
+"""Every distinct http(s) link of a page, in page order, and what each raw href means there."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sitelore.extract import dom
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 
 _MAX_TEXT_CHARS = 200
+_MAX_RAW_CHARS = 4000
 _MAX_TEXTS = 2000  # anchors can nest within tables, and then every text holds all texts below it
 _MEMO_SIZE = 20_000
 _RULES_SIZE = 64
+_KEPT_SCHEMES = re.compile(
+    r"(?:mailto:[^\s<>\"'()\\@]{1,200}@[^\s<>\"'()\\@]{1,300}|tel:[+\d().\s-]{3,30}|sms:[+\d().\s-]{3,30})$", re.IGNORECASE
+)
+_FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&*+,;=:@/?%-]{1,200}$")
+_UNSAFE = re.compile(r"[()'\\]")
+
+
+class Target(NamedTuple):
+    """What an href means."""
+
+    url: Url | None
+    written: str
+    """How Markdown spells it: absolute, harmless, with its fragment; empty for what leads nowhere a reader may go."""
 
 
 class Resolver:
-    """Raw href → `Url`, remembered: a site's menus repeat the same few hundred links on every page.
+    """Raw href → `Target`, remembered: a site's menus repeat the same few hundred links on every page.
 
     What is remembered never shows in a result, only in its cost, so reading stays pure.
     """
 
-    __slots__ = ("_memo", "rules")
+    __slots__ = ("_held", "_memos", "rules")
 
     def __init__(self, rules: KeyRules) -> None:
         self.rules = rules
-        self._memo: dict[str, Url | None] = {}
+        self._memos: dict[str, dict[str, Target]] = {}
+        self._held = 0
 
     def on_page(self, base: str) -> PageResolver:
         """The resolver for one page, whose relative links mean `base`."""
-        return PageResolver(self, base)
+        origin = Url.trusted(base).origin
+        memo = self._memos.get(origin)
+        if memo is None:
+            self.make_room()
+            memo = self._memos[origin] = {}
+        return PageResolver(self, base, origin, memo)
 
-    def absolute(self, href: str) -> Url | None:
-        """The URL of an href that needs no base."""
-        if href in self._memo:
-            return self._memo[href]
-        if len(self._memo) >= _MEMO_SIZE:
-            self._memo.clear()
-        url = self._memo[href] = Url.parse(href, None, self.rules)
-        return url
+    def make_room(self) -> None:
+        """Count one more thing remembered; forget everything when that is too much."""
+        self._held += 1
+        if self._held > _MEMO_SIZE:
+            for memo in self._memos.values():
+                memo.clear()
+            self._memos.clear()
+            self._held = 1
 
 
 class PageResolver:
     """The same for one page: links and Markdown ask for the same hrefs."""
 
-    __slots__ = ("_known", "_origin", "_site", "base")
+    __slots__ = ("_memo", "_origin", "_own", "_site", "base")
 
-    def __init__(self, site: Resolver, base: str) -> None:
+    def __init__(self, site: Resolver, base: str, origin: str, memo: dict[str, Target]) -> None:
         self.base = base
         self._site = site
-        self._origin = Url.trusted(base).origin
-        self._known: dict[str, Url | None] = {}
+        self._origin = origin
+        self._memo = memo
+        self._own: dict[str, Target] = {}
 
-    def resolve(self, raw: str) -> Url | None:
-        """The URL that `raw` means on this page, or None."""
-        known = self._known
-        if raw in known:
-            return known[raw]
-        if raw.startswith(("http://", "https://")):
-            url = self._site.absolute(raw)
-        elif raw.startswith("/") and not raw.startswith(("//", "/\\")):
-            url = self._site.absolute(self._origin + raw)
+    def target(self, raw: str) -> Target:
+        """What `raw` means on this page."""
+        return self._memo.get(raw) or self._own.get(raw) or self._learn(raw)
+
+    def targets(self, raws: list[str]) -> list[Target]:
+        """The same for many."""
+        known = self._memo.get
+        return [known(raw) or self.target(raw) for raw in raws]
+
+    def _learn(self, raw: str) -> Target:
+        href, rules = raw.strip(), self._site.rules
+        memo = self._memo
+        if href.startswith(("http://", "https://")):
+            url = Url.parse(href, None, rules)
+        elif href.startswith("/") and not href.startswith(("//", "/\\")):
+            url = Url.parse(self._origin + href, None, rules)
         else:
-            url = Url.parse(raw, self.base, self._site.rules)
-        known[raw] = url
-        return url
+            url = Url.parse(href, self.base, rules) if href else None
+            memo = self._own
+        if memo is self._memo:
+            self._site.make_room()
+        found = memo[raw] = Target(url, _written(href, url))
+        return found
+
+
+def _written(href: str, url: Url | None) -> str:
+    if url is None:
+        return href if _KEPT_SCHEMES.match(href) else ""
+    # Markdown must not misread it: parentheses and quotes are escaped.
+    plain = _UNSAFE.sub(_escape, str(url))
+    hash_at = href.find("#")
+    return plain + href[hash_at:] if hash_at >= 0 and _FRAGMENT.match(href, hash_at + 1) else plain
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"
 
 
 _RESOLVERS: dict[tuple[str, ...], Resolver] = {}
@@ -79,42 +125,44 @@ def resolver_for(dropped_parameters: tuple[str, ...]) -> Resolver:
     return resolver
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Found:
-    """One link target: its first text, and whether every link to it says nofollow."""
+    """The link targets of a page, each once, with its first text."""
 
-    url: Url
-    nofollow: bool
-    text: str
+    urls: list[Url]
+    texts: list[str]
+    refused: frozenset[Url]
+    """Those of them to which every link says nofollow."""
 
 
-def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: bool) -> list[Found]:
+NO_LINKS = Found([], [], frozenset())
+
+
+def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: bool) -> Found:
     """The targets of `a`, `area` and `link rel=next|prev`. `nofollow` is what the whole page says."""
-    found: dict[Url, Found] = {}
+    elements, hrefs = dom.links(tree)
+    targets = resolver.targets(hrefs)
     # A fragment alone is the page itself, unless a <base> makes it another one.
-    own_fragments = resolver.base == page
-    for element, tag, href, rel in dom.links(tree):
-        raw = href.strip()
-        if not raw or (own_fragments and raw[0] == "#"):
-            continue
-        rels = rel.lower().replace(",", " ").split() if rel else ()
-        if tag == "link" and "next" not in rels and "prev" not in rels:
-            continue
-        url = resolver.resolve(raw)
-        if url is None:
-            continue
-        refused = nofollow or "nofollow" in rels
-        known = found.get(url)
-        if known is None:
-            found[url] = Found(url, refused, _text_of(element, tag) if len(found) < _MAX_TEXTS else "")
-        else:
-            if not refused:
-                known.nofollow = False
-            if not known.text and len(found) < _MAX_TEXTS:
-                known.text = _text_of(element, tag)
-    return list(found.values())
+    if resolver.base == page and page in {target.url for target in targets}:
+        kept = [at for at, href in enumerate(hrefs) if href.lstrip()[:1] != "#"]
+        elements, targets = [elements[at] for at in kept], [targets[at] for at in kept]
+    texts: dict[Url, str] = {}
+    for element, (url, _) in zip(elements, targets, strict=True):
+        if url is not None and not texts.get(url):
+            texts[url] = dom.link_text(element).strip()[:_MAX_RAW_CHARS] if len(texts) < _MAX_TEXTS else ""
+    refused = frozenset(texts) if nofollow else _refused(tree, elements, targets)
+    return Found(list(texts), [" ".join(text.split())[:_MAX_TEXT_CHARS].rstrip() for text in texts.values()], refused)
 
 
-def _text_of(element: dom.Element, tag: str) -> str:
-    text = dom.one_line(element) if tag == "a" else dom.attribute(element, "alt")
-    return text[:_MAX_TEXT_CHARS] if len(text) > _MAX_TEXT_CHARS else text
+def _refused(tree: dom.Tree, elements: list[dom.Element], targets: list[Target]) -> frozenset[Url]:
+    refusing = dom.refusing(tree)
+    if not refusing:
+        return frozenset()
+    refused: set[Url] = set()
+    followed: set[Url | None] = set()
+    for element, (url, _) in zip(elements, targets, strict=True):
+        if element not in refusing:
+            followed.add(url)
+        elif url is not None:
+            refused.add(url)
+    return frozenset(refused - followed)

@@ -8,12 +8,9 @@ import re2
 
 from sitelore.extract import dom
 from sitelore.extract.links import PageResolver
-from sitelore.model.url import Url
 
-_KEPT_SCHEMES = re.compile(
-    r"(?:mailto:[^\s<>\"'()\\@]{1,200}@[^\s<>\"'()\\@]{1,300}|tel:[+\d().\s-]{3,30}|sms:[+\d().\s-]{3,30})$", re.IGNORECASE
-)
-_FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&*+,;=:@/?%-]{1,200}$")
+# White space that str.split knows, beyond what every second page has.
+_RARE_SPACE = re2.compile(br"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]")
 _LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
 # Zero-width, bidi and tag characters, variation selectors 17-256 and controls: text can hide in all of them.
 _RANGES = (
@@ -31,12 +28,21 @@ _FEW = 16
 
 def visible(text: str) -> str:
     """Text without the characters that show nothing."""
-    return without(text, unseen(text, text.encode("utf-8", "replace")))
+    return without(text, unseen(text.encode("utf-8", "replace")))
 
 
-def unseen(text: str, utf8: bytes) -> frozenset[str]:
-    """The characters of a text that show nothing. `utf8` is the same text encoded."""
-    return _UNSEEN & set(text) if _ANY_UNSEEN.search(utf8) is not None else frozenset()
+def unseen(utf8: bytes) -> frozenset[str]:
+    """The characters of a text, given as UTF-8, that show nothing."""
+    found: set[str] = set()
+    start = 0
+    # Each round takes one kind of them out; text with more kinds than a page has by accident is searched for all.
+    while (first := _ANY_UNSEEN.search(utf8, start)) is not None:
+        if len(found) > _FEW:
+            return _UNSEEN
+        found.add(first[0].decode())
+        start = first.start()
+        utf8 = utf8.replace(first[0], b"")
+    return frozenset(found)
 
 
 def without(text: str, chars: frozenset[str]) -> str:
@@ -66,7 +72,17 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> str:
 
 def write_text(nodes: tuple[dom.Node, ...]) -> str:
     """The plain text of the chosen subtrees, one line a block."""
-    lines = [" ".join(line.split()) for node in nodes for line in dom.to_text(node).split("\n")]
+    return _even("\n".join(map(dom.to_text, nodes)))
+
+
+def _even(text: str) -> str:
+    """Text with single spaces, no empty lines and no spaces around line ends."""
+    if _RARE_SPACE.search(text.encode("utf-8", "replace")) is not None:
+        lines = [" ".join(line.split()) for line in text.split("\n")]
+    else:
+        # Most lines are even already; to see that costs a fifth of splitting and joining them.
+        plain = text.replace("\xa0", " ").replace("\t", " ").split("\n")
+        lines = [" ".join(line.split()) if "  " in line else line.strip(" ") for line in plain]
     return "\n".join(filter(None, lines))
 
 
@@ -74,44 +90,21 @@ def _settle_links(node: dom.Node, resolver: PageResolver) -> None:
     for element in dom.elements_list(node, "a", "img"):
         if element.tag == "img":
             _settle_image(element, resolver)
-            continue
-        href = element.attr("href")
-        if href is None:
-            continue
-        target = _target(href.strip(), resolver)
-        if not target:
-            dom.drop_attribute(element, "href")
-        elif target != href:
-            dom.set_attribute(element, "href", target)
+        elif (href := element.attr("href")) is not None:
+            written = resolver.target(href).written
+            if not written:
+                dom.drop_attribute(element, "href")
+            elif written != href:
+                dom.set_attribute(element, "href", written)
 
 
 def _settle_image(element: dom.Element, resolver: PageResolver) -> None:
     for name in ("src", *_LAZY_SOURCES):
-        raw = dom.attribute(element, name).strip()
-        url = resolver.resolve(raw) if raw and not raw.startswith("data:") else None
-        if url is not None:
-            target = _plain(url)
-            if name != "src" or target != raw:
-                dom.set_attribute(element, "src", target)
+        raw = dom.attribute(element, name)
+        target = resolver.target(raw) if raw and not raw.lstrip().startswith("data:") else None
+        if target is not None and target.url is not None:
+            written = target.written.partition("#")[0]
+            if name != "src" or written != raw:
+                dom.set_attribute(element, "src", written)
             return
     dom.drop(element)
-
-
-def _target(raw: str, resolver: PageResolver) -> str:
-    """The absolute, harmless form of a link, empty for one that leads nowhere a reader may go."""
-    if not raw:
-        return ""
-    url = resolver.resolve(raw)
-    if url is None:
-        return raw if _KEPT_SCHEMES.match(raw) else ""
-    hash_at = raw.find("#")
-    if hash_at >= 0 and _FRAGMENT.match(raw, hash_at + 1):
-        return _plain(url) + raw[hash_at:]
-    return _plain(url)
-
-
-def _plain(url: Url) -> str:
-    """A URL that Markdown cannot misread: parentheses, quotes and angle brackets escaped."""
-    if "(" not in url and ")" not in url and "'" not in url and "\\" not in url:
-        return str(url)
-    return url.replace("(", "%28").replace(")", "%29").replace("'", "%27").replace("\\", "%5C")

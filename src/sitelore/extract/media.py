@@ -62,7 +62,7 @@ _MAGIC = (
 )
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_CONTROLS = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _SNIFF_BYTES = 1445  # the resource header of the MIME sniffing standard (§5.2)
 _TAG_START = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype|[a-z?][a-z0-9:-]*[\s/>])", re.IGNORECASE | re.DOTALL)
 _HTML_INSIDE = re.compile(rb"<html[\s>]|http://www\.w3\.org/1999/xhtml", re.IGNORECASE)
@@ -98,7 +98,7 @@ def binary_type(head: bytes) -> str:
         return _RIFF.get(head[8:12], "application/x-riff")
     if head[4:8] == b"ftyp":
         return "video/mp4"
-    controls = len(_CONTROL.findall(head))
+    controls = len(head) - len(head.translate(None, _CONTROLS))
     if controls == 0:
         return ""
     # Real pages carry a stray control byte; UTF-16 without a mark is half zeros, all of them in every second place.

@@ -52,8 +52,7 @@ class Metadata:
 def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules) -> Metadata:
     """Everything but links and content, in one look at the tree."""
     head = _Head()
-    for element in dom.elements(tree, "meta", "link", "title", "h1", "base"):
-        head.take(element)
+    head.take(tree)
     base = (Url.parse(head.base, response.url, rules) if head.base else None) or response.url
     named = head.named
     return Metadata(
@@ -74,28 +73,22 @@ class _Head:
 
     title: str = ""
     h1: str = ""
-    headings: int = 0
     base: str = ""
     canonical: str = ""
     named: dict[str, str] = field(default_factory=dict)
 
-    def take(self, element: dom.Element) -> None:
-        tag = element.tag
-        if tag == "meta":
+    def take(self, tree: dom.Tree) -> None:
+        for element in dom.select(tree, "meta"):
             self._take_meta(element)
-        elif tag == "link":
+        for element in dom.select(tree, "link"):
             rel = dom.attribute(element, "rel").lower()
             if "canonical" in rel and not self.canonical and "canonical" in rel.split():
                 self.canonical = dom.attribute(element, "href").strip()
-        elif tag == "title":
-            if not self.title and not dom.is_inside(element, "svg"):
-                self.title = dom.one_line(element)
-        elif tag == "h1":
-            self.headings += 1
-            if not self.h1 and self.headings <= _MAX_HEADINGS:
-                self.h1 = dom.one_line(element)
-        else:
-            self.base = self.base or dom.attribute(element, "href").strip()
+        titles = (dom.one_line(e) for e in dom.select(tree, "title")[:_MAX_HEADINGS] if not dom.is_inside(e, "svg"))
+        self.title = next(filter(None, titles), "")
+        self.h1 = next(filter(None, map(dom.one_line, dom.select(tree, "h1")[:_MAX_HEADINGS])), "")
+        bases = (dom.attribute(element, "href").strip() for element in dom.select(tree, "base"))
+        self.base = next(filter(None, bases), "")
 
     def _take_meta(self, element: dom.Element) -> None:
         """By lower-case name or property; robots directives of several elements are joined."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import cast
 
 import msgspec
 import zstandard
@@ -12,7 +13,7 @@ import zstandard
 from sitelore.extract import dom
 from sitelore.extract.content import main_content
 from sitelore.extract.decode import Decoded, decode
-from sitelore.extract.links import Found, find_links, resolver_for
+from sitelore.extract.links import NO_LINKS, Found, find_links, resolver_for
 from sitelore.extract.markdown import unseen, without, write_markdown, write_text
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
@@ -25,9 +26,10 @@ from sitelore.model.response import Response
 from sitelore.model.url import Url
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec does not take for one
-_DOCUMENT_LEVEL = 3
-_SNAPSHOT_LEVEL = 1
+_COMPRESSOR = zstandard.ZstdCompressor(level=1)
 _DIGITS = b"0123456789"
+_SKETCHED_WORDS = 300
+_SUSPECT = 0.3
 _CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
@@ -39,7 +41,15 @@ class _Draft:
     strategy: str
     markdown: str
     text: str
-    links: tuple[Found, ...] = ()
+    links: Found = NO_LINKS
+
+
+class _Row(msgspec.Struct):
+    """A `Link` on its way into JSON: a struct costs a fifth of a frozen dataclass, and a page has a hundred of them."""
+
+    url: Url
+    nofollow: bool
+    text: CleanText
 
 
 def read(response: Response, options: ReadOptions) -> Reading:
@@ -73,7 +83,7 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     content = main_content(tree, source, response.url.host, options.overrides)
     # The text comes first: writing Markdown drops images that have no address.
     text = write_text(content.nodes)
-    return _Draft(metadata, content.strategy, write_markdown(content.nodes, resolver), text, tuple(links))
+    return _Draft(metadata, content.strategy, write_markdown(content.nodes, resolver), text, links)
 
 
 def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
@@ -92,11 +102,11 @@ def _reading(
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
     if options.keep_snapshot and not document.noarchive and not hidden:
         body = snapshot_bytes(response.body, source, decoded.charset, touched=bool(found))
-        snapshot = _blob(body, _SNAPSHOT_LEVEL)
+        snapshot = _blob(body)
     redactions = dict(found)
     add_counts(redactions, hidden)
-    followed = [link.url for link in document.links if not (link.nofollow and options.obey_nofollow)]
-    refused = [link.url for link in document.links if link.nofollow] if options.obey_nofollow else []
+    urls, kept_from = draft.links.urls, draft.links.refused if options.obey_nofollow else frozenset()
+    missing = looks_missing(document.title, document.h1, document.text, document.word_count)
     return Reading(
         title=document.title,
         content_hash=document.content_hash,
@@ -105,25 +115,33 @@ def _reading(
         word_count=document.word_count,
         noindex=document.noindex,
         noarchive=document.noarchive,
-        links=tuple(followed),
-        refused_links=tuple(refused),
-        looks_missing=looks_missing(document.title, document.h1, document.text, document.word_count),
-        fingerprint=fingerprint(document.title, document.text, response.url),
-        document=_blob(sealed(_ENCODER.encode(document)), _DOCUMENT_LEVEL),
+        links=tuple([url for url in urls if url not in kept_from] if kept_from else urls),
+        refused_links=tuple([url for url in urls if url in kept_from]) if kept_from else (),
+        looks_missing=missing,
+        fingerprint=_sketch(document, missing),
+        document=_blob(sealed(_ENCODER.encode(document))),
         snapshot=snapshot,
         redactions=redactions,
     )
+
+
+def _sketch(document: Document, missing: float) -> tuple[int, ...]:
+    """Error pages are short or say so, and only with them is anything ever compared."""
+    if document.word_count >= _SKETCHED_WORDS and missing < _SUSPECT:
+        return ()
+    return fingerprint(document.title, document.text, document.url)
 
 
 def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
     """The document, every text of it redacted once more; its novelty; and what redaction found."""
     metadata = draft.metadata
     own = [metadata.title, metadata.h1, metadata.description, draft.markdown, draft.text]
-    clean, hidden = _clean([*own, *metadata.meta.values(), *[link.text for link in draft.links]])
+    clean, hidden = _clean([*own, *metadata.meta.values(), *draft.links.texts])
     title, h1, description, markdown, text, *rest = clean
     meta = dict(zip(metadata.meta, rest, strict=False))
-    link_texts = rest[len(meta) :]
-    measures = _measure(title, text)
+    urls, refused = draft.links.urls, draft.links.refused
+    links = tuple(map(_Row, urls, map(refused.__contains__, urls), rest[len(meta) :]))
+    measures = _measure(title, text, is_even=draft.strategy != "text" and text == draft.text)
     document = Document(
         url=url,
         title=title,
@@ -136,7 +154,7 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
         word_count=measures.words,
         content_hash=measures.content_hash,
         strategy=draft.strategy,
-        links=tuple(Link(link.url, link.nofollow, said) for link, said in zip(draft.links, link_texts, strict=True)),
+        links=cast("tuple[Link, ...]", links),
         noindex=metadata.robots.noindex,
         nofollow=metadata.robots.nofollow,
         noarchive=metadata.robots.noarchive,
@@ -147,10 +165,10 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
 
 def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
     """Texts without what cannot be seen, then without secrets (the first can hide the second)."""
-    together = "\n".join(texts)
-    utf8 = together.encode("utf-8", "replace")
-    if chars := unseen(together, utf8):
-        texts = [without(text, chars).strip() for text in texts]
+    utf8 = "\n".join(texts).encode("utf-8", "replace")
+    if chars := unseen(utf8):
+        plain = any(map(str.isascii, chars))
+        texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
         utf8 = "\n".join(texts).encode("utf-8", "replace")
     return redact_all(texts, utf8)
 
@@ -164,21 +182,19 @@ class _Measures:
     novelty: str
 
 
-def _measure(title: str, text: str) -> _Measures:
-    words = text.split()
-    if not words:
+def _measure(title: str, text: str, *, is_even: bool) -> _Measures:
+    """`is_even` says that white space in the text is single already; then counting it is counting words."""
+    if not text or text.isspace():
         return _Measures(0, "", "")
-    count = len(words)
-    normal = " ".join([*title.split(), *words]).lower().encode("utf-8", "replace")
+    normal = f"{title}\n{text}".encode("utf-8", "replace").lower().replace(b"\n", b" ").strip()
+    if not is_even:
+        normal = b" ".join(normal.split())
+    count = normal.count(b" ") + 1 - len(title.split())
     # Scripts written without spaces take three bytes a character; their words count by character.
     if len(normal) > len(text) * 1.4:
         count += len(_CJK.findall(text))
     return _Measures(count, hashlib.sha256(normal).hexdigest(), hashlib.sha256(normal.translate(None, _DIGITS)).hexdigest())
 
 
-def _blob(data: CleanBytes, level: int) -> Blob:
-    key = BlobKey(hashlib.sha256(data).hexdigest())
-    return Blob(key, sealed(_COMPRESSORS[level].compress(data)))
-
-
-_COMPRESSORS = {level: zstandard.ZstdCompressor(level=level) for level in (_SNAPSHOT_LEVEL, _DOCUMENT_LEVEL)}
+def _blob(data: CleanBytes) -> Blob:
+    return Blob(BlobKey(hashlib.sha256(data).hexdigest()), sealed(_COMPRESSOR.compress(data)))

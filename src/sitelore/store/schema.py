@@ -112,9 +112,20 @@ urls = sa.Table(
 )
 
 
+_PARTIAL: dict[sa.Index, str] = {}
+
+
 def _partial(name: str, where: str, *columns: str) -> sa.Index:
     """An index over some rows only: inserting offers is the hot path, and touches `urls_candidates` and the key alone."""
-    return sa.Index(name, *(urls.c[c] for c in columns), sqlite_where=sa.text(where), postgresql_where=sa.text(where))
+    index = sa.Index(name, *(urls.c[c] for c in columns), sqlite_where=sa.text(where))
+    _PARTIAL[index] = where
+    return index
+
+
+def for_postgres() -> None:
+    """Say the same to Postgres. Apart, because naming a dialect's option imports it, which an embedded crawl need not pay."""
+    for index, where in _PARTIAL.items():
+        index.dialect_options["postgresql"]["where"] = sa.text(where)
 
 
 # SQLite uses a partial index only where the query's own terms imply its condition: an operand of = or >= is not null, and

@@ -59,14 +59,20 @@ def test_error_pages_of_one_site_have_one_fingerprint() -> None:
     assert similarity(one, article) <= 0.1
 
 
-def test_every_page_has_a_fingerprint(read_page: ReadPage) -> None:
-    long = read_page(
-        "<p>" + " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}" for i in range(2000))
-    ).reading.fingerprint
-    assert len(long) == SKETCH_SIZE
-    assert list(long) == sorted(long)
+def _words(count: int) -> str:
+    return " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}" for i in range(count))
+
+
+def test_pages_that_may_be_error_pages_have_a_fingerprint(read_page: ReadPage) -> None:
+    short = read_page(f"<p>{_words(250)}").reading.fingerprint
+    assert len(short) == SKETCH_SIZE
+    assert list(short) == sorted(short)
     assert len(read_page("<title>T</title><p>two words").reading.fingerprint) == 2
     assert read_page("").reading.fingerprint == ()
+    says_so = read_page(f"<title>Page not found</title><p>{_words(400)}").reading
+    assert says_so.looks_missing >= 0.3
+    assert len(says_so.fingerprint) == SKETCH_SIZE
+    assert read_page(f"<title>Words</title><p>{_words(400)}").reading.fingerprint == ()
 
 
 def test_similarity_is_exact_for_small_sketches() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from sitelore.model.errors import StorageError
-from sitelore.store.schema import REVISION, metadata, urls, versions
+from sitelore.store.schema import REVISION, for_postgres, metadata, urls, versions
 
 _ONE_AT_A_TIME = 7_358_102_944_861_371
 """Any number: the advisory lock that keeps two servers from making the same tables."""
@@ -16,6 +16,7 @@ _ONE_AT_A_TIME = 7_358_102_944_861_371
 def migrate(conn: sa.Connection, name: str) -> None:
     """A new database is made from the tables and stamped; Alembic, slow to import, is called for older ones alone."""
     if conn.dialect.name == "postgresql":
+        for_postgres()
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
     found = sa.inspect(conn)
     if found.has_table(versions.name):
