@@ -84,10 +84,11 @@ $(VENV)/.made:
 # uv when it is there and reaches the registry, else pip: both check every hash. The package itself has none, so it goes in
 # without its dependencies.
 define install_from
-	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --python $(PY) --require-hashes -r $(1) 2>/dev/null; } || \
+	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r $(1) 2>/dev/null; } || \
 		$(PY) -m pip install --quiet --require-hashes -r $(1)
 	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --python $(PY) --no-deps -e . 2>/dev/null; } || \
 		$(PY) -m pip install --quiet --no-deps -e .
+	@$(PY) -m compileall -q src
 endef
 
 $(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml

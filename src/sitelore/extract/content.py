@@ -22,9 +22,8 @@ _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
 )
-_MAYBE_HIDDEN = "[style],[hidden],[aria-hidden],dialog"
-_FRAME = "nav,aside,menu,header,footer,[role]"
-_FRAME_TAGS = frozenset({"nav", "aside", "menu", "header", "footer"})
+_TELLING = "[style],[hidden],[aria-hidden],[role],[itemprop]"
+_FRAME_TAGS = ("nav", "aside", "menu", "header", "footer")
 _FRAME_ROLES = frozenset({
     "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar", "toolbar",
 })  # fmt: skip
@@ -39,16 +38,18 @@ _NOISE = re.compile(
     r"catlinks|printfooter|navbox|reflist-toggle|headerlink)(?:$|[-_\s])",
     re.IGNORECASE,
 )
-_NOISE_TAGS = ("div", "section", "ul", "ol", "p", "span", "form", "a")
+_NOISE_TAGS = frozenset({"div", "section", "ul", "ol", "p", "span", "form", "a"})
 _NOISE_SHARE = 0.3
-_NOISE_MEMO: dict[str, bool] = {}
+_NOISE_MEMO: dict[str, bool] = {"": False}
 _MEMO_SIZE = 20_000
 _CMS = (
-    "[itemprop=articleBody i]", "#mw-content-text", ".entry-content", ".post-content", ".article-content", ".article-body",
+    "#mw-content-text", ".entry-content", ".post-content", ".article-content", ".article-body",
     ".article__body", ".post-body", ".story-body", ".single-content", ".page-content", ".markdown-body", ".md-content",
     ".rst-content", ".documentwrapper", ".theme-doc-markdown", "#main-content", "#maincontent", ".main-content", "#content",
     "#main", ".content", "#page-content", "#primary",
 )  # fmt: skip
+_CMS_CLASSES = {name[1:]: rank for rank, name in enumerate(_CMS) if name[0] == "."}
+_CMS_IDS = {name[1:]: rank for rank, name in enumerate(_CMS) if name[0] == "#"}
 _MIN_SHARE = 0.25
 _ARTICLE_SHARE = 0.6
 _CMS_SHARE = 0.4
@@ -65,10 +66,48 @@ class Content:
     strategy: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """What a page's elements say of themselves, gathered before the first cut: the tree's index lives until then."""
+
+    telling: list[dom.Element]
+    """Elements with an attribute that may hide them or say what they are for."""
+    dialogs: list[dom.Element]
+    frame: list[dom.Element]
+    articles: list[dom.Element]
+    mains: list[dom.Element]
+    bodies: list[dom.Element]
+    """Elements marked as the body of an article."""
+
+    @property
+    def any_content(self) -> bool:
+        """Whether anything is marked as content."""
+        return bool(self.articles or self.mains or self.bodies)
+
+
+def _signs(tree: dom.Tree) -> _Signs:
+    telling = dom.select(tree, _TELLING)
+    frame = [element for tag in _FRAME_TAGS for element in dom.select(tree, tag)]
+    mains: list[dom.Element] = []
+    bodies: list[dom.Element] = []
+    for element in telling:
+        role = dom.attribute(element, "role").lower()
+        if role in _FRAME_ROLES:
+            frame.append(element)
+        elif role == "main":
+            mains.append(element)
+        if dom.attribute(element, "itemprop").lower() == "articlebody":
+            bodies.append(element)
+    # In page order; it takes a walk to know that of both kinds together.
+    mains = dom.select(tree, "main,[role=main i]") if mains else dom.select(tree, "main")
+    return _Signs(telling, dom.select(tree, "dialog"), frame, dom.select(tree, "article"), mains, bodies)
+
+
 def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...]) -> Content:
     """The part of the tree that is the page's own. `source` is read again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
-    _drop_hidden(tree, source)
+    signs = _signs(tree)
+    _drop_hidden(tree, signs, source)
     for rules in own:
         for selector in rules.remove_selectors:
             for element in dom.select_safely(tree, selector):
@@ -76,15 +115,15 @@ def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overri
     chosen = _overridden(tree, own)
     if chosen:
         return Content(chosen, "override")
-    _drop_frame(tree)
+    _drop_frame(signs)
     body = dom.body(tree)
     if body is None:
         return Content((tree,), "body")
-    _drop_noise(body)
-    whole = _size(body)
+    named = dom.named(body)
+    whole = _drop_noise(body, named, signs)
     if whole == 0:
         return _unpruned(source)
-    return _marked(body, whole) or Content((body,), "body")
+    return _marked(signs, whole) or _of_a_cms(named, signs, whole) or Content((body,), "body")
 
 
 def _is_for(domain: str, host: str) -> bool:
@@ -92,13 +131,14 @@ def _is_for(domain: str, host: str) -> bool:
     return not domain or host == domain or host.endswith("." + domain)
 
 
-def _drop_hidden(tree: dom.Tree, source: str) -> None:
+def _drop_hidden(tree: dom.Tree, signs: _Signs, source: str) -> None:
     """Scripts, form controls and everything an author hid. `html` and `body` stay: scripts that fade a page in hide those."""
+    hidden = [e for e in signs.telling if _is_hidden(e) and e.tag not in {"html", "body"}]
+    hidden += [dialog for dialog in signs.dialogs if not dom.has_attribute(dialog, "open")]
     for element in dom.elements_list(tree, *_NEVER_TEXT):
         dom.drop(element)
-    for element in dom.select(tree, _MAYBE_HIDDEN):
-        if _is_hidden(element) and element.tag not in {"html", "body"}:
-            dom.drop(element)
+    for element in hidden:
+        dom.drop(element)
     if "<noscript" in source or "<NOSCRIPT" in source or "<NoScript" in source:
         _drop_noscript(tree)
 
@@ -107,9 +147,7 @@ def _is_hidden(element: dom.Element) -> bool:
     style = dom.attribute(element, "style").lower()
     if ("none" in style or "hidden" in style or "collapse" in style or "font-size" in style) and _HIDING_STYLE.search(style):
         return True
-    if dom.has_attribute(element, "hidden") or dom.attribute(element, "aria-hidden").lower() == "true":
-        return True
-    return element.tag == "dialog" and not dom.has_attribute(element, "open")
+    return dom.has_attribute(element, "hidden") or dom.attribute(element, "aria-hidden").lower() == "true"
 
 
 def _drop_noscript(tree: dom.Tree) -> None:
@@ -132,60 +170,83 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
     return ()
 
 
-def _drop_frame(tree: dom.Tree) -> None:
-    frame = [e for e in dom.select(tree, _FRAME) if e.tag in _FRAME_TAGS or dom.attribute(e, "role").lower() in _FRAME_ROLES]
-    for looks, element in enumerate(frame):
+def _drop_frame(signs: _Signs) -> None:
+    for looks, element in enumerate(signs.frame):
         if looks < _MAX_LOOKS:
             # The header of an article or a section holds its title.
             if element.tag == "header" and dom.is_inside(element, "main,article,[role=main i],section"):
                 continue
-            if dom.select(element, _CONTENT_MARKS):
+            if signs.any_content and dom.select(element, _CONTENT_MARKS):
                 continue
         dom.drop(element)
 
 
-def _drop_noise(body: dom.Element) -> None:
-    """Elements whose class or id names them as frame, unless most of the page is in them."""
-    whole = 0
-    noisy = [element for element, names in dom.named(body, _NOISE_TAGS) if _is_noise(names)]
+def _drop_noise(body: dom.Element, named: list[dom.Named], signs: _Signs) -> int:
+    """Drop elements whose class or id names them as frame, unless most of the page is in them. Returns what text is left."""
+    whole = _size(body)
+    known = _known_noise(named)
+    noisy = [element for element, class_, id_ in named if (known[class_] or known[id_]) and element.tag in _NOISE_TAGS]
+    kept = _CONTENT_MARKS + ",h1" if signs.any_content else "h1"
+    dropped = False
     for element in noisy[:_MAX_LOOKS]:
-        whole = whole or _size(body)
-        if _size(element) < whole * _NOISE_SHARE and not dom.select(element, _CONTENT_MARKS + ",h1"):
+        if not dom.is_inside(element, "body"):
+            continue  # went with one around it
+        if _size(element) < whole * _NOISE_SHARE and not dom.select(element, kept):
             dom.drop(element)
+            dropped = True
+    return _size(body) if dropped else whole
 
 
-def _is_noise(name: str) -> bool:
-    known = _NOISE_MEMO.get(name)
-    if known is None:
-        if len(_NOISE_MEMO) >= _MEMO_SIZE:
-            _NOISE_MEMO.clear()
-        known = _NOISE_MEMO[name] = _NOISE.search(name) is not None
-    return known
+def _known_noise(named: list[dom.Named]) -> dict[str, bool]:
+    """Whether each class and each id on the page is one of the frame's; remembered, as a site uses the same on every page."""
+    if len(_NOISE_MEMO) > _MEMO_SIZE:
+        _NOISE_MEMO.clear()
+        _NOISE_MEMO[""] = False
+    names = {class_ for _, class_, _ in named}
+    names.update([id_ for _, _, id_ in named])
+    for name in [name for name in names if name not in _NOISE_MEMO]:
+        _NOISE_MEMO[name] = _NOISE.search(name) is not None
+    return _NOISE_MEMO
 
 
-def _marked(body: dom.Element, whole: int) -> Content | None:
+def _marked(signs: _Signs, whole: int) -> Content | None:
     """The one element that says it is the content, when it holds a fair share of the text."""
-    sized = [(node, _size(node)) for node in dom.select(body, "article,main,[role=main i]")[:_MAX_LOOKS]]
-    articles = [(node, size) for node, size in sized if node.tag == "article"]
+    articles = _sized(signs.articles)
     if articles:
         largest, size = max(articles, key=lambda pair: pair[1])
         if size >= _ARTICLE_SHARE * sum(each for _, each in articles) and size >= whole * _MIN_SHARE:
             return Content((largest,), "article")
-    for node, size in sized:
-        if node.tag != "article" and size >= whole * _MIN_SHARE:
+    for node, size in _sized(signs.mains):
+        if size >= whole * _MIN_SHARE:
             return Content((node,), "main")
-    candidates = dom.select(body, ",".join(_CMS))[:_MAX_CANDIDATES]
-    for selector in _CMS if candidates else ():
-        for node in candidates:
-            if dom.matches(node, selector) and _size(node) >= whole * _CMS_SHARE:
-                return Content((node,), "cms")
     return None
+
+
+def _of_a_cms(named: list[dom.Named], signs: _Signs, whole: int) -> Content | None:
+    """The first element that a publishing system is known to name its content with, the surest names first."""
+    ranked = [(-1, element) for element in signs.bodies]
+    for element, class_, id_ in named:
+        rank = _CMS_IDS.get(id_, len(_CMS))
+        if class_:
+            rank = min([rank, *(_CMS_CLASSES[name] for name in class_.split() if name in _CMS_CLASSES)])
+        if rank < len(_CMS):
+            ranked.append((rank, element))
+    ranked.sort(key=lambda pair: pair[0])
+    for node, size in _sized([element for _, element in ranked[:_MAX_CANDIDATES]]):
+        if size >= whole * _CMS_SHARE:
+            return Content((node,), "cms")
+    return None
+
+
+def _sized(nodes: list[dom.Element]) -> list[tuple[dom.Element, int]]:
+    """Those that are still part of the page, with the size of their text."""
+    return [(node, _size(node)) for node in nodes[:_MAX_LOOKS] if dom.is_inside(node, "body")]
 
 
 def _unpruned(source: str) -> Content:
     """Everything visible: pruning a page that is all frame must not make it empty."""
     tree = dom.parse(source)
-    _drop_hidden(tree, source)
+    _drop_hidden(tree, _signs(tree), source)
     return Content((dom.body(tree) or tree,), "body")
 
 

@@ -13,6 +13,8 @@ Tree: TypeAlias = turbohtml.Document
 Element: TypeAlias = turbohtml.Element
 Node: TypeAlias = turbohtml.Document | turbohtml.Element
 
+Named: TypeAlias = tuple[turbohtml.Element, str, str]
+
 _MARKDOWN = turbohtml.Markdown(
     # Raw HTML must never reach Markdown, not even a list within a table cell.
     tables=turbohtml.Markdown.Tables(cell_blocks="text"),
@@ -60,16 +62,9 @@ def refusing(node: Node) -> set[Element]:
     }
 
 
-def named(node: Node, tags: tuple[str, ...]) -> list[tuple[Element, str]]:
-    """Descendants with these tags that have a class or an id, each with both in one string."""
-    found = []
-    for element in node.iter_elements(tags):
-        class_, id_ = element.attr("class"), element.attr("id")
-        if class_:
-            found.append((element, f"{class_} {id_}" if id_ else class_))
-        elif id_:
-            found.append((element, id_))
-    return found
+def named(node: Node) -> list[Named]:
+    """Descendants that have a class or an id, in document order, each with both; empty where it has none."""
+    return [(e, e.attr("class") or "", e.attr("id") or "") for e in node.select("[class],[id]")]
 
 
 def first(node: Node, tag: str) -> Element | None:
@@ -88,11 +83,6 @@ def select_safely(node: Node, selector: str) -> list[Element]:
         return node.select(selector)
     except ValueError:
         return []
-
-
-def matches(node: Element, selector: str) -> bool:
-    """Whether an element matches a CSS selector."""
-    return node.matches(selector)
 
 
 def attribute(node: Element, name: str) -> str:

@@ -10,7 +10,7 @@ from sitelore.extract import dom
 from sitelore.extract.links import PageResolver
 
 # White space that str.split knows, beyond what every second page has.
-_RARE_SPACE = re2.compile(br"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]")
+_RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]")
 _LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
 # Zero-width, bidi and tag characters, variation selectors 17-256 and controls: text can hide in all of them.
 _RANGES = (
