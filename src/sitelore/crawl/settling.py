@@ -15,7 +15,7 @@ from sitelore.model.frontier import Settlement
 from sitelore.ports import Blobs, Clock, Ledger
 
 BATCH = 64
-WINDOW_S = 0.05
+WINDOW_S = 0.1
 
 
 class Settler:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sitelore.extract import dom
 from sitelore.model.settings import Overrides
@@ -22,6 +23,7 @@ _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
 )
+_HIDING_WORD = re.compile("none|hidden|collapse|font-size", re.IGNORECASE)
 _TELLING = "[style],[hidden],[aria-hidden],[role],[itemprop]"
 _FRAME_TAGS = ("nav", "aside", "menu", "header", "footer")
 _FRAME_ROLES = frozenset({
@@ -40,7 +42,6 @@ _NOISE = re.compile(
 )
 _NOISE_TAGS = frozenset({"div", "section", "ul", "ol", "p", "span", "form", "a"})
 _NOISE_SHARE = 0.3
-_NOISE_MEMO: dict[str, bool] = {"": False}
 _MEMO_SIZE = 20_000
 _CMS = (
     "#mw-content-text", ".entry-content", ".post-content", ".article-content", ".article-body",
@@ -56,6 +57,17 @@ _CMS_SHARE = 0.4
 _TINY_CHARS = 120
 _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
 _MAX_CANDIDATES = 50
+
+
+class _Noisy(dict[str, bool]):
+    """Whether a class or an id is one of the frame's, remembered: a site uses the same ones on every page."""
+
+    def __missing__(self, name: str) -> bool:
+        noisy = self[name] = _NOISE.search(name) is not None
+        return noisy
+
+
+_NOISY = _Noisy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,7 @@ class _Signs:
     mains: list[dom.Element]
     bodies: list[dom.Element]
     """Elements marked as the body of an article."""
+    has_noscript: bool
 
     @property
     def any_content(self) -> bool:
@@ -100,14 +113,22 @@ def _signs(tree: dom.Tree) -> _Signs:
             bodies.append(element)
     # In page order; it takes a walk to know that of both kinds together.
     mains = dom.select(tree, "main,[role=main i]") if mains else dom.select(tree, "main")
-    return _Signs(telling, dom.select(tree, "dialog"), frame, dom.select(tree, "article"), mains, bodies)
+    return _Signs(
+        telling,
+        dom.select(tree, "dialog"),
+        frame,
+        dom.select(tree, "article"),
+        mains,
+        bodies,
+        has_noscript=dom.first(tree, "noscript") is not None,
+    )
 
 
 def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...]) -> Content:
     """The part of the tree that is the page's own. `source` is read again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     signs = _signs(tree)
-    _drop_hidden(tree, signs, source)
+    _drop_hidden(tree, signs)
     for rules in own:
         for selector in rules.remove_selectors:
             for element in dom.select_safely(tree, selector):
@@ -131,7 +152,7 @@ def _is_for(domain: str, host: str) -> bool:
     return not domain or host == domain or host.endswith("." + domain)
 
 
-def _drop_hidden(tree: dom.Tree, signs: _Signs, source: str) -> None:
+def _drop_hidden(tree: dom.Tree, signs: _Signs) -> None:
     """Scripts, form controls and everything an author hid. `html` and `body` stay: scripts that fade a page in hide those."""
     hidden = [e for e in signs.telling if _is_hidden(e) and e.tag not in {"html", "body"}]
     hidden += [dialog for dialog in signs.dialogs if not dom.has_attribute(dialog, "open")]
@@ -139,15 +160,15 @@ def _drop_hidden(tree: dom.Tree, signs: _Signs, source: str) -> None:
         dom.drop(element)
     for element in hidden:
         dom.drop(element)
-    if "<noscript" in source or "<NOSCRIPT" in source or "<NoScript" in source:
+    if signs.has_noscript:
         _drop_noscript(tree)
 
 
 def _is_hidden(element: dom.Element) -> bool:
-    style = dom.attribute(element, "style").lower()
-    if ("none" in style or "hidden" in style or "collapse" in style or "font-size" in style) and _HIDING_STYLE.search(style):
+    style = element.attr("style")
+    if style and _HIDING_WORD.search(style) and _HIDING_STYLE.search(style.lower()):
         return True
-    return dom.has_attribute(element, "hidden") or dom.attribute(element, "aria-hidden").lower() == "true"
+    return dom.has_attribute(element, "hidden") or (element.attr("aria-hidden") or "").lower() == "true"
 
 
 def _drop_noscript(tree: dom.Tree) -> None:
@@ -184,8 +205,9 @@ def _drop_frame(signs: _Signs) -> None:
 def _drop_noise(body: dom.Element, named: list[dom.Named], signs: _Signs) -> int:
     """Drop elements whose class or id names them as frame, unless most of the page is in them. Returns what text is left."""
     whole = _size(body)
-    known = _known_noise(named)
-    noisy = [element for element, class_, id_ in named if (known[class_] or known[id_]) and element.tag in _NOISE_TAGS]
+    if len(_NOISY) > _MEMO_SIZE:
+        _NOISY.clear()
+    noisy = [element for element, class_, id_ in named if (_NOISY[class_] or _NOISY[id_]) and element.tag in _NOISE_TAGS]
     kept = _CONTENT_MARKS + ",h1" if signs.any_content else "h1"
     dropped = False
     for element in noisy[:_MAX_LOOKS]:
@@ -195,18 +217,6 @@ def _drop_noise(body: dom.Element, named: list[dom.Named], signs: _Signs) -> int
             dom.drop(element)
             dropped = True
     return _size(body) if dropped else whole
-
-
-def _known_noise(named: list[dom.Named]) -> dict[str, bool]:
-    """Whether each class and each id on the page is one of the frame's; remembered, as a site uses the same on every page."""
-    if len(_NOISE_MEMO) > _MEMO_SIZE:
-        _NOISE_MEMO.clear()
-        _NOISE_MEMO[""] = False
-    names = {class_ for _, class_, _ in named}
-    names.update([id_ for _, _, id_ in named])
-    for name in [name for name in names if name not in _NOISE_MEMO]:
-        _NOISE_MEMO[name] = _NOISE.search(name) is not None
-    return _NOISE_MEMO
 
 
 def _marked(signs: _Signs, whole: int) -> Content | None:
@@ -226,9 +236,7 @@ def _of_a_cms(named: list[dom.Named], signs: _Signs, whole: int) -> Content | No
     """The first element that a publishing system is known to name its content with, the surest names first."""
     ranked = [(-1, element) for element in signs.bodies]
     for element, class_, id_ in named:
-        rank = _CMS_IDS.get(id_, len(_CMS))
-        if class_:
-            rank = min([rank, *(_CMS_CLASSES[name] for name in class_.split() if name in _CMS_CLASSES)])
+        rank = min(_cms_rank(class_), _CMS_IDS.get(id_, len(_CMS)))
         if rank < len(_CMS):
             ranked.append((rank, element))
     ranked.sort(key=lambda pair: pair[0])
@@ -236,6 +244,11 @@ def _of_a_cms(named: list[dom.Named], signs: _Signs, whole: int) -> Content | No
         if size >= whole * _CMS_SHARE:
             return Content((node,), "cms")
     return None
+
+
+@lru_cache(maxsize=4096)
+def _cms_rank(class_: str) -> int:
+    return min([len(_CMS), *(_CMS_CLASSES[name] for name in class_.split() if name in _CMS_CLASSES)])
 
 
 def _sized(nodes: list[dom.Element]) -> list[tuple[dom.Element, int]]:
@@ -246,7 +259,7 @@ def _sized(nodes: list[dom.Element]) -> list[tuple[dom.Element, int]]:
 def _unpruned(source: str) -> Content:
     """Everything visible: pruning a page that is all frame must not make it empty."""
     tree = dom.parse(source)
-    _drop_hidden(tree, _signs(tree), source)
+    _drop_hidden(tree, _signs(tree))
     return Content((dom.body(tree) or tree,), "body")
 
 

@@ -52,14 +52,10 @@ def link_text(node: Element) -> str:
     return node.text or node.attr("alt") or ""
 
 
-def refusing(node: Node) -> set[Element]:
-    """The links that say nofollow."""
-    return {
-        element
-        for selector in ("a[rel]", "area[rel]", "link[rel]")
-        for element in node.select(selector)
-        if "nofollow" in (rel := (element.attr("rel") or "").lower()) and "nofollow" in rel.replace(",", " ").split()
-    }
+def refuses(node: Element) -> bool:
+    """Whether a link says nofollow."""
+    rel = node.attr("rel")
+    return rel is not None and "nofollow" in rel.lower().replace(",", " ").split()
 
 
 def named(node: Node) -> list[Named]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from sitelore.extract import dom
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 
 _MAX_TEXT_CHARS = 200
-_MAX_RAW_CHARS = 1000
-_SEPARATOR = "\x00"  # the one character that no parsed text holds
 _MAX_TEXTS = 2000  # anchors can nest within tables, and then every text holds all texts below it
 _MEMO_SIZE = 20_000
 _RULES_SIZE = 64
@@ -144,55 +141,46 @@ def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: b
     """The targets of `a`, `area` and `link rel=next|prev`. `nofollow` is what the whole page says."""
     elements, hrefs = dom.links(tree)
     targets = resolver.targets(hrefs)
+    first = _firsts(targets, elements)
     # A fragment alone is the page itself, unless a <base> makes it another one.
-    if resolver.base == page and page in {target.url for target in targets}:
+    if page in first and resolver.base == page:
         kept = [at for at, href in enumerate(hrefs) if href.lstrip()[:1] != "#"]
         elements, targets = [elements[at] for at in kept], [targets[at] for at in kept]
-    urls = [target.url for target in targets]
-    # Backwards, so that the first link to a target is the one that stays.
-    first = dict(zip(reversed(urls), reversed(elements), strict=True))
-    found = [url for url in dict.fromkeys(urls) if url is not None]
-    texts = _lines([dom.link_text(first[url]) for url in found[:_MAX_TEXTS]])
-    if len(found) < len(urls) and not all(texts):
-        _fill(texts, found, zip(urls, elements, strict=True))
+        first = _firsts(targets, elements)
+    first.pop(None, None)
+    found = cast("list[Url]", list(first))
+    texts = [_text(element) for element in list(first.values())[:_MAX_TEXTS]]
+    if len(found) < len(targets) and not all(texts):
+        _fill(texts, found, targets, elements)
     texts += [""] * (len(found) - len(texts))
-    refused = frozenset(found) if nofollow else _refused(tree, elements, targets)
-    return Found(found, texts, refused)
+    return Found(found, texts, frozenset(found) if nofollow else _refused(elements, targets))
 
 
-def _lines(raws: list[str]) -> list[str]:
-    """Each text on one line, cut to length. Together they cost a third of what one by one would."""
-    together = _SEPARATOR.join([raw if len(raw) < _MAX_RAW_CHARS else raw.strip()[:_MAX_RAW_CHARS] for raw in raws])
-    if not together.isascii():
-        together = together.replace("\xa0", " ")
-    together = together.replace("\n", " ").replace("\t", " ").replace("\r", " ")
-    while "  " in together:
-        together = together.replace("  ", " ")
-    lines = together.split(_SEPARATOR) if raws else []
-    if len(lines) != len(raws):
-        lines = [raw.replace(_SEPARATOR, "") for raw in raws]
-    return [line.strip()[:_MAX_TEXT_CHARS].rstrip() for line in lines]
+def _firsts(targets: list[Target], elements: list[dom.Element]) -> dict[Url | None, dom.Element]:
+    """The first link to each target."""
+    first: dict[Url | None, dom.Element] = {}
+    for (url, _), element in zip(targets, elements, strict=True):
+        if url not in first:
+            first[url] = element
+    return first
 
 
-def _fill(texts: list[str], found: list[Url], links: Iterable[tuple[Url | None, dom.Element]]) -> None:
+def _text(element: dom.Element) -> str:
+    line = " ".join(dom.link_text(element).split())
+    return line if len(line) <= _MAX_TEXT_CHARS else line[:_MAX_TEXT_CHARS].rstrip()
+
+
+def _fill(texts: list[str], found: list[Url], targets: list[Target], elements: list[dom.Element]) -> None:
     """Give targets whose first link is a picture the text of a later one."""
-    blank = {url: at for at, (url, text) in enumerate(zip(found, texts, strict=False)) if not text}
-    for url, element in links:
-        if url is not None and url in blank and (text := _lines([dom.link_text(element)])[0]):
+    blank: dict[Url | None, int] = {url: at for at, (url, text) in enumerate(zip(found, texts, strict=False)) if not text}
+    for (url, _), element in zip(targets, elements, strict=True):
+        if url in blank and (text := _text(element)):
             texts[blank.pop(url)] = text
-            if not blank:
-                return
 
 
-def _refused(tree: dom.Tree, elements: list[dom.Element], targets: list[Target]) -> frozenset[Url]:
-    refusing = dom.refusing(tree)
+def _refused(elements: list[dom.Element], targets: list[Target]) -> frozenset[Url]:
+    refusing = {at for at, element in enumerate(elements) if dom.refuses(element)}
     if not refusing:
         return frozenset()
-    refused: set[Url] = set()
-    followed: set[Url | None] = set()
-    for element, (url, _) in zip(elements, targets, strict=True):
-        if element not in refusing:
-            followed.add(url)
-        elif url is not None:
-            refused.add(url)
-    return frozenset(refused - followed)
+    followed = {target.url for at, target in enumerate(targets) if at not in refusing}
+    return frozenset([url for at in refusing if (url := targets[at].url) is not None and url not in followed])

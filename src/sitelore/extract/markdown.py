@@ -10,7 +10,7 @@ from sitelore.extract import dom
 from sitelore.extract.links import PageResolver
 
 # White space that str.split knows, beyond what every second page has.
-_RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]")
+_RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]")
 _LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
 # Zero-width, bidi and tag characters, variation selectors 17-256 and controls: text can hide in all of them.
 _RANGES = (
@@ -77,13 +77,12 @@ def write_text(nodes: tuple[dom.Node, ...]) -> str:
 
 def _even(text: str) -> str:
     """Text with single spaces, no empty lines and no spaces around line ends."""
-    if _RARE_SPACE.search(text.encode("utf-8", "replace")) is not None:
-        lines = [" ".join(line.split()) for line in text.split("\n")]
-    else:
-        # Most lines are even already; to see that costs a fifth of splitting and joining them.
-        plain = text.replace("\xa0", " ").replace("\t", " ").split("\n")
-        lines = [" ".join(line.split()) if "  " in line else line.strip(" ") for line in plain]
-    return "\n".join(filter(None, lines))
+    utf8 = text.replace("\xa0", " ").replace("\u202f", " ").replace("\t", " ").encode("utf-8", "replace")
+    if _RARE_SPACE.search(utf8) is not None:
+        return "\n".join(filter(None, [" ".join(line.split()) for line in text.split("\n")]))
+    # Most lines are even already; to see that, in bytes, costs a fifth of splitting and joining them.
+    lines = [b" ".join(line.split()) if b"  " in line else line.strip(b" ") for line in utf8.split(b"\n") if line]
+    return b"\n".join(filter(None, lines)).decode()
 
 
 def _settle_links(node: dom.Node, resolver: PageResolver) -> None:
