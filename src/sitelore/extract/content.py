@@ -23,7 +23,7 @@ _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
 )
-_HIDING_WORD = re.compile("none|hidden|collapse|font-size", re.IGNORECASE)
+_SHORT_STYLE = 300  # what is worth remembering
 _TELLING = "[style],[hidden],[aria-hidden],[role],[itemprop]"
 _FRAME_TAGS = ("nav", "aside", "menu", "header", "footer")
 _FRAME_ROLES = frozenset({
@@ -166,9 +166,14 @@ def _drop_hidden(tree: dom.Tree, signs: _Signs) -> None:
 
 def _is_hidden(element: dom.Element) -> bool:
     style = element.attr("style")
-    if style and _HIDING_WORD.search(style) and _HIDING_STYLE.search(style.lower()):
+    if style and (_hides(style) if len(style) < _SHORT_STYLE else _HIDING_STYLE.search(style.lower())):
         return True
     return dom.has_attribute(element, "hidden") or (element.attr("aria-hidden") or "").lower() == "true"
+
+
+@lru_cache(maxsize=2048)
+def _hides(style: str) -> bool:
+    return _HIDING_STYLE.search(style.lower()) is not None
 
 
 def _drop_noscript(tree: dom.Tree) -> None:

@@ -340,4 +340,4 @@ class WaveOpened:
     trapped: int = 0
 
 
-CANDIDATES_PER_WAVE = 5_000
+CANDIDATES_PER_WAVE = 2_000
