@@ -78,7 +78,7 @@ def _body(start: str, word_count: int) -> float:
 def fingerprint(title: str, text: str, url: Url) -> tuple[int, ...]:
     """A sketch of the first words, without digits and without the words of the page's own path (error pages repeat them).
 
-    Cheap enough (tens of microseconds) to be made of every page, so a probe needs no asking for it.
+    Made of every page that is short or looks missing, so a probe needs no asking for it.
     """
     own = frozenset(_plain_words(url.path))
     kept = [word for word in _plain_words(f"{title} {text[: _SKETCHED_WORDS * 8]}")[:_SKETCHED_WORDS] if word not in own]
