@@ -8,7 +8,9 @@ that survives a crash, breadth first, all links of the host followed.
     sitelore        + address guard, redaction, title, h1, description, main content as Markdown and text, content hash, trap
                     and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
-    scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk: the nearest to the same job
+    scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
+    scrapy-same     the same job as ours: frame stripped, main content as Markdown and text (html-to-markdown, the fastest
+                    converter measured), content hash, compressed HTML; still without guard, redaction, traps or soft 404s
 
 With --with-markdown: `sitelore --output db --output md` against scrapy-markdown (trafilatura, fast mode) and
 scrapy-markdown-full (its default mode), both on the tree already parsed.
@@ -36,7 +38,7 @@ from pathlib import Path
 from bench.measure import Cost, ensure, run_measured
 from bench.site import BENCH_DIR, ROOT, Running, running
 
-PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "trafilatura", "lxml_html_clean")
+PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "trafilatura", "lxml_html_clean", "html-to-markdown")
 PEER_HOME = BENCH_DIR / "scrapy"
 PEER = Path(__file__).resolve().parent / "peers" / "scrapy_spider.py"
 BEST_LOOP = "default"
@@ -100,7 +102,7 @@ def install_peers() -> str:
     if not python.exists():
         venv.create(PEER_HOME, with_pip=True)
     probe = (
-        "import scrapy, uvloop, zstandard, trafilatura, lxml_html_clean, platform; "
+        "import scrapy, uvloop, zstandard, trafilatura, lxml_html_clean, html_to_markdown, platform; "
         "print('Scrapy', scrapy.__version__, 'trafilatura', trafilatura.__version__, 'Python', platform.python_version())"
     )
     found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
@@ -175,7 +177,7 @@ def main() -> None:
     elif given.with_markdown:
         contenders = [sitelore("sitelore-md", ("db", "md")), scrapy("markdown"), scrapy("markdown-full")]
     else:
-        contenders = [sitelore("sitelore", ("db",)), scrapy("lean"), scrapy("store")]
+        contenders = [sitelore("sitelore", ("db",)), scrapy("lean"), scrapy("store"), scrapy("same")]
     if given.only:
         contenders = [c for c in contenders if c.name.startswith(given.only)]
     print_ratios(compare(contenders, given.rounds, given.pages), given.pages)

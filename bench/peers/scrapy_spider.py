@@ -2,12 +2,14 @@
 # (Scrapy lives in the benchmark's own environment, .bench/scrapy, so its types are not at hand here.)
 """A Scrapy spider as an expert would tune it for the job of `bench/crawl.py`.
 
-    python scrapy_spider.py URL OUT_DIR --job lean|store|markdown|markdown-full --loop default|uvloop|epoll
+    python scrapy_spider.py URL OUT_DIR --job lean|store|same|markdown|markdown-full --loop default|uvloop|epoll
 
 Every job crawls the whole host breadth first with robots.txt obeyed, cookies and redirects on and a durable frontier (JOBDIR),
 and writes url, title, h1, description and links of every page as JSON lines. `store` also keeps the text and the
-zstd-compressed HTML; `markdown` also runs trafilatura in its fast mode on the tree already parsed and writes one Markdown file
-a page; `markdown-full` is trafilatura with its default fallbacks, which find more.
+zstd-compressed HTML. `same` does what Sitelore leaves in its database: frame stripped, main content as Markdown and text (by
+the fastest converter measured, in Rust), content hash, compressed HTML. `markdown` runs trafilatura in its fast mode on the
+tree already parsed and writes one Markdown file a page; `markdown-full` is trafilatura with its default fallbacks, which
+find more.
 
 Tuned: no delay, own duplicate check on the raw href before any URL is joined or any Request made, one lxml parse with compiled
 XPaths and plain strings (smart ones keep whole trees alive), no selectors, items written by hand instead of through the feed
@@ -31,6 +33,7 @@ from scrapy.crawler import CrawlerProcess
 
 HREFS = etree.XPath("//a/@href", smart_strings=False)
 TITLE = etree.XPath("string(//title)", smart_strings=False)
+MAIN = etree.XPath("//main | //article", smart_strings=False)
 H1 = etree.XPath("string(//h1)", smart_strings=False)
 DESCRIPTION = etree.XPath("string(//meta[@name='description']/@content)", smart_strings=False)
 
@@ -86,11 +89,15 @@ class Peer(scrapy.Spider):
         self.items = (self.out / "items.jsonl").open("w", encoding="utf-8")
         # trafilatura reads nothing from a plain etree tree: it wants the elements of lxml.html.
         self.parser = (HTMLParser if job.startswith("markdown") else etree.HTMLParser)(encoding="utf-8")
-        if job == "store":
+        if job in {"store", "same"}:
             import zstandard
 
             self.pack = zstandard.ZstdCompressor(level=3).compress
             (self.out / "html").mkdir()
+        if job == "same":
+            from html_to_markdown import convert
+
+            self.convert = convert
         if job.startswith("markdown"):
             import trafilatura
 
@@ -104,9 +111,16 @@ class Peer(scrapy.Spider):
         item = {
             "url": response.url, "title": TITLE(tree), "h1": H1(tree), "description": DESCRIPTION(tree), "links": hrefs,
         }  # fmt: skip
-        if self.job == "store":
+        if self.job in {"store", "same"}:
             etree.strip_elements(tree, "script", "style", "noscript", with_tail=False)
-            item["text"] = " ".join(" ".join(tree.itertext()).split())
+            if self.job == "same":
+                etree.strip_elements(tree, "nav", "header", "footer", "aside", "form", with_tail=False)
+                main = next(iter(MAIN(tree)), tree)
+                item["markdown"] = self.convert(etree.tostring(main, encoding="unicode", method="html")).content
+                item["text"] = " ".join(" ".join(main.itertext()).split())
+                item["content_hash"] = hashlib.sha256(item["text"].lower().encode()).hexdigest()
+            else:
+                item["text"] = " ".join(" ".join(tree.itertext()).split())
             key = hashlib.sha256(body).hexdigest()
             (self.out / "html" / key).write_bytes(self.pack(body))
             item["snapshot"] = key
@@ -134,7 +148,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("url")
     arguments.add_argument("out")
-    arguments.add_argument("--job", choices=["lean", "store", "markdown", "markdown-full"], default="lean")
+    arguments.add_argument("--job", choices=["lean", "store", "same", "markdown", "markdown-full"], default="lean")
     arguments.add_argument("--loop", choices=list(LOOPS), default="default")
     given = arguments.parse_args()
     settings = SETTINGS | LOOPS[given.loop] | {"JOBDIR": str(Path(given.out) / "job")}
