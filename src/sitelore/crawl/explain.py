@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.robots import PRODUCT
 from sitelore.fetch.robots_rules import RobotsRules
 from sitelore.frontier.scope import ScopeRule
 from sitelore.frontier.shape import endless, shape_of
@@ -14,8 +15,6 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
-
-OWN_AGENT = "Sitelore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
         )
     if file.status >= 400:
         return GateResult("robots", True, f"{url.origin}/robots.txt", f"answered {file.status}: all allowed")
-    verdict = RobotsRules.parse(file.body).judge(url.target, (OWN_AGENT, *settings.robots_agents))
+    verdict = RobotsRules.parse(file.body).judge(url.target, (PRODUCT, *settings.robots_agents))
     if not verdict.line:
         return GateResult("robots", verdict.allowed, f"{url.origin}/robots.txt", "no rule matches")
     return GateResult("robots", verdict.allowed, f"line {verdict.line}: {verdict.rule}", f"for agent {verdict.agent or '*'}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sitelore.crawl.probing import Probes
 from sitelore.frontier.admission import Admission
-from sitelore.frontier.retry import retry_after_s
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Fetched, FetchFailure, Request
 from sitelore.model.settings import CrawlSettings
@@ -35,7 +34,7 @@ class PoliteFetcher:
             if isinstance(fetched, FetchFailure):
                 feedback = Feedback(fetched.elapsed_s, failure=fetched.failure)
             else:
-                retry_s = retry_after_s(fetched, self._clock())
+                retry_s = fetched.retry_after_s(self._clock())
                 feedback = Feedback(fetched.elapsed_s, status=fetched.status, retry_after_s=retry_s)
         finally:
             await self._gate.leave(host, self._pace, feedback)

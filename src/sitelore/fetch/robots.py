@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from sitelore.fetch.robots_rules import MAX_BYTES, RobotsRules
@@ -231,18 +229,7 @@ def _tries(fetched: Fetched) -> int:
 def _feedback(fetched: Fetched, now: float) -> Feedback:
     if isinstance(fetched, FetchFailure):
         return Feedback(fetched.elapsed_s, failure=fetched.failure)
-    return Feedback(fetched.elapsed_s, status=fetched.status, retry_after_s=_retry_after_s(fetched, now))
-
-
-def _retry_after_s(response: Response, now: float) -> float | None:
-    """RFC 9110 §10.2.3: seconds, or a date."""
-    value = (response.header("retry-after") or "").strip()
-    if re.fullmatch(r"\d{1,12}", value):
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return Feedback(fetched.elapsed_s, status=fetched.status, retry_after_s=fetched.retry_after_s(now))
 
 
 def _text(body: bytes) -> str:

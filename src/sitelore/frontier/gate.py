@@ -9,10 +9,11 @@ about two requests at a time. A host written as a loopback or private address, o
 no gap, only the cap on concurrency. A Crawl-delay lengthens either gap, up to the pace's cap. The gap counts from real start
 to real start: a start that comes late is never made up for by a shorter gap.
 
-**Closing.** Retry-After closes a host to the second, up to the pace's cap. Without one, a 429, 408 or 503, a timeout or a
-refused connection closes it for 0.5 s, the next time for 1 s, doubling up to 5 s; requests that were already under way when it
-closed say nothing new and do not double it. Every good answer halves that again until it is gone. Other server errors close
-the host only when five come in a row, and so do 403s: one bad page is not a host in trouble.
+**Closing.** Retry-After closes a host to the second, up to the pace's cap. Without one, or with an absurd one of more than a
+day, a 429, 408 or 503, a timeout or a refused connection closes it for 0.5 s, the next time for 1 s, doubling up to 5 s;
+requests that were already under way when it closed say nothing new and do not double it. Every good answer halves that again
+until it is gone. Other server errors close the host only when five come in a row, and so do 403s: one bad page is not a host
+in trouble.
 
 Nothing here sleeps and nothing is random: `enter` answers with the seconds to wait.
 """
@@ -35,6 +36,7 @@ _FIRST_COOLDOWN_S = 0.5
 _LONGEST_COOLDOWN_S = 5.0
 _STREAK = 5
 _CLOSED_AFTER_S = 0.5
+_ABSURD_S = 86_400.0
 _SHORTEST_WAIT_S = 0.0001
 _SLOT_WAIT_S = (0.005, 0.05)
 _MOST_HOSTS = 10_000
@@ -115,9 +117,10 @@ class LocalGate:
 
     def _judge(self, known: _Host, pace: Pace, feedback: Feedback, now: float) -> None:
         status, failure = feedback.status, feedback.failure
-        if feedback.retry_after_s is not None and (status in _BUSY or (status is not None and 300 <= status < 400)):
+        asked_s = feedback.retry_after_s
+        if asked_s is not None and asked_s < _ABSURD_S and (status in _BUSY or (status is not None and 300 <= status < 400)):
             known.closed_at = now
-            known.closed_until = max(known.closed_until, now + min(max(feedback.retry_after_s, 0.0), pace.max_retry_after_s))
+            known.closed_until = max(known.closed_until, now + min(max(asked_s, 0.0), pace.max_retry_after_s))
         elif status in _BUSY or failure in _STRAINED:
             _cool_down(known, feedback, now)
         elif status is not None and (status == 403 or status >= 500):

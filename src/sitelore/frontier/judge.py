@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sitelore.frontier.retry import retry_after_s, retry_at
+from sitelore.frontier.retry import retry_at
 from sitelore.model.frontier import Hop, Lease, Verdict
 from sitelore.model.response import Failure, Fetched, FetchFailure, Response, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
@@ -95,7 +95,7 @@ def _judge_body(response: Response) -> Verdict | None:
 
 
 def _terminal_error(response: Response, lease: Lease, now: float) -> str:
-    asked_s = retry_after_s(response, now)
+    asked_s = response.retry_after_s(now)
     if asked_s is not None and asked_s > 0:
         return f"http_error: the server answered {response.status} and asks to wait {asked_s:.0f} s"
     tries = f" {lease.attempts + 1} times" if lease.attempts else ""

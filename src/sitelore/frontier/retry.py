@@ -5,9 +5,7 @@ A run's `max_retries` caps every row. The effect on the host is the gate's (`fro
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from sitelore.model.response import Failure, FetchFailure, Response
 from sitelore.model.settings import CrawlSettings
@@ -62,23 +60,9 @@ def retry_at(outcome: Response | FetchFailure, attempts: int, settings: CrawlSet
     if attempts >= times:
         return None
     wait_s: float = min(row.wait_s * 2**attempts, MAX_WAIT_S)
-    asked_s = retry_after_s(outcome, now)
+    asked_s = outcome.retry_after_s(now) if isinstance(outcome, Response) else None
     if asked_s is not None:
         if asked_s > settings.pace.max_retry_after_s:
             return None
         wait_s = max(wait_s, asked_s)
     return now + wait_s
-
-
-def retry_after_s(outcome: Response | FetchFailure, now: float) -> float | None:
-    """Retry-After in either form (RFC 9110 §10.2.3), in seconds from now."""
-    value = outcome.header("retry-after") if isinstance(outcome, Response) else None
-    if value is None:
-        return None
-    value = value.strip()
-    if re.fullmatch(r"\d{1,12}", value):
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from sitelore.model.url import Url
@@ -61,6 +63,16 @@ class Response:
     def header_all(self, name: str) -> list[str]:
         """Every header of this (lower-case) name."""
         return [value for key, value in self.headers if key == name]
+
+    def retry_after_s(self, now: float) -> float | None:
+        """Retry-After in either form (RFC 9110 §10.2.3), in seconds from now."""
+        value = (self.header("retry-after") or "").strip()
+        if re.fullmatch(r"\d{1,12}", value):
+            return float(value)
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+        except (ValueError, TypeError, OverflowError):
+            return None
 
     @property
     def content_type(self) -> str:

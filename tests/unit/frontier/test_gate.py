@@ -109,8 +109,15 @@ async def test_retry_after_closes_the_host_to_the_second(gate: LocalGate, clock:
 async def test_retry_after_is_honoured_up_to_its_cap(gate: LocalGate) -> None:
     pace = Pace(delay_s=0.0, max_retry_after_s=60.0)
     await gate.enter(HOST, pace)
-    await gate.leave(HOST, pace, Feedback(0.1, status=503, retry_after_s=86_400.0))
+    await gate.leave(HOST, pace, Feedback(0.1, status=503, retry_after_s=3600.0))
     assert await gate.enter(HOST, pace) == pytest.approx(60.0)
+
+
+async def test_an_absurd_retry_after_counts_as_none(gate: LocalGate) -> None:
+    pace = Pace(delay_s=0.0, max_retry_after_s=60.0)
+    await gate.enter(HOST, pace)
+    await gate.leave(HOST, pace, Feedback(0.1, status=503, retry_after_s=999_999_999.0))
+    assert await gate.enter(HOST, pace) == pytest.approx(0.5)
 
 
 async def test_a_shorter_retry_after_does_not_open_a_closed_host(gate: LocalGate) -> None:

@@ -2,7 +2,7 @@ from email.utils import formatdate
 
 import pytest
 
-from sitelore.frontier.retry import FAILURES, retry_after_s, retry_at
+from sitelore.frontier.retry import FAILURES, retry_at
 from sitelore.model.response import Failure, FetchFailure, Response
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -42,12 +42,12 @@ def test_every_failure_has_a_row() -> None:
 
 
 def test_retry_after_is_read_in_both_forms() -> None:
-    assert retry_after_s(answer(429, retry_after="7"), NOW) == 7
-    assert retry_after_s(answer(503, retry_after=formatdate(NOW + 90, usegmt=True)), NOW) == 90
-    assert retry_after_s(answer(503, retry_after=formatdate(NOW - 90, usegmt=True)), NOW) == 0
-    assert retry_after_s(answer(503, retry_after="soon"), NOW) is None
-    assert retry_after_s(answer(503, retry_after="-5"), NOW) is None
-    assert retry_after_s(answer(503), NOW) is None
+    assert answer(429, retry_after="7").retry_after_s(NOW) == 7
+    assert answer(503, retry_after=formatdate(NOW + 90, usegmt=True)).retry_after_s(NOW) == 90
+    assert answer(503, retry_after=formatdate(NOW - 90, usegmt=True)).retry_after_s(NOW) == 0
+    assert answer(503, retry_after="soon").retry_after_s(NOW) is None
+    assert answer(503, retry_after="-5").retry_after_s(NOW) is None
+    assert answer(503).retry_after_s(NOW) is None
 
 
 def test_retry_after_is_obeyed_to_the_second_and_an_absurd_one_ends_the_url() -> None:
