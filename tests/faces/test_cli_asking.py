@@ -8,7 +8,7 @@ import pytest
 from sitelore.cli.asking import Asked, age_s, settings_of
 from sitelore.cli.domain_config import read_domain_config
 from sitelore.model.errors import BadConfig, BadUrl, UsageError
-from sitelore.model.settings import Overrides
+from sitelore.model.settings import Identity, Overrides, QueryForm, SlashForm
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,8 @@ def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path)
         ('{"domain": "a", "mainSelectors": []}', "unknown key 'mainSelectors'; known keys are domain, mainContentSelectors"),
         ('{"mainContentSelectors": ["main"]}', "domain must be a host name"),
         ('{"domain": "a", "removeSelectors": ".x"}', "removeSelectors must be a list"),
+        ('{"domain": "a", "identity": {"slash": "sometimes"}}', "identity.slash is one of keep, add, strip"),
+        ('{"domain": "a", "identity": {"case": true}}', "unknown key 'case' in identity"),
         ("[1]", "must hold an object"),
         ("{", "neither JSON nor YAML"),
         ("", "must hold an object"),
@@ -91,6 +93,13 @@ def test_a_wrong_domain_config_says_what_is_wrong(content: str, sentence: str, t
     path.write_text(content)
     with pytest.raises(BadConfig, match=sentence):
         read_domain_config(path)
+
+
+def test_a_site_may_say_when_two_addresses_are_one_page(tmp_path: Path) -> None:
+    path = tmp_path / "site.yaml"
+    path.write_text("domain: example.com\nidentity: {forceHttps: true, slash: strip, query: sort}\n")
+    settings = settings_of(Asked(urls=("https://example.com",), domain_config=path))
+    assert settings.identity == Identity(force_https=True, slash=SlashForm.STRIP, query=QueryForm.SORT)
 
 
 def test_a_domain_config_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:

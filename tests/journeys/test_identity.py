@@ -7,6 +7,8 @@ from pathlib import Path
 from tests.web.journey import command, crawl, crawl_settings, exported_rows
 from tests.web.serve import Answer, page, prose, redirect, serving, site
 
+from sitelore.model.settings import Identity, QueryForm, SlashForm
+
 
 def _canonical(to: str) -> str:
     return f'<link rel="canonical" href="{to}">'
@@ -41,6 +43,26 @@ async def test_a_canonical_target_found_a_wave_later_still_becomes_the_page(tmp_
         journey = await crawl(tmp_path, crawl_settings(web.url("/")))
         assert journey.states(web.origin) == {"/": "VISITED", "/print/shirt": "ALIAS", "/shirt": "VISITED"}
         assert journey.rows[web.url("/print/shirt")].proof == "canonical"
+
+
+async def test_a_sites_own_options_decide_when_addresses_are_one_page(tmp_path: Path) -> None:
+    """Found in different waves, with different text: the option alone proves it. Both addresses are fetched as they are."""
+    pages = {
+        "/": page("Home", prose("home"), links=("/list?b=2&a=1", "/about/")),
+        "/list?b=2&a=1": page("List", prose("one"), links=("/list?a=1&b=2",)),
+        "/list?a=1&b=2": page("List", prose("two")),
+        "/about/": page("About", prose("about"), links=("/about",)),
+        "/about": page("About", prose("about again")),
+    }
+    with serving(site(pages)) as web:
+        options = Identity(slash=SlashForm.STRIP, query=QueryForm.SORT)
+        journey = await crawl(tmp_path, crawl_settings(web.url("/"), identity=options))
+        aliases = {url: row for url, row in journey.rows.items() if row.state == "ALIAS"}
+        assert {(row.url, row.final_url, row.proof) for row in aliases.values()} == {
+            (web.url("/list?a=1&b=2"), web.url("/list?b=2&a=1"), "identity"),
+            (web.url("/about"), web.url("/about/"), "identity"),
+        }
+        assert {hit.target for hit in web.hits} >= set(pages)
 
 
 async def test_a_canonical_link_that_does_not_agree_merges_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sitelore.intake.seeds import typed_url
 from sitelore.model.errors import UsageError
-from sitelore.model.settings import USER_AGENT, CrawlSettings, Overrides, Pace, Scope
+from sitelore.model.settings import USER_AGENT, CrawlSettings, Identity, Overrides, Pace, Scope
 
 _AGE = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _AGE_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -60,6 +60,7 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
     seeds = tuple(typed_url(text) for text in asked.urls)
     sitemaps = tuple(typed_url(text) for text in asked.sitemaps)
     origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps))
+    overrides = _overrides(asked.domain_config)
     return CrawlSettings(
         seeds=tuple(map(str, seeds)),
         sitemaps=tuple(map(str, sitemaps)),
@@ -73,7 +74,8 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
         force=asked.force,
         time_limit_s=None if asked.time_limit is None else age_s(asked.time_limit, "--time-limit"),
         pace=Pace(delay_s=asked.delay_s, concurrency=asked.concurrency, per_host=asked.concurrency),
-        overrides=_overrides(asked.domain_config),
+        overrides=overrides,
+        identity=next((own.identity for own in overrides if own.identity != Identity()), Identity()),
         open_origins=tuple(origins),
         allow_private=tuple(map(_private, asked.allow_private)),
     )

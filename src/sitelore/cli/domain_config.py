@@ -8,9 +8,10 @@ from typing import Any
 import yaml
 
 from sitelore.model.errors import BadConfig
-from sitelore.model.settings import Overrides
+from sitelore.model.settings import Identity, Overrides, QueryForm, SlashForm
 
-_KNOWN = ("domain", "mainContentSelectors", "removeSelectors")
+_KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity")
+_IDENTITY = ("forceHttps", "slash", "query")
 
 
 def read_domain_config(path: Path) -> tuple[Overrides, ...]:
@@ -42,7 +43,24 @@ def _entry(entry: Any, path: Path) -> Overrides:
         domain=domain.strip().lower().rstrip("."),
         main_content_selectors=_selectors(entry, "mainContentSelectors", path),
         remove_selectors=_selectors(entry, "removeSelectors", path),
+        identity=_identity(entry.get("identity") or {}, path),
     )
+
+
+def _identity(entry: Any, path: Path) -> Identity:
+    """When two addresses of the site are one page, whatever they show."""
+    if not isinstance(entry, dict):
+        raise BadConfig(f"{path}: identity must be an object with the keys {', '.join(_IDENTITY)}")
+    for key in entry:
+        if key not in _IDENTITY:
+            raise BadConfig(f"{path}: unknown key {key!r} in identity; known keys are {', '.join(_IDENTITY)}")
+    force_https = entry.get("forceHttps", False)
+    if not isinstance(force_https, bool):
+        raise BadConfig(f"{path}: identity.forceHttps must be true or false")
+    try:
+        return Identity(force_https, SlashForm(entry.get("slash", "keep")), QueryForm(entry.get("query", "keep")))
+    except ValueError:
+        raise BadConfig(f"{path}: identity.slash is one of keep, add, strip; identity.query one of keep, sort, drop") from None
 
 
 def _selectors(entry: dict[Any, Any], key: str, path: Path) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from sitelore.crawl.tools import Tools
 from sitelore.frontier.judge import Redirected
 from sitelore.model.document import Reading
 from sitelore.model.frontier import Effects, Kind, Known, Lease, Offer, PageFacts, Settlement, Verdict
+from sitelore.model.identity import identity
 from sitelore.model.response import Fetched, Response, RobotsVerdict
+from sitelore.model.settings import Identity
 from sitelore.model.sitemap import SitemapReading
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
@@ -38,6 +40,7 @@ def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdi
         etag=response.header("etag"),
         last_modified=response.header("last-modified"),
         content_type=response.header("content-type") or "",
+        identity=_identity(lease, tools),
     )
     effects = Effects(
         page=facts,
@@ -97,8 +100,21 @@ async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: F
         offers += _site_sitemaps(lease, await tools.robots.judge(lease.url), tools)
     effects = measured(fetched) if fetched else Effects()
     return Settlement(
-        lease, verdict, replace(effects, page=_facts_again(known), offers=tuple(offers), chain=lease.chain, changed=False)
+        lease,
+        verdict,
+        replace(
+            effects,
+            page=replace(_facts_again(known), identity=_identity(lease, tools)),
+            offers=tuple(offers),
+            chain=lease.chain,
+            changed=False,
+        ),
     )
+
+
+def _identity(lease: Lease, tools: Tools) -> str:
+    options = tools.settings.identity
+    return identity(lease.url, options) if options != Identity() else ""
 
 
 def _facts_again(known: Known) -> PageFacts:

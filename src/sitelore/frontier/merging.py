@@ -1,8 +1,8 @@
 """Merging by proof: which pages of a run are one page, judged when a wave has settled.
 
-Proofs: equal content, or a canonical link that agrees: the page it names was kept, does not name a third one, and holds the
-same content or nearly so (`agreed`, judged by whoever can read both texts). A canonical link alone proves nothing: many sites
-name their front page on every page.
+Proofs: an identity that the site's own options give both, equal content, or a canonical link that agrees: the page it names
+was kept, does not name a third one, and holds the same content or nearly so (`agreed`, judged by whoever can read both
+texts). A canonical link alone proves nothing: many sites name their front page on every page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ def merge(pages: Iterable[Kept], agreed: Collection[tuple[Url, Url]] = ()) -> tu
     known = {page.url: page for page in pages}
     groups: dict[str, list[Kept]] = defaultdict(list)
     into: dict[Url, Merge] = {}
+    first_of: dict[str, Url] = {}
     for page in sorted(known.values(), key=lambda p: p.seq):
+        if page.identity:
+            first = first_of.setdefault(page.identity, page.url)
+            if first != page.url:
+                into[page.url] = Merge(page.url, first, Proof.IDENTITY)
+                continue
         if page.content_hash:
             groups[page.content_hash].append(page)
         target = _canonical_target(page, known)

@@ -132,6 +132,8 @@ class PageFacts:
     last_modified: str | None = None
     content_type: str = ""
     """As the server wrote it, charset included: reading the stored bytes again needs it."""
+    identity: str = ""
+    """The URL in the form that the site's options give it; empty where they ask for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +277,8 @@ class Kept:
     seq: int
     content_hash: str
     canonical: Url | None = None
+    identity: str = ""
+    """What the site's options make of the URL; empty where they ask for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

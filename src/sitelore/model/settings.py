@@ -73,6 +73,7 @@ class Overrides:
     domain: str = ""
     main_content_selectors: tuple[str, ...] = ()
     remove_selectors: tuple[str, ...] = ()
+    identity: Identity = Identity()
 
 
 @dataclass(frozen=True, slots=True)

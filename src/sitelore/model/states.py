@@ -66,6 +66,8 @@ class Proof(StrEnum):
 
     REDIRECT = "redirect"
     CANONICAL = "canonical"
+    IDENTITY = "identity"
+    """The site's own options say that the two addresses are one (`Identity` in the settings)."""
     EQUAL_CONTENT = "equal_content"
 
 

@@ -98,6 +98,7 @@ urls = sa.Table(
     sa.Column("content_hash", _Key),
     sa.Column("novelty", _Key),
     sa.Column("canonical", _Key),
+    sa.Column("identity", _Key),
     sa.Column("content_type", sa.Text),
     sa.Column("word_count", sa.Integer, nullable=False, server_default="0"),
     sa.Column("noindex", sa.Integer, nullable=False, server_default="0"),
@@ -133,6 +134,7 @@ def for_postgres() -> None:
 _partial("urls_admitted", "seq IS NOT NULL", "run_id", "state", "seq", "retry_at")
 _partial("urls_candidates", "state = 'DISCOVERED'", "run_id", "depth", "source_rank", "parent_seq", "position")
 _partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash")
+_partial("urls_identity", "identity IS NOT NULL", "run_id", "identity")
 _partial("urls_canonical", "canonical <> url", "run_id", "canonical")
 _partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "content_hash", "novelty")
 

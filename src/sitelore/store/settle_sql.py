@@ -70,7 +70,7 @@ def _held(conn: sa.Connection, settlements: Sequence[Settlement]) -> dict[_Key, 
     return held
 
 
-_NO_PAGE = (None, None, None, None, None, 0, 0, None, None, None, None)
+_NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None)
 
 
 def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
@@ -108,6 +108,7 @@ def _page_part(page: PageFacts) -> tuple[Any, ...]:
         page.novelty or None,
         # Beyond the length of a key it could not be looked up, and proves nothing.
         None if canonical is None or len(canonical) > KEY_CHARS else str(canonical),
+        key_of(page.identity) if page.identity else None,
         storable(page.content_type),
         page.word_count,
         int(page.noindex),
@@ -120,7 +121,7 @@ def _page_part(page: PageFacts) -> tuple[Any, ...]:
 
 def _page_tuple(site: int, key: str, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
     """In the order of the columns of `pages`."""
-    title, content_hash, novelty, canonical, kind, word_count, noindex, document, snapshot, etag, last_modified = _page_part(
+    title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified = _page_part(
         page
     )
     return (

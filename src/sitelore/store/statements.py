@@ -20,8 +20,8 @@ OFFER_COLUMNS = (
 _RANK = ("refused", "depth", "source_rank", "parent_seq", "position")
 _SET_BY_VISIT = (
     "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
-    "novelty", "canonical", "content_type", "word_count", "noindex", "document", "snapshot", "etag", "last_modified",
-    "elapsed_s", "body_bytes", "changed",
+    "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
+    "last_modified", "elapsed_s", "body_bytes", "changed",
 )  # fmt: skip
 VISIT_PARAMETERS = (*_SET_BY_VISIT, "chain_met", "fetch_time", "more_attempts", "more_fetches", "the_run", "the_url")
 PAGE_COLUMNS = tuple(column.name for column in pages.c)

@@ -56,7 +56,7 @@ _busy = sa.select(urls.c.seq).where(urls.c.run_id == _run, urls.c.state.in_(["QU
 _busy = _busy.limit(1)
 
 
-_KEPT_COLUMNS = (urls.c.url, urls.c.long_url, urls.c.seq, urls.c.content_hash, urls.c.canonical)
+_KEPT_COLUMNS = (urls.c.url, urls.c.long_url, urls.c.seq, urls.c.content_hash, urls.c.canonical, urls.c.identity)
 _kept_in_wave = sa.select(*_KEPT_COLUMNS).where(urls.c.run_id == _run, is_kept(), urls.c.seq >= _first_seq)
 _kept_in_wave = _kept_in_wave.order_by(urls.c.seq)
 # Whether a row that is found by one of these is a page is asked afterwards, of the row: SQLite, which keeps no statistics
@@ -64,6 +64,7 @@ _kept_in_wave = _kept_in_wave.order_by(urls.c.seq)
 _some: sa.BindParameter[str] = sa.bindparam("some", type_=sa.Text, expanding=True)
 _found = sa.select(*_KEPT_COLUMNS, urls.c.kind, urls.c.state, urls.c.skip_reason).where(urls.c.run_id == _run)
 _with_content = _found.where(urls.c.content_hash.in_(_some))
+_with_identity = _found.where(urls.c.identity.in_(_some))
 _with_url = _found.where(urls.c.url.in_(_some))
 _with_canonical = _found.where(urls.c.canonical.in_(_some), urls.c.canonical != urls.c.url)
 _waiting = sa.and_(urls.c.run_id == _run, urls.c.state == sa.text("'DISCOVERED'"))
@@ -90,7 +91,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 def _facts(conn: sa.Connection, standing: sa.Row[Any], per_wave: int) -> WaveFacts:
     values = {"run": standing.id, "first_seq": standing.wave_seq}
     kept_now = [_kept(row) for row in conn.execute(_kept_in_wave, values)]
-    settled = tuple(one for one in kept_now if one.content_hash or one.canonical)
+    settled = tuple(one for one in kept_now if one.content_hash or one.canonical or one.identity)
     candidates = _candidates(conn, standing, per_wave)
     return WaveFacts(
         settings=settings_of(standing.settings),
@@ -105,14 +106,15 @@ def _facts(conn: sa.Connection, standing: sa.Row[Any], per_wave: int) -> WaveFac
 
 
 def _kept(row: Sequence[Any]) -> Kept:
-    return Kept(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]))
+    return Kept(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]), row[5] or "")
 
 
 def _related(conn: sa.Connection, run: RunId, settled: tuple[Kept, ...]) -> tuple[Kept, ...]:
-    """Other kept pages that share content with one of these, are named by one, or name one."""
+    """Other kept pages that share content or identity with one of these, are named by one, or name one."""
     own = {key_of(one.url) for one in settled}
     lookups = (
         (_with_content, {one.content_hash for one in settled if one.content_hash}),
+        (_with_identity, {one.identity for one in settled if one.identity}),
         (_with_url, {key_of(one.canonical) for one in settled if one.canonical} - own),
         (_with_canonical, own),
     )

@@ -42,6 +42,11 @@ def test_two_pages_that_name_each_other_end_as_one() -> None:
     assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
 
 
+def test_what_the_sites_options_call_one_address_is_one_page() -> None:
+    pages = [Kept(A, 1, "h1", identity="x"), Kept(B, 2, "h2", identity="x"), Kept(C, 3, "h2", identity="y")]
+    assert merge(pages) == (Merge(B, A, Proof.IDENTITY),)
+
+
 def test_pages_without_text_never_merge() -> None:
     assert merge([Kept(A, 1, ""), Kept(B, 2, "")]) == ()
 

@@ -100,6 +100,7 @@ def _make_urls() -> None:
         sa.Column("content_hash", _KEY),
         sa.Column("novelty", _KEY),
         sa.Column("canonical", _KEY),
+        sa.Column("identity", _KEY),
         sa.Column("content_type", sa.Text()),
         sa.Column("word_count", sa.Integer(), server_default="0", nullable=False),
         sa.Column("noindex", sa.Integer(), server_default="0", nullable=False),
@@ -143,6 +144,13 @@ def _make_url_indexes() -> None:
         ["run_id", "content_hash"],
         sqlite_where=sa.text("content_hash IS NOT NULL"),
         postgresql_where=sa.text("content_hash IS NOT NULL"),
+    )
+    op.create_index(
+        "urls_identity",
+        "urls",
+        ["run_id", "identity"],
+        sqlite_where=sa.text("identity IS NOT NULL"),
+        postgresql_where=sa.text("identity IS NOT NULL"),
     )
     op.create_index(
         "urls_shape",
