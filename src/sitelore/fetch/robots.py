@@ -48,6 +48,8 @@ class _Known:
     until: float
     rules: RobotsRules | None = None
     size: int = 0
+    detail: str = ""
+    """Why it is unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class RobotsKeeper:
             self._known.move_to_end(origin)
         if known.rules is not None:
             return known.rules.judge(url, self._agents)
-        return RobotsVerdict(known.state != "unreachable", known.state)
+        return RobotsVerdict(known.state != "unreachable", known.state, rule=known.detail)
 
     async def _learn(self, url: Url, origin: str) -> _Known:
         while (asking := self._asking.get(origin)) is not None:
@@ -149,7 +151,7 @@ class RobotsKeeper:
         copy = await self._load(origin)
         if copy is None or not 200 <= copy.status < 300 or copy.fetched_at + _DAY_S <= file.fetched_at:
             await self._save(file)
-            return _Known("unreachable", until)
+            return _Known("unreachable", until, detail=file.detail)
         rules = RobotsRules.parse(copy.body)
         return await self._ruled(Url.trusted(f"{origin}/"), rules, min(until, copy.fetched_at + _DAY_S), len(copy.body))
 

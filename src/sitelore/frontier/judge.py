@@ -51,7 +51,7 @@ def refused_by_robots(robots: RobotsVerdict) -> Verdict:
         return Verdict(
             UrlState.SKIPPED,
             skip_reason=SkipReason.ROBOTS_UNREACHABLE,
-            detail="robots.txt gave a server error or no answer, which forbids everything (RFC 9309 §2.3.1.4)",
+            detail=f"robots.txt cannot be had, which forbids everything (RFC 9309 §2.3.1.4). {robots.rule}".strip(),
         )
     detail = f"robots.txt line {robots.line}: {robots.rule} (for {robots.agent or '*'})"
     return Verdict(UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, detail=detail)

@@ -101,6 +101,7 @@ class RobotsVerdict:
     state: str = "ok"
     """`ok`, `unavailable` (4xx: all allowed), `unreachable` (5xx, no answer: nothing allowed), `ignored`."""
     rule: str = ""
+    """The line that decides; where robots.txt is unreachable, how that shows."""
     line: int = 0
     agent: str = ""
     crawl_delay_s: float | None = None
