@@ -3,11 +3,12 @@
 A host is asked when all of this is so: the gap since its last request began has passed, it is not closed, and fewer than
 `per_host` requests to it are under way.
 
-**The gap.** With `delay_s` it is that, and never less. Without, the gap adapts: half of what the host usually takes to answer
-(a moving average in which the last answer counts for three tenths), at least 0.1 s and at most 5 s, so that a slow host sees
-about two requests at a time. A host written as a loopback or private address, or as `localhost`, is the person's own: it has
-no gap, only the cap on concurrency. A Crawl-delay lengthens either gap, up to the pace's cap. The gap counts from real start
-to real start: a start that comes late is never made up for by a shorter gap.
+**The gap.** With `delay_s` it is that and a moment more (at most 2 ms), so that the host itself never sees less. Without, the
+gap adapts: half of what the host usually takes to answer (a moving average in which the last answer counts for three tenths),
+at least 0.1 s and at most 5 s, so that a slow host sees about two requests at a time. A host written as a loopback or private
+address, or as `localhost`, is the person's own: it has no gap, only the cap on concurrency. A Crawl-delay lengthens either
+gap, up to the pace's cap. The gap counts from real start to real start: a start that comes late is never made up for by a
+shorter gap.
 
 **Closing.** Retry-After closes a host to the second, up to the pace's cap. Without one, or with an absurd one of more than a
 day, a 429, 408 or 503, a timeout or a refused connection closes it for 0.5 s, the next time for 1 s, doubling up to 5 s;
@@ -164,12 +165,17 @@ class LocalGate:
 def gap_s(host: str, pace: Pace, latency_s: float | None, asked_s: float) -> float:
     """The least time between two request starts. `asked_s` is the host's own wish, already capped."""
     if pace.delay_s is not None:
-        gap = pace.delay_s
+        gap = pace.delay_s + _allowance_s(pace.delay_s)
     elif is_own(host):
         gap = 0.0
     else:
         gap = min(max((latency_s or 0.0) * _LATENCY_SHARE, _SHORTEST_GAP_S), _LONGEST_GAP_S)
     return max(gap, asked_s)
+
+
+def _allowance_s(delay_s: float) -> float:
+    """For requests that take unequal time to reach the host: the gap that counts is the one the host sees."""
+    return min(0.0005 + 0.02 * delay_s, 0.002) if delay_s > 0 else 0.0
 
 
 @lru_cache(maxsize=4096)
