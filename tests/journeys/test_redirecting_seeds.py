@@ -23,6 +23,25 @@ async def test_a_seed_that_moved_within_its_site_is_followed(tmp_path: Path) -> 
         assert [hop.status for hop in journey.rows[web.url("/en/")].redirect_chain] == [301]
 
 
+async def test_every_alias_of_a_chain_tells_the_rest_of_its_way(tmp_path: Path) -> None:
+    pages = {
+        "/": page("Home", prose("home"), links=("/a", "/c")),
+        "/a": redirect("/b", 301),
+        "/b": redirect("/c", 302),
+        "/c": redirect("/end", 308),
+        "/end": page("End", prose("end")),
+    }
+    with serving(site(pages)) as web:
+        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
+        ways = {path: journey.rows[web.url(path)] for path in ("/a", "/b", "/c")}
+        assert {path: [hop.status for hop in row.redirect_chain] for path, row in ways.items()} == {
+            "/a": [301, 302, 308],
+            "/b": [302, 308],
+            "/c": [308],
+        }
+        assert {row.final_url for row in ways.values()} == {web.url("/end")}
+
+
 async def test_a_seed_that_moved_to_another_host_brings_that_host_into_scope(tmp_path: Path) -> None:
     with serving(lambda _: None) as new, serving(lambda _: None, host="localhost") as old:
         new.pages = site({"/": page("New home", prose("new"), links=("/more",)), "/more": page("More", prose("more"))})

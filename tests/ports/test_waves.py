@@ -315,6 +315,7 @@ async def test_an_alias_learns_where_its_chain_ended(ledger: SqlLedger) -> None:
         assert (rows[u("2")].state, rows[u("2")].error) == (UrlState.ALIAS, "timeout: 10 s")
         assert (rows[u("3")].state, rows[u("3")].skip_reason) == (UrlState.ALIAS, SkipReason.BUDGET)
         assert rows[u("gone")].final_url is None
+        assert [hop.url for hop in rows[u("1")].redirect_chain] == [u("1"), u("m")]
 
 
 async def test_an_alias_of_a_page_that_merged_later_leads_to_the_page_that_stayed(ledger: SqlLedger) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
+from sitelore.model.frontier import Hop
 from sitelore.model.ids import RunId
 from sitelore.model.states import Proof, SkipReason
+from sitelore.model.url import Url
 from sitelore.store.frontier_sql import chunks, lock_runs
-from sitelore.store.rows import is_kept
+from sitelore.store.rows import chain_text, hops, is_kept
 from sitelore.store.schema import key_of, urls
 from sitelore.store.statements import ending_statement, loop_statement, run_many
 
@@ -32,28 +35,50 @@ def finish_rows(conn: sa.Connection, run: RunId) -> None:
     _end_aliases(conn, run)
 
 
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """A row that is another one: where it leads, by which hop, and what its row says of that."""
+
+    hop: Hop
+    into: str
+    proof: str
+    why: tuple[str | None, ...]
+    chain: tuple[Hop, ...]
+
+
 def _end_aliases(conn: sa.Connection, run: RunId) -> None:
-    c = urls.c
-    query = sa.select(c.url, c.alias_of, c.proof, c.error, c.skip_reason, c.detail)
-    query = query.where(c.run_id == run, c.state == sa.text("'ALIAS'"), c.alias_of.is_not(None), c.seq.is_not(None))
-    aliases = {row[0]: tuple(row[1:]) for row in conn.execute(query)}
+    """Every alias gets the end of its way, all hops of it, and the reason when there is no page at the end."""
+    aliases = _aliases(conn, run)
     circles = _circles(aliases)
     run_many(conn, loop_statement, [(LOOP, run, key) for key in sorted(circles)])
     for key in circles:
         del aliases[key]
-    leads = {key: _last(key, aliases) for key in aliases}
-    endings = dict(_failed_endings(conn, run, sorted({key_of(url) for url in leads.values()})))
+    ways = {key: _way(key, aliases) for key in aliases}
+    endings = dict(_failed_endings(conn, run, sorted({key_of(end) for end, _ in ways.values()})))
     changes = []
     for key in sorted(aliases):
-        _, proof, *why = aliases[key]
-        if proof == Proof.REDIRECT:
-            why = endings.get(key_of(leads[key]), why)
-        if (leads[key], *why) != (aliases[key][0], *aliases[key][2:]):
-            changes.append((leads[key], *why, run, key))
+        alias, (end, way) = aliases[key], ways[key]
+        why, chain = alias.why, alias.chain
+        if alias.proof == Proof.REDIRECT:
+            why = endings.get(key_of(end), why)
+            # A way that was told before is known whole: by now every alias of it leads straight to the end.
+            chain = chain if chain[:1] == way[:1] and len(chain) > len(way) else way
+        if (end, why, chain) != (alias.into, alias.why, alias.chain):
+            changes.append((end, *why, chain_text(chain), run, key))
     run_many(conn, ending_statement, changes)
 
 
-def _circles(aliases: dict[str, tuple[Any, ...]]) -> set[str]:
+def _aliases(conn: sa.Connection, run: RunId) -> dict[str, _Alias]:
+    c = urls.c
+    query = sa.select(c.url, c.long_url, c.status_code, c.alias_of, c.proof, c.error, c.skip_reason, c.detail, c.chain)
+    query = query.where(c.run_id == run, c.state == sa.text("'ALIAS'"), c.alias_of.is_not(None), c.seq.is_not(None))
+    return {
+        row[0]: _Alias(Hop(Url.trusted(row[1] or row[0]), row[2] or 0), row[3], row[4], tuple(row[5:8]), hops(row[8]))
+        for row in conn.execute(query)
+    }
+
+
+def _circles(aliases: dict[str, _Alias]) -> set[str]:
     """Redirects that lead back to themselves. Each was reached by a link of its own, so none saw the others in its chain."""
     circles: set[str] = set()
     ended: set[str] = set()
@@ -62,7 +87,7 @@ def _circles(aliases: dict[str, tuple[Any, ...]]) -> set[str]:
         key = start
         while key in aliases and key not in ended and key not in path:
             path[key] = None
-            key = key_of(aliases[key][0])
+            key = key_of(aliases[key].into)
         if key in path:
             walked = list(path)
             circles.update(walked[walked.index(key) :])
@@ -70,25 +95,29 @@ def _circles(aliases: dict[str, tuple[Any, ...]]) -> set[str]:
     return circles
 
 
-def _last(key: str, aliases: dict[str, tuple[Any, ...]]) -> str:
-    """The URL at the end of a chain of aliases."""
-    url: str = aliases[key][0]
+def _way(key: str, aliases: dict[str, _Alias]) -> tuple[str, tuple[Hop, ...]]:
+    """The URL at the end of a chain of aliases, and the redirects on the way; merged pages are no hops."""
+    way: list[Hop] = []
+    end = ""
     for _ in range(_HOPS):
-        further = aliases.get(key_of(url))
-        if further is None:
+        alias = aliases.get(key)
+        if alias is None:
             break
-        url = further[0]
-    return url
+        if alias.proof == Proof.REDIRECT:
+            way.append(alias.hop)
+        end = alias.into
+        key = key_of(end)
+    return end, tuple(way)
 
 
-def _failed_endings(conn: sa.Connection, run: RunId, keys: list[str]) -> Iterator[tuple[str, list[str | None]]]:
+def _failed_endings(conn: sa.Connection, run: RunId, keys: list[str]) -> Iterator[tuple[str, tuple[str | None, ...]]]:
     """Why targets did not become pages."""
     c = urls.c
     for some in chunks(keys):
         query = sa.select(c.url, c.error, c.skip_reason, c.detail)
         query = query.where(c.run_id == run, c.url.in_(some), c.state != sa.text("'ALIAS'"), sa.not_(_is_page()))
         for row in conn.execute(query):
-            yield row[0], list(row[1:])
+            yield row[0], tuple(row[1:])
 
 
 def _is_page() -> sa.ColumnElement[bool]:

@@ -188,7 +188,7 @@ def admit_statement(_dialect_name: str) -> _Built:
 def ending_statement(_dialect_name: str) -> _Built:
     """An alias learns where it really leads and how that ended."""
     c = urls.c
-    names = ("alias_of", "error", "skip_reason", "detail")
+    names = ("alias_of", "error", "skip_reason", "detail", "chain")
     statement = sa.update(urls).ordered_values(*((c[name], sa.bindparam(name, type_=sa.Text)) for name in names))
     where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
     return where, (*names, "the_run", "the_url")
