@@ -72,6 +72,10 @@ class HostGate(Protocol):
         """0.0: go, a slot is taken. Otherwise the seconds after which asking again is worthwhile."""
         ...
 
+    def sent(self, host: str) -> None:
+        """The request leaves only now (a connection had to be made first): the gap counts from here."""
+        ...
+
     async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
         """Give the slot back and let the pace adapt."""
         ...

@@ -164,6 +164,9 @@ class OpenGate:
     async def enter(self, host: str, pace: Pace) -> float:
         return 0.0
 
+    def sent(self, host: str) -> None:
+        pass
+
     async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
         return None
 

@@ -79,7 +79,7 @@ class House:
     async def _tools(self, run: Run) -> AsyncIterator[Tools]:
         settings = run.settings
         guard = AddressGuard(settings.open_origins, settings.allow_private)
-        http = HttpFetcher(settings, guard)
+        http = HttpFetcher(settings, guard, sent=self.gate.sent)
         fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
         options = read_options_of(settings)
         probes = Probes(fetcher.fetch, partial(self.reader.read, options=options), salt=run.id)

@@ -6,6 +6,7 @@ import asyncio
 import re
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -56,13 +57,17 @@ _UNSENDABLE = _Body(failure=UNSENDABLE[0], detail=UNSENDABLE[1])
 
 
 class HttpFetcher:
-    """Fetches for one run. Cookies live as long as it does; connections are kept and judged by the guard."""
+    """Fetches for one run. Cookies live as long as it does; connections are kept and judged by the guard.
+
+    `sent` is told the authority whenever a request leaves.
+    """
 
     def __init__(
         self,
         settings: CrawlSettings,
         guard: AddressGuard,
         *,
+        sent: Callable[[str], None] = lambda _: None,
         clock: Clock = time.time,
         lookup: Lookup = system_lookup,
         tls: ssl.SSLContext | None = None,
@@ -72,6 +77,7 @@ class HttpFetcher:
         self._user_agent = settings.user_agent
         self._guard = guard
         self._lookup = lookup
+        self._sent = sent
         self._tls = tls
         self._cookies = CookieJar(clock)
         self._session: aiohttp.ClientSession | None = None
@@ -103,7 +109,7 @@ class HttpFetcher:
 
     def _open(self) -> aiohttp.ClientSession:
         self._session = aiohttp.ClientSession(
-            connector=GuardedConnector(self._guard, self._lookup, self._concurrency, self._tls),
+            connector=GuardedConnector(self._guard, self._lookup, self._concurrency, self._tls, self._sent),
             headers={"User-Agent": self._user_agent, "Accept": _ACCEPT, "Accept-Encoding": "gzip, deflate, br, zstd"},
             cookie_jar=aiohttp.DummyCookieJar(),
             # All but the connect phase is watched by the attempt's own timer.

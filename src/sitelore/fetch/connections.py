@@ -64,7 +64,9 @@ class GuardedResolver(AbstractResolver):
 class GuardedConnector(aiohttp.TCPConnector):
     """Keeps connections alive, tells each request's attempt when it leaves, and never sends one twice unasked."""
 
-    def __init__(self, guard: AddressGuard, lookup: Lookup, limit: int, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, guard: AddressGuard, lookup: Lookup, limit: int, tls: ssl.SSLContext | None, sent: Callable[[str], None]
+    ) -> None:
         super().__init__(
             resolver=GuardedResolver(guard, lookup),
             socket_factory=self._judged_socket,
@@ -74,6 +76,7 @@ class GuardedConnector(aiohttp.TCPConnector):
             ttl_dns_cache=_DNS_TTL_S,
         )
         self._guard = guard
+        self._sent = sent
 
     async def connect(self, req: aiohttp.ClientRequest, *rest: Any, **named: Any) -> Connection:
         """A connection, kept or new.
@@ -86,6 +89,7 @@ class GuardedConnector(aiohttp.TCPConnector):
             raise aiohttp.ServerDisconnectedError
         connection = await super().connect(req, *rest, **named)
         attempt.sending(connection.protocol)
+        self._sent(attempt.url.authority)
         return connection
 
     def _judged_socket(self, info: tuple[Any, ...]) -> socket.socket:

@@ -90,6 +90,12 @@ class LocalGate:
         self._note(host, known, pace, now)
         return 0.0
 
+    def sent(self, host: str) -> None:
+        """The request leaves only now (a connection had to be made first): the gap counts from here."""
+        known = self._hosts.get(host)
+        if known is not None:
+            known.last_start = self._clock()
+
     async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
         """Give the slot back and let the pace adapt."""
         now = self._clock()

@@ -47,6 +47,9 @@ class Gate:
         self.entered.append(host)
         return 0.0
 
+    def sent(self, host: str) -> None:
+        pass
+
     async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
         self.left.append((host, feedback))
 

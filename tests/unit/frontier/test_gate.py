@@ -113,6 +113,15 @@ async def test_retry_after_is_honoured_up_to_its_cap(gate: LocalGate) -> None:
     assert await gate.enter(HOST, pace) == pytest.approx(60.0)
 
 
+async def test_the_gap_counts_from_when_a_request_really_left(gate: LocalGate, clock: FakeClock) -> None:
+    pace = Pace(delay_s=1.0)
+    assert await gate.enter(HOST, pace) == 0.0
+    clock.now += 0.4
+    gate.sent(HOST)
+    clock.now += 0.7
+    assert await gate.enter(HOST, pace) == pytest.approx(0.302)
+
+
 async def test_an_absurd_retry_after_counts_as_none(gate: LocalGate) -> None:
     pace = Pace(delay_s=0.0, max_retry_after_s=60.0)
     await gate.enter(HOST, pace)
