@@ -54,7 +54,7 @@ def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict
 
     Markdown, plain text and title repeat each other, so a kind counts as often as in the text that has it most.
     """
-    if _HINTS.search(utf8) is None:
+    if not _spans(utf8):
         return [CleanText(text) for text in texts], {}
     found: dict[str, int] = {}
     clean = []
