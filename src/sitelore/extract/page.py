@@ -19,7 +19,7 @@ from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
-from sitelore.extract.redact import add_counts, redact_all, redact_source, sealed, snapshot_bytes
+from sitelore.extract.redact import add_counts, holds_secret, redact_all, redact_source, sealed, snapshot_bytes
 from sitelore.model.document import Blob, Document, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.response import Response
@@ -42,6 +42,8 @@ class _Draft:
     markdown: str
     text: str
     links: Found = NO_LINKS
+    secret_in_link: bool = False
+    """Whether a link was left out because parsing brought a secret to light in it."""
 
 
 class _Row(msgspec.Struct):
@@ -79,11 +81,20 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     site = resolver_for(options.dropped_parameters)
     metadata = read_metadata(tree, response, site.rules)
     resolver = site.on_page(metadata.base)
-    links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    links = _without_secrets(found)
     content = main_content(tree, source, response.url.host, options.overrides)
     # The text comes first: writing Markdown drops images that have no address.
     text = write_text(content.nodes)
-    return _Draft(metadata, content.strategy, write_markdown(content.nodes, resolver), text, links)
+    return _Draft(metadata, content.strategy, write_markdown(content.nodes, resolver), text, links, links is not found)
+
+
+def _without_secrets(links: Found) -> Found:
+    """An address can hide a secret in entities too. It cannot be kept without it, and is no address without it: it goes."""
+    if not holds_secret("\n".join(links.urls)):
+        return links
+    kept = [at for at, url in enumerate(links.urls) if not holds_secret(url)]
+    return Found([links.urls[at] for at in kept], [links.texts[at] for at in kept], links.refused)
 
 
 def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
@@ -100,7 +111,7 @@ def _reading(
     document, novelty, hidden = _document(draft, response.url)
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
-    if options.keep_snapshot and not document.noarchive and not hidden:
+    if options.keep_snapshot and not document.noarchive and not hidden and not draft.secret_in_link:
         body = snapshot_bytes(response.body, source, decoded.charset, touched=bool(found))
         snapshot = _blob(body)
     redactions = dict(found)

@@ -66,6 +66,11 @@ def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict
     return clean, found
 
 
+def holds_secret(text: str) -> bool:
+    """Whether anything in a text would be taken out of it."""
+    return bool(_spans(text.encode("utf-8", "replace")))
+
+
 def snapshot_bytes(body: bytes, source: CleanText, charset: str, *, touched: bool) -> CleanBytes:
     """What may be kept of a body: itself when nothing was taken out of its text, else the clean text in its own charset."""
     return CleanBytes(encode_as(source, charset) if touched else body)

@@ -39,6 +39,16 @@ def test_blobs_are_named_by_what_they_hold(read_page: ReadPage) -> None:
     assert read_page(body, options=ReadOptions(keep_snapshot=False)).reading.snapshot is None
 
 
+def test_a_secret_that_entities_hide_in_an_address_is_kept_nowhere(read_page: ReadPage) -> None:
+    token = "ghp_" + "a1B2" * 9
+    hidden = "".join(f"&#{ord(char)};" for char in token)
+    page = read_page(f"<p>Text</p><nav><a href='/x?t={hidden}'>x</a></nav><a href=/y>y</a>")
+    assert page.reading.links == (Url("http://site.example/y"),)
+    assert [link["url"] for link in page.document["links"]] == ["http://site.example/y"]
+    assert token not in json.dumps(page.document)
+    assert page.reading.snapshot is None
+
+
 def test_the_content_hash_sees_words_and_novelty_looks_past_numbers(read_page: ReadPage) -> None:
     one = read_page("<title>Day 1</title><p>No  events\non 2024-01-01</p>").reading
     same = read_page("<title>DAY 1</title><div>no events <b>on</b> 2024-01-01</div>").reading
