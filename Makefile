@@ -17,7 +17,7 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install test check format lint types lock bench-crawl bench-memory soak-kill clean
+.PHONY: help crawl demo install test check format lint types lock bench-crawl bench-memory bench-politeness soak-kill clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -66,6 +66,9 @@ bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
 
 bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 	$(PY) -m bench.memory $(ARGS)
+
+bench-politeness: $(DEV_STAMP)  ## the pace as a server sees it
+	$(PY) -m bench.politeness $(ARGS)
 
 soak-kill: $(DEV_STAMP)  ## kill -9 a crawl of 3,000 pages 20 times and compare with an undisturbed one
 	$(PY) -m bench.kill $(ARGS)

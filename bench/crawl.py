@@ -9,8 +9,8 @@ that survives a crash, breadth first, all links of the host followed.
                     and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
     scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
-    scrapy-same     the same job as ours: frame stripped, main content as Markdown and text (html-to-markdown, the fastest
-                    converter measured), content hash, compressed HTML; still without guard, redaction, traps or soft 404s
+    scrapy-same     the same job as ours: frame stripped, main content as Markdown and text (turbohtml, as we do), content
+                    hash, compressed HTML; still without guard, redaction, traps or soft 404s
 
 With --with-markdown: `sitelore --output db --output md` against scrapy-markdown (trafilatura, fast mode) and
 scrapy-markdown-full (its default mode), both on the tree already parsed.
@@ -38,7 +38,7 @@ from pathlib import Path
 from bench.measure import Cost, ensure, run_measured
 from bench.site import BENCH_DIR, ROOT, Running, running
 
-PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "trafilatura", "lxml_html_clean", "html-to-markdown")
+PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "trafilatura", "lxml_html_clean", "turbohtml==1.15.4")
 PEER_HOME = BENCH_DIR / "scrapy"
 PEER = Path(__file__).resolve().parent / "peers" / "scrapy_spider.py"
 BEST_LOOP = "default"
@@ -102,7 +102,7 @@ def install_peers() -> str:
     if not python.exists():
         venv.create(PEER_HOME, with_pip=True)
     probe = (
-        "import scrapy, uvloop, zstandard, trafilatura, lxml_html_clean, html_to_markdown, platform; "
+        "import scrapy, uvloop, zstandard, trafilatura, lxml_html_clean, turbohtml, platform; "
         "print('Scrapy', scrapy.__version__, 'trafilatura', trafilatura.__version__, 'Python', platform.python_version())"
     )
     found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)

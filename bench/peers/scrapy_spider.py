@@ -6,8 +6,8 @@
 
 Every job crawls the whole host breadth first with robots.txt obeyed, cookies and redirects on and a durable frontier (JOBDIR),
 and writes url, title, h1, description and links of every page as JSON lines. `store` also keeps the text and the
-zstd-compressed HTML. `same` does what Sitelore leaves in its database: frame stripped, main content as Markdown and text (by
-the fastest converter measured, in Rust), content hash, compressed HTML. `markdown` runs trafilatura in its fast mode on the
+zstd-compressed HTML. `same` does what Sitelore leaves in its database: frame stripped, main content as Markdown and text
+(by turbohtml, as we do), content hash, compressed HTML. `markdown` runs trafilatura in its fast mode on the
 tree already parsed and writes one Markdown file a page; `markdown-full` is trafilatura with its default fallbacks, which
 find more.
 
@@ -33,7 +33,6 @@ from scrapy.crawler import CrawlerProcess
 
 HREFS = etree.XPath("//a/@href", smart_strings=False)
 TITLE = etree.XPath("string(//title)", smart_strings=False)
-MAIN = etree.XPath("//main | //article", smart_strings=False)
 H1 = etree.XPath("string(//h1)", smart_strings=False)
 DESCRIPTION = etree.XPath("string(//meta[@name='description']/@content)", smart_strings=False)
 
@@ -92,12 +91,12 @@ class Peer(scrapy.Spider):
         if job in {"store", "same"}:
             import zstandard
 
-            self.pack = zstandard.ZstdCompressor(level=3).compress
+            self.pack = zstandard.ZstdCompressor(level=1).compress
             (self.out / "html").mkdir()
         if job == "same":
-            from html_to_markdown import convert
+            import turbohtml
 
-            self.convert = convert
+            self.read = turbohtml.parse
         if job.startswith("markdown"):
             import trafilatura
 
@@ -114,10 +113,11 @@ class Peer(scrapy.Spider):
         if self.job in {"store", "same"}:
             etree.strip_elements(tree, "script", "style", "noscript", with_tail=False)
             if self.job == "same":
-                etree.strip_elements(tree, "nav", "header", "footer", "aside", "form", with_tail=False)
-                main = next(iter(MAIN(tree)), tree)
-                item["markdown"] = self.convert(etree.tostring(main, encoding="unicode", method="html")).content
-                item["text"] = " ".join(" ".join(main.itertext()).split())
+                page = self.read(body.decode("utf-8", "replace"))
+                page.remove("script,style,noscript,nav,header,footer,aside,form")
+                main = page.find("main") or page.find("article") or page
+                item["markdown"] = main.to_markdown()
+                item["text"] = " ".join(main.text.split())
                 item["content_hash"] = hashlib.sha256(item["text"].lower().encode()).hexdigest()
             else:
                 item["text"] = " ".join(" ".join(tree.itertext()).split())

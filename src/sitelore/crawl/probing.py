@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from sitelore.model.document import Reading
+from sitelore.model.errors import ReaderCrashed
 from sitelore.model.fingerprint import similarity
 from sitelore.model.response import Fetched, Request, Response
 from sitelore.model.url import Url
@@ -16,20 +16,10 @@ SURE = 0.9
 """Reads so much like an error page that the text alone decides when a probe cannot."""
 SUSPECT = 0.5
 SAME = 0.8
-_NOT_FOUND = frozenset({404, 410})
 _MAX_DIRECTORIES = 2000
 
 Fetch = Callable[[Request], Awaitable[Fetched]]
 Read = Callable[[Response], Awaitable[Reading]]
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """The answer to an impossible path: an honest 404, a page (with its sketch), or nothing to learn from."""
-
-    honest: bool
-    fingerprint: tuple[int, ...] = ()
-    redirected: bool = False
 
 
 class Probes:
@@ -39,14 +29,14 @@ class Probes:
         self._fetch = fetch
         self._read = read
         self._salt = salt
-        self._known: dict[str, asyncio.Task[Probe]] = {}
+        self._known: dict[str, asyncio.Task[tuple[int, ...]]] = {}
 
     async def soft_404(self, url: Url, reading: Reading) -> str | None:
         """The evidence that a page served as 200 is an error page, or None."""
         if reading.looks_missing < SUSPECT or url.is_root:
             return None
         probe = await self._probe(url)
-        if probe.fingerprint and similarity(reading.fingerprint, probe.fingerprint) >= SAME:
+        if probe and similarity(reading.fingerprint, probe) >= SAME:
             return "reads like an error page and equals what the site answers to a path that cannot exist"
         if reading.looks_missing >= SURE:
             return "title and text say that the page does not exist"
@@ -58,27 +48,25 @@ class Probes:
             task.cancel()
         await asyncio.gather(*self._known.values(), return_exceptions=True)
 
-    async def _probe(self, url: Url) -> Probe:
+    async def _probe(self, url: Url) -> tuple[int, ...]:
+        """The sketch of what the site serves beside this URL for a path that cannot exist; empty when it serves no page."""
         directory = f"{url.origin}{url.path.rpartition('/')[0]}/"
         task = self._known.get(directory)
         if task is None:
             if len(self._known) >= _MAX_DIRECTORIES:
-                return Probe(honest=False)
+                return ()
             task = self._known[directory] = asyncio.create_task(self._ask(directory))
         return await asyncio.shield(task)
 
-    async def _ask(self, directory: str) -> Probe:
+    async def _ask(self, directory: str) -> tuple[int, ...]:
         name = hashlib.sha256(f"{self._salt} {directory}".encode()).hexdigest()[:20]
         url = Url.parse(f"{directory}{name}")
         if url is None:
-            return Probe(honest=False)
+            return ()
         fetched = await self._fetch(Request(url))
-        if not isinstance(fetched, Response):
-            return Probe(honest=False)
-        if fetched.status in _NOT_FOUND:
-            return Probe(honest=True)
-        if 300 <= fetched.status < 400:
-            return Probe(honest=False, redirected=True)
-        if not 200 <= fetched.status < 300 or not fetched.body_read:
-            return Probe(honest=False)
-        return Probe(honest=False, fingerprint=(await self._read(fetched)).fingerprint)
+        if not isinstance(fetched, Response) or not 200 <= fetched.status < 300 or not fetched.body_read:
+            return ()
+        try:
+            return (await self._read(fetched)).fingerprint
+        except ReaderCrashed:
+            return ()

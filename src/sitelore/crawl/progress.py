@@ -16,7 +16,6 @@ class Progress:
     in_flight: int = 0
     skipped: int = 0
     errors: int = 0
-    retries: int = 0
     body_bytes: int = 0
     wave: int = 0
     depth: int = 0

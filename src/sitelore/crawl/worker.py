@@ -151,7 +151,6 @@ class Worker:
         progress.fetched += settlement.effects.fetched
         progress.body_bytes += settlement.effects.body_bytes
         if verdict.state is UrlState.QUEUED:
-            progress.retries += 1
             return
         progress.states[verdict.state] += 1
         progress.pages += verdict.state in _KEPT and settlement.lease.kind is Kind.PAGE

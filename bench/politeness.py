@@ -1,0 +1,100 @@
+"""The pace as a server in a process of its own sees it: the shortest gap, and how much of the rate is reached.
+
+    python -m bench.politeness [--delays 0.05 0.1 0.2] [--pages 100]
+
+Counts every request, robots.txt and sitemap included. Exits 1 when a gap is shorter than the delay or under 90 % is reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+TIMES = "/__times"
+LASTS_S = 300
+WARM_UP = 4  # requests before the first page of the flat site: robots.txt, home, sitemap, start of the reader
+
+
+class Logging(asyncio.Protocol):
+    """Answers every path with a small page and remembers when it was asked."""
+
+    times: list[float] = []  # noqa: RUF012 one log for all connections of the process
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport, self.unread = transport, b""
+
+    def data_received(self, data: bytes) -> None:
+        self.unread += data
+        while b"\r\n\r\n" in self.unread:
+            head, self.unread = self.unread.split(b"\r\n\r\n", 1)
+            path = head.split(b" ")[1].decode()
+            if path != TIMES:
+                self.times.append(time.perf_counter())
+            status, body = self.answer(path)
+            length = str(len(body)).encode()
+            self.transport.write(
+                b"HTTP/1.1 %b\r\nContent-Type: text/html\r\nContent-Length: %b\r\n\r\n%b" % (status, length, body)
+            )
+
+    def answer(self, path: str) -> tuple[bytes, bytes]:
+        if path == TIMES:
+            return b"200 OK", json.dumps(self.times).encode()
+        if path in {"/robots.txt", "/sitemap.xml"}:
+            return b"404 Not Found", b"none"
+        links = "".join(f"<a href=/{i}>{i}</a>" for i in range(1000)) if path == "/" else ""
+        return b"200 OK", f"<title>Page {path}</title><h1>Page {path}</h1><p>The text of {path}.</p>{links}".encode()
+
+
+async def serve() -> None:
+    server = await asyncio.get_running_loop().create_server(Logging, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.sleep(LASTS_S)
+
+
+def log_of_a_crawl(delay_s: float, pages: int) -> list[float]:
+    """When the server was asked during one crawl."""
+    server = subprocess.Popen([sys.executable, "-m", "bench.politeness", "--serve"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        origin = f"http://127.0.0.1:{server.stdout.readline().strip()}"
+        with tempfile.TemporaryDirectory() as data:
+            crawl = [sys.executable, "-m", "sitelore", "crawl", f"{origin}/", "--data", data, "--output", "db", "--json"]
+            subprocess.run([*crawl, "--delay", str(delay_s), "--max-pages", str(pages)], check=True, capture_output=True)
+        with urllib.request.urlopen(origin + TIMES) as answer:
+            return [float(at) for at in json.load(answer)]
+    finally:
+        server.kill()
+        server.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="the pace as a server sees it")
+    parser.add_argument("--delays", type=float, nargs="+", default=[0.05, 0.1, 0.2])
+    parser.add_argument("--pages", type=int, default=100)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        asyncio.run(serve())
+        return
+    fine = True
+    for delay_s in given.delays:
+        times = log_of_a_crawl(delay_s, given.pages)
+        shortest = min(b - a for a, b in itertools.pairwise(times))
+        steady = times[WARM_UP:]
+        reached = delay_s * (len(steady) - 1) / (steady[-1] - steady[0])
+        fine = fine and shortest >= delay_s and reached >= 0.9
+        seen = f"{len(times)} requests, shortest gap {shortest * 1000:.1f} ms, {reached:.0%} of the rate"
+        print(f"delay {delay_s * 1000:.0f} ms: {seen}")
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()
