@@ -44,7 +44,7 @@ def test_every_case_of_the_corpus_reads_as_expected(corpora: Path) -> None:
 
     The options of the Java tests choose between strictness and lenience. The expectations recorded are those of lenient
     reading (namespaces not judged, partial files allowed, other hosts allowed), which is the only way this reader has. Two
-    cases lost their body in the corpus; their tests build the very document that `xmlSitemap.gz` holds packed.
+    cases have no body in the corpus; `xmlSitemap.gz`, which lists as many URLs as they expect, stands in for it.
     """
     folder = corpora / "sitemaps"
     cases = json.loads((folder / "crawler_commons.json").read_text())["cases"]
