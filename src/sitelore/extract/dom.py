@@ -5,21 +5,47 @@ The parser and its walks are iterative in C: a page nested 200,000 deep costs te
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import copy
+import re
+from collections.abc import Iterator
+from typing import TypeAlias, cast
 
 import turbohtml
+from turbohtml.clean import strip_comments_node
 
 Tree: TypeAlias = turbohtml.Document
 Element: TypeAlias = turbohtml.Element
+Text: TypeAlias = turbohtml.Text
 Node: TypeAlias = turbohtml.Document | turbohtml.Element
+AnyNode: TypeAlias = turbohtml.Node
 
 Named: TypeAlias = tuple[turbohtml.Element, str, str]
 
-_MARKDOWN = turbohtml.Markdown(
-    # Raw HTML must never reach Markdown, not even a list within a table cell.
-    tables=turbohtml.Markdown.Tables(cell_blocks="text"),
-    links=turbohtml.Markdown.Links(autolink=False),
+VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` makes these
+NOTE = "data-note"
+_OPENS_BLOCK = re.compile(r"```|[|>#<]|[-*+] |\d{1,9}[.)] |---$")
+_LINE_START = re.compile(r"\n(?=[^\n])")
+JOINED = "\ufdd0"  # where a line must follow the one before it, without the empty line between blocks
+
+
+def _definition(element: Element, inner: str) -> str:
+    """A `dd`, or a footnote that was made one; what follows its first line is indented, so that it belongs."""
+    if not inner:
+        return ""
+    label = element.attr(NOTE)
+    marker = f"[^{label}]:" if label and label.isalnum() else f"{JOINED}:"
+    # A block that must start its own line cannot start behind a marker.
+    gap = "\n\n  " if _OPENS_BLOCK.match(inner) is not None else " "
+    return marker + gap + _LINE_START.sub("\n  ", inner)
+
+
+_TABLES = turbohtml.Markdown.Tables(cell_blocks="text")  # raw HTML must never reach Markdown, not even a list within a cell
+_LINKS = turbohtml.Markdown.Links(autolink=False)
+_MARKDOWN = turbohtml.Markdown(tables=_TABLES, links=_LINKS)
+_MARKDOWN_SPLICED = turbohtml.Markdown(
+    tables=_TABLES, links=_LINKS, converters={VERBATIM: lambda element, _: element.attr("md") or "", "dd": _definition}
 )
+_SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
 _PLAIN = turbohtml.PlainText(layout="strict", bullet="- ", table_cell_separator=" ")
 
 
@@ -112,9 +138,34 @@ def has_ancestor(node: Element, selector: str) -> bool:
     return isinstance(parent, Element) and parent.closest(selector) is not None
 
 
-def drop(node: Element) -> None:
-    """Take an element and all it holds out of the tree."""
+def has_ancestor_in(node: Element, elements: set[Element]) -> bool:
+    """Whether a proper ancestor is one of these."""
+    return any(ancestor in elements for ancestor in node.ancestors)
+
+
+def drop(node: AnyNode) -> None:
+    """Take a node and all it holds out of the tree."""
     node.decompose()
+
+
+def all_elements(node: Element) -> list[Element]:
+    """An element and all elements below it, in document order."""
+    return list(node.iter_elements(None, True))
+
+
+def children(node: Element) -> list[AnyNode]:
+    """The nodes directly within an element."""
+    return list(node.children)
+
+
+def text_of(node: AnyNode) -> str:
+    """The character data of any node."""
+    return node.text
+
+
+def serialised(node: Element) -> bytes:
+    """A subtree as well-formed HTML without comments: every element is closed, `<` and `>` stand for nothing but tags."""
+    return strip_comments_node(node).encode("utf-8")
 
 
 def raw_text(node: Node) -> str:
@@ -132,9 +183,78 @@ def body(tree: Tree) -> Element | None:
     return tree.find("body")
 
 
-def to_markdown(node: Node) -> str:
-    """Markdown of a subtree, its text escaped."""
-    return node.to_markdown(_MARKDOWN)
+def made(tag: str, attrs: dict[str, str] | None = None, *children: AnyNode) -> Element:
+    """A new element; children that are part of a tree move into it."""
+    return turbohtml.Element(tag, attrs, children)
+
+
+def words(data: str) -> Text:
+    """A new piece of text."""
+    return turbohtml.Text(data)
+
+
+def verbatim(markdown: str, *children: AnyNode) -> Element:
+    """An element that Markdown shows as given, neither escaped nor wrapped, and plain text as its children."""
+    return turbohtml.Element(VERBATIM, {"md": markdown}, children)
+
+
+def copied(node: Element) -> Element:
+    """A copy of a subtree, part of no tree."""
+    return copy.deepcopy(node)
+
+
+def unwrap_all(node: Node, selector: str) -> None:
+    """Take elements away and leave what they hold in their place."""
+    node.strip_tags(selector)
+
+
+def texts(node: Node) -> Iterator[Text]:
+    """Every piece of text below a node."""
+    return cast("Iterator[Text]", turbohtml.NodeIterator(node, _SHOW_TEXT))
+
+
+def child_elements(node: Node) -> list[Element]:
+    """The children that are elements."""
+    return [child for child in node.children if isinstance(child, turbohtml.Element)]
+
+
+def is_element(node: AnyNode | None) -> bool:
+    """Whether this is an element: not text, a comment, a document or nothing."""
+    return isinstance(node, turbohtml.Element)
+
+
+def as_element(node: AnyNode | None) -> Element | None:
+    """The same node when it is an element."""
+    return node if isinstance(node, turbohtml.Element) else None
+
+
+def as_text(node: AnyNode | None) -> Text | None:
+    """The same node when it is text."""
+    return node if isinstance(node, turbohtml.Text) else None
+
+
+def is_blank(node: AnyNode) -> bool:
+    """Whether a node shows nothing: a comment, or white space."""
+    if isinstance(node, turbohtml.Text):
+        return not node.data or node.data.isspace()
+    return not isinstance(node, turbohtml.Element)
+
+
+def is_bare(node: Element) -> bool:
+    """Whether there is nothing to read or see below an element."""
+    if next(iter(node.stripped_strings), None) is not None:
+        return False
+    return node.find("img") is None and node.find(VERBATIM) is None
+
+
+def holds(node: Element, *tags: str) -> bool:
+    """Whether an element with one of these tags is below."""
+    return next(iter(node.iter_elements(tags)), None) is not None
+
+
+def to_markdown(node: Node, *, is_spliced: bool) -> str:
+    """Markdown of a subtree, its text escaped. Only a spliced one may hold `verbatim` elements and definitions."""
+    return node.to_markdown(_MARKDOWN_SPLICED if is_spliced else _MARKDOWN)
 
 
 def to_text(node: Node) -> str:

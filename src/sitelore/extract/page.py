@@ -20,9 +20,10 @@ from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
 from sitelore.extract.redact import add_counts, holds_secret, redact_all, redact_source, sealed, snapshot_bytes
-from sitelore.model.document import Blob, Document, Link, Reading, ReadOptions
+from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.response import Response
+from sitelore.model.sketch import sketch_of
 from sitelore.model.url import Url
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec does not take for one
@@ -84,9 +85,9 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     links = _without_secrets(found)
     content = main_content(tree, source, response.url.host, options.overrides)
-    # The text comes first: writing Markdown drops images that have no address.
-    text = write_text(content.nodes)
-    return _Draft(metadata, content.strategy, write_markdown(content.nodes, resolver), text, links, links is not found)
+    # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
+    markdown = write_markdown(content.nodes, resolver)
+    return _Draft(metadata, content.strategy, markdown, write_text(content.nodes), links, links is not found)
 
 
 def _without_secrets(links: Found) -> Found:
@@ -108,7 +109,7 @@ def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _
 def _reading(
     draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, source: CleanText, found: dict[str, int]
 ) -> Reading:
-    document, novelty, hidden = _document(draft, response.url)
+    document, measures, hidden = _document(draft, response.url)
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
     if options.keep_snapshot and not document.noarchive and not hidden and not draft.secret_in_link:
@@ -121,7 +122,8 @@ def _reading(
     return Reading(
         title=document.title,
         content_hash=document.content_hash,
-        novelty=novelty,
+        novelty=measures.novelty,
+        sketch=measures.sketch,
         canonical=draft.metadata.canonical,
         word_count=document.word_count,
         noindex=document.noindex,
@@ -143,12 +145,17 @@ def _sketch(document: Document, missing: float) -> tuple[int, ...]:
     return fingerprint(document.title, document.text, document.url)
 
 
-def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
-    """The document, every text of it redacted once more; its novelty; and what redaction found."""
+def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, int]]:
+    """The document, every text of it redacted once more; what its text measures; and what redaction found."""
     metadata = draft.metadata
-    own = [metadata.title, metadata.h1, metadata.description, draft.markdown, draft.text]
-    clean, hidden = _clean([*own, *metadata.meta.values(), *draft.links.texts])
-    title, h1, description, markdown, text, *rest = clean
+    own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
+    outline = metadata.outline
+    told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
+    clean, hidden = _clean([*own, draft.markdown, draft.text, *told, *metadata.meta.values(), *draft.links.texts])
+    title, h1, description, author, site_name, image, markdown, text, *rest = clean
+    headings = tuple([Heading(level, rest[at]) for at, (level, _) in enumerate(outline.headings)])
+    landmarks = tuple([Landmark(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))])
+    del rest[: len(told)]
     meta = dict(zip(metadata.meta, rest, strict=False))
     urls, refused = draft.links.urls, draft.links.refused
     links = tuple(map(_Row, urls, map(refused.__contains__, urls), rest[len(meta) :]))
@@ -160,6 +167,13 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
         description=description,
         lang=metadata.lang,
         canonical_url=metadata.canonical or "",
+        author=author,
+        published=metadata.published,
+        modified=metadata.modified,
+        site_name=site_name,
+        image=image,
+        headings=headings,
+        landmarks=landmarks,
         markdown=markdown,
         text=text,
         word_count=measures.words,
@@ -171,7 +185,7 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, str, dict[str, int]]:
         noarchive=metadata.robots.noarchive,
         meta={name: str(value) for name, value in meta.items()},
     )
-    return document, measures.novelty, hidden
+    return document, measures, hidden
 
 
 def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
@@ -191,20 +205,23 @@ class _Measures:
     words: int
     content_hash: str
     novelty: str
+    sketch: bytes = b""
 
 
 def _measure(title: str, text: str, *, is_even: bool) -> _Measures:
     """`is_even` says that white space in the text is single already; then counting it is counting words."""
     if not text or text.isspace():
         return _Measures(0, "", "")
-    normal = f"{title}\n{text}".encode("utf-8", "replace").lower().replace(b"\n", b" ").strip()
+    lowered = f"{title}\n{text}".encode("utf-8", "replace").lower()
+    normal = lowered.replace(b"\n", b" ").strip()
     if not is_even:
         normal = b" ".join(normal.split())
     count = normal.count(b" ") + 1 - len(title.split())
     # Scripts written without spaces take three bytes a character; their words count by character.
     if len(normal) > len(text) * 1.4:
         count += len(_CJK.findall(text))
-    return _Measures(count, hashlib.sha256(normal).hexdigest(), hashlib.sha256(normal.translate(None, _DIGITS)).hexdigest())
+    novelty = hashlib.sha256(normal.translate(None, _DIGITS)).hexdigest()
+    return _Measures(count, hashlib.sha256(normal).hexdigest(), novelty, sketch_of(lowered.partition(b"\n")[2]))
 
 
 def _blob(data: CleanBytes) -> Blob:

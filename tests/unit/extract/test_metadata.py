@@ -35,3 +35,65 @@ def test_noarchive_keeps_no_snapshot(read_page: ReadPage) -> None:
     assert page.reading.noarchive
     assert page.reading.snapshot is None
     assert page.reading.document is not None
+
+
+def test_the_language_is_taken_from_the_first_place_that_has_one(read_page: ReadPage) -> None:
+    header = (("content-language", "fr, en"),)
+    assert read_page("<html lang='{{x}}'><meta property=og:locale content=en_GB><p>x").document["lang"] == "en-GB"
+    assert read_page("<meta http-equiv=content-language content=es><p>x").document["lang"] == "es"
+    assert read_page("<p>x", headers=header).document["lang"] == "fr"
+    assert read_page("<p>x").document["lang"] == ""
+
+
+def test_the_site_s_name_and_the_page_s_picture_come_from_the_head(read_page: ReadPage) -> None:
+    page = read_page(
+        "<meta property=og:site_name content='The  Site'><meta property=og:image content='../i.png?utm_source=x'><p>x"
+    )
+    assert (page.document["site_name"], page.document["image"]) == ("The Site", "http://site.example/i.png")
+    assert read_page("<link rel=image_src href=/j.png><p>x").document["image"] == "http://site.example/j.png"
+    assert read_page("<meta property=og:image content='javascript:x'><p>x").document["image"] == ""
+
+
+def test_headings_make_an_outline_in_page_order(read_page: ReadPage) -> None:
+    page = read_page(
+        "<h2>Before</h2><h1>The <b>top</b></h1><h3></h3><h2 hidden>no</h2><section><h4> deep \n er</h4></section><h2>Last</h2>"
+    )
+    assert page.document["headings"] == [
+        {"level": 2, "text": "Before"},
+        {"level": 1, "text": "The top"},
+        {"level": 4, "text": "deep er"},
+        {"level": 2, "text": "Last"},
+    ]
+
+
+def test_landmarks_are_those_that_a_screen_reader_knows(read_page: ReadPage) -> None:
+    page = read_page(
+        "<header>x</header><nav aria-label='Main  menu'>x</nav><div role=search>x</div><main>"
+        "<article><header>x</header></article>"
+        "<section>x</section><section aria-label=Prices>x</section><div role=list>x</div></main><aside>x</aside><form>x</form>"
+        "<footer role=presentation>x</footer><footer>x</footer>"
+    )
+    assert [(mark["role"], mark["label"]) for mark in page.document["landmarks"]] == [
+        ("banner", ""),
+        ("navigation", "Main menu"),
+        ("search", ""),
+        ("main", ""),
+        ("region", "Prices"),
+        ("complementary", ""),
+        ("contentinfo", ""),
+    ]
+
+
+def test_a_page_made_of_headings_and_landmarks_stays_small(read_page: ReadPage) -> None:
+    page = read_page("<nav>x</nav><h2>y</h2><time>2024-01-01</time><i itemprop=author>z</i>" * 20_000)
+    assert len(page.document["headings"]) <= 100
+    assert len(page.document["landmarks"]) <= 24
+
+
+def test_a_secret_in_a_heading_or_an_author_is_not_kept(read_page: ReadPage) -> None:
+    key = "AKIA" + "IOSFODNN7EXAMPLQ"
+    hidden = key.replace("A", "&#65;", 1)
+    page = read_page(f"<meta name=author content='{hidden}'><h2>{hidden}</h2><nav aria-label='{hidden}'>x</nav><p>text")
+    assert page.document["author"].startswith("[REDACTED")
+    assert page.document["headings"][0]["text"].startswith("[REDACTED")
+    assert page.document["landmarks"][0]["label"].startswith("[REDACTED")

@@ -1,0 +1,210 @@
+"""Train the scorer of main content on the marked pages of the corpus: `make train-content`.
+
+Five trainings that each leave one fold of domains out (weights for `bench.content --cross-validated`, in `.bench/folds`), and
+one on everything, which becomes `src/sitelore/extract/content_trees.npz`. Needs `catboost`, which the target installs into
+`.bench/training`; the package itself only needs numpy. Same corpus and same versions, same trees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import tempfile
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench.content_scores import ROOT, Page, corpus
+from bench.folds import FOLDER, FOLDS, fold_of
+from numpy.typing import NDArray
+
+from sitelore.extract import dom
+from sitelore.extract.block_features import matrix, scene_of
+from sitelore.extract.blocks import segment
+from sitelore.extract.visibility import drop_unseen
+
+TREES = ROOT / "src" / "sitelore" / "extract" / "content_trees.npz"
+ITERATIONS, RATE, DEPTH = 300, 0.1, 6
+
+_WORD = re.compile(r"\w+")
+_SHORT = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One page: a row of features, a label (1 content, 0 not, -1 no words) and a weight for every block."""
+
+    fold: int
+    names: tuple[str, ...]
+    features: NDArray[np.float32]
+    labels: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+def labels(texts: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
+    """Which blocks the marked content is made of.
+
+    Long blocks by their runs of three words; short ones where the content still lacks their words, nearest to the long ones
+    first; then single changes near what is kept as long as the page's F1 grows.
+    """
+    runs = set(zip(gold, gold[1:], gold[2:], strict=False))
+    line = f" {' '.join(gold)} "
+    lacking = Counter(gold)
+    found = np.zeros(len(texts))
+    short = []
+    for at, words in enumerate(texts):
+        if len(words) >= _SHORT:
+            own = list(zip(words, words[1:], words[2:], strict=False))
+            common = sum(run in runs for run in own) >= 0.5 * len(own)
+            if common and sum(lacking[word] > 0 for word in words) >= 0.5 * len(words):
+                found[at] = 1
+                lacking.subtract(words)
+        elif words:
+            short.append(at)
+        else:
+            found[at] = -1
+    for distance, at in sorted(zip(_distances(np.flatnonzero(found > 0), short), short, strict=True)):
+        words = texts[at]
+        said = f" {' '.join(words)} " in line and (distance <= 12 or len(words) >= 3)
+        if (said or distance <= 3) and all(lacking[word] >= count for word, count in Counter(words).items()):
+            found[at] = 1
+            lacking.subtract(words)
+    _improve(found, texts, lacking, len(gold))
+    return found
+
+
+def _distances(kept: NDArray[np.int64], places: list[int]) -> list[int]:
+    if len(kept) == 0:
+        return [0] * len(places)
+    after = np.searchsorted(kept, places)
+    return [
+        int(min(abs(place - kept[min(at, len(kept) - 1)]), abs(place - kept[max(at - 1, 0)])))
+        for place, at in zip(places, after.tolist(), strict=True)
+    ]
+
+
+def _improve(found: NDArray[np.float64], texts: list[list[str]], lacking: Counter[str], gold: int) -> None:
+    out = sum(len(words) for words, label in zip(texts, found, strict=True) if label > 0)
+    common = gold - sum(count for count in lacking.values() if count > 0)
+    for _ in range(2):
+        changed = False
+        for at, words in enumerate(texts):
+            counts = Counter(words)
+            if not words:
+                continue
+            if found[at] > 0:
+                loss = sum(max(0, min(count, lacking[word] + count)) for word, count in counts.items())
+                if loss < 0.34 * len(words):
+                    found[at], out, common, changed = 0, out - len(words), common - loss, True
+                    lacking.update(words)
+                continue
+            gain = sum(min(count, max(0, lacking[word])) for word, count in counts.items())
+            near = any(0 <= other < len(found) and found[other] > 0 for other in (at - 2, at - 1, at + 1, at + 2))
+            better = (common + gain) * (out + gold) > common * (out + len(words) + gold)
+            if near and gain >= 0.8 * len(words) and better:
+                found[at], out, common, changed = 1, out + len(words), common + gain, True
+                lacking.subtract(words)
+        if not changed:
+            return
+
+
+def example(page: Page) -> Example | None:
+    """A page as training sees it; None without marked content or without text."""
+    gold = _WORD.findall(page.gold.lower())
+    tree = dom.parse(page.html)
+    drop_unseen(tree)
+    body = dom.body(tree)
+    blocks = segment(dom.serialised(body)) if body is not None else None
+    if not gold or blocks is None or len(blocks) == 0:
+        return None
+    scene = scene_of(blocks)
+    texts = [_WORD.findall(text.decode("utf-8", "replace").lower()) for text in blocks.texts()]
+    found = labels(texts, gold)
+    words = np.array([len(words) + 0.5 for words in texts])
+    words[found < 0] = 0
+    # Every page counts about the same, small ones a little less; a corpus's figure is the mean over its pages. What is not
+    # content counts at most one and a half times what is, or pages that are mostly frame would teach to drop everything.
+    wanted, unwanted = words[found > 0].sum(), words[found == 0].sum()
+    weights = words / (wanted + 0.3 * words.sum() + 30)
+    weights[found == 0] *= min(1.0, 1.5 * (wanted + 10) / max(1.0, unwanted))
+    return Example(fold_of(page.url), tuple(scene.columns), matrix(scene).T.copy(), found, weights)
+
+
+def train(examples: list[Example], path: Path) -> None:
+    """Train on these pages and write the trees."""
+    from catboost import CatBoostClassifier  # type: ignore[import-not-found]
+
+    features = np.concatenate([each.features for each in examples])
+    found = np.concatenate([each.labels for each in examples])
+    weights = np.concatenate([each.weights for each in examples])
+    weights /= weights.mean()
+    used = found >= 0
+    model = CatBoostClassifier(
+        iterations=ITERATIONS,
+        learning_rate=RATE,
+        depth=DEPTH,
+        border_count=64,
+        l2_leaf_reg=5,
+        rsm=0.3,
+        bootstrap_type="Bernoulli",
+        subsample=0.7,
+        boosting_type="Plain",
+        random_seed=1,
+        thread_count=1,
+        verbose=0,
+        allow_writing_files=False,
+    )
+    model.fit(features[used], found[used], sample_weight=weights[used])
+    with tempfile.TemporaryDirectory() as folder:
+        exported = Path(folder) / "model.json"
+        model.save_model(str(exported), format="json")
+        stored = json.loads(exported.read_text())
+    write(stored, examples[0].names, path)
+
+
+def write(stored: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
+    """The trees as the package reads them, the same bytes for the same trees."""
+    trees = [tree for tree in stored["oblivious_trees"] if len(tree["splits"]) == DEPTH]
+    scale, (bias, *_) = stored["scale_and_bias"]
+    out = io.BytesIO()
+    np.savez_compressed(
+        out,
+        feature=np.array([[split["float_feature_index"] for split in tree["splits"]] for tree in trees], np.int16),
+        bound=np.array([[split["border"] for split in tree["splits"]] for tree in trees], np.float32),
+        value=np.array([tree["leaf_values"] for tree in trees], np.float32) * np.float32(scale),
+        bias=np.float64(bias),
+        names=np.array(" ".join(names)),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(out.getvalue())
+
+
+def main() -> None:
+    """Train and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only-folds", action="store_true")
+    parser.add_argument("--only-whole", action="store_true")
+    options = parser.parse_args()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        examples = [each for each in pool.map(example, corpus(), chunksize=8) if each is not None]
+    print(f"{len(examples)} pages, {sum(len(each.labels) for each in examples)} blocks, {len(examples[0].names)} features")
+    with ProcessPoolExecutor(options.jobs) as pool:
+        waiting = []
+        if not options.only_whole:
+            for fold in range(FOLDS):
+                kept = [each for each in examples if each.fold != fold]
+                waiting.append(pool.submit(train, kept, FOLDER / f"{fold}.npz"))
+        if not options.only_folds:
+            waiting.append(pool.submit(train, examples, TREES))
+        for task in waiting:
+            task.result()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""How a page is laid out: its headings, its landmarks, and the dates that stand by its first heading.
+
+One walk finds all three. Landmarks follow the accessibility mapping of HTML (HTML-AAM §3.5): a `header` or `footer` is one
+only outside of sectioning content, a `section` or `form` only when it has a name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitelore.extract import dom
+from sitelore.extract.dates import iso_date
+
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_LANDMARKS = {
+    "main": "main",
+    "nav": "navigation",
+    "header": "banner",
+    "footer": "contentinfo",
+    "aside": "complementary",
+    "search": "search",
+}
+_NAMED_LANDMARKS = {"section": "region", "form": "form"}
+_ROLES = frozenset({"main", "navigation", "banner", "contentinfo", "complementary", "search", "region", "form"})
+_SECTIONING = "article,aside,main,nav,section,[role=main i],[role=article i],[role=region i]"
+_WALKED = f":is({','.join((*_LEVELS, *_LANDMARKS, *_NAMED_LANDMARKS, 'time', '[role]', '[itemprop]'))})"
+_MAX_HEADINGS = 100
+_MAX_LANDMARKS = 24
+_MAX_LOOKS = 400
+_MAX_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Headings as (level, text), landmarks as (role, label), and dates that the page shows for itself."""
+
+    headings: tuple[tuple[int, str], ...] = ()
+    landmarks: tuple[tuple[str, str], ...] = ()
+    published: str = ""
+    modified: str = ""
+
+
+NO_OUTLINE = Outline()
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The elements of a page that tell about it, from one walk, in page order."""
+
+    heads: list[dom.Element]
+    rooms: list[dom.Element]
+    """What may be a landmark, by its tag or by its role."""
+    dates: list[dom.Element]
+    """`time` elements and headings: the question is which heading a date stands by."""
+    marked: list[tuple[str, dom.Element]]
+    """Microdata: `itemprop` in lower case, and the element that has it."""
+
+
+def walk(tree: dom.Tree) -> Walked:
+    """Look at a whole page, before anything is cut from it."""
+    heads: list[dom.Element] = []
+    rooms: list[dom.Element] = []
+    dates: list[dom.Element] = []
+    marked: list[tuple[str, dom.Element]] = []
+    for element in dom.select(tree, _WALKED):
+        tag = element.tag
+        if tag in _LEVELS:
+            heads.append(element)
+            dates.append(element)
+        elif tag == "time":
+            dates.append(element)
+        else:
+            rooms.append(element)
+        if prop := element.attr("itemprop"):
+            marked.append((prop.lower(), element))
+    return Walked(heads, rooms, dates, marked)
+
+
+def read_outline(walked: Walked) -> Outline:
+    """The outline of a page."""
+    dates = walked.dates
+    published, modified = _shown_dates(dates) if len(dates) > len(walked.heads) > 0 else ("", "")
+    return Outline(_headings(walked.heads), _landmarks(walked.rooms), published, modified)
+
+
+def _headings(heads: list[dom.Element]) -> tuple[tuple[int, str], ...]:
+    found = []
+    for element in heads[:_MAX_HEADINGS]:
+        text = " ".join(element.text.split())
+        if text and element.attr("hidden") is None and element.attr("aria-hidden") != "true":
+            found.append((_LEVELS[element.tag], text[:_MAX_CHARS]))
+    return tuple(found)
+
+
+def _landmarks(rooms: list[dom.Element]) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    for element in rooms[:_MAX_LOOKS]:
+        if role := _role(element):
+            found.append((role, _label(element)))
+            if len(found) == _MAX_LANDMARKS:
+                break
+    return tuple(found)
+
+
+def _role(element: dom.Element) -> str:
+    if said := (element.attr("role") or "").strip().lower():
+        return said if said in _ROLES else ""
+    tag = element.tag
+    if tag in _NAMED_LANDMARKS:
+        return _NAMED_LANDMARKS[tag] if _label(element) else ""
+    if tag in {"header", "footer"} and dom.has_ancestor(element, _SECTIONING):
+        return ""
+    return _LANDMARKS.get(tag, "")
+
+
+def _label(element: dom.Element) -> str:
+    said = element.attr("aria-label")
+    return " ".join(said.split())[:_MAX_CHARS] if said else ""
+
+
+def _shown_dates(walked: list[dom.Element]) -> tuple[str, str]:
+    """The dates next to the first `h1`: after it or just before it, with no other heading between."""
+    top = next((at for at, element in enumerate(walked) if element.tag == "h1"), None)
+    if top is None:
+        return "", ""
+    after = next((at for at in range(top + 1, len(walked)) if walked[at].tag != "time"), len(walked))
+    before = next((at for at in range(top - 1, -1, -1) if walked[at].tag != "time"), -1)
+    near = walked[top + 1 : after] + walked[before + 1 : top]
+    published = modified = ""
+    for element in near[:8]:
+        if not _is_of(walked[top], element):
+            continue
+        date = iso_date(dom.attribute(element, "datetime") or dom.one_line(element))
+        if date and _says_changed(element):
+            modified = modified or date
+        elif date:
+            published = published or date
+    return published, modified
+
+
+def _is_of(top: dom.Element, time: dom.Element) -> bool:
+    """A date in an article that the heading is not part of is that article's: a list of posts under "News"."""
+    article = time.closest("article")
+    return (article is None or article == top.closest("article")) and not dom.is_inside(time, "aside,footer,nav")
+
+
+def _says_changed(element: dom.Element) -> bool:
+    said = f"{dom.attribute(element, 'itemprop')} {dom.attribute(element, 'class')}".lower()
+    return "modif" in said or "updat" in said

@@ -1,0 +1,149 @@
+"""How much each block of a page looks like content, and which blocks to keep.
+
+The scorer is a few hundred small decision trees, trained on pages whose content people marked (`bench/train_content.py`). All
+questions of a tree's level are the same, so a leaf's number is read off as bits and a whole page is scored in a few steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sitelore.extract.block_features import IN_PRE, IN_TABLE, Scene, matrix
+from sitelore.extract.blocks import Flags, Ints
+from sitelore.extract.tag_marks import TAG_NUMBER
+
+Scores = NDArray[np.float64]
+
+_ATOMS = [TAG_NUMBER[tag] for tag in (b"pre", b"tr")]  # never cut in two
+_MAX_ROW_WORDS = 200  # a longer table row is a layout, not data
+_HOLE_BLOCKS, _HOLE_WORDS, _HOLE_SCORE = 5, 40, 0.1
+_UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
+_REPEATED_WORDS = 4
+_DOCUMENTATION_CODE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Trained trees: per tree and level a feature and a bound, per tree and leaf a value."""
+
+    feature: NDArray[np.int64]
+    bound: NDArray[np.float32]
+    value: NDArray[np.float32]
+    bias: float
+    names: tuple[str, ...]
+
+    def scores(self, scene: Scene) -> Scores:
+        """For each block, 0 to 1."""
+        if tuple(scene.columns) != self.names:
+            raise ValueError("the trained scorer knows other features than this version computes; train it again")
+        columns = matrix(scene)
+        trees, levels = self.feature.shape
+        leaf = np.zeros((trees, columns.shape[1]), np.intp)
+        for level in range(levels):
+            leaf += (columns[self.feature[:, level]] > self.bound[:, level, None]).astype(np.intp) << level
+        leaf += (np.arange(trees) * self.value.shape[1])[:, None]
+        total = self.value.ravel()[leaf].sum(axis=0, dtype=np.float64) + self.bias - _UNDERRATED
+        return np.asarray(1 / (1 + np.exp(-total)))
+
+
+@lru_cache(maxsize=8)
+def trees_from(path: str = "") -> Trees:
+    """Trees from a file that training wrote; an empty path means those of the package."""
+    source = Path(path) if path else files("sitelore.extract") / "content_trees.npz"
+    with source.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        return Trees(
+            stored["feature"].astype(np.int64),
+            stored["bound"],
+            stored["value"].astype(np.float32),
+            float(stored["bias"]),
+            tuple(str(stored["names"]).split()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which blocks are kept, by what score, and how good the choice is expected to be."""
+
+    kept: Flags
+    scores: Scores
+    threshold: float
+    expected: float
+    """Expected F1 of the kept words, by the scores themselves."""
+
+
+def choose(scene: Scene, trees: Trees) -> Choice:
+    """The blocks that make the best page: the scores are taken at their word, and the threshold that maximises F1 is found."""
+    scores = trees.scores(scene)
+    order = np.argsort(-scores, kind="stable")
+    mass = scores * scene.words
+    gained, kept_words = np.cumsum(mass[order]), np.cumsum(scene.words[order])
+    expected = 2 * gained / (kept_words + mass.sum())
+    best = int(np.argmax(expected))
+    threshold = float(scores[order[best]])
+    kept = _whole_atoms(scene, _without_holes(scene, scores, scores >= threshold))
+    return Choice(_without_repeats(scene, kept), scores, threshold, float(expected[best]))
+
+
+def _without_holes(scene: Scene, scores: Scores, kept: Flags) -> Flags:
+    """A few short blocks between kept ones of the same element belong to them, unless nothing speaks for them."""
+    places = np.flatnonzero(kept)
+    holes = np.flatnonzero(np.diff(places) > 1)
+    if len(holes) == 0:
+        return kept
+    kept = kept.copy()
+    parent = scene.blocks.elements.parent[scene.blocks.element]
+    for before, after in zip(places[holes].tolist(), places[holes + 1].tolist(), strict=True):
+        hole = slice(before + 1, after)
+        words = float(scene.words[hole].sum())
+        if (
+            after - before <= _HOLE_BLOCKS
+            and words <= _HOLE_WORDS
+            and parent[before] == parent[after]
+            and scene.linked[hole].sum() <= 0.5 * words
+            and scores[hole].min() >= _HOLE_SCORE
+        ):
+            kept[hole] = True
+    return kept
+
+
+def _whole_atoms(scene: Scene, kept: Flags) -> Flags:
+    """A code block or a row of a table is kept or dropped as one, by the majority of its words."""
+    elements = scene.blocks.elements
+    atoms = np.flatnonzero(np.isin(elements.tag, _ATOMS) & (elements.last - elements.first > 1))
+    if len(atoms) == 0:
+        return kept
+    kept = kept.copy()
+    run_kept = np.concatenate([np.zeros(1), np.cumsum(np.where(kept, scene.words, 0))])
+    words = scene.within(scene.run_words, atoms)
+    share = scene.within(run_kept, atoms) / np.maximum(words, 1)
+    for row, part, size in zip(atoms.tolist(), share.tolist(), words.tolist(), strict=True):
+        if size <= _MAX_ROW_WORDS or elements.tag[row] == _ATOMS[0]:
+            kept[elements.first[row] : elements.last[row]] = part >= 0.5
+    return kept
+
+
+def _without_repeats(scene: Scene, kept: Flags) -> Flags:
+    """Drop a kept block that says again what a kept one said: cards and captions are often written twice.
+
+    Not in code and tables, and not in documentation, where the same line is said on purpose.
+    """
+    if float(scene.columns["page_code"][0]) > _DOCUMENTATION_CODE:
+        return kept
+    may_repeat = (scene.around & (IN_TABLE | IN_PRE)) != 0
+    candidates: Ints = np.flatnonzero(kept & ~may_repeat & (scene.words >= _REPEATED_WORDS) & (scene.copies > 1))
+    if len(candidates) == 0:
+        return kept
+    kept = kept.copy()
+    seen = set()
+    for block in candidates.tolist():
+        text = scene.lines[block].lower()
+        if text in seen:
+            kept[block] = False
+        seen.add(text)
+    return kept

@@ -1,0 +1,81 @@
+"""What no reader of the page sees goes first: scripts, form controls, and everything an author hid."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from sitelore.extract import dom
+
+_NEVER_TEXT = (
+    "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
+    "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta",
+    "frameset",
+)  # fmt: skip
+_TELLING = "[style],[hidden],[aria-hidden]"
+_HIDING_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
+    r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
+)
+_SHORT_STYLE = 300  # what is worth remembering
+_STREAMED = "S:"  # React streams parts of a page hidden under such ids, and moves them into place at once
+_REVEALED_SHARE = 0.15
+_REVEALED_CHARS = 600
+_SPARE_CHARS = 120
+_MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
+
+
+def drop_unseen(tree: dom.Tree) -> None:
+    """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
+    telling = dom.select(tree, _TELLING)
+    dialogs = dom.select(tree, "dialog")
+    has_spare = dom.first(tree, "noscript") is not None
+    hidden = [element for element in telling if _is_hidden(element) and element.tag not in {"html", "body"}]
+    hidden += [dialog for dialog in dialogs if not dom.has_attribute(dialog, "open")]
+    for element in dom.elements_list(tree, *_NEVER_TEXT):
+        dom.drop(element)
+    if hidden and not _is_page_revealed_later(tree, hidden):
+        for element in hidden:
+            dom.drop(element)
+    if has_spare:
+        _drop_spare(tree)
+
+
+def _is_hidden(element: dom.Element) -> bool:
+    style = element.attr("style")
+    if style and (_hides(style) if len(style) < _SHORT_STYLE else _HIDING_STYLE.search(style.lower())):
+        return True
+    if dom.has_attribute(element, "hidden"):
+        return not dom.attribute(element, "id").startswith(_STREAMED)
+    return (element.attr("aria-hidden") or "").lower() == "true"
+
+
+@lru_cache(maxsize=2048)
+def _hides(style: str) -> bool:
+    return _HIDING_STYLE.search(style.lower()) is not None
+
+
+def _is_page_revealed_later(tree: dom.Tree, hidden: list[dom.Element]) -> bool:
+    """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
+    body = dom.body(tree)
+    whole = _size(body) if body is not None else 0
+    looked_at = hidden[:_MAX_LOOKS]
+    if whole < _REVEALED_CHARS or sum(map(_size, looked_at)) < (1 - _REVEALED_SHARE) * whole:
+        return False
+    inside: set[dom.Element] = set(looked_at)
+    outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
+    return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole
+
+
+def _drop_spare(tree: dom.Tree) -> None:
+    """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
+    spare = dom.elements_list(tree, "noscript")
+    size = sum(map(_size, spare[:_MAX_LOOKS]))
+    if size > _SPARE_CHARS and _size(tree) - size < max(_SPARE_CHARS, size // 2):
+        return
+    for element in spare:
+        dom.drop(element)
+
+
+def _size(node: dom.Node) -> int:
+    return len(dom.raw_text(node).strip())

@@ -1,0 +1,529 @@
+"""What Markdown must keep: a piece of HTML, and the HTML that its Markdown must render back to.
+
+`html` is what a page holds; `back` is what markdown-it (CommonMark, tables, strikethrough, no raw HTML) makes of the Markdown,
+white space between tags aside. `holds` and `lacks` look at the Markdown itself, for what CommonMark has no element for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_IMG = '<img src="http://site.example/dir/i.png" alt="a">'
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """One piece of HTML and what must become of it."""
+
+    name: str
+    html: str
+    back: str | None = None
+    holds: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+def _table(*rows: tuple[str, ...]) -> str:
+    head, *body = rows
+    cells = "".join(f"<th>{cell}</th>" for cell in head)
+    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in body)
+    return f"<table><thead><tr>{cells}</tr></thead>" + (f"<tbody>{lines}</tbody>" if body else "") + "</table>"
+
+
+def _code(text: str, language: str = "") -> str:
+    named = f' class="language-{language}"' if language else ""
+    return f"<pre><code{named}>{text}</code></pre>"
+
+
+CODE = (
+    Construct(
+        "code_keeps_tabs_blank_lines_and_trailing_spaces",
+        "<pre><code>if x:\n\treturn  \n\n\n    y &lt; 2 &amp;&amp; z\n</code></pre>",
+        _code("if x:\n\treturn  \n\n\n    y &lt; 2 &amp;&amp; z\n"),
+    ),
+    Construct("code_that_holds_a_fence", "<pre>```\ninner\n```\n~~~</pre>", _code("```\ninner\n```\n~~~\n")),
+    Construct("code_language_of_its_class", '<pre><code class="hljs language-rust">fn</code></pre>', _code("fn\n", "rust")),
+    Construct("code_language_on_the_pre", '<pre class="lang-c++"><code>int</code></pre>', _code("int\n", "c++")),
+    Construct(
+        "code_language_on_the_container",
+        '<div class="highlight highlight-source-shell"><pre>ls</pre></div>',
+        _code("ls\n", "shell"),
+    ),
+    Construct("code_language_of_a_brush", '<pre class="brush: java; gutter: true">int a;</pre>', _code("int a;\n", "java")),
+    Construct("code_language_of_an_attribute", "<pre><code data-lang=go>x</code></pre>", _code("x\n", "go")),
+    Construct(
+        "code_language_of_sphinx",
+        '<div class="highlight-python notranslate"><div class=highlight><pre>a</pre></div></div>',
+        _code("a\n", "python"),
+    ),
+    Construct(
+        "code_of_one_span_a_line",
+        "<pre><code><span class=line>a</span>\n<span class=line>  b</span></code></pre>",
+        _code("a\n  b\n"),
+    ),
+    Construct(
+        "code_of_block_lines",
+        "<pre><code><div class=token-line>a</div><div class=token-line>b</div></code></pre>",
+        _code("a\nb\n"),
+    ),
+    Construct("code_with_breaks", "<pre>a<br>  b<br/>c</pre>", _code("a\n  b\nc\n")),
+    Construct(
+        "code_with_a_gutter",
+        '<pre><code><span class="lineno">1</span>a\n<span class="lineno">2</span>b\n</code></pre>',
+        _code("a\nb\n"),
+    ),
+    Construct(
+        "code_in_a_table_with_a_gutter",
+        '<figure class="highlight python"><table><tr><td class=gutter><pre><span class=line>1</span><br>'
+        "<span class=line>2</span></pre></td>"
+        '<td class=code><pre class="language-python"><span class=line>a = 1</span><br><span class=line>  b</span>'
+        "</pre></td></tr></table></figure>",
+        _code("a = 1\n  b\n", "python"),
+    ),
+    Construct(
+        "code_in_a_table_of_lines",
+        '<table class="highlight"><tr><td class="blob-num" data-line-number="1"></td><td class="blob-code">def f():</td></tr>'
+        '<tr><td class="blob-num" data-line-number="2"></td><td class="blob-code">    return</td></tr></table>',
+        _code("def f():\n    return\n"),
+    ),
+    Construct(
+        "code_of_lines_shown_as_blocks",
+        '<pre><code><span style="display:block">a</span><span style="display:block"> b</span></code></pre>',
+        _code("a\n b\n"),
+    ),
+    Construct("code_of_a_numbered_list", "<pre class=prettyprint><ol><li>a</li><li>  b</li></ol></pre>", _code("a\n  b\n")),
+    Construct("code_language_that_is_the_class", '<pre><code class="python hljs">x</code></pre>', _code("x\n", "python")),
+    Construct("code_language_is_not_the_human_one", "<pre lang=en><code>x</code></pre>", _code("x\n")),
+    Construct("code_with_no_break_spaces_stays", "<pre>a&nbsp;b</pre>", _code("a\xa0b\n")),
+    Construct("code_in_code_next_to_each_other", "<p><code>a</code><code>b</code></p>", "<p><code>ab</code></p>"),
+    Construct("code_inline_with_backticks", "<p>x <code>a`b``c</code> y</p>", "<p>x <code>a`b``c</code> y</p>"),
+    Construct(
+        "code_inline_with_markup", "<p><code>*a* &lt;b&gt; [x](y)</code></p>", "<p><code>*a* &lt;b&gt; [x](y)</code></p>"
+    ),
+    Construct(
+        "code_inline_linked",
+        "<p><code><a href=/f>f()</a></code></p>",
+        '<p><a href="http://site.example/f"><code>f()</code></a></p>',
+    ),
+    Construct("code_kbd_and_samp", "<p><kbd>Ctrl</kbd> <tt>t</tt></p>", "<p><code>Ctrl</code> <code>t</code></p>"),
+    Construct("code_inline_that_is_a_listing", "<div><code>a = 1<br>b = 2</code></div>", _code("a = 1\nb = 2\n")),
+)
+
+TABLES = (
+    Construct("table_plain", "<table><thead><tr><th>a<th>b<tbody><tr><td>1<td>2</table>", _table(("a", "b"), ("1", "2"))),
+    Construct("table_without_head", "<table><tr><td>a<td>b<tr><td>1<td>2</table>", _table(("a", "b"), ("1", "2"))),
+    Construct(
+        "table_with_pipes",
+        "<table><tr><th>a|b<th><code>x|y</code><tr><td>\\|<td>2</table>",
+        _table(("a|b", "<code>x|y</code>"), ("\\|", "2")),
+    ),
+    Construct("table_with_colspan", "<table><tr><th colspan=2>h<tr><td>1<td>2</table>", _table(("h", "h"), ("1", "2"))),
+    Construct(
+        "table_with_rowspan",
+        "<table><tr><th>a<th>b<th>c<tr><td rowspan=2>x<td>1<td>2<tr><td colspan=2>3</table>",
+        _table(("a", "b", "c"), ("x", "1", "2"), ("x", "3", "3")),
+    ),
+    Construct(
+        "table_with_two_head_rows",
+        "<table><thead><tr><th rowspan=2>A<th colspan=2>B<tr><th>b<th>c<tbody><tr><td>1<td>2<td>3</table>",
+        _table(("A", "B", "B"), ("A", "b", "c"), ("1", "2", "3")),
+    ),
+    Construct("table_with_heads_in_rows", "<table><tr><th>r<td>1<tr><th>s<td>2</table>", _table(("r", "1"), ("s", "2"))),
+    Construct("table_with_short_rows", "<table><tr><th>a<th>b<tr><td>1</table>", _table(("a", "b"), ("1", ""))),
+    Construct(
+        "table_with_caption",
+        "<table><caption>Cap</caption><tr><th>a<th>b<tr><td>1<td>2</table>",
+        "<p>Cap</p>" + _table(("a", "b"), ("1", "2")),
+    ),
+    Construct(
+        "table_with_breaks",
+        "<table><tr><th>a<th>b<tr><td>x<br>y<td><p>1</p><p>2</p></table>",
+        _table(("a", "b"), ("x y", "1 2")),
+    ),
+    Construct(
+        "table_with_a_list",
+        "<table><tr><th>a<th>b<tr><td>k<td><ul><li>x<li>y</ul></table>",
+        _table(("a", "b"), ("k", "* x * y")),
+    ),
+    Construct(
+        "table_with_a_foot_first",
+        "<table><thead><tr><th>a<tfoot><tr><td>z<tbody><tr><td>1</table>",
+        _table(("a",), ("1",), ("z",)),
+    ),
+    Construct("table_with_empty_cells", "<table><tr><th><th>b<tr><td>1<td></table>", _table(("", "b"), ("1", ""))),
+    Construct(
+        "table_with_links_and_marks",
+        "<table><tr><th>a<tr><td><a href=/x>l</a> <b>s</b></table>",
+        _table(("a",), ('<a href="http://site.example/x">l</a> <strong>s</strong>',)),
+    ),
+    Construct(
+        "table_for_layout",
+        "<table role=presentation><tr><td><h2>H</h2><p>one</p><td><p>two</p></table>",
+        "<h2>H</h2><p>one</p><p>two</p>",
+    ),
+    Construct(
+        "table_for_layout_without_saying_so",
+        "<table width='100%'><tr><td><h2>H</h2><p>one</p><p>two</p></table>",
+        "<h2>H</h2><p>one</p><p>two</p>",
+    ),
+    Construct(
+        "table_within_a_table",
+        "<table><tr><th>a<th>b<tr><td onclick=x()>1<td><table><tr><td>in &lt;b&gt;<td>2</table></table>",
+        holds=("<table>", "<tr><td>1</td><td><table><tr><td>in &lt;b&gt;</td><td>2</td></tr></table></td></tr>"),
+        lacks=("onclick",),
+    ),
+    Construct(
+        "table_with_a_listing",
+        "<table><tr><th>a<th>b<tr><td>1<td><pre>x\n\n  &lt;y&gt;</pre></table>",
+        holds=("<pre>x&#10;&#10;  &lt;y&gt;</pre>", "<th>a</th>"),
+    ),
+    Construct(
+        "table_in_a_list",
+        "<ul><li>t<table><tr><th>a<th>b<tr><td>1<td>2</table></ul>",
+        f"<ul><li>t{_table(('a', 'b'), ('1', '2'))}</li></ul>",
+    ),
+)
+
+HEADINGS = (
+    Construct("headings_in_order", "<h1>1</h1><h3>3</h3><h2>2</h2><h6>6</h6>", "<h1>1</h1><h3>3</h3><h2>2</h2><h6>6</h6>"),
+    Construct("heading_with_pilcrow", '<h2 id=x>Head<a class=headerlink href="#x">¶</a></h2>', "<h2>Head</h2>"),
+    Construct("heading_with_hash_before", '<h2><a href="#x" aria-hidden="true">#</a> Head</h2>', "<h2>Head</h2>"),
+    Construct("heading_with_named_permalink", '<h3>Head <a class="anchor-link" href="#h">Permalink</a></h3>', "<h3>Head</h3>"),
+    Construct("heading_that_links_to_itself", '<h2><a href="#h">Head</a></h2>', "<h2>Head</h2>"),
+    Construct("heading_that_links", "<h2><a href=/p>Head</a></h2>", '<h2><a href="http://site.example/p">Head</a></h2>'),
+    Construct("heading_with_break", "<h2>one<br>two</h2>", "<h2>one two</h2>"),
+    Construct("heading_that_is_empty", "<h2> &nbsp;</h2><h3></h3><p>x</p>", "<p>x</p>"),
+    Construct("heading_that_looks_like_markup", "<h2># a 1. b #</h2>", "<h2># a 1. b #</h2>"),
+    Construct(
+        "heading_within_a_link",
+        "<a href=/c><h3>Head</h3><p>para</p></a>",
+        '<h3><a href="http://site.example/c">Head</a></h3><p>para</p>',
+    ),
+)
+
+LINKS = (
+    Construct("link_relative", "<p><a href='../x?a=1#f'>t</a></p>", '<p><a href="http://site.example/x?a=1#f">t</a></p>'),
+    Construct(
+        "link_with_title",
+        "<p><a href=/x title='a \"b\"'>t</a></p>",
+        '<p><a href="http://site.example/x" title="a &quot;b&quot;">t</a></p>',
+    ),
+    Construct("link_with_brackets", "<p><a href=/x>[t] ]</a></p>", '<p><a href="http://site.example/x">[t] ]</a></p>'),
+    Construct(
+        "link_with_parentheses_and_spaces",
+        "<p><a href='/a b(c)'>t</a></p>",
+        '<p><a href="http://site.example/a%20b%28c%29">t</a></p>',
+    ),
+    Construct("link_that_runs_a_script", "<p><a href='javascript:x()'>t</a></p>", "<p>t</p>", lacks=("javascript",)),
+    Construct("link_that_is_empty", "<p>a <a href=/x></a><a href=/y> </a>b <a id=z></a></p>", "<p>a b</p>"),
+    Construct(
+        "link_of_a_picture", "<p><a href=/x><img src=i.png alt=a></a></p>", f'<p><a href="http://site.example/x">{_IMG}</a></p>'
+    ),
+    Construct(
+        "link_around_blocks",
+        "<a href=/x><div>one</div><div>two</div></a>",
+        '<p><a href="http://site.example/x">one</a></p><p>two</p>',
+    ),
+    Construct(
+        "link_with_marks", "<p><a href=/x>a <b>b</b></a></p>", '<p><a href="http://site.example/x">a <strong>b</strong></a></p>'
+    ),
+    Construct("link_of_mail", "<p><a href='mailto:a@b.example'>m</a></p>", '<p><a href="mailto:a@b.example">m</a></p>'),
+    Construct(
+        "links_next_to_each_other",
+        "<p><a href=/x>a</a><a href=/y>b</a></p>",
+        '<p><a href="http://site.example/x">a</a><a href="http://site.example/y">b</a></p>',
+    ),
+    Construct(
+        "list_of_contents",
+        '<ul><li><a href="#a">A</a><ul><li><a href="#b">B</a></ul></ul><h2 id=a>A</h2><p>x</p>',
+        "<h2>A</h2><p>x</p>",
+    ),
+    Construct("list_of_a_menu", "<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><p>x</p>", "<p>x</p>"),
+)
+
+IMAGES = (
+    Construct("image_plain", "<p><img src=i.png alt=a></p>", f"<p>{_IMG}</p>"),
+    Construct("image_without_alt", "<p><img src=i.png></p>", '<p><img src="http://site.example/dir/i.png" alt=""></p>'),
+    Construct("image_lazy", "<p><img src='data:image/gif;base64,R0' data-src=i.png alt=a></p>", f"<p>{_IMG}</p>"),
+    Construct("image_lazy_with_spacer", "<p><img src=/img/spacer.gif data-lazy-src=i.png alt=a></p>", f"<p>{_IMG}</p>"),
+    Construct("image_of_a_set", "<p><img srcset='s.png 480w, i.png 1200w, m.png 800w' alt=a></p>", f"<p>{_IMG}</p>"),
+    Construct("image_of_a_lazy_set", "<p><img src=data:, data-srcset='s.png 1x, i.png 2x' alt=a></p>", f"<p>{_IMG}</p>"),
+    Construct("image_of_a_picture", "<p><picture><source srcset='i.png 2x, s.png'><img alt=a></picture></p>", f"<p>{_IMG}</p>"),
+    Construct(
+        "image_of_noscript",
+        "<p><img class=lazy src=data:, alt=a><noscript><img src=i.png alt=a></noscript></p>",
+        f"<p>{_IMG}</p>",
+    ),
+    Construct(
+        "image_only_in_noscript",
+        "<div><span class=lazy></span><noscript><img src=i.png alt=a></noscript></div>",
+        f"<p>{_IMG}</p>",
+    ),
+    Construct("image_that_counts_readers", "<p>x<img src=/t.gif width=1 height=1></p>", "<p>x</p>"),
+    Construct(
+        "image_with_odd_alt",
+        "<p><img src=i.png alt='[a] *b*\nc'></p>",
+        '<p><img src="http://site.example/dir/i.png" alt="[a] *b* c"></p>',
+    ),
+    Construct(
+        "figure_with_caption",
+        "<figure><img src=i.png alt=a><figcaption>Cap <b>b</b></figcaption></figure>",
+        f"<p>{_IMG}</p><p>Cap <strong>b</strong></p>",
+    ),
+)
+
+LISTS = (
+    Construct(
+        "list_nested_and_mixed",
+        "<ul><li>a<ol><li>b<ul><li>c</ul></ol><li>d</ul>",
+        "<ul><li>a<ol><li>b<ul><li>c</li></ul></li></ol></li><li>d</li></ul>",
+    ),
+    Construct("list_with_start", "<ol start=7><li>a<li>b</ol>", '<ol start="7"><li>a</li><li>b</li></ol>'),
+    Construct("list_from_zero", "<ol start=0><li>a</ol>", '<ol start="0"><li>a</li></ol>'),
+    Construct("list_with_value", "<ol><li value=3>a<li>b</ol>", '<ol start="3"><li>a</li><li>b</li></ol>'),
+    Construct(
+        "list_reversed",
+        "<ol reversed><li>c<li>b<li>a</ol>",
+        '<ol start="3"><li>c</li><li>b</li><li>a</li></ol>',
+        holds=("3. c\n2. b\n1. a",),
+    ),
+    Construct(
+        "list_within_a_list_directly",
+        "<ul><li>a</li><ul><li>b</li></ul><li>c</li></ul>",
+        "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>",
+    ),
+    Construct(
+        "list_with_paragraphs_and_code",
+        "<ol><li><p>a</p><p>b</p><pre>x\n\n  y</pre></li><li><p>c</p></li></ol>",
+        f"<ol><li><p>a</p><p>b</p>{_code(chr(10).join(('x', '', '  y', '')))}</li><li><p>c</p></li></ol>",
+    ),
+    Construct(
+        "list_with_quote", "<ul><li>a<blockquote>q</blockquote></ul>", "<ul><li>a<blockquote><p>q</p></blockquote></li></ul>"
+    ),
+    Construct("list_with_empty_items", "<ul><li></li><li>a<li> <b></b><li>&nbsp;</ul>", "<ul><li>a</li></ul>"),
+    Construct("lists_next_to_each_other", "<ul><li>a</ul><ul><li>b</ul>", "<ul><li>a</li></ul><ul><li>b</li></ul>"),
+    Construct(
+        "list_with_wrapped_items", "<ul><div><li>a</li></div><div><li>b</li></div></ul>", "<ul><li>a</li><li>b</li></ul>"
+    ),
+    Construct(
+        "list_with_strangers", "<ol><li>a</li><p>b</p><li>c</li></ol>", "<ol><li><p>a</p><p>b</p></li><li><p>c</p></li></ol>"
+    ),
+    Construct("list_then_code", "<ul><li>a</ul><pre>x</pre>", f"<ul><li>a</li></ul>{_code('x' + chr(10))}"),
+    Construct(
+        "list_item_that_looks_like_markup",
+        "<ul><li># a<li>- b<li>1. c<li>[ ] d</ul>",
+        "<ul><li># a</li><li>- b</li><li>1. c</li><li>[ ] d</li></ul>",
+    ),
+    Construct(
+        "list_of_tasks",
+        "<ul><li><input type=checkbox checked disabled> done<li><label><input type=checkbox>todo</label><li>plain</ul>",
+        "<ul><li>[x] done</li><li>[ ] todo</li><li>plain</li></ul>",
+        holds=("- [x] done\n- [ ] todo",),
+    ),
+    Construct(
+        "list_of_definitions",
+        "<dl><dt>T</dt><dd>one</dd><dd>two</dd><dt>U</dt><dd><p>p</p><ul><li>x</ul></dd></dl>",
+        holds=("T\n: one\n: two\n\nU\n: p\n\n  - x",),
+    ),
+    Construct(
+        "details_with_summary", "<details><summary>Sum</summary><p>body</p></details>", "<p><strong>Sum</strong></p><p>body</p>"
+    ),
+)
+
+NOTES = (
+    Construct(
+        "footnotes_of_a_list",
+        '<p>x<sup><a href="#fn1" id=r1>1</a></sup> y<sup id=r2><a href="#fn2">[2]</a></sup></p>'
+        '<hr><ol><li id=fn1><p>one <a href="#r1">↩</a></p></li><li id=fn2>two <a href="#r2">^</a></li></ol>',
+        holds=("x[^1] y[^2]", "[^1]: one\n", "[^2]: two"),
+        lacks=("↩", "#r1", "1. "),
+    ),
+    Construct(
+        "footnotes_of_paragraphs",
+        '<p>x<sup><a id=ref1 href="#note1">1</a></sup></p><div class=footnotes><p id=note1><sup>'
+        '<a href="#ref1">1</a></sup> the note</p></div>',
+        holds=("x[^1]", "[^1]: the note"),
+        lacks=("#ref1",),
+    ),
+    Construct(
+        "footnotes_cited_twice",
+        '<p>a<sup class=reference id=c0><a href="#cn1">[1]</a></sup> b<sup class=reference id=c1>'
+        '<a href="#cn1">[1]</a></sup></p>'
+        '<ol class=references><li id=cn1><span class=back>^ <a href="#c0"><sup>a</sup></a> <a href="#c1">'
+        "<sup>b</sup></a></span> <span>text</span></li></ol>",
+        holds=("a[^1] b[^1]", "[^1]: text"),
+    ),
+)
+
+BLOCKS = (
+    Construct(
+        "quote_nested_with_list_and_code",
+        "<blockquote><p>a</p><blockquote>b</blockquote><ul><li>x</ul><pre>c\n\nd</pre></blockquote>",
+        f"<blockquote><p>a</p><blockquote><p>b</p></blockquote><ul><li>x</li></ul>"
+        f"{_code(chr(10).join(('c', '', 'd', '')))}</blockquote>",
+    ),
+    Construct("rule", "a<hr>b", "<p>a</p><hr><p>b</p>"),
+    Construct("break_is_hard", "<p>a<br>b</p>", "<p>a<br>b</p>"),
+    Construct(
+        "break_at_the_end_of_marks", "<p><b>a:<br></b>b <i>é<br>f</i></p>", "<p><strong>a:</strong><br>b <em>é<br>f</em></p>"
+    ),
+    Construct("two_breaks_are_a_paragraph", "<p>a<br><br>b<br></p>", "<p>a</p><p>b</p>"),
+    Construct("address", "<address>A<br>B</address>", "<p>A<br>B</p>"),
+    Construct("blocks_and_loose_text", "<div>a</div>b<div>c</div>", "<p>a</p><p>b</p><p>c</p>"),
+    Construct("lines_are_not_wrapped", "<p>" + "word " * 100 + "</p>", "<p>" + ("word " * 100).strip() + "</p>"),
+    Construct("repeated_blocks", "<p>Call now</p><p>Call now</p><p>x</p>", "<p>Call now</p><p>x</p>"),
+    Construct(
+        "repeated_code_and_cells_stay",
+        "<pre>a\na\n\n\nb</pre><table><tr><th>h<tr><td>1<tr><td>1</table>",
+        _code("a\na\n\n\nb\n") + _table(("h",), ("1",), ("1",)),
+    ),
+)
+
+MARKS = (
+    Construct(
+        "marks_plain",
+        "<p><b>a</b> <em>b</em> <del>c</del> <s>d</s></p>",
+        "<p><strong>a</strong> <em>b</em> <s>c</s> <s>d</s></p>",
+    ),
+    Construct(
+        "marks_next_to_each_other",
+        "<p><b>a</b><i>b</i> <b>c</b> <i>d</i></p>",
+        "<p><strong>a</strong><em>b</em> <strong>c</strong> <em>d</em></p>",
+    ),
+    Construct(
+        "marks_nested",
+        "<p><b>a <i>b</i></b> <i><b>c</b></i></p>",
+        "<p><strong>a <em>b</em></strong> <em><strong>c</strong></em></p>",
+    ),
+    Construct("marks_with_inner_spaces", "<p>x<b> a </b>y <i>b </i>z</p>", "<p>x <strong>a</strong> y <em>b</em> z</p>"),
+    Construct("marks_within_words", "<p>un<b>believ</b>able <i>a</i>b</p>", "<p>un<strong>believ</strong>able <em>a</em>b</p>"),
+    Construct(
+        "marks_that_end_in_punctuation",
+        "<p><b>Note:</b>text a<b>(x)</b>b</p>",
+        "<p><strong>Note:</strong>text a<strong>(x)</strong>b</p>",
+    ),
+    Construct(
+        "marks_within_marks_within_words",
+        "<p><i>a<b>b</b>c</i> <b>d</b><i>e</i>f</p>",
+        "<p><em>a<strong>b</strong>c</em> <strong>d</strong><em>e</em>f</p>",
+    ),
+    Construct("marks_that_are_empty", "<p>a<b></b> <i> </i>b</p>", "<p>a b</p>"),
+    Construct(
+        "marks_markdown_has_not",
+        "<p><ins>a</ins> <mark>b</mark> <abbr title=t>c</abbr> <q>d</q> <cite>e</cite> <u>f</u></p>",
+        '<p>a b c "d" e f</p>'.replace('"', "&quot;"),
+    ),
+    Construct("raised_and_lowered", "<p>10<sup>6</sup> H<sub>2</sub>O 1<sup>st</sup></p>", "<p>10⁶ H₂O 1st</p>"),
+    Construct("ruby", "<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby></p>", "<p>漢(kan)字(ji)</p>"),
+    Construct(
+        "spaces_between_inlines", "<p><span>a</span><span>b</span> <span> c</span>\n<span>d </span>e</p>", "<p>ab c d e</p>"
+    ),
+)
+
+FORMULAS = (
+    Construct(
+        "formula_of_mathml",
+        "<p>so <math><semantics><msup><mi>x</mi><mn>2</mn></msup>"
+        '<annotation encoding="application/x-tex">x^2_{i}</annotation></semantics></math>.</p>',
+        holds=("so $x^2_{i}$.",),
+    ),
+    Construct(
+        "formula_of_alttext", '<p><math alttext="\\frac{a}{b}" display=block><mi>a</mi></math></p>', holds=("$$\\frac{a}{b}$$",)
+    ),
+    Construct(
+        "formula_without_source",
+        "<p><math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mfrac><mn>1</mn><mi>y</mi></mfrac></math></p>",
+        holds=("${x}^{2}+\\frac{1}{y}$",),
+    ),
+    Construct(
+        "formula_of_a_script",
+        '<p>a <span class="MathJax_Preview">y</span><span class=MathJax>y y</span>'
+        '<script type="math/tex">y_1 < z</script></p><script type="math/tex; mode=display">\\sum_i</script>',
+        holds=("a $y_1 < z$", "$$\\sum_i$$"),
+        lacks=("y y",),
+    ),
+    Construct(
+        "formula_of_katex",
+        "<p>k <span class=katex><span class=katex-mathml><math><semantics><mi>c</mi>"
+        '<annotation encoding="application/x-tex">c_*</annotation>'
+        "</semantics></math></span><span class=katex-html aria-hidden=true><span class=base>c</span></span></span>!</p>",
+        holds=("k $c_*$!",),
+    ),
+    Construct("formula_between_delimiters", "<p>if \\(a_1*b_1*c\\) then</p>", holds=("if $a_1*b_1*c$ then",)),
+    Construct(
+        "formula_that_hides_markup",
+        '<p><math alttext="a<img src=x onerror=alert(1)> [x](javascript:y)"><mi>a</mi></math></p>',
+        lacks=("<img", "](javascript"),
+    ),
+)
+
+EMBEDS = (
+    Construct(
+        "embed_of_a_video",
+        '<iframe src="https://www.youtube.com/embed/xyz" title="A film"></iframe>',
+        '<p><a href="https://www.youtube.com/embed/xyz">A film</a></p>',
+    ),
+    Construct(
+        "embed_lazy",
+        '<iframe data-src="//player.vimeo.com/video/1"></iframe>',
+        '<p><a href="http://player.vimeo.com/video/1">Video</a></p>',
+    ),
+    Construct(
+        "embed_of_a_map",
+        '<iframe src="https://www.google.com/maps/embed?pb=1"></iframe>',
+        '<p><a href="https://www.google.com/maps/embed?pb=1">Map</a></p>',
+    ),
+    Construct(
+        "video_with_sources",
+        "<video controls><source src=/v.webm><source src=/v.mp4>no</video>",
+        '<p><a href="http://site.example/v.webm">Video</a></p>',
+    ),
+    Construct("audio", "<audio src=/a.mp3></audio>", '<p><a href="http://site.example/a.mp3">Audio</a></p>'),
+    Construct("object", "<object data=/o.pdf title=Plan></object>", '<p><a href="http://site.example/o.pdf">Plan</a></p>'),
+    Construct(
+        "embed_that_is_machinery",
+        '<p>x</p><iframe src="https://www.googletagmanager.com/ns.html" width=0></iframe><iframe src="javascript:x"></iframe>',
+        "<p>x</p>",
+    ),
+)
+
+TEXT = (
+    Construct(
+        "text_like_lists",
+        "<p>1. a</p><p>2) b</p><p>- c</p><p>+ d</p><p>* e</p>",
+        "<p>1. a</p><p>2) b</p><p>- c</p><p>+ d</p><p>* e</p>",
+    ),
+    Construct(
+        "text_like_blocks",
+        "<p># a</p><p>&gt; b</p><p>a<br>===</p><p>---</p><p>```</p><p>~~~</p>",
+        "<p># a</p><p>&gt; b</p><p>a<br>===</p><p>---</p><p>```</p><p>~~~</p>",
+    ),
+    Construct("text_like_marks", "<p>*a* _b_ **c** __d__ ~~e~~ `f`</p>", "<p>*a* _b_ **c** __d__ ~~e~~ `f`</p>"),
+    Construct(
+        "text_like_links_and_tags",
+        "<p>[x](y) ![z](w) &lt;b&gt; &lt;http://x.example&gt; [r]: /u</p>",
+        "<p>[x](y) ![z](w) &lt;b&gt; &lt;http://x.example&gt; [r]: /u</p>",
+    ),
+    Construct(
+        "text_like_a_table", "<p>| a | b |<br>| --- | --- |<br>| c | d |</p>", "<p>| a | b |<br>| --- | --- |<br>| c | d |</p>"
+    ),
+    Construct("text_with_backslashes", "<p>a\\b \\* \\\\ C:\\_x</p>", "<p>a\\b \\* \\\\ C:\\_x</p>"),
+    Construct("text_that_is_indented", "<p>a</p>\n<div>\n        b\n    </div>", "<p>a</p><p>b</p>"),
+    Construct("text_with_entities", "<p>&amp;amp; &amp;copy; &copy; &lt; &#x27;</p>", "<p>&amp;amp; &amp;copy; © &lt; '</p>"),
+    Construct(
+        "text_with_names_and_addresses",
+        "<p>snake_case_name http://x.example/a_b_c</p>",
+        "<p>snake_case_name http://x.example/a_b_c</p>",
+        holds=("snake_case_name http://x.example/a_b_c",),
+    ),
+    Construct(
+        "text_with_no_break_spaces",
+        "<p>a&nbsp;b&nbsp;</p><p>&nbsp;</p>&nbsp;<p><b>&nbsp;c</b>d</p>",
+        "<p>a b</p><p><strong>c</strong>d</p>",
+        lacks=("&#160;", "\xa0"),
+    ),
+    Construct(
+        "text_with_unseen_characters", "<p>so\u00adft ze\u200bro <b>\u200b</b>x</p><h2>\ufeff</h2>", "<p>soft zero x</p>"
+    ),
+)
+
+CONSTRUCTS = (*CODE, *TABLES, *HEADINGS, *LINKS, *IMAGES, *LISTS, *NOTES, *BLOCKS, *MARKS, *FORMULAS, *EMBEDS, *TEXT)

@@ -1,0 +1,96 @@
+"""What was reached on the dev corpus is not lost again: figures per type of page, through the final Markdown.
+
+A seeded sample of every type. `make bench-content` gives the figures of all pages and of other libraries; when a figure has
+become better, the floor is raised to it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from bench.content_reading import scored
+from bench.content_scores import CORPUS, TYPES, Figures, Page, Score, by_type, corpus, figures, score, text_of
+
+PROCESSES = 2
+AT_ONCE = 24
+PAGES_OF_A_TYPE = 70
+ARTICLES = 200
+
+F1_FLOORS = {
+    "article": 0.955,
+    "documentation": 0.925,
+    "service": 0.855,
+    "forum": 0.79,
+    "listing": 0.78,
+    "collection": 0.71,
+    "product": 0.69,
+}
+ALL_FLOORS = {"f1": 0.88, "precision": 0.88, "recall": 0.915, "with_share": 0.865, "without_share": 0.045}
+"""`without_share` is a ceiling."""
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, Figures]:
+    if not CORPUS.exists():
+        pytest.skip("the content corpus is not on this machine (set SITELORE_CORPORA)")
+    scores: list[Score] = []
+    waiting: deque[Future[Score]] = deque()
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        for page in sample():
+            waiting.append(pool.submit(scored, page))
+            if len(waiting) == AT_ONCE:
+                scores.append(waiting.popleft().result())
+        scores += [each.result() for each in waiting]
+    found = by_type(scores)
+    for kind, all_of in found.items():
+        print(f"{kind:<14}{all_of}")
+    return found
+
+
+def sample() -> Iterator[Page]:
+    """The same pages every time; each type is decided on its own, so that one more page of one does not move the others."""
+    chance = {kind: random.Random(f"floors {kind}") for kind in TYPES}
+    left = dict.fromkeys(TYPES, PAGES_OF_A_TYPE) | {"article": ARTICLES}
+    for page in corpus():
+        if left[page.type] and chance[page.type].random() < (0.3 if page.type == "article" else 0.8):
+            left[page.type] -= 1
+            yield page
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_no_type_of_page_is_read_worse_than_it_was(kind: str, measured: dict[str, Figures]) -> None:
+    assert measured[kind].f1 >= F1_FLOORS[kind]
+
+
+def test_all_pages_together_are_read_no_worse_than_they_were(measured: dict[str, Figures]) -> None:
+    found = measured["all"]
+    for name in ("f1", "precision", "recall", "with_share"):
+        assert getattr(found, name) >= ALL_FLOORS[name], name
+    assert found.without_share <= ALL_FLOORS["without_share"]
+
+
+PAGE = Page("1", "http://a.example/", "article", "", "One two, two three.", ("two  TWO", "one"), ("four", "thr"))
+
+
+def test_words_are_counted_as_often_as_they_stand_there() -> None:
+    assert score(PAGE, "one two two three").f1 == 1.0
+    assert score(PAGE, "one two three four").precision == score(PAGE, "one two three four").recall == 0.75
+    assert score(PAGE, "").f1 == 0.0
+
+
+def test_snippets_are_found_whatever_stands_between_their_words() -> None:
+    found = score(PAGE, "One, two — two;\nthree")
+    assert (found.wanted_found, found.unwanted_found) == (2, 0)
+    assert figures([found, score(PAGE, "four")]).without_share == 0.25
+
+
+def test_text_is_what_a_reader_of_the_rendered_markdown_sees() -> None:
+    table = "| x | y |\n|---|---|\n| 1 | [2](http://a.example/three) |"
+    markdown = f"---\ntitle: x\n---\n\n# A *b*c\n\n{table}\n\n`x<y>` &amp; \\*\n\n![alt](i)"
+    assert text_of("markdown", markdown).split() == ["A", "bc", "x", "y", "1", "2", "x<y>", "&", "*"]
+    assert text_of("html", "<p a='>'>x<b>y</b></p><script>no</script>z").split() == ["xy", "z"]
