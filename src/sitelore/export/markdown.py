@@ -19,10 +19,11 @@ import msgspec
 from sitelore.export.files import saying_where, write_whole
 from sitelore.export.names import Names
 from sitelore.export.pages import Page, aliases_of, documents, page_of
+from sitelore.export.repeats import NO_REPEATS, Repeats
 from sitelore.export.rows import Rows
 from sitelore.ports import Blobs
 
-_NOT_IN_FRONT_MATTER = frozenset({"markdown", "text"})
+_NOT_IN_FRONT_MATTER = frozenset({"markdown", "text", "headings", "landmarks"})  # the Markdown below shows its own headings
 # YAML 1.2 §5.1: what JSON may hold as it is and YAML may not.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _LISTS = ".sitelore"
@@ -39,7 +40,9 @@ class MarkdownTree:
     first: Path | None = None
 
 
-async def write_markdown(rows: Rows, blobs: Blobs, folder: Path, site: str, *, prune: bool = True) -> MarkdownTree:
+async def write_markdown(
+    rows: Rows, blobs: Blobs, folder: Path, site: str, *, prune: bool = True, repeats: Repeats = NO_REPEATS
+) -> MarkdownTree:
     """Write every page of a run below `folder`. With `prune`, files of pages that are gone since the last export go too."""
     names, listing = Names(), _Listing(folder, site)
     made: set[str] = set()
@@ -50,7 +53,7 @@ async def write_markdown(rows: Rows, blobs: Blobs, folder: Path, site: str, *, p
             async for row, document in documents(rows(), blobs):
                 name = names.name(row.url)
                 written.write(f"{name}\n")
-                page = page_of(row, document, aliases.get(row.url, []))
+                page = page_of(row, document, aliases.get(row.url, []), repeats)
                 parent = name.rpartition("/")[0]
                 if parent not in made:
                     _make_folder(folder / parent)

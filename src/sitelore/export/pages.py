@@ -10,6 +10,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from sitelore.export.cutting import without_repeats
+from sitelore.export.repeats import NO_REPEATS, Repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
@@ -54,8 +56,9 @@ def moment(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str]) -> Page:
-    """Row and document joined. The row wins where both know: merging and redirects are settled there."""
+def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: Repeats = NO_REPEATS) -> Page:
+    """Row and document joined, without what repeats over the site. The row wins where both know: merging is settled there."""
+    shown = without_repeats(document.get("markdown", ""), document.get("text", ""), repeats.on(row.url), repeats.wide)
     return {
         "url": str(row.url),
         "final_url": str(row.final_url or row.url),
@@ -66,9 +69,14 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str]) -> Page:
         "h1": document.get("h1", ""),
         "description": document.get("description", ""),
         "lang": document.get("lang", ""),
-        "markdown": document.get("markdown", ""),
-        "text": document.get("text", ""),
-        "word_count": row.word_count or document.get("word_count", 0),
+        "author": document.get("author", ""),
+        "published": document.get("published", ""),
+        "modified": document.get("modified", ""),
+        "site_name": document.get("site_name", ""),
+        "image": document.get("image", ""),
+        "markdown": shown.markdown,
+        "text": shown.text,
+        "word_count": max(0, (row.word_count or document.get("word_count", 0)) - shown.words),
         "content_hash": row.content_hash,
         "strategy": document.get("strategy", ""),
         "depth": row.depth,
@@ -78,6 +86,8 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str]) -> Page:
         "etag": row.etag,
         "last_modified": row.last_modified,
         "fetched_at": moment(row.fetched_at),
+        "headings": document.get("headings", []),
+        "landmarks": document.get("landmarks", []),
         "links": document.get("links", []),
         "structured": document.get("structured", []),
         "forms": document.get("forms", []),
@@ -117,16 +127,21 @@ async def aliases_of(rows: AsyncIterator[UrlRow]) -> dict[Url, list[str]]:
     return found
 
 
-async def write_jsonl(rows: Rows, blobs: Blobs, sink: BinaryIO) -> int:
+async def write_jsonl(rows: Rows, blobs: Blobs, sink: BinaryIO, repeats: Repeats = NO_REPEATS) -> int:
     """Kept pages, one JSON object a line; noindex pages are among them, flagged. Gives the number of pages."""
-    aliases = await aliases_of(rows())
-    encoder = msgspec.json.Encoder()
     count = 0
-    async for row, document in documents(rows(), blobs):
-        sink.write(encoder.encode(page_of(row, document, aliases.get(row.url, []))))
-        sink.write(b"\n")
+    async for line in jsonl_lines(rows, blobs, repeats):
+        sink.write(line)
         count += 1
     return count
+
+
+async def jsonl_lines(rows: Rows, blobs: Blobs, repeats: Repeats = NO_REPEATS) -> AsyncIterator[bytes]:
+    """The same, line by line, each with its end."""
+    aliases = await aliases_of(rows())
+    encoder = msgspec.json.Encoder()
+    async for row, document in documents(rows(), blobs):
+        yield encoder.encode(page_of(row, document, aliases.get(row.url, []), repeats)) + b"\n"
 
 
 async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder[Any]) -> list[tuple[UrlRow, dict[str, Any]]]:

@@ -74,33 +74,69 @@ def export_row(row: UrlRow) -> Row:
 
 async def write_json(rows: AsyncIterator[UrlRow], sink: BinaryIO) -> int:
     """A JSON array with one row a line. Gives the number of rows."""
-    encoder = msgspec.json.Encoder()
-    count = 0
-    pending = bytearray(b"[")
-    async for row in rows:
-        pending += b",\n" if count else b"\n"
-        pending += encoder.encode(export_row(row))
-        count += 1
-        if len(pending) > _BATCH_BYTES:
-            sink.write(pending)
-            pending.clear()
-    sink.write(pending)
-    sink.write(b"\n]\n" if count else b"]\n")
-    return count
+    return await _write(json_pieces, rows, sink)
 
 
 async def write_csv(rows: AsyncIterator[UrlRow], sink: BinaryIO) -> int:
     """CSV (RFC 4180) that a spreadsheet opens without running anything in it. Gives the number of rows."""
+    return await _write(csv_pieces, rows, sink)
+
+
+async def json_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
+    """The JSON array in pieces of a convenient size."""
+    encoder = msgspec.json.Encoder()
+    pending = bytearray(b"[")
+    is_empty = True
+    async for row in rows:
+        pending += b"\n" if is_empty else b",\n"
+        pending += encoder.encode(export_row(row))
+        is_empty = False
+        if len(pending) > _BATCH_BYTES:
+            yield bytes(pending)
+            pending.clear()
+    pending += b"]\n" if is_empty else b"\n]\n"
+    yield bytes(pending)
+
+
+async def ndjson_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
+    """The same rows, one JSON object a line and nothing around them."""
+    encoder = msgspec.json.Encoder()
+    pending = bytearray()
+    async for row in rows:
+        pending += encoder.encode(export_row(row))
+        pending += b"\n"
+        if len(pending) > _BATCH_BYTES:
+            yield bytes(pending)
+            pending.clear()
+    if pending:
+        yield bytes(pending)
+
+
+async def csv_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
+    """The CSV in pieces of a convenient size."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(FIELDS)
-    count = 0
     async for row in rows:
         writer.writerow([cell(value) for value in export_row(row).values()])
-        count += 1
         if text.tell() > _BATCH_BYTES:
-            _spill(text, sink)
-    _spill(text, sink)
+            yield _spilled(text)
+    yield _spilled(text)
+
+
+async def _write(
+    pieces: Callable[[AsyncIterator[UrlRow]], AsyncIterator[bytes]], rows: AsyncIterator[UrlRow], sink: BinaryIO
+) -> int:
+    count = 0
+
+    async def counted() -> AsyncIterator[UrlRow]:
+        nonlocal count
+        async for row in rows:
+            count += 1
+            yield row
+
+    async for piece in pieces(counted()):
+        sink.write(piece)
     return count
 
 
@@ -118,7 +154,8 @@ def cell(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-def _spill(text: io.StringIO, sink: BinaryIO) -> None:
-    sink.write(text.getvalue().encode("utf-8", "replace"))
+def _spilled(text: io.StringIO) -> bytes:
+    piece = text.getvalue().encode("utf-8", "replace")
     text.seek(0)
     text.truncate()
+    return piece
