@@ -1,0 +1,85 @@
+"""Answers that are too long to be built in memory: exports and the graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from enum import StrEnum
+from typing import TypeVar
+
+from sitelore.export.pages import jsonl_lines
+from sitelore.export.rows import csv_pieces, json_pieces, ndjson_pieces
+from sitelore.model.frontier import Run, UrlRow
+from sitelore.model.listing import Edge
+from sitelore.serve.desk import Desk, encode
+from sitelore.serve.wire import edge_view
+
+T = TypeVar("T")
+
+_BATCH_BYTES = 1 << 16
+
+
+class ExportFormat(StrEnum):
+    """The forms of an export, as the command line has them; `ndjson` is `json` with one row a line."""
+
+    JSON = "json"
+    CSV = "csv"
+    NDJSON = "ndjson"
+    JSONL = "jsonl"
+
+
+MEDIA_TYPES = {
+    ExportFormat.JSON: "application/json",
+    ExportFormat.CSV: "text/csv; charset=utf-8",
+    ExportFormat.NDJSON: "application/x-ndjson",
+    ExportFormat.JSONL: "application/x-ndjson",
+}
+
+
+def exported(desk: Desk, run: Run, form: ExportFormat, limit: int | None) -> AsyncIterator[bytes]:
+    """A run's export, byte for byte what the command line writes."""
+    ledger = desk.backstage.ledger
+
+    def rows() -> AsyncIterator[UrlRow]:
+        return ledger.rows(run.id)
+
+    if form is ExportFormat.JSONL:
+        return first(jsonl_lines(rows, desk.backstage.blobs), limit)
+    wanted = first(rows(), limit)
+    if form is ExportFormat.CSV:
+        return csv_pieces(wanted)
+    return json_pieces(wanted) if form is ExportFormat.JSON else ndjson_pieces(wanted)
+
+
+async def first(items: AsyncIterator[T], limit: int | None) -> AsyncIterator[T]:
+    """At most so many of these."""
+    left = limit
+    async with aclosing(items) as open_items:  # type: ignore[type-var]
+        if left == 0:
+            return
+        async for item in open_items:
+            yield item
+            if left is not None:
+                left -= 1
+                if not left:
+                    return
+
+
+async def graph(edges: AsyncIterator[Edge], limit: int) -> AsyncIterator[bytes]:
+    """A `Graph`, in pieces."""
+    pending = bytearray(b'{"edges":[')
+    returned = 0
+    is_truncated = False
+    async for edge in first(edges, limit + 1):
+        if returned == limit:
+            is_truncated = True
+            break
+        if returned:
+            pending += b","
+        pending += encode(edge_view(edge))
+        returned += 1
+        if len(pending) > _BATCH_BYTES:
+            yield bytes(pending)
+            pending.clear()
+    pending += b'],"returned":%d,"truncated":%b}' % (returned, b"true" if is_truncated else b"false")
+    yield bytes(pending)

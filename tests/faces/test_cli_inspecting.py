@@ -1,0 +1,274 @@
+"""`inspect` and `extract`: a page taken apart, and pages by the thousand."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sitelore.cli.demo_server import demo_site
+from sitelore.cli.inspecting import show
+from sitelore.cli.main import main
+from sitelore.extract.inspecting import Block, Inspection, inspect
+from sitelore.model.document import Reading, ReadOptions
+from sitelore.model.response import Response
+from sitelore.model.url import Url
+
+MENU = "<nav><a href=/x>Menu entry</a></nav>"
+HTML = (
+    f"<title>T</title><meta name=author content=Ann>{MENU}<main><h1>Top</h1><p>The words of the page, quite a few of them.</p>"
+    "<div class=cta>Buy it now</div></main><footer>Fine print</footer>"
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+def sitelore(*arguments: str | Path) -> Done:
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "oe")
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    path = tmp_path / "page.html"
+    path.write_text(HTML)
+    return path
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    data = tmp_path_factory.mktemp("inspect") / "data"
+    with demo_site() as address:
+        assert sitelore("crawl", address, "--delay", "0", "--output", "db", "--data", data, "--json").code == 0
+        yield address, data
+
+
+def drawn(width: int) -> str:
+    blocks = (
+        Block("kept words", 0.9, True, "content"),
+        Block("A menu\x1b[2J", 0.05, False, "navigation"),
+        Block("More of it", 0.1, False, "navigation"),
+        Block("Cookies!", 0.2, False, "hidden"),
+    )
+    seen = Inspection(Reading(), "main", {"threshold": 0.42}, blocks)
+    console = Console(file=io.StringIO(), width=width)
+    show(console, {"title": "T", "strategy": "main", "markdown": "kept words\n\nand more"}, seen, 0)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_markdown_and_what_was_dropped_stand_side_by_side() -> None:
+    lines = [line for line in drawn(120).splitlines() if "kept words" in line]
+    assert len(lines) == 1
+    assert "navigation" in lines[0]
+    assert "threshold 0.42" in drawn(120)
+
+
+def test_in_a_narrow_terminal_they_stand_one_below_the_other() -> None:
+    text = drawn(80)
+    assert text.index("and more") < text.index("0.05 A menu")
+    assert not any("kept words" in line and "navigation" in line for line in text.splitlines())
+
+
+def test_a_reason_is_said_once_for_all_blocks_it_holds_for_and_nothing_steers_the_terminal() -> None:
+    text = drawn(80)
+    assert text.count("navigation") == 1
+    assert text.index("navigation") < text.index("More of it") < text.index("hidden") < text.index("Cookies!")
+    assert "\x1b" not in text
+
+
+def test_a_file_is_inspected_with_what_was_dropped(page: Path) -> None:
+    done = sitelore("inspect", page)
+    assert done.code == 0
+    assert "# Top" in done.out
+    assert "Menu entry" in done.out
+    told = json.loads(sitelore("inspect", page, "--url", "https://site.example/a", "--json").out)
+    assert (told["url"], told["author"], told["strategy"]) == ("https://site.example/a", "Ann", told["strategy"] or None)
+    kept = {block["text"]: block["kept"] for block in told["blocks"]}
+    assert (kept["Menu entry"], kept["Fine print"], kept["The words of the page, quite a few of them."]) == (False, False, True)
+    assert all(0 <= block["score"] <= 1 and block["reason"] for block in told["blocks"])
+    assert told["scores"]
+
+
+def test_a_domain_s_rules_can_be_tried_on_a_file(page: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("domain: site.example\nmainContentSelectors: [footer]\n")
+    told = json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").out)
+    assert (told["markdown"], told["strategy"]) == ("Fine print", "override")
+    other = json.loads(sitelore("inspect", page, "--domain-config", rules, "--url", "http://other.example/", "--json").out)
+    assert other["strategy"] != "override"
+    rules.write_text("domain: site.example\nremoveSelectors: [.cta]\n")
+    assert "Buy it now" not in json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").out)["markdown"]
+    rules.write_text("domain: site.example\nremoveSelectors: ['.cta[']\n")
+    done = sitelore("inspect", page, "--domain-config", rules)
+    assert (done.code, "removeSelectors, item 1: '.cta[' is no CSS selector" in done.err) == (2, True)
+
+
+def test_a_crawled_page_is_read_again_from_its_snapshot(crawled: tuple[str, Path], tmp_path: Path) -> None:
+    address, data = crawled
+    told = json.loads(sitelore("inspect", f"{address}articles/why-crawl", "--data", data, "--json").out)
+    assert told["crawl_status"] == "OK"
+    assert {True, False} == {block["kept"] for block in told["blocks"]}
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"domain": Url.trusted(address).host, "mainContentSelectors": ["h1"]}))
+    again = json.loads(
+        sitelore("inspect", f"{address}articles/why-crawl", "--data", data, "--domain-config", rules, "--json").out
+    )
+    assert again["strategy"] == "override"
+    assert again["markdown"].startswith("# ")
+    assert len(again["markdown"]) < len(told["markdown"])
+
+
+def test_a_page_that_no_run_knows_is_fetched_and_not_kept(crawled: tuple[str, Path], tmp_path: Path) -> None:
+    address, _ = crawled
+    done = sitelore("inspect", f"{address}articles/why-crawl", "--data", tmp_path / "none")
+    assert done.code == 0
+    assert "it is fetched now" in done.err
+    assert "Three good reasons" in done.out
+    assert not (tmp_path / "none").exists()
+    assert sitelore("inspect", f"{address}private/drafts", "--data", tmp_path / "none").code == 1
+    assert sitelore("inspect", f"{address}nowhere", "--data", tmp_path / "none").code == 1
+
+
+def test_what_is_no_page_is_a_sentence(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.html"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    done = sitelore("inspect", picture)
+    assert done.code == 1
+    assert "image/png" in done.err
+
+
+def test_every_block_of_a_long_page_has_its_score(tmp_path: Path) -> None:
+    sentences = "".join(
+        f"<p>Paragraph {n} tells in one plain sentence what happened on day {n} of a long trip.</p>" for n in range(20)
+    )
+    entries = "".join(f"<li><a href=/{n}>Section {n}</a>" for n in range(20))
+    path = tmp_path / "long.html"
+    path.write_text(
+        f"<title>Trip</title><nav><ul>{entries}</ul></nav><article><h1>Trip</h1>{sentences}</article><footer>Imprint</footer>"
+    )
+    told = json.loads(sitelore("inspect", path, "--json").out)
+    scores = {block["text"]: block["score"] for block in told["blocks"]}
+    assert told["strategy"] == "learned"
+    assert scores["Paragraph 7 tells in one plain sentence what happened on day 7 of a long trip."] > scores["Section 7"]
+    assert {"threshold", "expected_f1", "kept_share"} <= told["scores"].keys()
+    assert "Section 7" not in told["markdown"]
+
+
+def test_no_secret_shows_among_what_was_dropped() -> None:
+    key = "AKIA" + "IOSFODNN7EXAMPLQ"
+    body = f"<nav>{key} and {key.replace('A', '&#65;', 1)}</nav><main><p>text</main>".encode()
+    url = Url.parse("http://site.example/")
+    assert url is not None
+    seen = inspect(Response(url, 200, (("content-type", "text/html"),), body), ReadOptions())
+    assert seen.blocks
+    assert not any(key in block.text for block in seen.blocks)
+
+
+def lines(numbers: range, size: int = 10) -> str:
+    rows = [
+        {"id": n, "url": "http://site.example/", "html": f"<main><p>Number {n}. {'word ' * size}</p></main>"} for n in numbers
+    ]
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+def piped(stdin: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sitelore", "extract", "--jsonl", *more],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_huge_line_and_blank_ones_are_read_in_order() -> None:
+    stdin = lines(range(3)) + "\n  \n" + lines(range(3, 4), 1_000_000) + lines(range(4, 30))
+    done = piped(stdin)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(30))
+    assert len(answers[3]["text"]) > 4_000_000
+    assert all(answer["cpu_ms"] > 0 for answer in answers)
+
+
+def test_bad_lines_get_their_error_and_the_rest_goes_on() -> None:
+    bad = [
+        "{",
+        "[1]",
+        '{"id": 7}',
+        '{"id": 8, "url": "ftp://x", "html": ""}',
+        '{"id": 9, "url": "http://a.b/", "html": 5}',
+        '"x"',
+    ]
+    done = piped("\n".join(bad) + "\n" + lines(range(2)))
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [answer["id"] for answer in answers] == [None, None, 7, 8, 9, None, 0, 1]
+    assert all("error" in answer for answer in answers[:6])
+    assert "error" not in answers[6]
+    assert "6 pages could not be read" in done.stderr
+
+
+def test_full_lines_hold_everything_a_page_holds() -> None:
+    html = f"<html lang=en><meta property=article:published_time content=2024-05-06>{HTML}"
+    [line] = piped(json.dumps({"id": "a", "url": "http://site.example/", "html": html}), "--full").stdout.splitlines()
+    told = json.loads(line)
+    assert (told["author"], told["published"], told["lang"], told["h1"]) == ("Ann", "2024-05-06", "en", "Top")
+    assert told["headings"] == [{"level": 1, "text": "Top"}]
+    assert {
+        "structured",
+        "forms",
+        "actions",
+        "media",
+        "meta",
+        "landmarks",
+        "canonical_url",
+        "word_count",
+        "cpu_ms",
+    } <= told.keys()
+
+
+def test_ctrl_c_ends_a_stream_cleanly() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "sitelore", "extract", "--jsonl"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        process.stdin.write(lines(range(120)).encode())  # no more than the pipes hold
+        process.stdin.flush()
+        first = process.stdout.readline()  # it works, and waits for more
+        os.killpg(process.pid, signal.SIGINT)
+        rest, complaint = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    assert process.returncode == 11
+    assert complaint.decode().startswith("sitelore: stopped after ")
+    assert b"Traceback" not in complaint
+    answers = [json.loads(line) for line in (first + rest).splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(len(answers)))
