@@ -17,7 +17,8 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install test check format lint types lock bench-crawl bench-memory bench-politeness soak-kill clean
+.PHONY: help crawl demo install scaled test check format lint types lock bench-crawl bench-content train-content bench-memory \
+	bench-politeness bench-api soak-kill soak-scaled fuzz clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -31,6 +32,9 @@ demo: $(RUN_STAMP)  ## crawl a small bundled site, no internet needed
 	@$(VENV)/bin/sitelore demo
 
 install: $(RUN_STAMP)  ## make the environment and install sitelore into it
+
+scaled: $(DEV_STAMP)  ## Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
+	@$(PY) -m scripts.scaled $(ARGS)
 
 test: $(DEV_STAMP)  ## make the environment, install everything and run all tests
 	@mkdir -p $(dir $(JUNIT))
@@ -55,7 +59,7 @@ types: $(DEV_STAMP)  ## check types
 
 lock: $(DEV_STAMP)  ## pin all dependencies with hashes
 	$(VENV)/bin/uv pip compile pyproject.toml $(LOCK) -o requirements/run.txt
-	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra postgres -c requirements/run.txt $(LOCK) -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra scaled -c requirements/run.txt $(LOCK) -o requirements/dev.txt
 	@! grep -nE 'https?://|file:|/home/|--index|--find-links' requirements/*.txt
 
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
@@ -64,14 +68,33 @@ LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --
 bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
 	$(PY) -m bench.crawl $(ARGS)
 
+bench-content: $(DEV_STAMP)  ## main content and Markdown, side by side with other libraries
+	$(PY) -m bench.content $(ARGS)
+
+SITE_PACKAGES = $(shell $(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+
+train-content: $(DEV_STAMP)  ## train the scorer of main content again, and the five it is validated with
+	@test -x .bench/training/bin/python || $(PY) -m venv --system-site-packages .bench/training
+	.bench/training/bin/python -m pip install --quiet catboost==1.2.10
+	PYTHONPATH=src:$(SITE_PACKAGES) .bench/training/bin/python -m bench.train_content $(ARGS)
+
 bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 	$(PY) -m bench.memory $(ARGS)
 
 bench-politeness: $(DEV_STAMP)  ## the pace as a server sees it
 	$(PY) -m bench.politeness $(ARGS)
 
+bench-api: $(DEV_STAMP)  ## 200 clients that poll lists while a crawl runs
+	$(PY) -m bench.api $(ARGS)
+
 soak-kill: $(DEV_STAMP)  ## kill -9 a crawl of 3,000 pages 20 times and compare with an undisturbed one
 	$(PY) -m bench.kill $(ARGS)
+
+soak-scaled: $(DEV_STAMP)  ## kill workers, flush and restart servers, freeze and skew, on 3,000 pages; compare with a calm crawl
+	$(PY) -m bench.chaos $(ARGS)
+
+fuzz: $(DEV_STAMP)  ## read 10,000 generated and mutated documents
+	SITELORE_FUZZ_DOCUMENTS=10000 $(PY) -m pytest tests/quality/test_fuzz.py -s $(ARGS)
 
 clean:  ## remove the environment and caches, never the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from scripts.servers import CannotStart, LocalServers
 
 ROOT = Path(__file__).parents[1]
 _OURS_BEFORE: set[int] = set()
@@ -20,6 +23,22 @@ def corpora() -> Path:
     if not folder.is_dir():
         pytest.skip("the corpora are not on this machine (set SITELORE_CORPORA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[LocalServers]:
+    """Postgres, Valkey and S3 of this session, started when first asked for and ended whatever happens."""
+    try:
+        local = LocalServers()
+    except CannotStart as problem:
+        pytest.skip(str(problem))
+    # A test run that is told to stop must not leave servers behind; by default it would end without a word to anyone.
+    before = signal.signal(signal.SIGTERM, lambda *_: pytest.exit("told to stop", 143))
+    try:
+        with local:
+            yield local
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

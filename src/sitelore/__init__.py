@@ -12,6 +12,7 @@ The rooms, in the order a URL walks through them:
     ports.py     every seam, in one file
     store/       where state lives: one ledger over SQLite or Postgres, blobs, migrations
     deploy/      the ways to build the house: settings, embedded
+    serve/       the house over HTTP: REST API, events, metrics, tokens
     cli/         the same house from a shell
 
 Start reading at `crawl/visit.py`: one visit, start to settle.

@@ -1,30 +1,36 @@
 """Every seam of the house, in one file. Protocols are named by role, never by product.
 
 Who keeps them: `Fetcher`, `Robots` by `fetch`; `HostGate` by `frontier` (one process) or `store` (many); `Reader` by `crawl`
-(a pool of processes around `extract` and `intake`); `Ledger` and `Blobs` by `store`. Only `deploy` decides which.
+(a pool of processes around `extract` and `intake`); `Ledger`, `Blobs`, `Signals` and `Events` by `store`. Only `deploy`
+decides which.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from sitelore.model.document import Blob, Reading, ReadOptions
+from sitelore.model.events import RunEvent
 from sitelore.model.frontier import (
     Known,
     Lease,
     Offer,
     Pulse,
+    Reread,
     Run,
     RunCounts,
     Settlement,
+    Sketched,
     UrlRow,
     WaveFacts,
     WaveOpened,
     WavePlan,
 )
 from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
+from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.sitemap import SitemapReading
@@ -117,6 +123,38 @@ class Blobs(Protocol):
         ...
 
 
+class Bell(Protocol):
+    """One listener's ear. What was rung while nobody waited is kept, once for each run."""
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Until it rings, or this long."""
+        ...
+
+
+class Signals(Protocol):
+    """Hints that asking the ledger is worthwhile. A lost or doubled one costs time, never work."""
+
+    async def ring(self, run: RunId) -> None:
+        """There may be something to do for this run. Never fails."""
+        ...
+
+    def listening(self, run: RunId | None = None) -> AbstractAsyncContextManager[Bell]:
+        """A bell that rings for this run, or for any."""
+        ...
+
+
+class Events(Protocol):
+    """What happens to runs, told to whoever is watching at that moment. Nothing is kept."""
+
+    async def publish(self, event: RunEvent) -> None:
+        """Tell it. Never fails, never waits for a watcher."""
+        ...
+
+    def follow(self, run: RunId) -> AbstractAsyncContextManager[AsyncIterator[RunEvent]]:
+        """Events of this run from now on; a watcher that is too slow misses the oldest."""
+        ...
+
+
 Plan = Callable[[WaveFacts], WavePlan]
 """The pure decision between two waves (`frontier/waves.py`); the ledger runs it inside its transaction."""
 
@@ -140,6 +178,30 @@ class Ledger(Protocol):
         """Start or end a run; False when it is not in a state that may move there."""
         ...
 
+    async def begin_run(self, run: RunId, now: float) -> bool:
+        """QUEUED to RUNNING, if its pause is over and no other run of the site is RUNNING. True when it is RUNNING now."""
+        ...
+
+    async def end_run(self, run: RunId, state: RunState, now: float, error: str = "") -> bool:
+        """Finish the rows and end the run, together. False when it had ended already."""
+        ...
+
+    async def crash_run(self, run: RunId, error: str, now: float, pause_s: float, attempts: int) -> RunState | None:
+        """Something of ours failed on a RUNNING run: back to QUEUED for a while, or FAILED when these were its attempts."""
+        ...
+
+    async def workable_runs(self, limit: int, now: float) -> list[Run]:
+        """Runs that a worker may work on, oldest first: RUNNING ones, and of each site without one the first QUEUED one."""
+        ...
+
+    async def running_runs(self) -> list[Run]:
+        """Every RUNNING run, oldest first."""
+        ...
+
+    def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
+        """Whether this task is ours to do now: no two processes have the turn at once. It ends with the block."""
+        ...
+
     async def claim(
         self, run: RunId, worker: WorkerId, limit: int, now: float, lease_s: float, closed_hosts: Collection[str] = ()
     ) -> list[Lease]:
@@ -150,8 +212,12 @@ class Ledger(Protocol):
         """Write verdicts and effects where the token still matches. False for each that was fenced off."""
         ...
 
-    async def renew(self, run: RunId, worker: WorkerId, until: float) -> None:
-        """Prolong this worker's leases."""
+    async def renew(self, leases: Sequence[Lease], until: float) -> int:
+        """Prolong these leases, as far as they are still held. Gives how many are.
+
+        Leases are named one by one: a claim whose answer was lost leaves rows leased to a worker that does not know of
+        them, and they must run out.
+        """
         ...
 
     async def release(self, run: RunId, now: float, worker: WorkerId | None = None) -> int:
@@ -184,6 +250,36 @@ class Ledger(Protocol):
 
     async def counts(self, run: RunId) -> RunCounts:
         """The run in numbers; sitemap rows count in `sitemaps` alone."""
+        ...
+
+    async def create_run_once(
+        self, once: Once, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float
+    ) -> RunOnce:
+        """The run made under this key within the last day, or a new one."""
+        ...
+
+    async def list_runs(self, listing: RunListing) -> tuple[list[Run], int]:
+        """A page of the runs, and how many there are in all."""
+        ...
+
+    async def runs_by_state(self) -> dict[str, int]:
+        """How many runs stand where."""
+        ...
+
+    async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
+        """A page of a run's URLs, and how many there are in all; sitemap rows are not among them."""
+        ...
+
+    def edges(self, run: RunId) -> AsyncIterator[Edge]:
+        """Every URL with the page it was first found on, sorted by key."""
+        ...
+
+    def sketches(self, run: RunId) -> AsyncIterator[Sketched]:
+        """Every kept page with the sketch of its text, sorted by key."""
+        ...
+
+    async def replace_documents(self, run: RunId, pages: Sequence[Reread]) -> None:
+        """What pages say after being read again, where they still say what was read before. States stay."""
         ...
 
     async def known(self, site: SiteId, url: Url) -> Known | None:

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
-from tests.house.house import DOCS
+from tests.house.house import DOCS, SRC
 
 from sitelore.model import errors
 from sitelore.model.response import Failure
@@ -85,3 +85,53 @@ def _of(command: Any, name: str) -> Iterator[str]:
         if not child.hidden:
             yield f"{name} {word}"
             yield from _of(child, f"{name} {word}")
+
+
+def test_every_route_is_explained_with_its_parameters() -> None:
+    from sitelore.serve.app import DESCRIPTION, ROUTERS
+
+    routes: list[Any] = [route for router in ROUTERS for route in router.routes]
+    wanted = [f"{method} {route.path}" for route in routes for method in route.methods] + [f"GET {DESCRIPTION}"]
+    text = page("api.md")
+    assert [route for route in wanted if f"`{route}`" not in text] == []
+    parameters = {field.alias for route in routes for field in (*route.dependant.query_params, *route.dependant.header_params)}
+    assert missing("api.md", sorted(parameters)) == []
+
+
+def test_every_field_of_a_request_and_of_an_answer_is_explained() -> None:
+    import msgspec
+
+    from sitelore.serve import wire
+    from sitelore.serve.asking import NewRun, QuickCrawl, RunSettings
+
+    asked = {field.alias or name for model in (NewRun, QuickCrawl, RunSettings) for name, field in model.model_fields.items()}
+    told = {
+        field
+        for shape in vars(wire).values()
+        if isinstance(shape, type) and issubclass(shape, msgspec.Struct) and shape is not wire.RedirectHop
+        for field in shape.__struct_encode_fields__
+    }
+    assert missing("api.md", sorted(asked | told)) == []
+
+
+def test_every_problem_is_explained_with_its_status() -> None:
+    from sitelore.serve.problems import KINDS
+
+    text = page("api.md")
+    assert [kind.code for kind in KINDS if f"| `{kind.code}` | {kind.status} |" not in text] == []
+
+
+def test_every_metric_is_explained_with_its_kind() -> None:
+    from sitelore.crawl.meters import METERS
+    from sitelore.serve.operations import server_meters
+
+    desk: Any = None
+    text = page("metrics.md")
+    meters = (*METERS, *server_meters(desk, {}))
+    assert [meter.name for meter in meters if f"| `{meter.name}` | {meter.kind} |" not in text] == []
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == {meter.name for meter in meters}
+
+
+def test_every_variable_of_the_environment_is_explained() -> None:
+    source = (SRC / "deploy" / "settings.py").read_text(encoding="utf-8")
+    assert missing("settings.md", sorted(set(re.findall(r"SITELORE_[A-Z_]*[A-Z]", source)))) == []

@@ -1,15 +1,22 @@
-"""Twenty seeded sites, each crawled by 1, 4 and 16 at once, whole and under budgets: every export equals the oracle's."""
+"""Twenty seeded sites, each crawled by 1, 4 and 16 at once, whole and under budgets: every export equals the oracle's.
+
+Some of them on Postgres, Valkey and S3 too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.web.fleet import scaled_house
 from tests.web.graph import Expected, Graph
 from tests.web.journey import as_expected, crawl, crawl_in, crawl_settings, differences
 from tests.web.serve import page, prose, serving, site
 
 from sitelore.deploy.embedded import embedded
+from sitelore.deploy.house import House
 
 ELSEWHERE = '<a rel="nofollow" href="http://elsewhere.invalid/">elsewhere</a>'
 
@@ -23,12 +30,27 @@ def _kept(rows: dict[str, Expected]) -> int:
     return sum(row.state == "VISITED" for row in rows.values())
 
 
-@pytest.mark.parametrize("seed", range(20))
-async def test_a_crawl_equals_the_oracle_whatever_the_concurrency_and_budget(seed: int, tmp_path: Path) -> None:
+@asynccontextmanager
+async def built(how: str, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[House]:
+    """A house of either kind, empty."""
+    if how == "embedded":
+        async with embedded(folder, writing=True) as house:
+            yield house
+    else:
+        async with scaled_house(request.getfixturevalue("servers"), upkeep_s=0.05) as (house, _):
+            yield house
+
+
+@pytest.mark.parametrize(
+    ("how", "seed"), [*(("embedded", seed) for seed in range(20)), *(("scaled", seed) for seed in (3, 14))]
+)
+async def test_a_crawl_equals_the_oracle_whatever_the_concurrency_and_budget(
+    how: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     graph = graph_of(seed)
     with serving(lambda _: None, host="localhost") as web:
         web.pages = graph.pages(web.origin)
-        async with embedded(tmp_path, writing=True) as house:
+        async with built(how, request, tmp_path) as house:
             whole = _kept(graph.expected(web.origin))
             for budget in (None, 1, 7, 50):
                 expected = graph.expected(web.origin, budget)

@@ -11,10 +11,11 @@ import pytest
 import zstandard
 
 from sitelore.model.document import Blob
-from sitelore.model.errors import CorruptData, StorageError
+from sitelore.model.errors import BadConfig, CorruptData, StorageError
 from sitelore.model.ids import BlobKey, CleanBytes
 from sitelore.ports import Blobs
 from sitelore.store.blobs import SqliteBlobs
+from sitelore.store.object_blobs import ObjectBlobs
 
 
 def blob(content: bytes) -> Blob:
@@ -22,8 +23,8 @@ def blob(content: bytes) -> Blob:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[Blobs]:
-    blobs = SqliteBlobs(path)
+async def opened(where: Path | str) -> AsyncIterator[Blobs]:
+    blobs = SqliteBlobs(where) if isinstance(where, Path) else ObjectBlobs(where)
     try:
         yield blobs
     finally:
@@ -35,41 +36,55 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "blobs.db"
 
 
-async def test_what_was_put_comes_back_also_to_who_opens_it_later(path: Path) -> None:
+@pytest.fixture(params=["sqlite", "directory", "s3"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """A place for blobs of each kind."""
+    if request.param == "sqlite":
+        return tmp_path / "blobs.db"
+    if request.param == "directory":
+        return f"file://{tmp_path / 'blobs of many'}"
+    url, _, options = str(request.getfixturevalue("s3_url")).partition("?")
+    return f"{url}/{tmp_path.name}?{options}"
+
+
+async def test_what_was_put_comes_back_also_to_who_opens_it_later(where: Path | str) -> None:
     many = [blob(f"page {n}".encode() * n) for n in range(40)]
-    async with opened(path) as blobs:
+    async with opened(where) as blobs:
         await blobs.put(many)
         assert await blobs.get(many[39].key) == b"page 39" * 39
         assert await blobs.get(many[0].key) == b""
-    async with opened(path) as blobs:
+    async with opened(where) as blobs:
         assert await blobs.get(many[7].key) == b"page 7" * 7
 
 
-async def test_a_frame_without_its_size_is_read_too(path: Path) -> None:
+async def test_a_frame_without_its_size_is_read_too(where: Path | str) -> None:
     content = b"streamed " * 1000
     stream = zstandard.ZstdCompressor(write_content_size=False).compressobj()
     data = stream.compress(content) + stream.flush()
     one = Blob(BlobKey(hashlib.sha256(content).hexdigest()), CleanBytes(data))
-    async with opened(path) as blobs:
+    async with opened(where) as blobs:
         await blobs.put([one])
         assert await blobs.get(one.key) == content
 
 
-async def test_a_key_without_a_blob_is_a_key_error(path: Path) -> None:
-    async with opened(path) as blobs:
+async def test_a_key_without_a_blob_is_a_key_error(where: Path | str) -> None:
+    async with opened(where) as blobs:
         for key in ("0" * 64, "", "../../etc/passwd", "' OR 1=1 --"):
             with pytest.raises(KeyError):
                 await blobs.get(BlobKey(key))
 
 
-async def test_putting_a_blob_again_changes_nothing(path: Path) -> None:
+async def test_putting_a_blob_again_changes_nothing(where: Path | str) -> None:
     one = blob(b"once")
-    async with opened(path) as blobs, opened(path) as other:
+    async with opened(where) as blobs, opened(where) as other:
         await asyncio.gather(*(store.put([one, one, blob(f"{n}".encode())]) for n in range(8) for store in (blobs, other)))
         assert await other.get(one.key) == b"once"
-    with sqlite3.connect(path) as db:
-        assert db.execute("SELECT count(*) FROM blobs").fetchone() == (9,)
-    db.close()
+        for n in range(8):
+            assert await blobs.get(blob(f"{n}".encode()).key) == f"{n}".encode()
+    if isinstance(where, Path):
+        with sqlite3.connect(where) as db:
+            assert db.execute("SELECT count(*) FROM blobs").fetchone() == (9,)
+        db.close()
 
 
 async def test_no_blobs_make_no_file(path: Path) -> None:
@@ -79,11 +94,11 @@ async def test_no_blobs_make_no_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"garbage", blob(b"fine").data[:-3]])
-async def test_a_damaged_blob_is_named(path: Path, data: bytes) -> None:
+async def test_a_damaged_blob_is_named(where: Path | str, data: bytes) -> None:
     one = Blob(blob(b"fine").key, CleanBytes(data))
-    async with opened(path) as blobs:
+    async with opened(where) as blobs:
         await blobs.put([one])
-        with pytest.raises(CorruptData, match=str(path)):
+        with pytest.raises(CorruptData, match=one.key):
             await blobs.get(one.key)
 
 
@@ -99,3 +114,33 @@ async def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> Non
     async with opened(tmp_path / "file" / "blobs.db") as blobs:
         with pytest.raises(StorageError):
             await blobs.put([blob(b"x")])
+
+
+async def test_a_store_that_is_away_is_waited_for_and_then_named(tmp_path: Path) -> None:
+    away = "s3://key:secret@bucket?endpoint=http://127.0.0.1:1"
+    for blobs in (ObjectBlobs(away), ObjectBlobs(away, patience_s=0.2)):
+        with pytest.raises(StorageError, match="s3://bucket") as problem:
+            await blobs.put([blob(b"x")])
+        assert "secret" not in str(problem.value)
+
+
+async def test_a_wrong_key_is_said_at_once(s3_url: str) -> None:
+    wrong = s3_url.replace("sitelore-secret", "wrong")
+    with pytest.raises(StorageError, match="refuses") as problem:
+        await ObjectBlobs(wrong, patience_s=60).check()
+    assert "wrong" not in str(problem.value)
+
+
+async def test_a_check_leaves_nothing_behind(where: Path | str) -> None:
+    if isinstance(where, Path):
+        pytest.skip("a directory of our own needs no check")
+    blobs = ObjectBlobs(where)
+    await blobs.check()
+    with pytest.raises(KeyError):
+        await blobs.get(BlobKey("sitelorecheck"))
+
+
+@pytest.mark.parametrize("url", ["", "bucket", "http://bucket", "s3://", "file://host/x", "s3://b?colour=red"])
+def test_a_url_that_names_no_store_is_one_sentence(url: str) -> None:
+    with pytest.raises(BadConfig, match="SITELORE_BLOBS_URL"):
+        ObjectBlobs(url)

@@ -307,9 +307,11 @@ async def test_a_released_row_that_nobody_took_again_is_fenced_too(ledger: SqlLe
 async def test_a_worker_releases_and_renews_its_own_leases_only(ledger: SqlLedger) -> None:
     run = await begin(ledger, seed("a"), seed("b", 1))
     await ledger.open_wave(run.id, 0, admit_all)
-    await leases(ledger, run, W1, 1)
-    await leases(ledger, run, W2, 1)
-    await ledger.renew(run.id, W1, NOW + 500)
+    first = await leases(ledger, run, W1, 1)
+    second = await leases(ledger, run, W2, 1)
+    assert await ledger.renew(first, NOW + 500) == 1
+    assert await ledger.renew([dataclasses.replace(second[0], token=7)], NOW + 500) == 0
+    assert await ledger.renew([], NOW + 500) == 0
     assert await ledger.release(run.id, NOW + 100) == 1
     assert (await the_row(ledger, run, "a")).claimed_by == W1
     assert (await the_row(ledger, run, "b")).state is UrlState.QUEUED

@@ -13,7 +13,11 @@ from sitelore.cli.console import DATA, AsJson, Data
 
 _ROOM_BYTES = 500_000_000
 _NEEDED = ("ada_url", "aiohttp", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
-_OPTIONAL = {"asyncpg": "Postgres as the database (pip install 'sitelore[postgres]')"}
+_OPTIONAL = {
+    "asyncpg": "Postgres as the database (pip install 'sitelore[scaled]')",
+    "redis": "Redis for many workers (pip install 'sitelore[scaled]')",
+    "obstore": "S3 for blobs (pip install 'sitelore[scaled]')",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Check:
 
 def doctor(as_json: AsJson = False, data: Data = DATA) -> int:
     """Check that everything a crawl needs is here."""
-    checks = [_python(), _sqlite(), *_parts(), _folder(data), _room(data), _loopback()]
+    checks = [_python(), _sqlite(), *_parts(), _folder(data), _room(data), _loopback(), *_servers()]
     if as_json:
         from sitelore.cli.console import print_json
 
@@ -63,6 +67,27 @@ def _parts() -> Iterator[Check]:
     for name, use in _OPTIONAL.items():
         here = find_spec(name) is not None
         yield Check(name, True if here else None, f"{name} is installed." if here else f"{name} is not installed: no {use}.")
+
+
+def _servers() -> Iterator[Check]:
+    """The servers that the settings name, if they name any."""
+    from sitelore.deploy.settings import operator_settings
+    from sitelore.model.errors import SiteloreError
+
+    try:
+        settings = operator_settings()
+    except SiteloreError as problem:
+        yield Check("settings", False, f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+        return
+    if not settings.is_scaled:
+        yield Check("servers", None, "No servers are named by settings: everything is kept in the data directory.")
+        return
+    import asyncio
+
+    from sitelore.deploy.checks import check_servers
+
+    for name, ok, sentence in asyncio.run(check_servers(settings)):
+        yield Check(name, ok, sentence)
 
 
 def _folder(data: Path) -> Check:

@@ -1,23 +1,54 @@
-"""`--domain-config`: a domain's own extraction rules, from JSON or YAML."""
+"""`--domain-config`: a domain's own extraction rules, from JSON or YAML.
+
+Whatever is wrong is said in one sentence that names the file, the entry, the key and what would be right.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
+from sitelore.extract.overrides import selector_problem
 from sitelore.model.errors import BadConfig
 from sitelore.model.settings import Identity, Overrides, QueryForm, SlashForm
 
 _KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity")
 _IDENTITY = ("forceHttps", "slash", "query")
+_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+_MAX_BYTES = 2**20
+_SHOWN = 60
+
+_Form = TypeVar("_Form", bound=StrEnum)
 
 
 def read_domain_config(path: Path) -> tuple[Overrides, ...]:
     """One object or a list of them. JSON is read by the YAML reader: it is a subset."""
+    data = _loaded(path)
+    if not isinstance(data, list):
+        return (_Entry(str(path), data).overrides(),)
+    if not data:
+        raise BadConfig(f"{path} is an empty list; it must hold objects with the keys {', '.join(_KNOWN)}")
+    found = tuple(_Entry(f"{path}, entry {at}", entry).overrides() for at, entry in enumerate(data, 1))
+    for at, rules in enumerate(found, 1):
+        first = next(number for number, other in enumerate(found, 1) if other.domain == rules.domain)
+        if first != at:
+            raise BadConfig(f"{path}, entry {at}: domain {rules.domain} is in entry {first} already")
+    return found
+
+
+def _loaded(path: Path) -> Any:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        with path.open("rb") as file:
+            source = file.read(_MAX_BYTES + 1)
+        if len(source) > _MAX_BYTES:
+            raise BadConfig(f"{path} is larger than {_MAX_BYTES // 2**20} MiB; that is no domain config")
+        return yaml.load(source.decode("utf-8-sig"), Loader=_Reader)  # noqa: S506 _Reader is a SafeLoader
     except OSError as problem:
         raise BadConfig(f"cannot read {path}: {problem.strerror}") from problem
     except UnicodeDecodeError:
@@ -25,46 +56,111 @@ def read_domain_config(path: Path) -> tuple[Overrides, ...]:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
-        raise BadConfig(f"{path} is neither JSON nor YAML{where}") from problem
-    entries = data if isinstance(data, list) else [data]
-    return tuple(_entry(entry, path) for entry in entries)
+        said = getattr(problem, "problem", None)
+        raise BadConfig(f"{path} is neither JSON nor YAML{where}{f': {said}' if said else ''}") from problem
+    except RecursionError:
+        raise BadConfig(f"{path} is nested too deep") from None
 
 
-def _entry(entry: Any, path: Path) -> Overrides:
-    if not isinstance(entry, dict):
-        raise BadConfig(f"{path} must hold an object, or a list of objects, with the keys {', '.join(_KNOWN)}")
-    for key in entry:
-        if key not in _KNOWN:
-            raise BadConfig(f"{path}: unknown key {key!r}; known keys are {', '.join(_KNOWN)}")
-    domain = entry.get("domain")
-    if not isinstance(domain, str) or not domain.strip():
-        raise BadConfig(f"{path}: domain must be a host name such as example.com")
-    return Overrides(
-        domain=domain.strip().lower().rstrip("."),
-        main_content_selectors=_selectors(entry, "mainContentSelectors", path),
-        remove_selectors=_selectors(entry, "removeSelectors", path),
-        identity=_identity(entry.get("identity") or {}, path),
-    )
+class _Reader(yaml.SafeLoader):
+    """YAML that takes a key written twice for the mistake it is, and no aliases: a bomb needs them, a config does not."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]  # its stub has no types
+            raise yaml.composer.ComposerError(None, None, "aliases are not read here", event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is there twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
 
 
-def _identity(entry: Any, path: Path) -> Identity:
-    """When two addresses of the site are one page, whatever they show."""
-    if not isinstance(entry, dict):
-        raise BadConfig(f"{path}: identity must be an object with the keys {', '.join(_IDENTITY)}")
-    for key in entry:
-        if key not in _IDENTITY:
-            raise BadConfig(f"{path}: unknown key {key!r} in identity; known keys are {', '.join(_IDENTITY)}")
-    force_https = entry.get("forceHttps", False)
-    if not isinstance(force_https, bool):
-        raise BadConfig(f"{path}: identity.forceHttps must be true or false")
-    try:
-        return Identity(force_https, SlashForm(entry.get("slash", "keep")), QueryForm(entry.get("query", "keep")))
-    except ValueError:
-        raise BadConfig(f"{path}: identity.slash is one of keep, add, strip; identity.query one of keep, sort, drop") from None
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One domain's rules as they were written, and where."""
+
+    where: str
+    data: Any
+
+    def overrides(self) -> Overrides:
+        """The rules, or the first thing that is wrong with them."""
+        if not isinstance(self.data, dict):
+            raise BadConfig(
+                f"{self.where} must hold an object, or a list of objects, with the keys {', '.join(_KNOWN)}; "
+                f"it holds {_kind(self.data)}"
+            )
+        self._check_keys(self.data, _KNOWN, "")
+        return Overrides(
+            domain=self._domain(),
+            main_content_selectors=self._selectors("mainContentSelectors"),
+            remove_selectors=self._selectors("removeSelectors"),
+            identity=self._identity(),
+        )
+
+    def _wrong(self, sentence: str) -> BadConfig:
+        return BadConfig(f"{self.where}: {sentence}")
+
+    def _check_keys(self, data: dict[Any, Any], known: tuple[str, ...], inside: str) -> None:
+        for key in data:
+            if key not in known:
+                near = get_close_matches(str(key).lower(), [name.lower() for name in known], 1, 0.5)
+                meant = next((f" (did you mean {name!r}?)" for name in known if near and name.lower() == near[0]), "")
+                raise self._wrong(f"unknown key {key!r}{inside}{meant}; known keys are {', '.join(known)}")
+
+    def _domain(self) -> str:
+        said = self.data.get("domain")
+        if said is None:
+            raise self._wrong("the key domain is missing; it must be a host name such as example.com")
+        plain = said.strip().lower().rstrip(".") if isinstance(said, str) else ""
+        if not _HOST.fullmatch(plain):
+            host = re.match(r"(?:https?:)?//([^/:?#]+)|([^/]+)/", plain)
+            hint = f" (did you mean {host[1] or host[2]}?)" if host else ""
+            raise self._wrong(f"domain must be a host name such as example.com, not {_shown(said)}{hint}")
+        return plain
+
+    def _selectors(self, key: str) -> tuple[str, ...]:
+        found = self.data.get(key)
+        if found is None:
+            return ()
+        if not isinstance(found, list):
+            raise self._wrong(f"{key} must be a list of CSS selectors, not {_kind(found)}")
+        for at, selector in enumerate(found, 1):
+            if not isinstance(selector, str) or not selector.strip():
+                raise self._wrong(f"{key}, item {at}: {_shown(selector)} is no CSS selector")
+            if problem := selector_problem(selector.strip()):
+                raise self._wrong(f"{key}, item {at}: {_shown(selector)} is no CSS selector: {problem}")
+        return tuple(selector.strip() for selector in found)
+
+    def _identity(self) -> Identity:
+        """When two addresses of the site are one page, whatever they show."""
+        said = self.data.get("identity")
+        if said is None:
+            return Identity()
+        if not isinstance(said, dict):
+            raise self._wrong(f"identity must be an object with the keys {', '.join(_IDENTITY)}, not {_kind(said)}")
+        self._check_keys(said, _IDENTITY, " in identity")
+        force_https = said.get("forceHttps", False)
+        if not isinstance(force_https, bool):
+            raise self._wrong(f"identity.forceHttps must be true or false, not {_shown(force_https)}")
+        return Identity(force_https, self._form(said, "slash", SlashForm), self._form(said, "query", QueryForm))
+
+    def _form(self, said: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
+        value = said.get(key, "keep")
+        if value not in [one.value for one in form]:
+            raise self._wrong(f"identity.{key} is one of {', '.join(form)}, not {_shown(value)}")
+        return form(value)
 
 
-def _selectors(entry: dict[Any, Any], key: str, path: Path) -> tuple[str, ...]:
-    found = entry.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(item, str) and item.strip() for item in found):
-        raise BadConfig(f"{path}: {key} must be a list of CSS selectors")
-    return tuple(item.strip() for item in found)
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
+    return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

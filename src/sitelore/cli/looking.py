@@ -15,7 +15,8 @@ from sitelore.cli.summary import as_json as summary_json
 from sitelore.cli.summary import as_table, summarise
 from sitelore.cli.watching import span
 from sitelore.cli.writing import write_to, write_tree
-from sitelore.deploy.embedded import House, embedded
+from sitelore.deploy.house import House
+from sitelore.deploy.opening import open_house
 from sitelore.export.compare import Change, Difference, differences, of_file, of_run
 from sitelore.export.files import whole_file
 from sitelore.export.rows import Row
@@ -42,7 +43,7 @@ async def find_run(house: House, data: Path, name: str) -> Run:
 
 async def list_runs(data: Path, *, as_json: bool) -> None:
     """All runs, newest first."""
-    async with embedded(data, writing=False) as house:
+    async with open_house(data, writing=False) as house:
         found = [(run, await house.ledger.counts(run.id)) for run in await house.ledger.runs()]
     if as_json:
         print_json(
@@ -75,7 +76,7 @@ async def list_runs(data: Path, *, as_json: bool) -> None:
 
 async def show_run(data: Path, name: str, *, as_json: bool) -> None:
     """One run in numbers, with the settings it was asked for."""
-    async with embedded(data, writing=False) as house:
+    async with open_house(data, writing=False) as house:
         run = await find_run(house, data, name)
         summary = await summarise(house, run, data)
     settings = msgspec.to_builtins(run.settings)
@@ -91,19 +92,19 @@ async def show_run(data: Path, name: str, *, as_json: bool) -> None:
             console.print(f"  {key} = {msgspec.json.encode(value).decode()}", markup=False, soft_wrap=True)
 
 
-async def export_run(data: Path, name: str, form: str, out: Path | None) -> None:
+async def export_run(data: Path, name: str, form: str, out: Path | None, *, whole: bool = False) -> None:
     """One run as a file, on stdout unless a path is given."""
-    async with embedded(data, writing=False) as house:
+    async with open_house(data, writing=False) as house:
         run = await find_run(house, data, name)
         if form == "md":
-            tree = await write_tree(house, run, out or data / "pages")
+            tree = await write_tree(house, run, out or data / "pages", whole=whole)
             note(f"{tree.pages} pages written to {tree.folder}, {tree.removed} old ones removed")
         elif out is None:
-            await write_to(house, run, form, sys.stdout.buffer)
+            await write_to(house, run, form, sys.stdout.buffer, whole=whole)
             sys.stdout.buffer.flush()
         else:
             with whole_file(out) as sink:
-                count = await write_to(house, run, form, sink)
+                count = await write_to(house, run, form, sink, whole=whole)
             note(f"{count} {'rows' if form in {'json', 'csv'} else 'pages'} written to {out}")
 
 
@@ -117,7 +118,7 @@ async def compare_exports(data: Path, before: str, after: str, *, as_json: bool)
     async with AsyncExitStack() as opened:
         house = None
         if not (_is_file(before) and _is_file(after)):
-            house = await opened.enter_async_context(embedded(data, writing=False))
+            house = await opened.enter_async_context(open_house(data, writing=False))
         async for difference in differences(await _rows(house, data, before), await _rows(house, data, after)):
             totals[difference.change] += 1
             if as_json:

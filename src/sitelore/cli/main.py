@@ -16,7 +16,10 @@ from sitelore.cli.crawl import crawl
 from sitelore.cli.demo import demo
 from sitelore.cli.doctor import doctor
 from sitelore.cli.extract import extract
+from sitelore.cli.reprocess import reprocess
 from sitelore.cli.runs import compare, export, runs, show
+from sitelore.cli.serve import serve
+from sitelore.cli.worker import worker
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -31,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for command in (crawl, extract, explain, inspect, runs, show, export, compare, demo, doctor):
+for command in (crawl, extract, explain, inspect, runs, show, export, reprocess, compare, serve, worker, demo, doctor):
     app.command(no_args_is_help=False)(command)
 
 

@@ -11,11 +11,10 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,14 +25,19 @@ import zstandard
 from sitelore.cli.console import note, print_json
 from sitelore.extract.page import read
 from sitelore.intake.seeds import typed_url
-from sitelore.model.document import ReadOptions
-from sitelore.model.errors import SiteloreError, UsageError
+from sitelore.model.document import Reading, ReadOptions
+from sitelore.model.errors import Interrupted, SiteloreError, UsageError
 from sitelore.model.response import Response
 from sitelore.model.url import Url
 
 _BATCH = 8
+_BATCH_BYTES = 2**21
+_HELD_BYTES = 2**26
+"""What may be on its way at once, however long the lines are; one line more than that is always read."""
 _TIME_LIMIT_S = 120.0
 _SHORT = ("title", "markdown", "text", "strategy", "links")
+_NO_ADDRESS = "http://unknown.invalid/"
+"""Where a page without an address is taken to be (RFC 2606 §2): it is read all the same."""
 _OPTIONS = ReadOptions(keep_snapshot=False)
 
 
@@ -49,15 +53,23 @@ class Job(msgspec.Struct):
     id: Any = None
 
 
-def document_of_html(body: bytes, url: Url, content_type: str) -> dict[str, Any]:
-    """The document that a crawl would have made of these bytes."""
-    response = Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
-    reading = read(response, _OPTIONS)
+def unpacked(reading: Reading) -> dict[str, Any]:
+    """The document of a reading, or the sentence that says why there is none."""
     if reading.document is None:
         raise Unreadable(reading.problem or "there is no document in it")
     data = zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data)
     document: dict[str, Any] = msgspec.json.decode(data)
     return document
+
+
+def html_response(body: bytes, url: Url, content_type: str) -> Response:
+    """What a server would have sent."""
+    return Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
+
+
+def document_of_html(body: bytes, url: Url, content_type: str, options: ReadOptions = _OPTIONS) -> dict[str, Any]:
+    """The document that a crawl would have made of these bytes."""
+    return unpacked(read(html_response(body, url, content_type), options))
 
 
 def extract_one(file: str, url: str | None, *, as_json: bool, full: bool) -> int:
@@ -75,12 +87,16 @@ def extract_one(file: str, url: str | None, *, as_json: bool, full: bool) -> int
 
 def extract_lines(file: str, *, full: bool) -> int:
     """A page a line, in order. 1 when a line could not be read."""
-    failed = 0
-    with _source(file) as source:
-        for line, ok in _answers((line for line in source if line.strip()), full=full):
-            sys.stdout.buffer.write(line)
-            failed += not ok
-    sys.stdout.buffer.flush()
+    done = failed = 0
+    with _source(file) as source, closing(_answers((line for line in source if line.strip()), full=full)) as answers:
+        try:
+            for line, ok in answers:
+                sys.stdout.buffer.write(line)
+                done, failed = done + 1, failed + (not ok)
+            sys.stdout.buffer.flush()
+        except KeyboardInterrupt:
+            sys.stdout.buffer.flush()
+            raise Interrupted(f"stopped after {done} pages") from None
     if failed:
         note(f"{failed} pages could not be read; their lines hold an `error`")
     return 1 if failed else 0
@@ -89,18 +105,21 @@ def extract_lines(file: str, *, full: bool) -> int:
 Answer = tuple[bytes, bool]
 
 
-def _answers(lines: Iterator[bytes], *, full: bool) -> Iterator[Answer]:
-    workers = os.cpu_count() or 1
-    batches = iter(lambda: list(islice(lines, _BATCH)), [])
+def _answers(lines: Iterator[bytes], *, full: bool) -> Generator[Answer]:
+    workers = _cores()
+    batches = _batches(lines)
     waiting: deque[tuple[list[bytes], Future[list[Answer]]]] = deque()
+    held = 0
     pool = _pool(workers)
     try:
         while True:
-            for batch in islice(batches, max(0, 3 * workers - len(waiting))):
+            while len(waiting) < 3 * workers and (held < _HELD_BYTES or not waiting) and (batch := next(batches, None)):
                 waiting.append((batch, _submit(pool, batch, full=full)))
+                held += sum(map(len, batch))
             if not waiting:
                 return
             batch, future = waiting.popleft()
+            held -= sum(map(len, batch))
             try:
                 yield from future.result(_TIME_LIMIT_S)
             except (BrokenProcessPool, TimeoutError):
@@ -110,6 +129,25 @@ def _answers(lines: Iterator[bytes], *, full: bool) -> Iterator[Answer]:
                 waiting = deque((batch, _submit(pool, batch, full=full)) for batch, _ in waiting)
     finally:
         _end(pool)
+
+
+def _batches(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """A few lines at a time, fewer when they are long."""
+    batch: list[bytes] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line)
+        if len(batch) == _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _cores() -> int:
+    """The cores this process may use, which is not all of them in a container."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _submit(pool: ProcessPoolExecutor, batch: list[bytes], *, full: bool) -> Future[list[Answer]]:
@@ -141,7 +179,7 @@ def _read_line(line: bytes, *, full: bool) -> Answer:
     try:
         job = msgspec.json.decode(line, type=Job)
         began = time.process_time_ns()
-        url = Url.parse(job.url)
+        url = Url.parse(job.url or _NO_ADDRESS)
         if url is None:
             return _error_line(line, f"bad_url: {job.url!r} is not an http(s) URL"), False
         document = document_of_html(job.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8")

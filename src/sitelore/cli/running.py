@@ -17,8 +17,8 @@ from sitelore.cli.summary import Session, Summary, as_json, as_table, debug_line
 from sitelore.cli.watching import watching
 from sitelore.cli.writing import Written, write_outputs
 from sitelore.crawl.progress import Progress
-from sitelore.deploy.embedded import House, embedded
-from sitelore.deploy.settings import operator_settings
+from sitelore.deploy.house import House
+from sitelore.deploy.opening import open_house
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
 from sitelore.model.frontier import Run, Source
 from sitelore.model.settings import CrawlSettings
@@ -38,7 +38,7 @@ def run_crawl(settings: CrawlSettings, wishes: Wishes) -> int:
 
 
 async def _crawl(settings: CrawlSettings, wishes: Wishes) -> int:
-    async with embedded(wishes.data, writing=True, readers=operator_settings().readers) as house:
+    async with open_house(wishes.data, writing=True) as house:
         run = await _chosen_run(house, settings, wishes)
         progress, began = Progress(), time.monotonic()
         run, ending = await _work(house, run, progress)

@@ -52,6 +52,9 @@ def export(
         Path | None,
         typer.Option(metavar="PATH", help="A file, or for md a folder.  [default: stdout, for md DATA/pages]"),
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With jsonl and md: keep what repeats over the site's pages in every one of them.")
+    ] = False,
     data: Data = DATA,
 ) -> None:
     """Write a run as a file. Rows are sorted by key, so that equal crawls give equal files."""
@@ -59,7 +62,7 @@ def export(
 
     from sitelore.cli.looking import export_run
 
-    asyncio.run(export_run(data, run, form.value, out))
+    asyncio.run(export_run(data, run, form.value, out, whole=whole))
 
 
 def compare(

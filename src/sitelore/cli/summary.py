@@ -13,7 +13,7 @@ import msgspec
 from sitelore.cli.console import visible
 from sitelore.cli.watching import span
 from sitelore.cli.writing import Written
-from sitelore.deploy.embedded import House
+from sitelore.deploy.house import House
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState

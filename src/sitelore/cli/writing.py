@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from sitelore.deploy.embedded import House
+from sitelore.deploy.house import House
 from sitelore.export.files import whole_file
 from sitelore.export.llms_txt import write_llms_txt
 from sitelore.export.markdown import MarkdownTree, write_markdown
 from sitelore.export.pages import write_jsonl
+from sitelore.export.repeats import NO_REPEATS, Repeats, find_repeats
 from sitelore.export.rows import write_csv, write_json
 from sitelore.export.warc import write_warc
 from sitelore.model.frontier import Run
@@ -44,13 +45,15 @@ async def write_outputs(house: House, run: Run, out: Path, outputs: frozenset[st
     return Written(paths, tree)
 
 
-async def write_tree(house: House, run: Run, folder: Path) -> MarkdownTree:
+async def write_tree(house: House, run: Run, folder: Path, *, whole: bool = False) -> MarkdownTree:
     """The Markdown files of a run. Those of pages that are gone are removed only when the run saw the whole site."""
     rows = partial(house.ledger.rows, run.id)
-    return await write_markdown(rows, house.blobs, folder, run.site_name, prune=run.state is RunState.COMPLETED)
+    prune = run.state is RunState.COMPLETED
+    repeats = await _repeats(house, run, whole=whole)
+    return await write_markdown(rows, house.blobs, folder, run.site_name, prune=prune, repeats=repeats)
 
 
-async def write_to(house: House, run: Run, output: str, sink: BinaryIO) -> int:
+async def write_to(house: House, run: Run, output: str, sink: BinaryIO, *, whole: bool = False) -> int:
     """One export of a run into an open file. Gives the number of things in it."""
     rows = partial(house.ledger.rows, run.id)
     match output:
@@ -59,8 +62,13 @@ async def write_to(house: House, run: Run, output: str, sink: BinaryIO) -> int:
         case "csv":
             return await write_csv(rows(), sink)
         case "jsonl":
-            return await write_jsonl(rows, house.blobs, sink)
+            return await write_jsonl(rows, house.blobs, sink, await _repeats(house, run, whole=whole))
         case "warc":
             return await write_warc(run, rows(), house.blobs, sink)
         case _:
             return await write_llms_txt(rows, house.blobs, run.site_name, sink)
+
+
+async def _repeats(house: House, run: Run, *, whole: bool) -> Repeats:
+    """What repeats over the run's pages and is therefore left out of them, unless they are wanted whole."""
+    return NO_REPEATS if whole else await find_repeats(house.ledger.sketches(run.id))

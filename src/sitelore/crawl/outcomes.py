@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sitelore.crawl.stored import stored_links
+from sitelore.crawl.stored import calmed, compare_with_known, stored_links
 from sitelore.crawl.tools import Tools
 from sitelore.frontier.judge import Redirected
-from sitelore.model.document import Reading
+from sitelore.model.document import READ_HEADERS, Reading
 from sitelore.model.frontier import Effects, Kind, Known, Lease, Offer, PageFacts, Settlement, Verdict
 from sitelore.model.identity import identity
 from sitelore.model.response import Fetched, Response, RobotsVerdict
@@ -16,8 +16,10 @@ from sitelore.model.sitemap import SitemapReading
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
+_HEADER_CHARS = 500
 
-def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
+
+async def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
     """A page to keep: its facts, its blobs, and an offer for every link."""
     document, snapshot = reading.document, reading.snapshot
     if document is None:
@@ -28,6 +30,7 @@ def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdi
     if reading.canonical is not None and reading.canonical != lease.url:
         offers += tools.admission.canonical(lease, reading.canonical)
     offers += _site_sitemaps(lease, robots, tools)
+    compared = await compare_with_known(tools.blobs, lease.known, reading)
     facts = PageFacts(
         title=reading.title,
         content_hash=reading.content_hash,
@@ -41,6 +44,9 @@ def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdi
         last_modified=response.header("last-modified"),
         content_type=response.header("content-type") or "",
         identity=_identity(lease, tools),
+        headers=_kept_headers(response),
+        sketch=reading.sketch,
+        volatile=compared.volatile,
     )
     effects = Effects(
         page=facts,
@@ -51,7 +57,7 @@ def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdi
         fetched=True,
         body_bytes=response.wire_bytes,
         elapsed_s=response.elapsed_s,
-        changed=None if lease.known is None else lease.known.content_hash != reading.content_hash,
+        changed=None if lease.known is None else compared.changed,
     )
     return Settlement(lease, Verdict(UrlState.VISITED, response.status), effects)
 
@@ -99,12 +105,13 @@ async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: F
     if lease.url.is_root:
         offers += _site_sitemaps(lease, await tools.robots.judge(lease.url), tools)
     effects = measured(fetched) if fetched else Effects()
+    volatile = calmed(known.volatile) if fetched else known.volatile
     return Settlement(
         lease,
         verdict,
         replace(
             effects,
-            page=replace(_facts_again(known), identity=_identity(lease, tools)),
+            page=replace(_facts_again(known), identity=_identity(lease, tools), volatile=volatile),
             offers=tuple(offers),
             chain=lease.chain,
             changed=False,
@@ -115,6 +122,17 @@ async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: F
 def _identity(lease: Lease, tools: Tools) -> str:
     options = tools.settings.identity
     return identity(lease.url, options) if options != Identity() else ""
+
+
+def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:
+    """What reading the page again will need to know. Short, and redacted like everything that is kept."""
+    found = [(name, value) for name, value in response.headers if name in READ_HEADERS]
+    if not found:
+        return ()
+    from sitelore.extract.redact import redact  # noqa: PLC0415 few pages need it here; all are redacted where they are read
+
+    wanted = [(name, value[:_HEADER_CHARS]) for name, value in found if name != "link" or "canonical" in value.lower()]
+    return tuple([(name, redact(value)[0]) for name, value in wanted])
 
 
 def _facts_again(known: Known) -> PageFacts:
@@ -130,6 +148,9 @@ def _facts_again(known: Known) -> PageFacts:
         etag=known.etag,
         last_modified=known.last_modified,
         content_type=known.content_type,
+        headers=known.headers,
+        sketch=known.sketch,
+        volatile=known.volatile,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sitelore.frontier.shape import shape_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Kind, Offer, Run, Source
+from sitelore.model.listing import Once, RunOnce
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
@@ -34,3 +35,8 @@ async def start_run(ledger: Ledger, settings: CrawlSettings, now: float) -> Run:
     if not settings.seeds and not settings.sitemaps:
         raise UsageError("a crawl needs at least one URL or one --sitemap")
     return await ledger.create_run(site_name(settings), settings, first_offers(settings), now)
+
+
+async def start_run_once(ledger: Ledger, settings: CrawlSettings, once: Once, now: float) -> RunOnce:
+    """The same under a caller's key: asking again gives the run that was made before."""
+    return await ledger.create_run_once(once, site_name(settings), settings, first_offers(settings), now)

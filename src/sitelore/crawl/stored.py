@@ -1,19 +1,23 @@
-"""What a stored document still tells: links of a page that was not fetched again, words of two pages that may be one."""
+"""What a stored document still tells: links of a page not fetched again, whether it changed, words two pages share."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from dataclasses import dataclass
 
 import msgspec
 
+from sitelore.model.document import Comparison, Reading
+from sitelore.model.frontier import Known
 from sitelore.model.ids import BlobKey
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Blobs
 
 _WORD = re.compile(r"\w+")
+_UNKNOWN = Comparison(changed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,31 @@ async def stored_links(blobs: Blobs, key: BlobKey, settings: CrawlSettings) -> t
         kept_out = settings.obey_nofollow and (document.nofollow or link.nofollow)
         (refused if kept_out else followed).append(Url.trusted(link.url))
     return followed, refused
+
+
+def calmed(volatile: bytes) -> bytes:
+    """Where a page differs from itself, after it did not."""
+    if not volatile:
+        return b""
+    from sitelore.extract import change  # noqa: PLC0415 takes long to import, and a first crawl has no use for it
+
+    return change.calmed(volatile)
+
+
+async def compare_with_known(blobs: Blobs, known: Known | None, reading: Reading) -> Comparison:
+    """Whether a page has changed since it was last kept. Equal content needs no look at it."""
+    if known is None or reading.document is None:
+        return _UNKNOWN
+    if known.content_hash == reading.content_hash:
+        return Comparison(changed=False, volatile=calmed(known.volatile))
+    try:
+        before = await blobs.get(known.document)
+    except KeyError:
+        return Comparison(changed=True)
+    from sitelore.extract.change import compare_documents  # noqa: PLC0415 as above
+
+    # In a thread: a page made for it could otherwise hold up every other visit for a moment.
+    return await asyncio.to_thread(compare_documents, before, reading.document, known.volatile)
 
 
 async def share_of_words(blobs: Blobs, one: BlobKey, other: BlobKey) -> float:

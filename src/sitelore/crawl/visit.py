@@ -51,7 +51,7 @@ async def visit(lease: Lease, tools: Tools) -> Settlement:
     missing = await tools.probes.soft_404(lease.url, reading)
     if missing is not None:
         return Settlement(lease, Verdict(UrlState.SOFT_404, fetched.status, detail=missing), measured(fetched))
-    return page(lease, fetched, reading, robots, tools)
+    return await page(lease, fetched, reading, robots, tools)
 
 
 async def _fetch(lease: Lease, tools: Tools) -> Fetched:

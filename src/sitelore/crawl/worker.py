@@ -12,22 +12,27 @@ import logging
 from collections import deque
 from collections.abc import Collection
 
-from sitelore.crawl.maintenance import Tending, tend
+from sitelore.crawl import meters
+from sitelore.crawl.maintenance import Tending, tell_wave, tend
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.settling import Settler
+from sitelore.crawl.shared import Shared
 from sitelore.crawl.tools import Tools
 from sitelore.crawl.visit import visit
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
+from sitelore.model.events import EventKind, RunEvent
 from sitelore.model.frontier import Kind, Lease, Run, Settlement, Verdict
 from sitelore.model.ids import WorkerId
-from sitelore.model.states import ENDED, UrlState
-from sitelore.ports import HostGate, Ledger
+from sitelore.model.states import UrlState
+from sitelore.model.url import Url
+from sitelore.ports import Bell
 
 _LOG = logging.getLogger(__name__)
 
-LEASE_S = 120.0
-_RENEW_S = LEASE_S / 3
 _POLL_S = 0.25
+_TELL_S = 1.0
+_WRITE_S = 5.0
+_RELEASE_S = 3.0
 _CLAIM = 32
 _GATE_POLL_S = 0.05
 
@@ -38,11 +43,13 @@ _WRONG = frozenset({UrlState.FAILED, UrlState.HTTP_TERMINAL})
 class Worker:
     """Works on one run until it has ended, the person stops it, or its time is over."""
 
-    def __init__(self, worker: WorkerId, run: Run, ledger: Ledger, gate: HostGate, tools: Tools, progress: Progress) -> None:
+    def __init__(self, worker: WorkerId, run: Run, shared: Shared, tools: Tools, progress: Progress) -> None:
         self._id = worker
         self._run = run
-        self._ledger = ledger
-        self._gate = gate
+        self._shared = shared
+        self._terms = shared.terms
+        self._ledger = shared.ledger
+        self._gate = shared.gate
         self._tools = tools
         self._progress = progress
         self._concurrency = tools.settings.pace.concurrency
@@ -51,20 +58,24 @@ class Worker:
         self._moved = asyncio.Event()
         self._closed: Collection[str] = ()
         self._draining = False
+        self._claimed_at: dict[Url, float] = {}
+        self._held: dict[Url, Lease] = {}
         self._began = tools.clock()
         self._dry_until = 0.0
         """The ledger had nothing more to claim; asking again before this time is not worthwhile unless a wave opens."""
-        self._settler = Settler(ledger, tools.blobs, tools.clock, self._written)
+        self._settler = Settler(shared.ledger, tools.blobs, tools.clock, self._written)
 
     async def work(self, stop: asyncio.Event) -> Run:
         """Until the run has ended. Raises `Interrupted` or `OutOfTime` after a drain that leaves no lease behind."""
-        background = [asyncio.create_task(self._settler.write_forever()), asyncio.create_task(self._keep_leases())]
+        loops = (self._settler.write_forever(), self._keep_leases(), self._tell_progress())
+        background = [asyncio.create_task(loop) for loop in loops]
         try:
-            while True:
-                self._raise_failures(background)
-                self._check_end(stop)
-                if not await self._step() and (ended := await self._tend()):
-                    return ended
+            async with self._shared.signals.listening(self._run.id) as bell:
+                while True:
+                    self._raise_failures(background)
+                    self._check_end(stop)
+                    if not await self._step() and (ended := await self._tend(bell)):
+                        return ended
         except BaseException:
             await self._drain(background)
             raise
@@ -88,22 +99,29 @@ class Worker:
 
     async def _claim(self, closed: Collection[str]) -> None:
         now = self._tools.clock()
-        limit = max(_CLAIM, 2 * self._concurrency)
-        leases = await self._ledger.claim(self._run.id, self._id, limit, now, LEASE_S, closed)
+        # What one process hoards, the others cannot visit; what it lacks, it asks for again.
+        limit = self._concurrency if self._terms.is_shared else max(_CLAIM, 2 * self._concurrency)
+        leases = await self._ledger.claim(self._run.id, self._id, limit, now, self._terms.lease_s, closed)
+        self._held.update((lease.url, lease) for lease in leases)
+        if any(lease.wave > self._run.wave for lease in leases):
+            await self._look_at_the_run()  # another process opened this wave
         self._buffer.extend(leases)
+        self._claimed_at.update((lease.url, now) for lease in leases)
         if len(leases) < limit:
             self._dry_until = now + _POLL_S
         self._progress.queued = max(0, self._progress.queued - len(leases))
 
     def _start_visits(self) -> None:
         for _ in range(len(self._buffer)):
-            if len(self._visits) >= self._concurrency or self._settler.is_full:
+            if len(self._visits) >= self._concurrency or self._settler.is_full or self._shared.seats.is_full:
                 break
             lease = self._buffer.popleft()
             if lease.url.authority in self._closed:
                 self._buffer.append(lease)
                 continue
+            meters.QUEUE_LATENCY.take(self._since_claim(lease))
             task = asyncio.create_task(self._visit(lease))
+            self._shared.seats.take()
             self._visits.add(task)
             task.add_done_callback(self._visit_done)
         self._progress.in_flight = len(self._visits)
@@ -115,12 +133,13 @@ class Worker:
             raise
         except Exception as error:  # noqa: BLE001 see below
             # A fault of ours on one page must not end the crawl of all others; it is recorded where `explain` shows it.
-            _LOG.exception("visit failed")
+            _LOG.exception("visit failed", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             settlement = Settlement(lease, Verdict(UrlState.FAILED, error=f"internal_error: {type(error).__name__}"))
         self._settler.add(settlement)
 
     def _visit_done(self, task: asyncio.Task[None]) -> None:
         """Start the next one at once; wake the loop only where it has something to do."""
+        self._shared.seats.give_back()
         if task.cancelled() or task.exception() is not None:
             # A visit that failed stays in the set until `_raise_failures` brings its error to the person.
             self._moved.set()
@@ -144,7 +163,11 @@ class Worker:
         """A settlement is durable, or was fenced off: then what it offered was not written either."""
         if len(self._visits) < self._concurrency:
             self._moved.set()
+        self._meter(settlement, taken)
+        self._held.pop(settlement.lease.url, None)
         if not taken:
+            lease = settlement.lease
+            _LOG.info("a verdict came too late", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             self._tools.admission.forget()
             return
         progress, verdict = self._progress, settlement.verdict
@@ -158,29 +181,53 @@ class Worker:
         progress.errors += verdict.state in _WRONG
         progress.latest = settlement.lease.url
 
-    async def _tend(self) -> Run | None:
-        """Nothing to claim: open the next wave, wait for a retry, or learn that the run has ended."""
-        tended = await tend(self._run.id, self._ledger, self._tools)
+    def _since_claim(self, lease: Lease) -> float:
+        now = self._tools.clock()
+        return max(0.0, now - self._claimed_at.get(lease.url, now))
+
+    def _meter(self, settlement: Settlement, taken: bool) -> None:
+        lease, verdict = settlement.lease, settlement.verdict
+        meters.PROCESSING.take(self._since_claim(lease))
+        self._claimed_at.pop(lease.url, None)
+        if settlement.effects.fetched:
+            meters.FETCH.take(settlement.effects.elapsed_s)
+        if not taken:
+            meters.FENCED.add()
+            return
+        meters.PROCESSED.add()
+        meters.RETRIED.add(verdict.state is UrlState.QUEUED)
+        meters.VISITED.add(verdict.state in _KEPT)
+        meters.FAILED.add(verdict.state in _WRONG)
+        level = logging.INFO if verdict.state is UrlState.FAILED else logging.DEBUG
+        if _LOG.isEnabledFor(level):
+            what: dict[str, object] = {"run": lease.run, "url": lease.url, "worker": self._id, "state": verdict.state.value}
+            what |= {"status_code": verdict.status_code, "error": verdict.error}
+            _LOG.log(level, "a URL of %s is %s", lease.url.authority, verdict.state, extra=what)
+
+    async def _tend(self, bell: Bell) -> Run | None:
+        """Nothing to claim: open the next wave, wait for a retry or a signal, or learn that the run is not to be worked on."""
+        tended = await tend(self._run.id, self._ledger, self._tools, is_shared=self._terms.is_shared)
         self._dry_until = 0.0
         if tended.what is Tending.OPENED:
-            await self._entered_wave(tended.admitted)
+            await self._look_at_the_run()
+            self._progress.queued += tended.admitted
+            await tell_wave(self._shared, self._run.id, self._run.wave, tended.admitted)
         elif tended.what is Tending.ENDED:
             run = await self._ledger.run(self._run.id)
             assert run is not None
-            assert run.state in ENDED
             return run
         elif tended.wait_s > 0:
             self._moved.clear()
-            await asyncio.sleep(min(tended.wait_s, _POLL_S))
+            await bell.wait(self._terms.poll_s if self._terms.is_shared else min(tended.wait_s, _POLL_S))
         return None
 
-    async def _entered_wave(self, admitted: int) -> None:
+    async def _look_at_the_run(self) -> None:
+        """A wave has opened: what its visits count as in scope was settled when it did."""
         run = await self._ledger.run(self._run.id)
         if run is not None:
             self._run = run
-            self._tools.admission.join(run.joined_hosts)
+            self._tools.admission.join(run.wave_hosts)
             self._progress.wave, self._progress.depth = run.wave, run.depth
-            self._progress.queued += admitted
 
     def _check_end(self, stop: asyncio.Event) -> None:
         if stop.is_set():
@@ -196,19 +243,43 @@ class Worker:
 
     async def _keep_leases(self) -> None:
         while True:
-            await asyncio.sleep(_RENEW_S)
-            await self._ledger.renew(self._run.id, self._id, self._tools.clock() + LEASE_S)
+            await asyncio.sleep(self._terms.lease_s / 3)
+            held = list(self._held.values())
+            kept = await self._ledger.renew(held, self._tools.clock() + self._terms.lease_s)
+            _LOG.debug("leases renewed", extra={"run": self._run.id, "worker": self._id, "leases": kept})
+
+    async def _tell_progress(self) -> None:
+        progress, told = self._progress, (0, 0, 0)
+        while True:
+            await asyncio.sleep(_TELL_S)
+            now = (progress.states.total(), progress.pages, progress.fetched)
+            if now != told:
+                settled, pages, fetched = (new - old for new, old in zip(now, told, strict=True))
+                facts: dict[str, str | int] = {"worker": self._id, "settled": settled, "pages": pages, "fetched": fetched}
+                await self._shared.events.publish(RunEvent(self._run.id, EventKind.PROGRESS, self._tools.clock(), facts))
+                told = now
 
     async def _drain(self, background: list[asyncio.Task[None]]) -> None:
-        """Let visits under way finish, write them, give the rest back. A broken ledger must not hide the first error."""
+        """Let visits under way finish, for a while; write them, give the rest back. A broken ledger must not hide the first
+        error, and one that is away must not hold the process.
+        """
         self._draining = True
-        await asyncio.gather(*self._visits, return_exceptions=True)
-        writer = background[0]
+        if self._visits:
+            _, late = await asyncio.wait(self._visits, timeout=self._terms.drain_s)
+            for visit_task in late:
+                visit_task.cancel()
+            await asyncio.gather(*self._visits, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WRITE_S):
+                await self._write_the_rest(background[0])
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_RELEASE_S):
+                await self._ledger.release(self._run.id, self._tools.clock(), self._id)
+
+    async def _write_the_rest(self, writer: asyncio.Task[None]) -> None:
         while self._settler.pending and not writer.done():
             self._settler.hurry()
             self._moved.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_POLL_S):
                     await self._moved.wait()
-        with contextlib.suppress(Exception):
-            await self._ledger.release(self._run.id, self._tools.clock(), self._id)

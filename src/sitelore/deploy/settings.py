@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sitelore.model.errors import UsageError
 
 _MAX_READERS = 64
+_MAX_SITES = 256
+_MAX_CONCURRENCY = 4096
+_TOKEN_CHARS = 16
+_LEAST_S, _MOST_S = 0.05, 86_400.0
+_SECRETS = {"key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "region": "AWS_REGION"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +21,80 @@ class OperatorSettings:
 
     readers: int = 1
     """`SITELORE_READERS`: processes that read documents."""
+    tokens: tuple[str, ...] = field(default=(), repr=False)
+    """`SITELORE_TOKENS`: bearer tokens that open the API; without any it is for this machine alone."""
+    allow_private: tuple[str, ...] = ()
+    """`SITELORE_ALLOW_PRIVATE`: private addresses that crawls started by the API may reach: HOST, HOST:PORT, CIDR, `any`."""
+    sites_at_once: int = 4
+    """`SITELORE_SITES_AT_ONCE`: sites that one process crawls side by side."""
+    database_url: str = field(default="", repr=False)
+    """`SITELORE_DATABASE_URL`: Postgres. With it, Redis and blobs are needed too, and many processes may work together."""
+    redis_url: str = field(default="", repr=False)
+    """`SITELORE_REDIS_URL`: Redis or Valkey, for pace, signals and events."""
+    blobs_url: str = field(default="", repr=False)
+    """`SITELORE_BLOBS_URL`: `s3://bucket/prefix?endpoint=…` or `file:///directory`."""
+    blobs_secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    """`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, where the URL does not say them."""
+    concurrency: int = 64
+    """`SITELORE_CONCURRENCY`: requests that one worker process has under way, over all its runs."""
+    lease_s: float = 60.0
+    """`SITELORE_LEASE_S`: how long a URL stays with a worker that is not heard of."""
+    patience_s: float = 300.0
+    """`SITELORE_PATIENCE_S`: how long a database or a blob store that is away is waited for."""
+    upkeep_s: float = 1.0
+    """`SITELORE_UPKEEP_S`: between two maintenance cycles."""
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the house is built on servers."""
+        return bool(self.database_url)
 
 
 def operator_settings() -> OperatorSettings:
     """The environment as it is now."""
-    text = os.environ.get("SITELORE_READERS", "1")
-    if not text.isdecimal() or not 1 <= int(text) <= _MAX_READERS:
-        raise UsageError(f"SITELORE_READERS is {text!r}; it takes a number from 1 to {_MAX_READERS}")
-    return OperatorSettings(readers=int(text))
+    urls = {name: os.environ.get(f"SITELORE_{name.upper()}", "").strip() for name in ("database_url", "redis_url", "blobs_url")}
+    if any(urls.values()) and not all(urls.values()):
+        missing = ", ".join(f"SITELORE_{name.upper()}" for name, url in urls.items() if not url)
+        raise UsageError(f"to work on servers, SITELORE_DATABASE_URL, _REDIS_URL and _BLOBS_URL are needed; missing: {missing}")
+    return OperatorSettings(
+        **urls,
+        blobs_secrets={name: text for name, variable in _SECRETS.items() if (text := os.environ.get(variable, ""))},
+        concurrency=_number("SITELORE_CONCURRENCY", 64, _MAX_CONCURRENCY),
+        lease_s=_seconds("SITELORE_LEASE_S", 60.0),
+        patience_s=_seconds("SITELORE_PATIENCE_S", 300.0),
+        upkeep_s=_seconds("SITELORE_UPKEEP_S", 1.0),
+        readers=_number("SITELORE_READERS", 1, _MAX_READERS),
+        tokens=_tokens(),
+        allow_private=_words("SITELORE_ALLOW_PRIVATE"),
+        sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
+    )
+
+
+def _number(name: str, default: int, most: int) -> int:
+    text = os.environ.get(name, str(default))
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise UsageError(f"{name} is {text!r}; it takes a number from 1 to {most}")
+    return int(text)
+
+
+def _seconds(name: str, default: float) -> float:
+    text = os.environ.get(name, str(default))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not _LEAST_S <= seconds <= _MOST_S:
+        raise UsageError(f"{name} is {text!r}; it takes a number of seconds from {_LEAST_S} to {_MOST_S:.0f}")
+    return seconds
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(os.environ.get(name, "").replace(",", " ").split())
+
+
+def _tokens() -> tuple[str, ...]:
+    """Never shown, not even when one is wrong."""
+    tokens = _words("SITELORE_TOKENS")
+    if any(len(token) < _TOKEN_CHARS or not token.isascii() or not token.isprintable() for token in tokens):
+        raise UsageError(f"SITELORE_TOKENS has a token of fewer than {_TOKEN_CHARS} plain ASCII characters; make a longer one")
+    return tokens

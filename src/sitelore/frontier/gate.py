@@ -21,29 +21,28 @@ Nothing here sleeps and nothing is random: `enter` answers with the seconds to w
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Collection
-from functools import lru_cache
 
-from sitelore.model.response import Failure
+from sitelore.model.politeness import (
+    ABSURD_S,
+    BUSY,
+    CLOSED_AFTER_S,
+    FIRST_COOLDOWN_S,
+    LATENCY_SHARE,
+    LATENCY_WEIGHT,
+    LONGEST_COOLDOWN_S,
+    LONGEST_GAP_S,
+    SHORTEST_GAP_S,
+    SHORTEST_WAIT_S,
+    SLOT_WAIT_S,
+    STRAINED,
+    STREAK,
+    fixed_gap_s,
+)
 from sitelore.model.settings import Pace
 from sitelore.ports import Feedback
 
-_LATENCY_SHARE = 0.5
-_LATENCY_WEIGHT = 0.3
-_SHORTEST_GAP_S = 0.1
-_LONGEST_GAP_S = 5.0
-_FIRST_COOLDOWN_S = 0.5
-_LONGEST_COOLDOWN_S = 5.0
-_STREAK = 5
-_CLOSED_AFTER_S = 0.5
-_ABSURD_S = 86_400.0
-_SHORTEST_WAIT_S = 0.0001
-_SLOT_WAIT_S = (0.005, 0.05)
 _MOST_HOSTS = 10_000
-
-_BUSY = frozenset({408, 429, 503})
-_STRAINED = frozenset({Failure.TIMEOUT, Failure.CONNECTION})
 _LONG_AGO = float("-inf")
 
 
@@ -81,9 +80,9 @@ class LocalGate:
         known = self._host(host, now)
         wait_s = known.may_start_at(gap_s(host, pace, known.latency_s, known.asked_s)) - now
         if wait_s > 0:
-            return max(wait_s, _SHORTEST_WAIT_S)
+            return max(wait_s, SHORTEST_WAIT_S)
         if known.running >= pace.per_host:
-            shortest, longest = _SLOT_WAIT_S
+            shortest, longest = SLOT_WAIT_S
             return min(max((known.latency_s or 0.0) / known.running, shortest), longest)
         known.running += 1
         known.last_start = now
@@ -103,7 +102,7 @@ class LocalGate:
         known.running = max(0, known.running - 1)
         if feedback.status is not None:
             before = known.latency_s
-            known.latency_s = feedback.elapsed_s if before is None else before + _LATENCY_WEIGHT * (feedback.elapsed_s - before)
+            known.latency_s = feedback.elapsed_s if before is None else before + LATENCY_WEIGHT * (feedback.elapsed_s - before)
         self._judge(known, pace, feedback, now)
         self._note(host, known, pace, now)
 
@@ -118,32 +117,32 @@ class LocalGate:
         """Hosts that will take no request for more than half a second; their rows are better left unclaimed."""
         if not self._opens_at:
             return ()
-        soon = self._clock() + _CLOSED_AFTER_S
+        soon = self._clock() + CLOSED_AFTER_S
         self._opens_at = {host: at for host, at in self._opens_at.items() if at > soon}
         return self._opens_at.keys()
 
     def _judge(self, known: _Host, pace: Pace, feedback: Feedback, now: float) -> None:
         status, failure = feedback.status, feedback.failure
         asked_s = feedback.retry_after_s
-        if asked_s is not None and asked_s < _ABSURD_S and (status in _BUSY or (status is not None and 300 <= status < 400)):
+        if asked_s is not None and asked_s < ABSURD_S and (status in BUSY or (status is not None and 300 <= status < 400)):
             known.closed_at = now
             known.closed_until = max(known.closed_until, now + min(max(asked_s, 0.0), pace.max_retry_after_s))
-        elif status in _BUSY or failure in _STRAINED:
+        elif status in BUSY or failure in STRAINED:
             _cool_down(known, feedback, now)
         elif status is not None and (status == 403 or status >= 500):
             known.streak += 1
-            if known.streak >= _STREAK:
+            if known.streak >= STREAK:
                 known.streak = 0
                 _cool_down(known, feedback, now)
         elif status is not None:
             known.streak = 0
             known.cooldown_s /= 2
-            if known.cooldown_s < _FIRST_COOLDOWN_S / 2:
+            if known.cooldown_s < FIRST_COOLDOWN_S / 2:
                 known.cooldown_s = 0.0
 
     def _note(self, host: str, known: _Host, pace: Pace, now: float) -> None:
         opens_at = known.may_start_at(gap_s(host, pace, known.latency_s, known.asked_s))
-        if opens_at - now > _CLOSED_AFTER_S:
+        if opens_at - now > CLOSED_AFTER_S:
             self._opens_at[host] = opens_at
         elif host in self._opens_at:
             del self._opens_at[host]
@@ -170,35 +169,14 @@ class LocalGate:
 
 def gap_s(host: str, pace: Pace, latency_s: float | None, asked_s: float) -> float:
     """The least time between two request starts. `asked_s` is the host's own wish, already capped."""
-    if pace.delay_s is not None:
-        gap = pace.delay_s + _allowance_s(pace.delay_s)
-    elif is_own(host):
-        gap = 0.0
-    else:
-        gap = min(max((latency_s or 0.0) * _LATENCY_SHARE, _SHORTEST_GAP_S), _LONGEST_GAP_S)
+    gap = fixed_gap_s(host, pace)
+    if gap is None:
+        gap = min(max((latency_s or 0.0) * LATENCY_SHARE, SHORTEST_GAP_S), LONGEST_GAP_S)
     return max(gap, asked_s)
-
-
-def _allowance_s(delay_s: float) -> float:
-    """For requests that take unequal time to reach the host: the gap that counts is the one the host sees."""
-    return min(0.0005 + 0.02 * delay_s, 0.002) if delay_s > 0 else 0.0
-
-
-@lru_cache(maxsize=4096)
-def is_own(authority: str) -> bool:
-    """Whether an authority names this machine or an address of a private network."""
-    host = authority[1 : authority.index("]")] if authority.startswith("[") else authority.partition(":")[0]
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_private or address.is_link_local
 
 
 def _cool_down(known: _Host, feedback: Feedback, now: float) -> None:
     if now - feedback.elapsed_s >= known.closed_at:
-        known.cooldown_s = min(max(known.cooldown_s * 2, _FIRST_COOLDOWN_S), _LONGEST_COOLDOWN_S)
+        known.cooldown_s = min(max(known.cooldown_s * 2, FIRST_COOLDOWN_S), LONGEST_COOLDOWN_S)
         known.closed_at = now
     known.closed_until = max(known.closed_until, now + known.cooldown_s)

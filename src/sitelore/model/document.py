@@ -20,6 +20,22 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """One heading of a page's outline."""
+
+    level: int
+    text: CleanText
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A region of a page by its role (`main`, `navigation`, `banner`, …), and its name where it has one."""
+
+    role: str
+    label: CleanText = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """Everything a page holds, redacted. Its JSON is stored as a blob and is what exports and the API show."""
 
@@ -29,6 +45,14 @@ class Document:
     description: CleanText = NO_TEXT
     lang: str = ""
     canonical_url: str = ""
+    author: CleanText = NO_TEXT
+    published: str = ""
+    """ISO 8601, as far as the page says it: `2024-05`, `2024-05-06`, `2024-05-06T07:08:09+02:00`."""
+    modified: str = ""
+    site_name: CleanText = NO_TEXT
+    image: CleanText = NO_TEXT
+    headings: tuple[Heading, ...] = ()
+    landmarks: tuple[Landmark, ...] = ()
     markdown: CleanText = NO_TEXT
     text: CleanText = NO_TEXT
     word_count: int = 0
@@ -43,6 +67,10 @@ class Document:
     forms: tuple[dict[str, Any], ...] = ()
     actions: tuple[dict[str, Any], ...] = ()
     media: tuple[dict[str, Any], ...] = ()
+
+
+READ_HEADERS = ("content-language", "link", "x-robots-tag")
+"""Headers that reading a page depends on, besides its content type: kept with the page, so that it can be read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +101,8 @@ class Reading:
     """Over title and normalised text; empty when the page has no text (nothing to compare)."""
     novelty: str = ""
     """The same with digits left out: pages that differ in numbers alone (an endless calendar) share it."""
+    sketch: bytes = b""
+    """A number for each line of the text (`model/sketch.py`): what repeats over a site is found by them."""
     canonical: Url | None = None
     word_count: int = 0
     noindex: bool = False
@@ -90,3 +120,11 @@ class Reading:
     redactions: dict[str, int] = field(default_factory=dict)
     problem: str = ""
     """`content_type: …` when the bytes are no text, `parse_error: …` when no document could be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether a page has changed since its last fetch, and where it differs from itself without changing."""
+
+    changed: bool
+    volatile: bytes = b""

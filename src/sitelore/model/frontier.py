@@ -82,6 +82,10 @@ class Known:
     word_count: int = 0
     noindex: bool = False
     content_type: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    sketch: bytes = b""
+    volatile: bytes = b""
+    """Where this page differs from itself without having changed (`extract/change.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,8 @@ class Lease:
     chain: tuple[Hop, ...] = ()
     lastmod: float | None = None
     known: Known | None = None
+    wave: int = 0
+    """The wave that admitted the row: whoever still knows an older one must look at the run again before it visits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,27 @@ class PageFacts:
     """As the server wrote it, charset included: reading the stored bytes again needs it."""
     identity: str = ""
     """The URL in the form that the site's options give it; empty where they ask for nothing."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Other headers that reading depends on (`READ_HEADERS`), redacted."""
+    sketch: bytes = b""
+    volatile: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """A page read again from its snapshot: what it says now, if it still says `before`."""
+
+    url: Url
+    before: BlobKey
+    facts: PageFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """A page of a run and the sketch of its text."""
+
+    url: Url
+    sketch: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +210,10 @@ class Run:
     joined_hosts: tuple[str, ...] = ()
     """Authorities that a redirecting seed led to; they are in scope like the seeds' own."""
     error: str = ""
+    wave_hosts: tuple[str, ...] = ()
+    """`joined_hosts` as they stood when the wave opened: what this wave's visits count as in scope, whenever they happen."""
+    attempts: int = 0
+    """How often the run has crashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +258,8 @@ class UrlRow:
     elapsed_s: float | None = None
     body_bytes: int = 0
     changed: bool | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    """Headers besides the content type that reading depends on."""
 
 
 @dataclass(frozen=True, slots=True)

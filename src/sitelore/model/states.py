@@ -99,5 +99,6 @@ URL_MOVES: dict[UrlState, frozenset[UrlState]] = {
 
 RUN_MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
-    RunState.RUNNING: frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED}),
+    # Back to QUEUED: the run crashed and gets its second attempt after a pause.
+    RunState.RUNNING: frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED, RunState.QUEUED}),
 }

@@ -1,7 +1,7 @@
 """Where state lives.
 
 The ledger is one set of plain functions over a SQLAlchemy connection, written once for two databases. `engine.py` says how
-such a function is run: SQLite has one writer thread and one reader thread, Postgres an asynchronous pool. One function is
+such a function is run: SQLite has one writer thread and two reader threads, Postgres an asynchronous pool. One function is
 one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
 
     schema.py         the tables, and the key form of a URL
@@ -11,10 +11,18 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     waves_sql.py      what happens between two waves: merge, admit, trap
     endings_sql.py    what happens to the rows when a run ends
     runs_sql.py       sites, runs and robots files
+    rereading_sql.py  pages read again from their snapshots, and sketches
     reading_sql.py    rows and counts, for exports, `explain` and the API
+    listing_sql.py    lists with totals, and runs made once per key
     rows.py           row ↔ noun
     migrations/       how an older database becomes a current one
+    working_sql.py    which runs may be worked on, how they begin, crash and end
     blobs.py          `ports.Blobs` in a SQLite file of its own
+    object_blobs.py   the same in S3, or in a directory that machines share
+    signals.py        `ports.Signals` and `ports.Events` within one process
+    redis_signals.py  the same between processes
+    redis_gate.py     `ports.HostGate` between processes; `gate.lua` is what Redis does of it
+    clock.py          the database's clock, by which many machines go
 
 This room decides nothing about a crawl: which offer is admissible, how a visit ends and what a wave admits come from
 `frontier` and `crawl` as data or as a pure function. Only `deploy` opens it.

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Hop
 from sitelore.model.ids import RunId
-from sitelore.model.states import Proof, SkipReason
+from sitelore.model.states import Proof, RunState, SkipReason
 from sitelore.model.url import Url
 from sitelore.store.frontier_sql import chunks, lock_runs
 from sitelore.store.rows import chain_text, hops, is_kept
-from sitelore.store.schema import key_of, urls
+from sitelore.store.schema import key_of, runs, urls
 from sitelore.store.statements import ending_statement, loop_statement, run_many
 
 LOOP = "redirect_loop: the redirects lead back to where they started"
@@ -29,7 +29,9 @@ def finish_rows(conn: sa.Connection, run: RunId) -> None:
     c = urls.c
     skipped: dict[str, Any] = {"state": sa.text("'SKIPPED'"), "claimed_by": None, "lease_until": None, "retry_at": None}
     waiting = sa.update(urls).where(c.run_id == run, c.state == sa.text("'DISCOVERED'"))
-    conn.execute(waiting.values(skip_reason=SkipReason.BUDGET.value, **skipped))
+    is_cancelled = conn.scalar(sa.select(runs.c.state).where(runs.c.id == run)) == RunState.CANCELLED
+    reason = SkipReason.CANCELLED if is_cancelled else SkipReason.BUDGET
+    conn.execute(waiting.values(skip_reason=reason.value, **skipped))
     left = sa.update(urls).where(c.run_id == run, c.state.in_(["QUEUED", "IN_PROGRESS"]), c.seq.is_not(None))
     conn.execute(left.values(skip_reason=SkipReason.CANCELLED.value, **skipped))
     _end_aliases(conn, run)

@@ -11,7 +11,7 @@ from sitelore.model.frontier import Known, Lease, Offer, Pulse
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
 from sitelore.store.schema import key_of, pages, runs, urls
-from sitelore.store.statements import lastmod_statement, lease_statement, offer_statement, run_many
+from sitelore.store.statements import lastmod_statement, lease_statement, offer_statement, renew_statement, run_many
 
 IN_LIST = 500
 """How many values an IN list holds: far below the limits of both databases."""
@@ -61,13 +61,17 @@ def offer(conn: sa.Connection, offers: Iterable[tuple[RunId, Offer]]) -> None:
     run_many(conn, lastmod_statement, [(lastmods[k], *k, lastmods[k]) for k in sorted(lastmods)])
 
 
+# A run that was cancelled, has ended or waits for another attempt gives nothing more out.
+_may_be_worked_on = sa.exists().where(
+    runs.c.id == sa.bindparam("run"), runs.c.state.in_(["QUEUED", "RUNNING"]), runs.c.retry_at.is_(None)
+)
 _due = (
     sa.select(*LEASE_COLUMNS)
-    .where(urls.c.run_id == sa.bindparam("run"), urls.c.state == _QUEUED, urls.c.seq.is_not(None))
+    .where(urls.c.run_id == sa.bindparam("run"), urls.c.state == _QUEUED, urls.c.seq.is_not(None), _may_be_worked_on)
     .where(sa.or_(urls.c.retry_at.is_(None), urls.c.retry_at <= sa.bindparam("now")))
     .order_by(urls.c.seq)
     .limit(sa.bindparam("most", type_=sa.Integer))
-    .with_for_update(skip_locked=True)  # on SQLite, which has one writer, this says nothing
+    .with_for_update(skip_locked=True, of=urls)  # on SQLite, which has one writer, this says nothing
 )
 _due_and_open = _due.where(urls.c.host.not_in(sa.bindparam("closed", expanding=True)))
 
@@ -106,16 +110,33 @@ def _known_by_key(conn: sa.Connection, run: RunId, keys: list[str]) -> dict[str,
     return found
 
 
-def renew(conn: sa.Connection, run: RunId, worker: WorkerId, until: float) -> None:
-    """Prolong this worker's leases."""
-    lock_runs(conn, [run])
-    conn.execute(sa.update(urls).where(_leased(run), urls.c.claimed_by == worker).values(lease_until=until))
+_held_by_token = (
+    sa.select(urls.c.url, urls.c.token)
+    .where(urls.c.run_id == sa.bindparam("run"), urls.c.url.in_(sa.bindparam("some", expanding=True)))
+    .where(urls.c.state == _IN_PROGRESS)
+)
+
+
+def renew(conn: sa.Connection, leases: Sequence[Lease], until: float) -> int:
+    """Prolong these leases where their token still stands."""
+    lock_runs(conn, {lease.run for lease in leases})
+    tokens = {(lease.run, key_of(lease.url)): lease.token for lease in leases}
+    held: list[tuple[Any, ...]] = []
+    for run in sorted({lease.run for lease in leases}):
+        for some in chunks(sorted(key for its_run, key in tokens if its_run == run)):
+            rows = conn.execute(_held_by_token, {"run": run, "some": some})
+            held += [(until, run, row[0]) for row in rows if tokens[run, row[0]] == row[1]]
+    run_many(conn, renew_statement, held)
+    return len(held)
 
 
 def release(conn: sa.Connection, run: RunId, now: float, worker: WorkerId | None = None) -> int:
     """Back to QUEUED. Tokens stay: the next claim raises them, so whoever held the lease is fenced off."""
-    lock_runs(conn, [run])
     whose = urls.c.lease_until <= now if worker is None else urls.c.claimed_by == worker
+    # Looked for first: nearly always there is none, and writers of the run need not wait for that answer.
+    if conn.execute(sa.select(urls.c.url).where(_leased(run), whose).limit(1)).first() is None:
+        return 0
+    lock_runs(conn, [run])
     statement = sa.update(urls).where(_leased(run), whose)
     return conn.execute(statement.values(state=_QUEUED, claimed_by=None, lease_until=None)).rowcount
 

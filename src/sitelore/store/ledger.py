@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 
-from sitelore.model.frontier import Known, Lease, Offer, Pulse, Run, RunCounts, Settlement, UrlRow, WaveOpened
+from sitelore.model.frontier import Known, Lease, Offer, Pulse, Reread, Run, RunCounts, Settlement, Sketched, UrlRow, WaveOpened
 from sitelore.model.ids import RunId, SiteId, WorkerId
+from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Plan
-from sitelore.store import endings_sql, frontier_sql, reading_sql, runs_sql, settle_sql, waves_sql
+from sitelore.store import (
+    endings_sql,
+    frontier_sql,
+    listing_sql,
+    reading_sql,
+    rereading_sql,
+    runs_sql,
+    settle_sql,
+    waves_sql,
+    working_sql,
+)
 from sitelore.store.engine import Engine
 from sitelore.store.schema import key_of
 
@@ -24,7 +36,7 @@ class SqlLedger:
 
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
         """A new QUEUED run of the site of this name (made when it is new), with its first offers."""
-        return await self._engine.run(runs_sql.create_run, site, settings, offers, now)
+        return await self._engine.run(runs_sql.create_run, site, settings, offers, now, runs_sql.new_id(now))
 
     async def run(self, run: RunId) -> Run | None:
         """The run of this id."""
@@ -32,11 +44,35 @@ class SqlLedger:
 
     async def runs(self, limit: int = 100) -> list[Run]:
         """Runs, newest first."""
-        return await self._engine.read(runs_sql.latest_runs, limit)
+        return await self._engine.browse(runs_sql.latest_runs, limit)
 
     async def move_run(self, run: RunId, state: RunState, now: float, error: str = "") -> bool:
         """Start or end a run; False when it is not in a state that may move there."""
         return await self._engine.run(runs_sql.move_run, run, state, now, error)
+
+    async def begin_run(self, run: RunId, now: float) -> bool:
+        """QUEUED to RUNNING, if its pause is over and no other run of the site is RUNNING. True when it is RUNNING now."""
+        return await self._engine.run(working_sql.begin_run, run, now)
+
+    async def end_run(self, run: RunId, state: RunState, now: float, error: str = "") -> bool:
+        """Finish the rows and end the run, together. False when it had ended already."""
+        return await self._engine.run(working_sql.end_run, run, state, now, error)
+
+    async def crash_run(self, run: RunId, error: str, now: float, pause_s: float, attempts: int) -> RunState | None:
+        """Something of ours failed on a RUNNING run: back to QUEUED for a while, or FAILED when these were its attempts."""
+        return await self._engine.run(working_sql.crash_run, run, error, now, pause_s, attempts)
+
+    async def workable_runs(self, limit: int, now: float) -> list[Run]:
+        """Runs that a worker may work on, oldest first."""
+        return await self._engine.read(working_sql.workable_runs, limit, now)
+
+    async def running_runs(self) -> list[Run]:
+        """Every RUNNING run, oldest first."""
+        return await self._engine.read(working_sql.running_runs)
+
+    def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
+        """Whether this task is ours to do now: no two processes have the turn at once. It ends with the block."""
+        return self._engine.turn(task)
 
     async def claim(
         self, run: RunId, worker: WorkerId, limit: int, now: float, lease_s: float, closed_hosts: Collection[str] = ()
@@ -48,9 +84,9 @@ class SqlLedger:
         """Write verdicts and effects where the token still matches. False for each that was fenced off."""
         return await self._engine.run(settle_sql.settle, settlements)
 
-    async def renew(self, run: RunId, worker: WorkerId, until: float) -> None:
-        """Prolong this worker's leases."""
-        await self._engine.run(frontier_sql.renew, run, worker, until)
+    async def renew(self, leases: Sequence[Lease], until: float) -> int:
+        """Prolong these leases, as far as they are still held. Gives how many are."""
+        return await self._engine.run(frontier_sql.renew, leases, until) if leases else 0
 
     async def release(self, run: RunId, now: float, worker: WorkerId | None = None) -> int:
         """Put leases back to QUEUED: a worker's own, or (None) every one that has run out."""
@@ -80,7 +116,7 @@ class SqlLedger:
         """All rows sorted by key, a page at a time; sitemap rows only when asked for."""
         after = ""
         while True:
-            page = await self._engine.read(reading_sql.rows_after, run, after, state, sitemaps)
+            page = await self._engine.browse(reading_sql.rows_after, run, after, state, sitemaps)
             for row in page:
                 yield row
             if len(page) < reading_sql.ROWS_PER_PAGE:
@@ -89,7 +125,51 @@ class SqlLedger:
 
     async def counts(self, run: RunId) -> RunCounts:
         """The run in numbers; sitemap rows count in `sitemaps` alone."""
-        return await self._engine.read(reading_sql.counts, run)
+        return await self._engine.browse(reading_sql.counts, run)
+
+    async def create_run_once(
+        self, once: Once, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float
+    ) -> RunOnce:
+        """The run made under this key within the last day, or a new one."""
+        return await self._engine.run(listing_sql.create_run_once, once, site, settings, offers, now)
+
+    async def list_runs(self, listing: RunListing) -> tuple[list[Run], int]:
+        """A page of the runs, and how many there are in all."""
+        return await self._engine.browse(listing_sql.list_runs, listing)
+
+    async def runs_by_state(self) -> dict[str, int]:
+        """How many runs stand where."""
+        return await self._engine.browse(listing_sql.runs_by_state)
+
+    async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
+        """A page of a run's URLs, and how many there are in all."""
+        return await self._engine.browse(listing_sql.list_rows, run, listing)
+
+    async def edges(self, run: RunId) -> AsyncIterator[Edge]:
+        """Every URL with the page it was first found on, sorted by key, a page at a time."""
+        after = ""
+        while True:
+            page = await self._engine.browse(listing_sql.edges_after, run, after)
+            for _, edge in page:
+                yield edge
+            if len(page) < listing_sql.EDGES_PER_PAGE:
+                return
+            after = page[-1][0]
+
+    async def sketches(self, run: RunId) -> AsyncIterator[Sketched]:
+        """Every kept page with the sketch of its text, sorted by key."""
+        after = ""
+        while True:
+            page = await self._engine.read(rereading_sql.sketches_after, run, after)
+            for _, sketched in page:
+                yield sketched
+            if len(page) < rereading_sql.SKETCHES_PER_PAGE:
+                return
+            after = page[-1][0]
+
+    async def replace_documents(self, run: RunId, pages: Sequence[Reread]) -> None:
+        """What pages say after being read again, where they still say what was read before. States stay."""
+        await self._engine.run(rereading_sql.replace_documents, run, pages)
 
     async def known(self, site: SiteId, url: Url) -> Known | None:
         """What earlier visits left about a URL."""

@@ -19,6 +19,7 @@ SHAPE_CHARS = 500
 
 _settings = msgspec.json.Decoder(CrawlSettings)
 _hops = msgspec.json.Decoder(list[tuple[str, int]])
+_headers = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 _names = msgspec.json.Decoder(list[str])
 encode = msgspec.json.Encoder().encode
 
@@ -71,6 +72,16 @@ def hops(text: str | None) -> tuple[Hop, ...]:
     return tuple(Hop(Url.trusted(url), status) for url, status in _hops.decode(text)) if text else ()
 
 
+def headers_text(headers: Sequence[tuple[str, str]]) -> str | None:
+    """Headers as JSON; NULL when there are none, which is nearly always."""
+    return storable(encode(headers).decode()) if headers else None
+
+
+def headers_of(text: str | None) -> tuple[tuple[str, str], ...]:
+    """The reverse of `headers_text`."""
+    return _headers.decode(text) if text else ()
+
+
 def maybe_url(text: str | None) -> Url | None:
     """A URL column that may be NULL."""
     return Url.trusted(text) if text is not None else None
@@ -80,33 +91,33 @@ _KINDS = {kind.value: kind for kind in Kind}
 _SOURCES = {source.value: source for source in Source}
 LEASE_COLUMNS = tuple(
     urls.c[name]
-    for name in ("url", "long_url", "token", "depth", "seq", "kind", "attempts", "source", "chain", "lastmod")
+    for name in ("url", "long_url", "token", "depth", "seq", "kind", "attempts", "source", "chain", "lastmod", "wave")
 )  # fmt: skip
 KNOWN_COLUMNS = tuple(
     pages.c[name]
     for name in (
         "fetched_at", "content_hash", "novelty", "document", "etag", "last_modified", "lastmod", "title", "canonical",
-        "snapshot", "word_count", "noindex", "content_type",
+        "snapshot", "word_count", "noindex", "content_type", "headers", "sketch", "volatile",
     )
 )  # fmt: skip
 
 
 def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
     """A row of `LEASE_COLUMNS` as it stood before it was leased."""
-    key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod = row
+    key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod, wave = row
     return Lease(
         run, Url.trusted(long_url or key), token + 1, depth, seq, _KINDS[kind], attempts, _SOURCES[source], hops(chain),
-        lastmod, known,
+        lastmod, known, wave,
     )  # fmt: skip
 
 
 def known_of(row: Sequence[Any]) -> Known:
     """A row of `KNOWN_COLUMNS`."""
     (fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, canonical,
-     snapshot, word_count, noindex, content_type) = row  # fmt: skip
+     snapshot, word_count, noindex, content_type, headers, sketch, volatile) = row  # fmt: skip
     return Known(
         fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, maybe_url(canonical),
-        snapshot, word_count, bool(noindex), content_type or "",
+        snapshot, word_count, bool(noindex), content_type or "", headers_of(headers), sketch or b"", volatile or b"",
     )  # fmt: skip
 
 
@@ -116,7 +127,7 @@ ROW_COLUMNS = tuple(
         "run_id", "url", "long_url", "kind", "state", "depth", "source", "parent", "seq", "wave", "shape", "status_code",
         "chain", "alias_of", "proof", "title", "content_hash", "canonical", "content_type", "word_count", "noindex",
         "document", "snapshot", "skip_reason", "detail", "error", "attempts", "fetches", "retry_at", "claimed_by",
-        "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified",
+        "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified", "headers",
     )
 )  # fmt: skip
 _STATES = {state.value: state for state in UrlState}
@@ -129,7 +140,7 @@ def url_row(row: Sequence[Any]) -> UrlRow:
     (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, shape, status_code,
      chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
      document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
-     token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified) = row  # fmt: skip
+     token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified, headers) = row  # fmt: skip
     url = Url.trusted(long_url or key)
     state, reason = _STATES[state_text], _REASONS[skip_reason]
     final = maybe_url(alias_of)
@@ -173,22 +184,23 @@ def url_row(row: Sequence[Any]) -> UrlRow:
         elapsed_s=elapsed_s,
         body_bytes=body_bytes,
         changed=None if changed is None else bool(changed),
+        headers=headers_of(headers),
     )
 
 
 RUN_COLUMNS = (
     runs.c.id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at, runs.c.started_at,
-    runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error,
+    runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error, runs.c.wave_hosts, runs.c.attempts,
 )  # fmt: skip
 RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
 
 
 def run_of(row: Sequence[Any]) -> Run:
     """A row of `RUN_COLUMNS`."""
-    run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error = row
+    run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts = row
     return Run(
         run, site, name, RunState(state), settings_of(settings), created_at, started_at, finished_at, wave, depth,
-        tuple(names_of(joined)), error,
+        tuple(names_of(joined)), error, tuple(names_of(hosts)), attempts,
     )  # fmt: skip
 
 

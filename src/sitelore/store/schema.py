@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0001"
+REVISION = "0002"
 """The migration that ends in this schema."""
 
 KEY_CHARS = 2000
@@ -51,6 +51,9 @@ runs = sa.Table(
     sa.Column("kept_before", sa.Integer, nullable=False),
     sa.Column("joined_hosts", sa.Text, nullable=False),
     sa.Column("error", sa.Text, nullable=False),
+    sa.Column("wave_hosts", sa.Text, nullable=False, server_default="[]"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("retry_at", sa.Double),
 )
 
 redactions = sa.Table(
@@ -110,6 +113,9 @@ urls = sa.Table(
     sa.Column("elapsed_s", sa.Double),
     sa.Column("body_bytes", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("changed", sa.Integer),
+    sa.Column("headers", sa.Text),
+    # Last, so that SQLite passes over it when a row is read for anything else.
+    sa.Column("sketch", sa.LargeBinary),
 )
 
 
@@ -118,7 +124,11 @@ _PARTIAL: dict[sa.Index, str] = {}
 
 def _partial(name: str, where: str, *columns: str) -> sa.Index:
     """An index over some rows only: inserting offers is the hot path, and touches `urls_candidates` and the key alone."""
-    index = sa.Index(name, *(urls.c[c] for c in columns), sqlite_where=sa.text(where))
+    return _partial_of(urls, name, where, *columns)
+
+
+def _partial_of(table: sa.Table, name: str, where: str, *columns: str) -> sa.Index:
+    index = sa.Index(name, *(table.c[c] for c in columns), sqlite_where=sa.text(where))
     _PARTIAL[index] = where
     return index
 
@@ -137,6 +147,8 @@ _partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash")
 _partial("urls_identity", "identity IS NOT NULL", "run_id", "identity")
 _partial("urls_canonical", "canonical <> url", "run_id", "canonical")
 _partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "content_hash", "novelty")
+_partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
+_partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "created_at", "id")
 
 pages = sa.Table(
     "pages",
@@ -157,6 +169,9 @@ pages = sa.Table(
     sa.Column("noindex", sa.Integer, nullable=False),
     sa.Column("content_type", sa.Text),
     sa.Column("alias_of", sa.Text),
+    sa.Column("headers", sa.Text),
+    sa.Column("volatile", sa.LargeBinary),
+    sa.Column("sketch", sa.LargeBinary),
 )
 
 robots = sa.Table(
@@ -168,6 +183,16 @@ robots = sa.Table(
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
 )
+
+once_keys = sa.Table(
+    "once_keys",
+    metadata,
+    sa.Column("key", _Key, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+"""Callers' keys for runs that must be made once (`Idempotency-Key`), for a day."""
 
 versions = sa.Table(
     "alembic_version",

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sitelore.model.frontier import PageFacts, Settlement
 from sitelore.model.states import Proof, UrlState
 from sitelore.store.frontier_sql import chunks, lock_runs, offer
-from sitelore.store.rows import chain_text, encode, names_of, storable
+from sitelore.store.rows import chain_text, encode, headers_text, names_of, storable
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.statements import page_statement, redaction_statement, run_many, visit_statement
 
@@ -70,7 +70,7 @@ def _held(conn: sa.Connection, settlements: Sequence[Settlement]) -> dict[_Key, 
     return held
 
 
-_NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None)
+_NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None, None, None)
 
 
 def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
     verdict, effects = one.verdict, one.effects
     again = verdict.state is UrlState.QUEUED
     proof = Proof.REDIRECT if verdict.state is UrlState.ALIAS else None
-    page = _NO_PAGE if effects.page is None else _page_part(effects.page)
+    page = _NO_PAGE if effects.page is None else page_part(effects.page)
     return (
         verdict.state._value_,
         verdict.retry_at if again else None,
@@ -100,7 +100,8 @@ def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
     )
 
 
-def _page_part(page: PageFacts) -> tuple[Any, ...]:
+def page_part(page: PageFacts) -> tuple[Any, ...]:
+    """The columns that `urls` and `pages` share, in the order of `VISIT_PARAMETERS`."""
     canonical = page.canonical
     return (
         storable(page.title),
@@ -116,17 +117,18 @@ def _page_part(page: PageFacts) -> tuple[Any, ...]:
         page.snapshot,
         None if page.etag is None else storable(page.etag),
         None if page.last_modified is None else storable(page.last_modified),
+        headers_text(page.headers),
+        page.sketch or None,
     )
 
 
 def _page_tuple(site: int, key: str, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
     """In the order of the columns of `pages`."""
-    title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified = _page_part(
-        page
-    )
+    (title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified,
+     headers, sketch) = page_part(page)  # fmt: skip
     return (
         site, key, fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
-        canonical, snapshot, word_count, noindex, kind, None,
+        canonical, snapshot, word_count, noindex, kind, None, headers, page.volatile or None, sketch,
     )  # fmt: skip
 
 

@@ -21,10 +21,12 @@ _RANK = ("refused", "depth", "source_rank", "parent_seq", "position")
 _SET_BY_VISIT = (
     "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
     "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
-    "last_modified", "elapsed_s", "body_bytes", "changed",
+    "last_modified", "headers", "sketch", "elapsed_s", "body_bytes", "changed",
 )  # fmt: skip
 VISIT_PARAMETERS = (*_SET_BY_VISIT, "chain_met", "fetch_time", "more_attempts", "more_fetches", "the_run", "the_url")
 PAGE_COLUMNS = tuple(column.name for column in pages.c)
+
+REREAD_COLUMNS = ("title", "content_hash", "novelty", "canonical", "word_count", "noindex", "document", "sketch")
 
 _Built = tuple[sa.UpdateBase, tuple[str, ...]]
 
@@ -109,6 +111,14 @@ def lease_statement(_dialect_name: str) -> _Built:
     return where, ("worker", "lease_end", "the_run", "the_url")
 
 
+def renew_statement(_dialect_name: str) -> _Built:
+    """A lease lasts longer. The caller has checked its token, and no claim can raise it meanwhile: the row is leased."""
+    c = urls.c
+    statement = sa.update(urls).values(lease_until=sa.bindparam("lease_end", type_=sa.Double))
+    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
+    return where, ("lease_end", "the_run", "the_url")
+
+
 def visit_statement(_dialect_name: str) -> _Built:
     """The row of a settled visit. The caller has locked it and checked its token."""
     c = urls.c
@@ -135,6 +145,23 @@ def page_statement(dialect_name: str) -> _Built:
     changes["fetched_at"] = sa.case((fetched, new.fetched_at), else_=old.fetched_at)
     changes["lastmod"] = sa.case((fetched, sa.func.coalesce(new.lastmod, old.lastmod)), else_=old.lastmod)
     return insert.on_conflict_do_update(index_elements=[old.site_id, old.url], set_=changes), PAGE_COLUMNS
+
+
+def reread_statement(_dialect_name: str) -> _Built:
+    """A page read again from its snapshot, if nothing newer stands there."""
+    c = urls.c
+    statement = sa.update(urls).ordered_values(*((c[name], sa.bindparam(name, type_=c[name].type)) for name in REREAD_COLUMNS))
+    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
+    return where.where(c.document == sa.bindparam("before")), (*REREAD_COLUMNS, "the_run", "the_url", "before")
+
+
+def page_reread_statement(_dialect_name: str) -> _Built:
+    """The same in what the site knows."""
+    c = pages.c
+    names = (*REREAD_COLUMNS, "volatile")
+    statement = sa.update(pages).ordered_values(*((c[name], sa.bindparam(name, type_=c[name].type)) for name in names))
+    where = statement.where(c.site_id == sa.bindparam("the_site"), c.url == sa.bindparam("the_url"))
+    return where.where(c.document == sa.bindparam("before")), (*names, "the_site", "the_url", "before")
 
 
 def redaction_statement(dialect_name: str) -> _Built:

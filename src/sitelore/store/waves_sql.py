@@ -182,6 +182,7 @@ _advance = (
         next_seq=sa.bindparam("new_next_seq", type_=sa.Integer),
         wave_seq=sa.bindparam("new_wave_seq", type_=sa.Integer),
         kept_before=runs.c.kept_before + sa.bindparam("more_kept", type_=sa.Integer),
+        wave_hosts=runs.c.joined_hosts,
     )
 )
 

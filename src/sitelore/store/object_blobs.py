@@ -1,0 +1,153 @@
+"""`ports.Blobs` in an object store: any S3, or a directory that several machines share.
+
+One object for each blob, named by its key: `ab/abcdef…`. Writing it again writes the same bytes, so repeats are harmless and
+nothing is asked before a put. A store that is away for a while is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import zstandard
+from obstore.exceptions import BaseError, NotFoundError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import LocalStore, S3Store
+
+from sitelore.model.document import Blob
+from sitelore.model.errors import BadConfig, CorruptData, StorageError
+from sitelore.model.ids import BlobKey
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_AT_ONCE = 16
+_PAUSES_S = (0.1, 2.0)
+_REFUSED = (PermissionDeniedError, UnauthenticatedError)
+_GONE = (NotFoundError, FileNotFoundError)
+
+
+class ObjectBlobs:
+    """Blobs in the store at a URL: `s3://[key:secret@]bucket[/prefix][?endpoint=…&region=…]` or `file:///directory`."""
+
+    def __init__(self, url: str, patience_s: float = 0.0, secrets: Mapping[str, str] | None = None) -> None:
+        self._name, self._store = _open(url, secrets or {})
+        self._patience_s = patience_s
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        """Store compressed blobs; on return the store has them."""
+        await asyncio.gather(*(self._put(blob) for blob in blobs))
+
+    async def get(self, key: BlobKey) -> bytes:
+        """The uncompressed bytes; KeyError when there are none."""
+        if not key.isalnum():
+            raise KeyError(key)
+        data = await self._patiently(lambda: self._read(key))
+        if data is None:
+            raise KeyError(key)
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            content = frame.decompress(data)
+        except zstandard.ZstdError as error:
+            raise CorruptData(f"The stored page {key} in {self._name} is damaged.") from error
+        if not frame.eof:
+            raise CorruptData(f"The stored page {key} in {self._name} is cut short.")
+        return content
+
+    async def check(self) -> None:
+        """Write, read and remove one object; StorageError says what is wrong."""
+        probe = "sitelore-check"
+
+        async def try_it() -> None:
+            await self._store.put_async(probe, b"ok")
+            await (await self._store.get_async(probe)).bytes_async()
+            await self._store.delete_async(probe)
+
+        await self._patiently(try_it)
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def _put(self, blob: Blob) -> None:
+        async with self._slots:
+            await self._patiently(lambda: self._store.put_async(_path(blob.key), blob.data, use_multipart=False))
+
+    async def _read(self, key: BlobKey) -> bytes | None:
+        try:
+            return bytes(await (await self._store.get_async(_path(key))).bytes_async())
+        except _GONE:
+            return None
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        give_up_at, pause_s = time.monotonic() + self._patience_s, _PAUSES_S[0]
+        while True:
+            try:
+                return await work()
+            except _REFUSED as error:
+                raise StorageError(f"The blob store {self._name} refuses: {_first_line(error)}") from error
+            except (BaseError, OSError) as error:
+                if time.monotonic() >= give_up_at:
+                    raise StorageError(f"The blob store {self._name} cannot be used: {_first_line(error)}") from error
+                _LOG.warning("the blob store is away; waiting for it")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _PAUSES_S[1])
+
+
+def _path(key: BlobKey) -> str:
+    return f"{key[:2]}/{key}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:300]
+
+
+def _open(url: str, secrets: Mapping[str, str]) -> tuple[str, S3Store | LocalStore]:
+    """The store, and a name for it that holds no secret."""
+    try:
+        parts = urlsplit(url)
+        bucket = parts.hostname or ""
+    except ValueError as error:
+        raise BadConfig(f"SITELORE_BLOBS_URL is no URL: {error}") from error
+    if parts.scheme == "file" and not bucket and parts.path:
+        folder = Path(unquote(parts.path))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return str(folder), LocalStore(folder)
+        except OSError as error:
+            raise StorageError(f"The blob directory {folder} cannot be made: {error.strerror}.") from error
+    if parts.scheme == "s3" and bucket:
+        return f"s3://{bucket}{parts.path}", _open_s3(url, secrets)
+    raise BadConfig("SITELORE_BLOBS_URL takes s3://bucket/prefix?endpoint=… or file:///directory")
+
+
+def _open_s3(url: str, secrets: Mapping[str, str]) -> S3Store:
+    parts = urlsplit(url)
+    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    unknown = sorted(options.keys() - {"endpoint", "region"})
+    if unknown:
+        raise BadConfig(f"SITELORE_BLOBS_URL has an unknown option: {unknown[0]}")
+    endpoint = options.get("endpoint")
+    key_id = unquote(parts.username) if parts.username else secrets.get("key_id")
+    secret = unquote(parts.password) if parts.password else secrets.get("secret")
+    config: S3Config = {"region": options.get("region") or secrets.get("region") or "us-east-1"}
+    if endpoint:
+        config["endpoint"] = endpoint
+    if key_id and secret:
+        config["access_key_id"], config["secret_access_key"] = key_id, secret
+    return S3Store(
+        parts.hostname or "",
+        prefix=parts.path.strip("/") or None,
+        config=config,
+        client_options={"allow_http": bool(endpoint and endpoint.startswith("http://")), "timeout": timedelta(seconds=30)},
+        retry_config={"max_retries": 0},  # waiting is done here, where it is seen and ends when we say
+    )

@@ -1,0 +1,154 @@
+"""Extraction again from what was stored: no request, a summary of what changed, and doing it twice changes nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.web.journey import command, crawl_in, crawl_settings
+from tests.web.serve import Answer, Web, page, prose, serving, site
+
+from sitelore.crawl.progress import Progress
+from sitelore.crawl.reprocess import Reprocessed, Reprocessing
+from sitelore.crawl.tools import read_options_of
+from sitelore.deploy.embedded import House, embedded
+from sitelore.export.pages import write_jsonl
+from sitelore.export.rows import write_json
+from sitelore.model.frontier import Run
+from sitelore.model.settings import Overrides
+
+SECRET = "AKIA" + "Z7Q2M4XW9K3BVT5N"
+TITLES_ONLY = (Overrides(domain="127.0.0.1", main_content_selectors=("h1",)),)
+
+
+def shop() -> dict[str, Answer]:
+    pages = {f"/{name}": page(name.title(), prose(name), links=("/",)) for name in ("apples", "bears", "clouds", "doors")}
+    pages["/secret"] = page("Secret", f"{prose('secret')} key {SECRET} end", links=("/",))
+    pages["/kept-out"] = page("Kept out", prose("kept out"), head='<meta name="robots" content="noarchive">')
+    pages["/latin"] = Answer(
+        body=f"<html><title>Caf\u00e9</title><main><h1>Caf\u00e9</h1><p>{prose('latin')} cr\u00e8me</p></main>".encode(
+            "latin-1"
+        ),
+        content_type="text/html; charset=iso-8859-1",
+    )
+    pages["/headers"] = Answer(
+        body=page("Headers", prose("headers")).body.replace(b' lang="en"', b""),
+        headers=(("X-Robots-Tag", "noindex"), ("Content-Language", "de"), ("Link", '</other>; rel="canonical"')),
+    )
+    pages["/"] = page("Shop", prose("shop"), links=tuple(path for path in pages if path != "/"))
+    return pages
+
+
+async def crawled(house: House, web: Web) -> Run:
+    journey = await crawl_in(house, crawl_settings(web.url()))
+    assert journey.counts.pages == 9
+    assert journey.counts.redactions
+    web.forget()
+    return journey.run
+
+
+async def reread(house: House, run: Run, overrides: tuple[Overrides, ...] = (), *, write: bool = True) -> Reprocessed:
+    options = replace(read_options_of(run.settings), keep_snapshot=False, overrides=overrides)
+    return await Reprocessing(run, house.ledger, house.blobs, house.reader, options, 1).work(Progress(), write=write)
+
+
+async def exported(house: House, run: Run) -> dict[str, dict[str, Any]]:
+    sink = io.BytesIO()
+    await write_jsonl(partial(house.ledger.rows, run.id), house.blobs, sink)
+    return {row["url"]: row for row in map(json.loads, sink.getvalue().splitlines())}
+
+
+async def rows(house: House, run: Run) -> bytes:
+    sink = io.BytesIO()
+    await write_json(house.ledger.rows(run.id), sink)
+    return sink.getvalue()
+
+
+async def test_reading_again_asks_nobody_and_finds_nothing_new(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        async with embedded(tmp_path, writing=True) as house:
+            run = await crawled(house, web)
+            before, table = await exported(house, run), await rows(house, run)
+            result = await reread(house, run)
+            assert web.hits == []
+            assert await exported(house, run) == before
+            assert await rows(house, run) == table
+        headers = before[web.url("/headers")]
+    assert (headers["noindex"], headers["lang"], headers["canonical_url"]) == (True, "de", web.url("/other"))
+    assert (result.pages, result.changed, result.without_snapshot) == (8, 0, 1)
+    assert (result.words_gained, result.words_lost, result.unreadable, result.largest) == (0, 0, {}, [])
+
+
+async def test_other_rules_change_the_export_and_the_second_time_nothing(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        async with embedded(tmp_path, writing=True) as house:
+            run = await crawled(house, web)
+            before = await exported(house, run)
+            trial = await reread(house, run, TITLES_ONLY, write=False)
+            assert await exported(house, run) == before
+            result = await reread(house, run, TITLES_ONLY)
+            after = await exported(house, run)
+            again = await reread(house, run, TITLES_ONLY)
+            back = await reread(house, run)
+            assert await exported(house, run) == before
+            assert web.hits == []
+        assert after[web.url("/apples")]["markdown"] == "# Apples"
+        assert after[web.url("/apples")]["word_count"] == 1
+        assert after[web.url("/kept-out")] == before[web.url("/kept-out")]
+    assert {url: row["crawl_status"] for url, row in after.items()} == {url: row["crawl_status"] for url, row in before.items()}
+    assert trial == result
+    assert result.changed == result.text_changed == 8
+    assert result.words_lost > 8 * 50
+    assert result.words_gained == 0
+    assert len(result.largest) == 5
+    assert result.largest[0].words_lost >= result.largest[-1].words_lost > 0
+    assert (again.changed, again.words_lost) == (0, 0)
+    assert back.words_gained == result.words_lost
+
+
+async def test_the_next_crawl_knows_pages_as_they_were_read_last_and_runs_keep_their_own(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        async with embedded(tmp_path, writing=True) as house:
+            first = await crawled(house, web)
+            await reread(house, first, TITLES_ONLY)
+            second = await crawl_in(house, crawl_settings(web.url()))
+            assert second.rows[web.url("/apples")].state == "NOT_MODIFIED"
+            assert (await exported(house, second.run))[web.url("/apples")]["markdown"] == "# Apples"
+            assert (await reread(house, first)).changed == 8
+            assert (await exported(house, second.run))[web.url("/apples")]["markdown"] == "# Apples"
+            assert (await reread(house, second.run)).changed == 8
+            assert (await exported(house, second.run))[web.url("/headers")]["lang"] == "de"
+
+
+async def test_the_command_reads_every_core_full_and_says_what_changed(tmp_path: Path) -> None:
+    rules, data = tmp_path / "rules.json", tmp_path / "data"
+    rules.write_text(json.dumps({"domain": "127.0.0.1", "mainContentSelectors": ["h1"]}))
+    with serving(site(shop())) as web:
+        async with embedded(data, writing=True) as house:
+            run = await crawled(house, web)
+        summary = command(
+            "reprocess", "latest", "--domain-config", str(rules), "--dry-run", "--json", "--data", str(data)
+        ).summary
+        assert summary["run"] == run.id
+        assert (summary["pages"], summary["changed"], summary["without_snapshot"], summary["dry_run"]) == (8, 8, 1, True)
+        assert summary["words_lost"] > summary["largest"][0]["words_lost"] > 50
+        done = command("reprocess", "--data", str(data))
+        assert done.code == 0, done.err
+        assert "pages read again" in done.out
+        assert "0 gained, 0 lost" in done.out
+        assert web.hits == []
+    missing = command("reprocess", "nothing", "--data", str(data))
+    assert missing.code == 2
+    assert "no run" in missing.err
+
+
+async def test_a_run_that_has_not_ended_is_left_alone(tmp_path: Path) -> None:
+    async with embedded(tmp_path, writing=True) as house:
+        run = await house.start(crawl_settings("http://127.0.0.1:9/"))
+    done = command("reprocess", run.id, "--data", str(tmp_path))
+    assert done.code == 2
+    assert "has not ended" in done.err

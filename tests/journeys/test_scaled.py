@@ -1,0 +1,183 @@
+"""The same site by one process on SQLite and by 1, 2, 4 and 8 worker processes on Postgres, Valkey and S3: the same bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+from scripts.servers import LocalServers
+from tests.journeys.test_politeness import flat, noise_s
+from tests.web.fleet import crawled_by_others, ended, export, fleet, scaled_house
+from tests.web.graph import Graph
+from tests.web.journey import as_expected, command, crawl_in, crawl_settings, differences
+from tests.web.serve import Closing, serving
+
+from sitelore.deploy.embedded import embedded
+from sitelore.model.states import RunState, UrlState
+
+BUDGET = 40
+
+
+async def test_one_two_four_and_eight_workers_export_the_bytes_of_an_embedded_crawl(
+    servers: LocalServers, tmp_path: Path
+) -> None:
+    graph = Graph(7, 120, with_sitemap=True)
+    with serving(lambda _: None, host="localhost") as web:
+        web.pages = graph.pages(web.origin)
+        wanted = {
+            budget: crawl_settings(web.url("/"), concurrency=4, max_pages=budget, force=True) for budget in (None, BUDGET)
+        }
+        alone: dict[int | None, bytes] = {}
+        async with embedded(tmp_path, writing=True) as house:
+            for budget, settings in wanted.items():
+                alone[budget] = await export(house, (await crawl_in(house, settings)).run)
+        async with scaled_house(servers) as (house, operator):
+            with fleet(operator) as crew:
+                for workers in (1, 2, 4, 8):
+                    crew.hire(workers - len(crew.workers))
+                    for budget, settings in wanted.items():
+                        web.forget()
+                        run = await crawled_by_others(house, settings)
+                        assert run.state is RunState.COMPLETED, run.error
+                        assert await export(house, run) == alone[budget], f"{workers} workers, budget {budget}"
+                        asked = Counter(web.targets())
+                        assert max(asked.values()) == 1, "a URL was fetched twice"
+                        rows = {str(row.url): row async for row in house.ledger.rows(run.id)}
+                        assert not differences(as_expected(rows), graph.expected(web.origin, budget))
+                assert set(crew.dismiss()) == {0}
+                assert await house.ledger.release(run.id, 1e12) == 0, "a worker that ended left a lease behind"
+
+
+async def test_the_commands_work_on_servers_as_they_do_on_a_directory(servers: LocalServers, tmp_path: Path) -> None:
+    """`crawl` with workers that join in; `runs`, `show`, `export`, `explain` and `compare` read what is there."""
+    graph = Graph(21, 60)
+    with serving(lambda _: None) as web:
+        web.pages = graph.pages(web.origin)
+        here, there = ("--data", str(tmp_path / "here")), ("--data", str(tmp_path / "there"))
+        flags = ("--delay", "0", "--json", "--output", "md")
+        assert command("crawl", web.url(), *here, *flags).code == 0
+        async with scaled_house(servers) as (_, operator):
+            with fleet(operator) as crew:
+                crew.hire()
+                env = crew.variables()
+                done = command("crawl", web.url(), *there, *flags, env=env)
+                assert done.code == 0, done.err
+                assert done.summary["pages"] > 20
+                for args in (["runs", "--json"], ["show", "latest", "--json"], ["explain", web.url(), "--json"]):
+                    told = command(*args, *there, env=env)
+                    assert told.code == 0, told.err
+                    assert done.summary["run"] in told.out
+                alone, scaled = command("export", "latest", *here), command("export", "latest", *there, env=env)
+                assert alone.out == scaled.out
+                files = {path.name: path.read_bytes() for path in (tmp_path / "there" / "pages").rglob("*.md")}
+                assert len(files) > 20
+                assert not (tmp_path / "there" / "sitelore.db").exists()
+
+
+async def test_a_worker_told_to_stop_leaves_no_lease_and_the_others_go_on(servers: LocalServers, tmp_path: Path) -> None:
+    graph = Graph(5, 80)
+    with serving(lambda _: None) as web:
+        web.pages, web.delay_s = graph.pages(web.origin), 0.1
+        settings = crawl_settings(web.url("/"), concurrency=4)
+        async with scaled_house(servers, lease_s=600.0) as (house, operator):
+            with fleet(operator) as crew:
+                crew.hire(2)
+                run = await house.start(settings)
+                assert await asyncio.to_thread(web.wait_for_hits, 20)
+                leaver = crew.workers[0]
+                leaver.terminate()
+                assert await asyncio.to_thread(leaver.wait, 30) == 0
+                mark = f"-{leaver.pid}-"
+                held = [row async for row in house.ledger.rows(run.id, UrlState.IN_PROGRESS, sitemaps=True)]
+                assert not [row for row in held if row.claimed_by and mark in row.claimed_by]
+                run = await ended(house, run)  # with leases of ten minutes: whatever was left behind would hold it up
+                assert run.state is RunState.COMPLETED
+                rows = {str(row.url): row async for row in house.ledger.rows(run.id)}
+                assert not differences(as_expected(rows), graph.expected(web.origin))
+                assert max(Counter(web.targets()).values()) == 1
+
+
+async def test_the_rate_holds_over_all_workers_together_and_a_closed_host_is_closed_for_all(servers: LocalServers) -> None:
+    with serving(flat(60)) as web:
+        gap_s = 0.1
+        web.close_for = Closing(after=30, seconds=2)
+        settings = crawl_settings(web.url("/"), concurrency=4, delay_s=gap_s)
+        async with scaled_house(servers) as (house, operator):
+            with fleet(operator) as crew:
+                crew.hire(4)
+                run = await crawled_by_others(house, settings)
+                assert run.state is RunState.COMPLETED
+                counts = await house.ledger.counts(run.id)
+        assert counts.pages == 61
+        gaps = [later.at - earlier.at for earlier, later in pairwise(web.hits)]
+        assert min(gaps) >= gap_s - noise_s(web)
+        [refused] = [n for n, hit in enumerate(web.hits) if hit.status == 429]
+        assert gaps[refused] >= 2 - noise_s(web), "whoever was told, everyone stayed away"
+        pages = [hit.at for hit in web.hits[4:refused]]
+        assert (len(pages) - 1) * gap_s / (pages[-1] - pages[0]) >= 0.75, "and nearly all of the rate is reached"
+
+
+async def test_one_run_of_a_site_after_the_other_and_several_sites_at_once(servers: LocalServers) -> None:
+    """First come, first served; a cancelled run ends at the next claim and its rows say why."""
+    graph = Graph(9, 30)
+    with serving(lambda _: None) as web, serving(lambda _: None) as other:
+        for one in (web, other):
+            one.pages, one.delay_s = graph.pages(one.origin), 0.05
+        async with scaled_house(servers) as (house, operator):
+            first, second = [await house.start(crawl_settings(web.url("/"), concurrency=2, force=True)) for _ in range(2)]
+            endless = await house.start(crawl_settings(other.url("/"), concurrency=1, delay_s=1.0))
+            with fleet(operator) as crew:
+                crew.hire(2)
+                assert await asyncio.to_thread(other.wait_for_hits, 2)
+                assert await house.ledger.end_run(endless.id, RunState.CANCELLED, house.clock())
+                first, second = await ended(house, first), await ended(house, second)
+        assert first.finished_at is not None
+        assert second.started_at is not None
+        assert second.started_at >= first.finished_at
+        assert len(other.hits) < 8
+
+
+async def test_a_run_whose_time_is_over_ends_though_its_worker_is_busy(servers: LocalServers) -> None:
+    graph = Graph(9, 40)
+    with serving(lambda _: None) as web:
+        web.pages, web.delay_s = graph.pages(web.origin), 0.3
+        async with scaled_house(servers) as (house, operator):
+            with fleet(operator) as crew:
+                crew.hire()
+                run = await crawled_by_others(house, crawl_settings(web.url("/"), concurrency=1, time_limit_s=2.0))
+        assert run.state is RunState.FAILED
+        assert run.error.startswith("time_limit")
+
+
+async def test_doctor_says_what_is_wrong_with_each_server(servers: LocalServers) -> None:
+    good = command("doctor", env=servers.environment())
+    assert good.code == 0, good.out
+    assert "The database can be used." in good.out
+    assert "Redis can be used" in good.out
+    assert "The blob store can be written and read." in good.out
+    away = {
+        "SITELORE_DATABASE_URL": "postgresql://someone:pa55word@127.0.0.1:1/nothing",
+        "SITELORE_REDIS_URL": "redis://:pa55word@127.0.0.1:1/0",
+        "SITELORE_BLOBS_URL": "s3://key:pa55word@bucket?endpoint=http://127.0.0.1:1",
+    }
+    bad = command("doctor", env=away)
+    assert bad.code == 1
+    wrong = [line for line in bad.out.splitlines() if line.startswith("FAIL")]
+    assert [word for line in wrong for word in ("database", "Redis", "blob store") if word in line] == [
+        "database",
+        "Redis",
+        "blob store",
+    ], bad.out
+    assert "pa55word" not in bad.out + bad.err
+    partly = command("doctor", env={"SITELORE_REDIS_URL": servers.valkey.url})
+    assert partly.code == 1
+    assert "SITELORE_DATABASE_URL" in partly.out
+
+
+def test_a_worker_without_servers_says_what_it_needs() -> None:
+    done = command("worker")
+    assert done.code == 2
+    assert "SITELORE_DATABASE_URL" in done.err
+    assert len(done.err.strip().splitlines()) == 1

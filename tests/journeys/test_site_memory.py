@@ -1,0 +1,134 @@
+"""What repeats over a site is left out of what is shown, whatever the order and number of workers."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.web.journey import command, crawl, crawl_settings, started
+from tests.web.serve import Answer, Pages, prose, serving, site
+
+from sitelore.deploy.embedded import embedded
+from sitelore.export.pages import write_jsonl
+from sitelore.export.repeats import NO_REPEATS, find_repeats
+
+COOKIES = "We use cookies and similar means to make this shop work, and to learn which of its pages are read."
+CALL = "Do you want to know more about our kettles? Write to the workshop and get an answer within a day."
+BOX = [
+    ("/page-1", "How the first kettle was made"),
+    ("/page-2", "What steam can do for you"),
+    ("/page-3", "A visit to the mine"),
+]
+
+
+def paragraphs(number: int) -> list[str]:
+    return [prose(f"page {number} paragraph {part}", 40).capitalize() + "." for part in range(4)]
+
+
+def kettles(count: int) -> Pages:
+    """Pages with text of their own between a cookie text, a call to action and a box that all of them share."""
+    links = "".join(f"<li><a href='{url}'>{name}</a></li>" for url, name in BOX)
+    pages = {}
+    for number in range(count):
+        own = "".join(f"<p>{text}</p>" for text in paragraphs(number))
+        onward = "".join(f'<a href="/page-{n}">.</a>' for n in range(3 * number + 1, min(count, 3 * number + 4)))
+        title, steel = prose(f"title {number}", 3), prose(f"steel {number}", 30)
+        body = (
+            f"<h1>Page {title}</h1><p>{COOKIES}</p>{own}<h2>Materials</h2><p>{steel}</p>"
+            f"<p>{CALL}</p><h2>More to read</h2><ul>{links}</ul><p>{COOKIES}</p>"
+        )
+        html = f"<!doctype html><title>Kettle {number}</title><body><main><article>{body}</article></main><nav>{onward}</nav>"
+        pages["/" if number == 0 else f"/page-{number}"] = Answer(body=html.encode())
+    return site(pages)
+
+
+async def exported(data: Path, *, whole: bool = False) -> dict[str, dict[str, Any]]:
+    sink = io.BytesIO()
+    async with embedded(data, writing=False) as house:
+        run = (await house.ledger.runs(1))[0]
+        repeats = NO_REPEATS if whole else await find_repeats(house.ledger.sketches(run.id))
+        await write_jsonl(partial(house.ledger.rows, run.id), house.blobs, sink, repeats)
+    rows = [json.loads(line) for line in sink.getvalue().splitlines()]
+    return {row["url"]: {name: value for name, value in row.items() if name != "fetched_at"} for row in rows}
+
+
+async def test_what_all_pages_share_is_left_out_and_all_that_is_their_own_is_kept(tmp_path: Path) -> None:
+    with serving(kettles(12)) as web:
+        journey = await crawl(tmp_path, crawl_settings(web.url()))
+        assert journey.counts.pages == 12
+        whole, shown = await exported(tmp_path, whole=True), await exported(tmp_path)
+        for number in range(12):
+            url = web.url("/" if number == 0 else f"/page-{number}")
+            before, after = whole[url], shown[url]
+            for part in ("markdown", "text"):
+                assert COOKIES in before[part]
+                assert CALL in before[part]
+                assert COOKIES not in after[part]
+                assert CALL not in after[part]
+                assert "How the first kettle was made" not in after[part]
+                assert "More to read" not in after[part]
+                assert all(text in after[part] for text in (*paragraphs(number), prose(f"steel {number}", 30), "Materials"))
+            assert after["word_count"] == len(after["text"].split())
+            assert after["content_hash"] == before["content_hash"] == journey.rows[url].content_hash
+            assert after["markdown"].startswith("# Page ")
+
+
+async def test_the_files_say_the_same(tmp_path: Path) -> None:
+    with serving(kettles(6)) as web:
+        done = command("crawl", web.url(), "--data", str(tmp_path), "--output", "md", "--delay", "0")
+    assert done.code == 0, done.err
+    files = list((tmp_path / "pages").rglob("*.md"))
+    assert len(files) == 6
+    assert not [path for path in files if COOKIES in path.read_text()]
+    flags = ("export", "--format", "jsonl", "--data", str(tmp_path))
+    assert COOKIES not in command(*flags).out
+    assert command(*flags, "--whole").out.count(COOKIES) > 6
+
+
+async def test_of_two_pages_nothing_is_left_out(tmp_path: Path) -> None:
+    with serving(kettles(2)) as web:
+        await crawl(tmp_path, crawl_settings(web.url(), max_pages=2))
+        assert await exported(tmp_path) == await exported(tmp_path, whole=True)
+
+
+async def test_headings_and_code_that_documentation_repeats_are_kept(tmp_path: Path) -> None:
+    pages = {}
+    for number in range(10):
+        parts = [prose(f"{number} {part}", 30) for part in range(3)]
+        onward = "".join(f'<a href="/f{n}">.</a>' for n in range(3 * number + 1, min(10, 3 * number + 4)))
+        html = (
+            f"<title>f{number}</title><body><main><h1>f{number}</h1><p>{parts[0]}</p><h2>Parameters</h2><p>{parts[1]}</p>"
+            "<h2>Example</h2><p>Example:</p><pre><code>import kettle\nkettle.boil()</code></pre>"
+            f"<h2>Returns</h2><p>{parts[2]}</p><p>Yes.</p><p>{prose(f'{number} more', 20)}</p></main><nav>{onward}</nav>"
+        )
+        pages["/" if number == 0 else f"/f{number}"] = Answer(body=html.encode())
+    with serving(site(pages)) as web:
+        journey = await crawl(tmp_path, crawl_settings(web.url()))
+        assert journey.counts.pages == 10
+        assert await exported(tmp_path) == await exported(tmp_path, whole=True)
+
+
+async def test_the_same_comes_out_for_any_number_of_workers_and_after_a_kill(tmp_path: Path) -> None:
+    found = []
+    with serving(kettles(30)) as web:
+        for concurrency in (1, 4, 16):
+            data = tmp_path / str(concurrency)
+            await crawl(data, crawl_settings(web.url(), concurrency=concurrency))
+            found.append(await exported(data))
+        web.forget()
+        killed = tmp_path / "killed"
+        flags = ("crawl", web.url(), "--data", str(killed), "--delay", "0", "--concurrency", "4", "--output", "db")
+        web.delay_s = 0.02
+        with started(*flags) as process:
+            assert web.wait_for_hits(12)
+            process.send_signal(signal.SIGKILL)
+            process.wait(30)
+        assert command(*flags, "--resume").code == 0
+        found.append(await exported(killed))
+    assert len(found[0]) == 30
+    assert all(COOKIES not in row["markdown"] for row in found[0].values())
+    assert found[1:] == [found[0]] * 3

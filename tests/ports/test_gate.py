@@ -1,0 +1,241 @@
+"""Politeness over every gate: the one of a single process, and the one that processes share through Redis.
+
+Redis goes by its own clock, so these tests go by the real one, with gaps as short as a busy machine allows. The rules of the
+pace in every detail are in `tests/unit/frontier/test_gate.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from scripts.servers import LocalServers
+
+from sitelore.frontier.gate import LocalGate
+from sitelore.model.response import Failure
+from sitelore.model.settings import Pace
+from sitelore.ports import Feedback, HostGate
+
+if TYPE_CHECKING:
+    from sitelore.store.redis_gate import RedisGate
+
+HOST, OTHER, OWN = "example.com", "example.org", "127.0.0.1:8000"
+GOOD = Feedback(0.01, status=200)
+GAP_S = 0.15
+PACE = Pace(delay_s=GAP_S)
+FAST = Pace(delay_s=0.0, per_host=2)
+SLOT_S = 0.6
+
+
+class Shared:
+    """Two processes' gates over one Redis, emptied, and a client of the test's own."""
+
+    def __init__(self, url: str) -> None:
+        from sitelore.store.redis_gate import RedisGate
+        from sitelore.store.redis_signals import open_redis
+
+        self.clients = [open_redis(url) for _ in range(3)]
+        self.redis = self.clients[2]
+        self.gates: list[RedisGate] = [RedisGate(client, slot_s=SLOT_S) for client in self.clients[:2]]
+
+    async def close(self) -> None:
+        await asyncio.gather(*(gate.close() for gate in self.gates))
+        await asyncio.gather(*(client.aclose() for client in self.clients))
+
+
+@pytest.fixture
+async def shared(redis_url: str) -> AsyncIterator[Shared]:
+    both = Shared(redis_url)
+    await both.redis.flushall()
+    await both.redis.set("sitelore:gates", "0")  # this Redis has been here for ever: a new host is asked at once
+    yield both
+    await both.close()
+
+
+@pytest.fixture(params=["local", "redis"])
+async def gates(request: pytest.FixtureRequest) -> AsyncIterator[list[HostGate]]:
+    """Two gates as two processes have them; within one process they are the same."""
+    if request.param == "local":
+        gate = LocalGate(time.monotonic)
+        yield [gate, gate]
+        return
+    both = Shared(request.getfixturevalue("redis_url"))
+    await both.redis.flushall()
+    await both.redis.set("sitelore:gates", "0")
+    yield [*both.gates]
+    await both.close()
+
+
+async def pass_through(gate: HostGate, host: str = HOST, pace: Pace = PACE) -> float:
+    """Wait as told until it is our turn; when that was."""
+    async with asyncio.timeout(20):
+        while wait_s := await gate.enter(host, pace):  # noqa: ASYNC110 the gate answers with a time
+            await asyncio.sleep(wait_s)
+    return time.monotonic()
+
+
+async def test_a_host_is_asked_at_once_and_then_not_before_its_gap_has_passed(gates: list[HostGate]) -> None:
+    assert await gates[0].enter(HOST, PACE) == 0.0
+    gates[0].sent(HOST)
+    for gate in gates:
+        assert 0 < await gate.enter(HOST, PACE) <= GAP_S + 0.01
+    assert await gates[1].enter(OTHER, PACE) == 0.0, "another host has its own gate"
+
+
+async def test_the_gap_holds_over_everyone_who_asks_and_nearly_all_of_the_rate_is_reached(gates: list[HostGate]) -> None:
+    """What is measured is when requests leave, some of them late, as a server would see it."""
+    left_at: list[float] = []
+
+    async def ask(gate: HostGate, late_s: float) -> None:
+        for _ in range(3):
+            await pass_through(gate)
+            await asyncio.sleep(late_s)
+            gate.sent(HOST)
+            left_at.append(time.monotonic())
+            await gate.leave(HOST, PACE, GOOD)
+
+    await asyncio.gather(*(ask(gates[n % 2], 0.01 * (n % 3)) for n in range(6)))
+    left_at.sort()
+    gaps = [later - earlier for earlier, later in pairwise(left_at)]
+    assert len(left_at) == 18
+    assert min(gaps) >= GAP_S
+    assert sum(gaps) / len(gaps) < 2 * GAP_S
+
+
+async def test_no_more_slots_are_given_than_there_are(gates: list[HostGate]) -> None:
+    assert await gates[0].enter(HOST, FAST) == 0.0
+    assert await gates[1].enter(HOST, FAST) == 0.0
+    for gate in gates:
+        assert await gate.enter(HOST, FAST) > 0
+    await gates[0].leave(HOST, FAST, GOOD)
+    await pass_through(gates[1], HOST, FAST)
+    assert await gates[0].enter(HOST, FAST) > 0
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_retry_after_closes_a_host_for_everyone(gates: list[HostGate], status: int) -> None:
+    assert await gates[0].enter(HOST, FAST) == 0.0
+    told = time.monotonic()
+    await gates[0].leave(HOST, FAST, Feedback(0.01, status=status, retry_after_s=0.8))
+    for gate in gates:
+        assert await gate.enter(HOST, FAST) > 0.3
+    assert HOST in await gates[1].closed_hosts()
+    assert await gates[1].enter(OTHER, FAST) == 0.0
+    assert await pass_through(gates[1], HOST, FAST) - told >= 0.8
+    assert HOST not in await gates[1].closed_hosts()
+
+
+async def test_a_host_in_trouble_is_left_alone_for_longer_each_time(gates: list[HostGate]) -> None:
+    waits = []
+    for _ in range(2):
+        await pass_through(gates[0], HOST, FAST)
+        await gates[0].leave(HOST, FAST, Feedback(0.0, failure=Failure.CONNECTION))
+        waits.append(await gates[1].enter(HOST, FAST))
+    assert 0.3 < waits[0] <= 0.5
+    assert 0.7 < waits[1] <= 1.0
+
+
+async def test_five_server_errors_in_a_row_close_a_host_and_a_good_answer_begins_the_row_anew(gates: list[HostGate]) -> None:
+    for status in (500, 500, 500, 500, 200, 500, 500, 500, 500):
+        await pass_through(gates[0], HOST, FAST)
+        await gates[0].leave(HOST, FAST, Feedback(0.0, status=status))
+    assert await gates[1].enter(HOST, FAST) == 0.0
+    await gates[1].leave(HOST, FAST, Feedback(0.0, status=500))
+    assert await gates[0].enter(HOST, FAST) > 0.3
+
+
+async def test_a_crawl_delay_is_kept_by_everyone_up_to_the_cap(gates: list[HostGate]) -> None:
+    await gates[0].ask_for_delay(HOST, Pace(delay_s=0.0, max_crawl_delay_s=0.4), 99.0)
+    began = await pass_through(gates[0], HOST, FAST)
+    gates[0].sent(HOST)
+    await gates[0].leave(HOST, FAST, GOOD)
+    wait_s = await gates[1].enter(HOST, FAST)
+    assert 0.1 < wait_s <= 0.41
+    assert await pass_through(gates[1], HOST, FAST) - began >= 0.4
+
+
+async def test_an_adaptive_pace_follows_the_host_and_spares_nothing_on_ones_own(gates: list[HostGate]) -> None:
+    adaptive = Pace(per_host=50)
+    await pass_through(gates[0], HOST, adaptive)
+    gates[0].sent(HOST)
+    wait_s = await gates[1].enter(HOST, adaptive)
+    assert 0.02 < wait_s <= 0.11
+    await gates[0].leave(HOST, adaptive, Feedback(4.0, status=200))
+    await asyncio.sleep(wait_s)
+    assert 1.0 < await gates[1].enter(HOST, adaptive) <= 2.0, "half of what the host takes to answer"
+    for _ in range(20):
+        assert await gates[0].enter(OWN, adaptive) == 0.0
+
+
+async def test_what_one_who_was_let_in_has_not_sent_nobody_overtakes(shared: Shared) -> None:
+    """A process that is slow between "go" and departure: the gap counts from its departure."""
+    slow, quick = shared.gates
+    assert await slow.enter(HOST, PACE) == 0.0
+    await asyncio.sleep(2 * GAP_S)
+    assert await quick.enter(HOST, PACE) > 0
+    slow.sent(HOST)
+    left_at = time.monotonic()
+    assert await pass_through(quick) - left_at >= GAP_S
+
+
+async def test_a_request_that_never_left_gives_the_turn_on(shared: Shared) -> None:
+    first, second = shared.gates
+    assert await first.enter(HOST, PACE) == 0.0
+    await first.leave(HOST, PACE, Feedback(0.0))
+    began = time.monotonic()
+    assert await pass_through(second) - began < GAP_S + SLOT_S / 2
+
+
+async def test_the_slots_of_a_dead_process_come_back_and_those_of_a_slow_one_do_not(shared: Shared) -> None:
+    dead, alive = shared.gates
+    assert await dead.enter(HOST, FAST) == 0.0
+    assert await alive.enter(HOST, FAST) == 0.0
+    assert dead._holder is not None
+    dead._holder.cancel()
+    began = time.monotonic()
+    await pass_through(alive, HOST, FAST)
+    assert time.monotonic() - began <= SLOT_S + 0.5
+    await asyncio.sleep(2 * SLOT_S)
+    assert await dead.enter(HOST, FAST) > 0, "both slots are still held by the living one"
+
+
+async def test_a_cancelled_question_keeps_no_slot(shared: Shared) -> None:
+    one, other = shared.gates
+    for _ in range(4):
+        asking = asyncio.create_task(one.enter(HOST, FAST))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    await pass_through(other, HOST, FAST)
+    await pass_through(other, HOST, FAST)
+
+
+async def test_after_a_flush_no_host_is_asked_sooner_and_what_was_known_is_known_again(shared: Shared) -> None:
+    one, other = shared.gates
+    began = await pass_through(one)
+    one.sent(HOST)
+    await one.leave(OTHER, FAST, Feedback(0.0, status=429, retry_after_s=30.0))
+    assert await other.enter(OTHER, FAST) > 20
+    await shared.redis.flushall()
+    assert await pass_through(other) - began >= GAP_S, "the gap holds though nobody remembers the last request"
+    assert await one.enter(OTHER, FAST) > 20, "whoever knew of the closing tells it again"
+    assert await other.enter(OTHER, FAST) > 20
+
+
+async def test_while_redis_is_away_nobody_is_let_through_and_afterwards_it_goes_on(servers: LocalServers) -> None:
+    both = Shared(servers.valkey.url)
+    await both.redis.flushall()
+    gate, other = both.gates
+    await pass_through(gate, HOST, FAST)
+    servers.valkey.kill()
+    assert await gate.enter(HOST, FAST) > 0
+    await gate.leave(HOST, FAST, GOOD)
+    assert await other.enter(OTHER, FAST) > 0
+    servers.valkey.start()
+    await pass_through(gate, HOST, FAST)
+    await pass_through(other, HOST, FAST)
+    await both.close()

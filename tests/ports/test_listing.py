@@ -1,0 +1,117 @@
+"""Lists with totals and runs made once per key, over every database."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from sitelore.crawl.runs import first_offers, start_run
+from sitelore.model.frontier import Effects, Offer, Run, Settlement, Source, Verdict, WaveFacts, WavePlan
+from sitelore.model.ids import WorkerId
+from sitelore.model.listing import Once, RunListing, UrlListing, UrlOrder
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import RunState, UrlState
+from sitelore.model.url import Url
+from sitelore.store.ledger import SqlLedger
+from sitelore.store.listing_sql import EDGES_PER_PAGE, KEY_LASTS_S
+
+NOW = 1_700_000_000.0
+SETTINGS = CrawlSettings(seeds=("https://site.example/",))
+SEED = Url.trusted("https://site.example/")
+
+
+def _admit_all(facts: WaveFacts) -> WavePlan:
+    return WavePlan(admit=tuple(one.url for one in facts.candidates))
+
+
+async def _crawled(ledger: SqlLedger, links: int) -> Run:
+    """A run whose seed was visited and links to so many pages; every second of them was visited, the others wait."""
+    run = await start_run(ledger, SETTINGS, NOW)
+    await ledger.move_run(run.id, RunState.RUNNING, NOW)
+    await ledger.open_wave(run.id, 0, _admit_all)
+    [lease] = await ledger.claim(run.id, WorkerId("w"), 10, NOW, 60)
+    offers = tuple(
+        Offer(Url.trusted(f"{SEED}{number:05}"), 1, Source.LINK, parent=SEED, parent_seq=1, position=number)
+        for number in range(links)
+    )
+    done = Verdict(UrlState.VISITED, 200)
+    await ledger.settle([Settlement(lease, done, Effects(offers=offers, fetched=True), at=NOW)])
+    await ledger.open_wave(run.id, 1, _admit_all)
+    leases = await ledger.claim(run.id, WorkerId("w"), links // 2, NOW, 60)
+    await ledger.settle(
+        [Settlement(lease, done, Effects(fetched=True), at=NOW + 1000 - lease.seq) for lease in leases]
+    )  # the later admitted, the earlier fetched: the two orders differ
+    return run
+
+
+@pytest.mark.parametrize("order", UrlOrder)
+@pytest.mark.parametrize("descending", [False, True])
+async def test_a_list_is_sorted_with_rows_without_a_value_last(ledger: SqlLedger, order: UrlOrder, descending: bool) -> None:
+    run = await _crawled(ledger, 10)
+    listing = UrlListing(order=order, descending=descending, limit=100)
+    rows, total = await ledger.list_rows(run.id, listing)
+    assert total == len(rows) == 11
+    values = [
+        {
+            UrlOrder.ID: row.seq,
+            UrlOrder.VISITED_AT: row.fetched_at,
+            UrlOrder.UPDATED_AT: row.fetched_at,
+            UrlOrder.NORMALIZED_URL: str(row.url),
+            UrlOrder.DEPTH: row.depth,
+        }[order]
+        for row in rows
+    ]
+    known: list[float | str] = [value for value in values if value is not None]
+    assert values[: len(known)] == known == sorted(known, reverse=descending)
+    parts = [(await ledger.list_rows(run.id, replace(listing, limit=3, offset=offset)))[0] for offset in range(0, 11, 3)]
+    assert [row.url for part in parts for row in part] == [row.url for row in rows]
+
+
+async def test_a_list_holds_the_states_that_were_asked_for(ledger: SqlLedger) -> None:
+    run = await _crawled(ledger, 10)
+    visited, total = await ledger.list_rows(run.id, UrlListing(frozenset({UrlState.VISITED}), limit=2))
+    assert (len(visited), total) == (2, 6)
+    both = frozenset({UrlState.VISITED, UrlState.QUEUED})
+    assert (await ledger.list_rows(run.id, UrlListing(both)))[1] == 11
+    assert await ledger.list_rows(run.id, UrlListing(frozenset({UrlState.FAILED}))) == ([], 0)
+    assert await ledger.list_rows(run.id, UrlListing(offset=11)) == ([], 11)
+
+
+async def test_edges_lead_from_the_page_a_url_was_found_on(ledger: SqlLedger) -> None:
+    run = await _crawled(ledger, EDGES_PER_PAGE + 3)
+    edges = [edge async for edge in ledger.edges(run.id)]
+    assert len(edges) == EDGES_PER_PAGE + 3
+    assert {edge.parent for edge in edges} == {SEED}
+    assert [edge.url for edge in edges] == sorted(edge.url for edge in edges)
+
+
+async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) -> None:
+    sites = ("a.example", "b.example", "a.example")
+    runs = [await start_run(ledger, CrawlSettings(seeds=(f"https://{site}/",)), NOW + at) for at, site in enumerate(sites)]
+    await ledger.move_run(runs[0].id, RunState.CANCELLED, NOW)
+    newest, total = await ledger.list_runs(RunListing(limit=2))
+    assert ([run.id for run in newest], total) == ([runs[2].id, runs[1].id], 3)
+    oldest, _ = await ledger.list_runs(RunListing(oldest_first=True, limit=1))
+    assert oldest[0].id == runs[0].id
+    of_a, total = await ledger.list_runs(RunListing(site="a.example", states=frozenset({RunState.QUEUED})))
+    assert ([run.id for run in of_a], total) == ([runs[2].id], 1)
+    assert await ledger.runs_by_state() == {"CANCELLED": 1, "QUEUED": 2}
+
+
+async def test_a_key_makes_one_run_however_often_and_at_once_it_is_used(ledger: SqlLedger) -> None:
+    once = Once("key", "what was asked")
+
+    async def make(key: Once, now: float = NOW) -> tuple[str, str, bool]:
+        made = await ledger.create_run_once(key, "site.example", SETTINGS, first_offers(SETTINGS), now)
+        return made.run.id, made.fingerprint, made.is_new
+
+    made = await asyncio.gather(*(make(once) for _ in range(8)))
+    assert len({run for run, _, _ in made}) == 1
+    assert sorted(is_new for _, _, is_new in made) == [False] * 7 + [True]
+    other = await make(Once("key", "something else"))
+    assert other == (made[0][0], "what was asked", False)
+    assert (await make(Once("another key", "what was asked")))[2]
+    assert len(await ledger.runs()) == 2
+    assert (await make(once, NOW + KEY_LASTS_S + 1))[2], "a key is forgotten after a day"

@@ -1,0 +1,121 @@
+"""Signals and events, within one process and between processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from scripts.servers import LocalServers
+
+from sitelore.model.events import EventKind, RunEvent
+from sitelore.model.ids import RunId
+from sitelore.ports import Events, Signals
+from sitelore.store.signals import LocalEvents, LocalSignals
+
+RUN, OTHER = RunId("run-1"), RunId("run-2")
+LONG_S, SHORT_S = 10.0, 0.05
+
+
+class Both:
+    """Two ends, as two processes would have them; for one process they are the same."""
+
+    def __init__(self, here: Signals, there: Signals, told_here: Events, told_there: Events) -> None:
+        self.here, self.there, self.told_here, self.told_there = here, there, told_here, told_there
+
+
+@pytest.fixture(params=["local", "redis"])
+async def both(request: pytest.FixtureRequest) -> AsyncIterator[Both]:
+    if request.param == "local":
+        signals, events = LocalSignals(), LocalEvents()
+        yield Both(signals, signals, events, events)
+        return
+    from sitelore.store.redis_signals import RedisSignals, open_redis
+
+    url = request.getfixturevalue("redis_url")
+    clients = [open_redis(url), open_redis(url)]
+    here, there = map(RedisSignals, clients)
+    yield Both(here, there, here, there)
+    await asyncio.gather(here.close(), there.close())
+    await asyncio.gather(*(client.aclose() for client in clients))
+
+
+async def rung(ring: Callable[[], asyncio.Future[None]], wait: Callable[[], asyncio.Future[bool]]) -> bool:
+    """Ring until it is heard: whoever subscribes needs a moment."""
+    async with asyncio.timeout(LONG_S):
+        while True:
+            await ring()
+            if await wait():
+                return True
+
+
+async def test_a_bell_rings_for_its_run_and_for_no_other(both: Both) -> None:
+    async with both.there.listening(RUN) as bell, both.there.listening() as any_bell:
+        assert await rung(lambda: asyncio.ensure_future(both.here.ring(RUN)), lambda: asyncio.ensure_future(bell.wait(0.2)))
+        while await bell.wait(SHORT_S) or await any_bell.wait(SHORT_S):
+            pass
+        await both.here.ring(OTHER)
+        assert await any_bell.wait(LONG_S)
+        assert not await bell.wait(SHORT_S)
+
+
+async def test_what_rang_while_nobody_waited_is_heard_once(both: Both) -> None:
+    async with both.here.listening(RUN) as bell:
+        while await bell.wait(SHORT_S):
+            pass  # the ring of a fresh subscription
+        for _ in range(500):
+            await both.here.ring(RUN)
+        assert await bell.wait(LONG_S)
+        while await bell.wait(SHORT_S):
+            pass  # what still came over the wire: one or a few, never five hundred
+        assert not await bell.wait(SHORT_S)
+
+
+async def test_a_watcher_sees_what_happens_to_its_run_in_order(both: Both) -> None:
+    async with both.told_there.follow(RUN) as events:
+        for number in range(5):
+            await both.told_here.publish(RunEvent(OTHER, EventKind.WAVE, 1.0, {"wave": number}))
+            await both.told_here.publish(RunEvent(RUN, EventKind.WAVE, 1.0, {"wave": number}))
+        async with asyncio.timeout(LONG_S):
+            seen = [await anext(events) for _ in range(5)]
+    assert [(event.run, event.facts["wave"]) for event in seen] == [(RUN, number) for number in range(5)]
+
+
+async def test_a_slow_watcher_costs_a_bounded_amount(both: Both) -> None:
+    async with both.told_here.follow(RUN) as events:
+        for number in range(3000):
+            await both.told_here.publish(RunEvent(RUN, EventKind.PROGRESS, 1.0, {"settled": number}))
+        async with asyncio.timeout(LONG_S):
+            seen = [(await anext(events)).facts["settled"]]
+            while seen[-1] != 2999:
+                seen.append((await anext(events)).facts["settled"])
+    assert len(seen) <= 1001
+    assert seen == sorted(seen, key=int)
+
+
+async def test_without_redis_nothing_fails_and_a_bell_still_rings_here() -> None:
+    from sitelore.store.redis_signals import RedisSignals, open_redis
+
+    redis = open_redis("redis://127.0.0.1:1/0")
+    signals = RedisSignals(redis)
+    async with signals.listening(RUN) as bell:
+        await signals.ring(RUN)
+        assert await bell.wait(LONG_S)
+        await signals.publish(RunEvent(RUN, EventKind.STATE, 1.0))
+    await signals.close()
+    await redis.aclose()
+
+
+async def test_bells_ring_when_a_broken_subscription_stands_again(servers: LocalServers) -> None:
+    """A signal may have been missed meanwhile: whoever waits looks for itself."""
+    from sitelore.store.redis_signals import RedisSignals, open_redis
+
+    redis = open_redis(servers.valkey.url)
+    signals = RedisSignals(redis)
+    async with signals.follow(RUN), signals.listening(RUN) as bell:
+        while await bell.wait(SHORT_S):
+            pass
+        servers.valkey.restart()
+        assert await bell.wait(LONG_S)
+    await signals.close()
+    await redis.aclose()

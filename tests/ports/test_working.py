@@ -1,0 +1,153 @@
+"""Who may work on which run, and what becomes of runs that crash, are cancelled or have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from tests.ports.conftest import Database
+from tests.ports.frontier import NOW, W1, W2, admit_all, begin, leases, link, seed, started, the_row, visited
+from tests.web.fleet import new_database
+
+from sitelore.model.ids import RunId
+from sitelore.model.states import RunState, SkipReason, UrlState
+from sitelore.store.ledger import SqlLedger
+
+
+async def state_of(ledger: SqlLedger, run: RunId) -> RunState:
+    found = await ledger.run(run)
+    assert found is not None
+    return found.state
+
+
+async def test_a_site_has_one_running_run_and_the_next_one_waits_for_it(ledger: SqlLedger) -> None:
+    first, second = await begin(ledger, seed("a")), await begin(ledger, seed("a"))
+    other = await begin(ledger, seed("a"), site="other")
+    assert await ledger.begin_run(first.id, NOW)
+    assert await ledger.begin_run(first.id, NOW), "beginning again is harmless"
+    assert not await ledger.begin_run(second.id, NOW)
+    assert await ledger.begin_run(other.id, NOW)
+    assert await ledger.end_run(first.id, RunState.COMPLETED, NOW)
+    assert await ledger.begin_run(second.id, NOW + 1)
+    assert not await ledger.begin_run(first.id, NOW + 1), "what has ended does not begin again"
+    assert not await ledger.begin_run(RunId("none"), NOW)
+
+
+async def test_of_many_who_begin_runs_of_one_site_at_once_one_succeeds(database: Database) -> None:
+    ledgers = [await database.ledger() for _ in range(3)]
+    runs = [await begin(ledgers[0], seed("a")) for _ in range(6)]
+    begun = await asyncio.gather(*(ledgers[n % 3].begin_run(run.id, NOW) for n, run in enumerate(runs)))
+    assert sum(begun) == 1
+    assert [run.id for run in await ledgers[0].running_runs()] == [run.id for run, one in zip(runs, begun, strict=True) if one]
+
+
+async def test_workable_runs_are_the_oldest_of_each_site_and_those_that_run(ledger: SqlLedger) -> None:
+    made = {
+        name: (await ledger.create_run(site, (await begin(ledger, site="spare")).settings, [], NOW + at)).id
+        for name, site, at in (("b1", "b", 1), ("a1", "a", 2), ("a2", "a", 3), ("c1", "c", 4), ("c2", "c", 5))
+    }
+    for run in await ledger.runs():
+        if run.site_name == "spare":
+            await ledger.end_run(run.id, RunState.CANCELLED, NOW)
+    await ledger.begin_run(made["a1"], NOW)
+
+    async def workable(limit: int) -> list[str]:
+        names = {run: name for name, run in made.items()}
+        return [names[run.id] for run in await ledger.workable_runs(limit, NOW)]
+
+    assert await workable(10) == ["b1", "a1", "c1"]
+    assert await workable(2) == ["b1", "a1"]
+    await ledger.end_run(made["a1"], RunState.COMPLETED, NOW)
+    assert await workable(10) == ["b1", "a2", "c1"]
+
+
+async def test_a_run_that_crashes_pauses_once_and_then_has_failed(ledger: SqlLedger) -> None:
+    run, [lease] = await started(ledger, "p")
+    assert await ledger.crash_run(run.id, "early", NOW, 10.0, 2) is None, "it was not running"
+    await ledger.begin_run(run.id, NOW)
+    assert await ledger.crash_run(run.id, "OSError: x", NOW, 10.0, 2) is RunState.QUEUED
+    assert await leases(ledger, run, W2) == [], "a run that pauses gives nothing out"
+    assert not await ledger.begin_run(run.id, NOW + 9)
+    assert await ledger.workable_runs(5, NOW + 9) == []
+    assert [one.id for one in await ledger.workable_runs(5, NOW + 10)] == [run.id]
+    assert await ledger.begin_run(run.id, NOW + 10)
+    found = await ledger.run(run.id)
+    assert found is not None
+    assert (found.attempts, found.error, found.started_at) == (1, "OSError: x", NOW)
+    assert await ledger.settle([visited(lease, "kept")]) == [True], "what was in flight is not lost"
+    assert await ledger.crash_run(run.id, "OSError: y", NOW + 11, 10.0, 2) is RunState.FAILED
+    assert await state_of(ledger, run.id) is RunState.FAILED
+
+
+async def test_a_cancelled_run_gives_nothing_out_and_its_rows_say_why(ledger: SqlLedger) -> None:
+    run, [lease, _] = await started(ledger, "p", "q")
+    await ledger.begin_run(run.id, NOW)
+    await ledger.settle([visited(lease, "kept", [link("later", lease)])])
+    await ledger.release(run.id, NOW, W1)
+    [late] = await leases(ledger, run, W2)
+    assert await ledger.end_run(run.id, RunState.CANCELLED, NOW)
+    assert not await ledger.end_run(run.id, RunState.COMPLETED, NOW), "the first end stands"
+    assert await leases(ledger, run, W2, now=NOW + 1000) == []
+    assert await ledger.settle([visited(late, "late")]) == [False]
+    for path in ("q", "later"):
+        row = await the_row(ledger, run, path)
+        assert (row.state, row.skip_reason) == (UrlState.SKIPPED, SkipReason.CANCELLED)
+    assert (await the_row(ledger, run, "p")).state is UrlState.VISITED
+
+
+async def test_a_lease_tells_its_wave_and_the_run_the_hosts_that_count_in_it(ledger: SqlLedger) -> None:
+    """Hosts that join while a wave is under way count from the next one on, whoever looks at the run when."""
+    run, [first, second] = await started(ledger, "a", "b")
+    assert (first.wave, second.wave) == (1, 1)
+    await ledger.settle([visited(first, "a", [link("c", first)], joins_host="www.site.test")])
+    found = await ledger.run(run.id)
+    assert found is not None
+    assert (found.joined_hosts, found.wave_hosts) == (("www.site.test",), ())
+    await ledger.settle([visited(second, "b")])
+    await ledger.open_wave(run.id, 1, admit_all)
+    found = await ledger.run(run.id)
+    assert found is not None
+    assert found.wave_hosts == ("www.site.test",)
+    assert [lease.wave for lease in await leases(ledger, run)] == [2]
+
+
+async def test_a_lease_that_its_worker_does_not_know_of_runs_out(ledger: SqlLedger) -> None:
+    """The answer to a claim was lost: renewing what is known must not prolong the rest."""
+    run = await begin(ledger, seed("known"), seed("unknown", 1))
+    await ledger.open_wave(run.id, 0, admit_all)
+    known, unknown = await leases(ledger, run, W1, 1), await leases(ledger, run, W1, 1)
+    assert await ledger.renew(known, NOW + 500) == 1
+    assert await ledger.release(run.id, NOW + 100) == 1
+    assert (await the_row(ledger, run, "unknown")).state is UrlState.QUEUED
+    assert await ledger.renew([*known, *unknown], NOW + 600) == 1
+
+
+async def test_a_turn_is_had_by_one_at_a_time(database: Database) -> None:
+    one = await database.ledger()
+    other = await database.ledger() if not hasattr(database.where, "exists") else one  # a file has one process
+    async with one.turn("maintenance") as first, other.turn("maintenance") as second, other.turn("else") as third:
+        assert (first, second, third) == (True, False, True)
+    async with other.turn("maintenance") as again:
+        assert again
+    with pytest.raises(RuntimeError):
+        async with other.turn("maintenance"):
+            raise RuntimeError
+    async with one.turn("maintenance") as after_an_error:
+        assert after_an_error
+
+
+async def test_the_clock_is_the_databases_whatever_this_machine_believes(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sitelore.store.clock import DatabaseClock
+    from sitelore.store.engine import database_time, open_postgres
+
+    monkeypatch.setattr(time, "time", lambda: 12.0)
+    async with new_database(postgres_url) as url:
+        engine = await open_postgres(url)
+        async with DatabaseClock(engine).kept() as clock:
+            assert abs(clock() - await engine.read(database_time)) < 2
+            before = clock()
+            assert clock() >= before
+        await engine.close()

@@ -1,0 +1,172 @@
+"""Maintenance over a real ledger: what it does to runs that nobody else looks after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.ports.frontier import W1, begin, link, seed, the_row, visited
+
+from sitelore.crawl.maintenance import Maintenance
+from sitelore.crawl.shared import Shared, Terms
+from sitelore.frontier.gate import LocalGate
+from sitelore.model.document import Blob
+from sitelore.model.errors import StorageError
+from sitelore.model.frontier import Run
+from sitelore.model.ids import BlobKey
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import RunState, UrlState
+from sitelore.store.engine import open_sqlite
+from sitelore.store.ledger import SqlLedger
+from sitelore.store.signals import LocalEvents, LocalSignals
+
+LEASE_S = 60.0
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class NoBlobs:
+    """Pages of these tests name no canonical, so none is read."""
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        raise AssertionError
+
+    async def get(self, key: BlobKey) -> bytes:
+        raise AssertionError
+
+
+class House:
+    """A ledger, a clock, and maintenance over them."""
+
+    def __init__(self, ledger: SqlLedger) -> None:
+        self.ledger, self.clock, self.signals = ledger, Clock(), LocalSignals()
+        gate = LocalGate(self.clock)
+        self.shared = Shared(ledger, gate, self.signals, LocalEvents(), self.clock, Terms(is_shared=True, upkeep_s=0.01))
+        self.maintenance = Maintenance(self.shared, NoBlobs())
+
+    async def running(self, settings: CrawlSettings | None = None) -> Run:
+        run = await begin(self.ledger, seed("p"), settings=settings)
+        assert await self.ledger.begin_run(run.id, self.clock())
+        return run
+
+    async def state(self, run: Run) -> RunState:
+        found = await self.ledger.run(run.id)
+        assert found is not None
+        return found.state
+
+    async def cycle(self) -> int:
+        self.clock.now += 1.0
+        return await self.maintenance.cycle()
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"))
+    yield House(ledger)
+    await ledger.close()
+
+
+async def test_a_run_is_complete_when_it_was_quiet_in_two_cycles_in_a_row(house: House) -> None:
+    run = await house.running()
+    async with house.signals.listening(run.id) as bell:
+        assert await house.cycle() == 1, "the first wave opens"
+        assert await bell.wait(0)
+        [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
+        await house.cycle()
+        assert await house.state(run) is RunState.RUNNING, "a lease is under way"
+        await house.ledger.settle([visited(lease, "page", [link("next", lease)])])
+        await house.cycle()
+        [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
+        await house.ledger.settle([visited(lease, "another")])
+        await house.cycle()
+        assert await house.state(run) is RunState.RUNNING, "quiet once is not enough"
+        assert await house.cycle() == 1
+        assert await house.state(run) is RunState.COMPLETED
+    assert await house.cycle() == 0
+
+
+async def test_quiet_cycles_count_only_in_a_row_and_only_for_who_has_the_turn(house: House) -> None:
+    run = await house.running()
+    await house.cycle()
+    [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
+    await house.ledger.settle([visited(lease, "page")])
+    await house.cycle()
+    async with house.ledger.turn("maintenance") as is_ours:
+        assert is_ours
+        assert await house.cycle() == 0, "another one has the turn"
+    await house.cycle()
+    assert await house.state(run) is RunState.RUNNING, "what was quiet before another had the turn does not count"
+    await house.cycle()
+    assert await house.state(run) is RunState.COMPLETED
+
+
+async def test_leases_that_ran_out_are_given_back_and_signalled(house: House) -> None:
+    run = await house.running()
+    await house.cycle()
+    await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
+    async with house.signals.listening(run.id) as bell:
+        await house.cycle()
+        assert not await bell.wait(0)
+        house.clock.now += LEASE_S
+        await house.cycle()
+        assert await bell.wait(0)
+        assert (await the_row(house.ledger, run, "p")).state is UrlState.QUEUED
+        await house.cycle()
+        assert await bell.wait(0), "work that nobody took is signalled again"
+
+
+async def test_a_run_whose_time_is_over_has_failed(house: House) -> None:
+    run = await house.running(CrawlSettings(seeds=("http://site.test/",), time_limit_s=10.0))
+    await house.cycle()
+    assert await house.state(run) is RunState.RUNNING
+    house.clock.now += 10.0
+    await house.cycle()
+    found = await house.ledger.run(run.id)
+    assert found is not None
+    assert (found.state, found.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
+
+
+async def test_a_run_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = await house.running()
+    fine = await begin(house.ledger, seed("p"), site="fine")
+    await house.ledger.begin_run(fine.id, house.clock())
+    pulse = house.ledger.pulse
+
+    async def failing(run: object, now: float) -> object:
+        if run == broken.id:
+            raise RuntimeError("a mistake of ours")
+        return await pulse(fine.id, now)
+
+    monkeypatch.setattr(house.ledger, "pulse", failing)
+    assert await house.cycle() == 2
+    assert (await the_row(house.ledger, fine, "p")).state is UrlState.QUEUED
+    assert "cannot be looked after" in caplog.text
+
+
+async def test_a_ledger_that_is_away_is_tried_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await house.running()
+    running, away = house.ledger.running_runs, [StorageError("away"), StorageError("away")]
+
+    async def sometimes() -> list[Run]:
+        if away:
+            raise away.pop()
+        return await running()
+
+    monkeypatch.setattr(house.ledger, "running_runs", sometimes)
+    stop = asyncio.Event()
+    async with house.signals.listening(run.id) as bell:
+        forever = asyncio.create_task(house.maintenance.forever(stop))
+        assert await bell.wait(10)
+        stop.set()
+        await forever
+    assert not away
