@@ -28,6 +28,8 @@ _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
 _ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
 _FEW = 16
+_MAX_LOOKS = 300
+_TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 
 
 def visible(text: str) -> str:
@@ -129,7 +131,13 @@ def _clear_text(node: dom.Node) -> None:
 
 
 def write_text(nodes: tuple[dom.Node, ...]) -> str:
-    """The plain text of the chosen subtrees, one line a block."""
+    """The plain text of the chosen subtrees, one line a block. Takes tables within tables apart."""
+    for node in nodes:
+        # The writer lays every table out in columns, once for each table around it: nested ones would take for ever.
+        tables = dom.elements_list(node, "table")
+        if len(tables) > 1 and any(dom.has_ancestor(table, "table") for table in tables[:_MAX_LOOKS]):
+            for part in dom.elements_list(node, *_TABLE_PARTS):
+                part.tag = "div"
     return _even("\n".join(map(dom.to_text, nodes)))
 
 

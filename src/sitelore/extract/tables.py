@@ -12,7 +12,7 @@ from sitelore.extract import dom
 from sitelore.extract.listings import listing_of_table
 
 _MAX_COLUMNS = 200
-_MAX_CELLS = 20_000
+_MAX_CELLS = 4_000
 _MAX_GROWTH = 4
 _MAX_DEPTH = 8
 _LONG_CELL_CHARS = 600
@@ -130,7 +130,7 @@ def _fill(rows: list[dom.Element]) -> bool:
     spanning = any(cell.attr("colspan") or cell.attr("rowspan") for cells in matrix for cell in cells)
     if len(widths) == 1 and not spanning:
         return True
-    grid = _grid(matrix) if spanning else matrix
+    grid: list[list[dom.Element | None]] = _grid(matrix) if spanning else [list(cells) for cells in matrix]
     width = max(map(len, grid))
     if width * len(grid) > max(_MAX_CELLS, _MAX_GROWTH * sum(map(len, matrix))):
         return False
@@ -138,6 +138,9 @@ def _fill(rows: list[dom.Element]) -> bool:
     for row, places in zip(rows, grid, strict=True):
         filled = []
         for cell in places:
+            if cell is None:
+                filled.append(dom.made("td"))
+                continue
             dom.drop_attribute(cell, "colspan")
             dom.drop_attribute(cell, "rowspan")
             filled.append(dom.copied(cell) if cell in seen else cell)
@@ -151,8 +154,8 @@ def _fill(rows: list[dom.Element]) -> bool:
     return True
 
 
-def _grid(matrix: list[Row]) -> list[Row]:
-    """Which cell each place of the table shows (HTML, "forming a table")."""
+def _grid(matrix: list[Row]) -> list[list[dom.Element | None]]:
+    """Which cell each place of the table shows (HTML, "forming a table"); None where nothing covers it."""
     held: dict[tuple[int, int], dom.Element] = {}
     height, budget = len(matrix), _MAX_CELLS
     extents = [0] * height
@@ -171,8 +174,7 @@ def _grid(matrix: list[Row]) -> list[Row]:
                 for dx in range(x, x + wide):
                     held.setdefault((dy, dx), cell)
             x += wide
-    # A place that nothing covers, left of one that a cell above covers, is an empty one.
-    return [[held.get((y, x)) or dom.made("td") for x in range(extent)] for y, extent in enumerate(extents)]
+    return [[held.get((y, x)) for x in range(extent)] for y, extent in enumerate(extents)]
 
 
 def _as_html(table: dom.Element, depth: int) -> str:
