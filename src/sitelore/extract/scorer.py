@@ -20,8 +20,11 @@ from sitelore.extract.tag_marks import TAG_NUMBER
 
 Scores = NDArray[np.float64]
 
-_ATOMS = [TAG_NUMBER[tag] for tag in (b"pre", b"tr")]  # never cut in two
-_MAX_ROW_WORDS = 200  # a longer table row is a layout, not data
+# Elements that are never cut in two, up to this many words: a longer row of a table is a layout, a longer list has parts.
+_MOST_WORDS = np.full(128, -1.0)
+_MOST_WORDS[[TAG_NUMBER[b"ul"], TAG_NUMBER[b"ol"]]] = 80
+_MOST_WORDS[TAG_NUMBER[b"tr"]] = 200
+_MOST_WORDS[TAG_NUMBER[b"pre"]] = np.inf
 _HOLE_BLOCKS, _HOLE_WORDS, _HOLE_SCORE = 5, 40, 0.1
 _UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
 _REPEATED_WORDS = 4
@@ -78,16 +81,18 @@ class Choice:
 
 
 def choose(scene: Scene, trees: Trees) -> Choice:
-    """The blocks that make the best page: the scores are taken at their word, and the threshold that maximises F1 is found."""
+    """The blocks that make the best page, the scores taken at their word.
+
+    F1 is largest when everything above half of that largest F1 is kept. The bound is read off so, instead of from the last
+    block that is worth keeping: it moves little when a page does, and fetches of one page give the same choice.
+    """
     scores = trees.scores(scene)
     order = np.argsort(-scores, kind="stable")
     mass = scores * scene.words
-    gained, kept_words = np.cumsum(mass[order]), np.cumsum(scene.words[order])
-    expected = 2 * gained / (kept_words + mass.sum())
-    best = int(np.argmax(expected))
-    threshold = float(scores[order[best]])
-    kept = _whole_atoms(scene, _without_holes(scene, scores, scores >= threshold))
-    return Choice(_without_repeats(scene, kept), scores, threshold, float(expected[best]))
+    expected = float((2 * np.cumsum(mass[order]) / (np.cumsum(scene.words[order]) + mass.sum())).max())
+    threshold = min(expected / 2, float(scores.max()))
+    kept = _whole_atoms(scene, scores, threshold, _without_holes(scene, scores, scores >= threshold))
+    return Choice(_without_repeats(scene, kept), scores, threshold, expected)
 
 
 def _without_holes(scene: Scene, scores: Scores, kept: Flags) -> Flags:
@@ -112,19 +117,21 @@ def _without_holes(scene: Scene, scores: Scores, kept: Flags) -> Flags:
     return kept
 
 
-def _whole_atoms(scene: Scene, kept: Flags) -> Flags:
-    """A code block or a row of a table is kept or dropped as one, by the majority of its words."""
+def _whole_atoms(scene: Scene, scores: Scores, threshold: float, kept: Flags) -> Flags:
+    """A listing, a row of a table and a short list are kept or dropped as one, by the mean score of their words.
+
+    Half a list is worth nothing, and which half would change with every fetch of a page that shuffles it.
+    """
     elements = scene.blocks.elements
-    atoms = np.flatnonzero(np.isin(elements.tag, _ATOMS) & (elements.last - elements.first > 1))
+    words = scene.within(scene.run_words, np.arange(len(elements.tag)))
+    atoms = np.flatnonzero((words <= _MOST_WORDS[elements.tag]) & (elements.last - elements.first > 1))
     if len(atoms) == 0:
         return kept
     kept = kept.copy()
-    run_kept = np.concatenate([np.zeros(1), np.cumsum(np.where(kept, scene.words, 0))])
-    words = scene.within(scene.run_words, atoms)
-    share = scene.within(run_kept, atoms) / np.maximum(words, 1)
-    for row, part, size in zip(atoms.tolist(), share.tolist(), words.tolist(), strict=True):
-        if size <= _MAX_ROW_WORDS or elements.tag[row] == _ATOMS[0]:
-            kept[elements.first[row] : elements.last[row]] = part >= 0.5
+    mass = np.concatenate([np.zeros(1), np.cumsum(scores * scene.words)])
+    stays = scene.within(mass, atoms) >= threshold * words[atoms]
+    for first, last, stay in zip(elements.first[atoms].tolist(), elements.last[atoms].tolist(), stays.tolist(), strict=True):
+        kept[first:last] = stay
     return kept
 
 
