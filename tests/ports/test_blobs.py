@@ -122,13 +122,15 @@ async def test_a_store_that_is_away_is_waited_for_and_then_named(tmp_path: Path)
         with pytest.raises(StorageError, match="s3://bucket") as problem:
             await blobs.put([blob(b"x")])
         assert "secret" not in str(problem.value)
+        await blobs.close()
 
 
 async def test_a_wrong_key_is_said_at_once(s3_url: str) -> None:
-    wrong = s3_url.replace("sitelore-secret", "wrong")
+    blobs = ObjectBlobs(s3_url.replace("sitelore-secret", "wrong"), patience_s=60)
     with pytest.raises(StorageError, match="refuses") as problem:
-        await ObjectBlobs(wrong, patience_s=60).check()
+        await blobs.check()
     assert "wrong" not in str(problem.value)
+    await blobs.close()
 
 
 async def test_a_check_leaves_nothing_behind(where: Path | str) -> None:
@@ -138,6 +140,7 @@ async def test_a_check_leaves_nothing_behind(where: Path | str) -> None:
     await blobs.check()
     with pytest.raises(KeyError):
         await blobs.get(BlobKey("sitelorecheck"))
+    await blobs.close()
 
 
 @pytest.mark.parametrize("url", ["", "bucket", "http://bucket", "s3://", "file://host/x", "s3://b?colour=red"])

@@ -61,5 +61,9 @@ async def _redis(settings: OperatorSettings) -> str:
 async def _blobs(settings: OperatorSettings) -> str:
     from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 only where servers are named
 
-    await ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets).check()
+    blobs = ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets)
+    try:
+        await blobs.check()
+    finally:
+        await blobs.close()
     return "The blob store can be written and read."

@@ -43,6 +43,7 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[House]:
         opened.push_async_callback(ledger.close)
         clock = await opened.enter_async_context(DatabaseClock(engine).kept())
         blobs = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
+        opened.push_async_callback(blobs.close)
         redis = open_redis(settings.redis_url)
         opened.push_async_callback(redis.aclose)
         gate = RedisGate(redis, slot_s=lease_s / 2)

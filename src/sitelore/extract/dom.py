@@ -138,6 +138,12 @@ def has_ancestor(node: Element, selector: str) -> bool:
     return isinstance(parent, Element) and parent.closest(selector) is not None
 
 
+def table_around(table: Element) -> Element | None:
+    """The table that an element is within, not itself."""
+    parent = table.parent
+    return parent.closest("table") if isinstance(parent, Element) else None
+
+
 def has_ancestor_in(node: Element, elements: set[Element]) -> bool:
     """Whether a proper ancestor is one of these."""
     return any(ancestor in elements for ancestor in node.ancestors)

@@ -28,7 +28,7 @@ _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
 _ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
 _FEW = 16
-_MAX_LOOKS = 300
+_MAX_TABLE_DEPTH = 8
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 
 
@@ -83,6 +83,7 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> str:
         if isinstance(node, dom.Element) and node.tag in REWRITTEN:
             node = dom.made("div", None, dom.copied(node))  # noqa: PLW2901 - the same content, one level down
         _clear_text(node)
+        _take_apart_tables(node, deeper_than=_MAX_TABLE_DEPTH)
         rewriter = Rewriter(resolver)
         rewriter.rewrite(node)
         markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
@@ -134,11 +135,23 @@ def write_text(nodes: tuple[dom.Node, ...]) -> str:
     """The plain text of the chosen subtrees, one line a block. Takes tables within tables apart."""
     for node in nodes:
         # The writer lays every table out in columns, once for each table around it: nested ones would take for ever.
-        tables = dom.elements_list(node, "table")
-        if len(tables) > 1 and any(dom.has_ancestor(table, "table") for table in tables[:_MAX_LOOKS]):
+        _take_apart_tables(node, deeper_than=1)
+    return _even("\n".join(map(dom.to_text, nodes)))
+
+
+def _take_apart_tables(node: dom.Node, deeper_than: int) -> None:
+    """Where tables nest deeper than this, none of them is one: each becomes plain blocks."""
+    tables = dom.elements_list(node, "table")
+    if len(tables) <= deeper_than:
+        return
+    depth: dict[dom.Element, int] = {}
+    for table in tables:  # outer ones come first
+        outer = dom.table_around(table)
+        depth[table] = depth.get(outer, 0) + 1 if outer is not None else 1
+        if depth[table] > deeper_than:
             for part in dom.elements_list(node, *_TABLE_PARTS):
                 part.tag = "div"
-    return _even("\n".join(map(dom.to_text, nodes)))
+            return
 
 
 def _even(text: str) -> str:

@@ -2,6 +2,9 @@
 
 One object for each blob, named by its key: `ab/abcdef…`. Writing it again writes the same bytes, so repeats are harmless and
 nothing is asked before a put. A store that is away for a while is waited for.
+
+The library is asked from threads of ours. Its asynchronous calls hand their result over in threads of its own, which still hold
+Python objects for a moment: a process that ended right then was aborted (78 of 360 times on a busy machine, against 0 of 360).
 """
 
 from __future__ import annotations
@@ -9,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -31,6 +36,7 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _AT_ONCE = 16
+_ANSWER_S = 20
 _PAUSES_S = (0.1, 2.0)
 _REFUSED = (PermissionDeniedError, UnauthenticatedError)
 _GONE = (NotFoundError, FileNotFoundError)
@@ -42,7 +48,7 @@ class ObjectBlobs:
     def __init__(self, url: str, patience_s: float = 0.0, secrets: Mapping[str, str] | None = None) -> None:
         self._name, self._store = _open(url, secrets or {})
         self._patience_s = patience_s
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="sitelore-blobs")
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return the store has them."""
@@ -52,7 +58,7 @@ class ObjectBlobs:
         """The uncompressed bytes; KeyError when there are none."""
         if not key.isalnum():
             raise KeyError(key)
-        data = await self._patiently(lambda: self._read(key))
+        data = await self._patiently(partial(self._read, key))
         if data is None:
             raise KeyError(key)
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -66,33 +72,33 @@ class ObjectBlobs:
 
     async def check(self) -> None:
         """Write, read and remove one object; StorageError says what is wrong."""
-        probe = "sitelore-check"
-
-        async def try_it() -> None:
-            await self._store.put_async(probe, b"ok")
-            await (await self._store.get_async(probe)).bytes_async()
-            await self._store.delete_async(probe)
-
-        await self._patiently(try_it)
+        await self._patiently(self._try)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """End the threads."""
+        self._threads.shutdown(cancel_futures=True)
 
     async def _put(self, blob: Blob) -> None:
-        async with self._slots:
-            await self._patiently(lambda: self._store.put_async(_path(blob.key), blob.data, use_multipart=False))
+        await self._patiently(partial(self._store.put, _path(blob.key), blob.data, use_multipart=False))
 
-    async def _read(self, key: BlobKey) -> bytes | None:
+    def _read(self, key: BlobKey) -> bytes | None:
         try:
-            return bytes(await (await self._store.get_async(_path(key))).bytes_async())
+            return bytes(self._store.get(_path(key)).bytes())
         except _GONE:
             return None
 
-    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+    def _try(self) -> None:
+        probe = "sitelore-check"
+        self._store.put(probe, b"ok", use_multipart=False)
+        self._store.get(probe).bytes()
+        self._store.delete(probe)
+
+    async def _patiently(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
         give_up_at, pause_s = time.monotonic() + self._patience_s, _PAUSES_S[0]
         while True:
             try:
-                return await work()
+                return await loop.run_in_executor(self._threads, work)
             except _REFUSED as error:
                 raise StorageError(f"The blob store {self._name} refuses: {_first_line(error)}") from error
             except (BaseError, OSError) as error:
@@ -148,6 +154,9 @@ def _open_s3(url: str, secrets: Mapping[str, str]) -> S3Store:
         parts.hostname or "",
         prefix=parts.path.strip("/") or None,
         config=config,
-        client_options={"allow_http": bool(endpoint and endpoint.startswith("http://")), "timeout": timedelta(seconds=30)},
+        client_options={
+            "allow_http": bool(endpoint and endpoint.startswith("http://")),
+            "timeout": timedelta(seconds=_ANSWER_S),
+        },
         retry_config={"max_retries": 0},  # waiting is done here, where it is seen and ends when we say
     )
