@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 from tests.ports.conftest import Database
@@ -13,6 +15,11 @@ from tests.web.fleet import new_database
 from sitelore.model.ids import RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.store.ledger import SqlLedger
+
+if TYPE_CHECKING:
+    from sitelore.store.engine import Engine
+
+T = TypeVar("T")
 
 
 async def state_of(ledger: SqlLedger, run: RunId) -> RunState:
@@ -151,3 +158,18 @@ async def test_the_clock_is_the_databases_whatever_this_machine_believes(
             before = clock()
             assert clock() >= before
         await engine.close()
+
+
+async def test_a_run_whose_answer_was_lost_is_made_once(database: Database) -> None:
+    """The engine runs a function again when the connection went away after its commit."""
+    engine = await database.engine()
+
+    class Losing:
+        """Loses the first answer."""
+
+        async def run(self, fn: Callable[..., T], *args: Any) -> T:
+            await engine.run(fn, *args)
+            return await engine.run(fn, *args)
+
+    run = await begin(SqlLedger(cast("Engine", Losing())), seed("a"))
+    assert [one.id for one in await SqlLedger(engine).runs()] == [run.id]

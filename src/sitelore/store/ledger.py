@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 
+import sqlalchemy as sa
+
 from sitelore.model.frontier import Known, Lease, Offer, Pulse, Reread, Run, RunCounts, Settlement, Sketched, UrlRow, WaveOpened
 from sitelore.model.ids import RunId, SiteId, WorkerId
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
@@ -36,7 +38,18 @@ class SqlLedger:
 
     async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
         """A new QUEUED run of the site of this name (made when it is new), with its first offers."""
-        return await self._engine.run(runs_sql.create_run, site, settings, offers, now, runs_sql.new_id(now))
+        named: list[RunId] = []
+
+        def create(conn: sa.Connection) -> Run:
+            # Run again by the engine when an answer was lost: what the earlier try made may be there.
+            for run in named:
+                if (made := runs_sql.find_run(conn, run)) is not None:
+                    return made
+            made = runs_sql.create_run(conn, site, settings, offers, now)
+            named.append(made.id)
+            return made
+
+        return await self._engine.run(create)
 
     async def run(self, run: RunId) -> Run | None:
         """The run of this id."""

@@ -20,13 +20,8 @@ from sitelore.store.schema import key_of, pages, robots, runs, sites
 from sitelore.store.statements import insert_for
 
 
-def create_run(
-    conn: sa.Connection, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float, run: RunId | None = None
-) -> Run:
-    """A new QUEUED run of the site of this name, with its first offers.
-
-    Who names the run may ask again when the answer was lost: if it is there already, it is theirs.
-    """
+def create_run(conn: sa.Connection, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
+    """A new QUEUED run of the site of this name, with its first offers."""
     insert = insert_for(conn.dialect.name)
     conn.execute(insert(sites).values(name=site, created_at=now).on_conflict_do_nothing(index_elements=["name"]))
     site_id = conn.scalar(sa.select(sites.c.id).where(sites.c.name == site))
@@ -35,13 +30,10 @@ def create_run(
         "wave": 0, "depth": 0, "next_seq": 1, "wave_seq": 1, "kept_before": 0, "joined_hosts": "[]", "error": "",
     }  # fmt: skip
     while True:
-        if run is not None and (mine := find_run(conn, run)) is not None and (mine.site, mine.settings) == (site_id, settings):
-            return mine
-        run = run or new_id(now)
+        run = _new_id(now)
         inserted = insert(runs).values(id=run, **values).on_conflict_do_nothing(index_elements=["id"])
         if conn.execute(inserted).rowcount:
             break
-        run = None
     offer(conn, ((run, one) for one in offers))
     found = find_run(conn, run)
     if found is None:
@@ -49,7 +41,7 @@ def create_run(
     return found
 
 
-def new_id(now: float) -> RunId:
+def _new_id(now: float) -> RunId:
     """Sortable by time, short enough to type."""
     return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(2)}")
 
