@@ -17,7 +17,7 @@ import pytest
 from tests.faces.api import Api, serving_api, whole_house
 from tests.web.graph import Expected, Graph
 from tests.web.journey import command, differences
-from tests.web.serve import Web, page, prose, serving, site
+from tests.web.serve import Answer, Web, page, prose, serving, site
 
 from sitelore.serve.backstage import ApiSettings
 
@@ -276,13 +276,21 @@ def test_a_cancelled_run_stops_asking_and_gives_every_row_a_reason(tmp_path: Pat
 
 
 def test_runs_of_one_site_follow_each_other_while_other_sites_go_on(tmp_path: Path) -> None:
-    with serving(site(_wide_site(12))) as slow, serving(site(_wide_site(3))) as quick:
-        slow.delay_s = 0.1
+    pages, released = site(_wide_site(12)), threading.Event()
+
+    def held(target: str) -> Answer | None:
+        released.wait(60)
+        return pages(target)
+
+    with serving(held) as slow, serving(site(_wide_site(3))) as quick:
         allowed = tuple(f"127.0.0.1:{web.port}" for web in (slow, quick))
         with serving_api(partial(whole_house, tmp_path), ApiSettings(allow_private=allowed, look_s=0.05)) as api:
-            first, second = api.start(slow.url("/")), api.start(slow.url("/"))
-            other = api.finish(api.start(quick.url("/")))
-            assert api.get(f"/crawl-runs/{second}")["status"] == "QUEUED"
+            try:
+                first, second = api.start(slow.url("/")), api.start(slow.url("/"))
+                other = api.finish(api.start(quick.url("/")))
+                assert api.get(f"/crawl-runs/{second}")["status"] == "QUEUED"
+            finally:
+                released.set()
             ends = [api.finish(run) for run in (first, second)]
             assert other["finished_at"] < ends[0]["finished_at"] <= ends[1]["started_at"]
 
