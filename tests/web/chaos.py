@@ -47,6 +47,8 @@ class Toll:
     export_equal: bool = False
     took_s: float = 0.0
     notes: dict[str, int] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+    """The first few lost rows, as they were and as they are."""
 
     @property
     def recovery_s(self) -> float:
@@ -239,7 +241,9 @@ async def ordeal(
     after = {row["url"]: row for row in json.loads(exported)}
     counts = Counter(web.targets())
     toll.pages = sum(row.state is UrlState.VISITED for row in rows)
-    toll.lost = sum(after.get(url) != row for url, row in before.items())
+    lost = [url for url, row in before.items() if after.get(url) != row]
+    toll.lost = len(lost)
+    toll.differences = [f"{before[url]} became {after.get(url)}" for url in lost[:3]]
     toll.settled_twice = sum(row.fetches > 1 for row in rows)
     toll.refetched = sum(counts.values()) - len(counts)
     toll.export_equal = exported == calm.export

@@ -160,16 +160,18 @@ class Worker:
                 await self._moved.wait()
 
     def _written(self, settlement: Settlement, taken: bool) -> None:
-        """A settlement is durable, or was fenced off: then what it offered was not written either."""
+        """A settlement is durable, or was fenced off: then nothing of it was written."""
         if len(self._visits) < self._concurrency:
             self._moved.set()
         self._meter(settlement, taken)
-        self._held.pop(settlement.lease.url, None)
+        # A worker that stood still past its lease may hold the row again, by a newer one that has to be kept.
+        if self._held.get(settlement.lease.url) == settlement.lease:
+            del self._held[settlement.lease.url]
         if not taken:
             lease = settlement.lease
             _LOG.info("a verdict came too late", extra={"run": lease.run, "url": lease.url, "worker": self._id})
-            self._tools.admission.forget()
             return
+        self._tools.admission.remember(settlement.lease, settlement.effects.offers)
         progress, verdict = self._progress, settlement.verdict
         progress.fetched += settlement.effects.fetched
         progress.body_bytes += settlement.effects.body_bytes
@@ -226,7 +228,7 @@ class Worker:
         run = await self._ledger.run(self._run.id)
         if run is not None:
             self._run = run
-            self._tools.admission.join(run.wave_hosts)
+            self._tools.admission.join(run.wave_hosts, run.wave)
             self._progress.wave, self._progress.depth = run.wave, run.depth
 
     def _check_end(self, stop: asyncio.Event) -> None:

@@ -1,8 +1,9 @@
 """Links → offers. Each distinct target is judged once: scope, patterns, address, depth, shape; the refusal is recorded.
 
 A page has a hundred links and most of them were offered before, so this is the hottest loop of a crawl: what was offered with
-an equal or better rank is left out before anything else is asked. That memory is a saving, never a truth: it may be cleared at
-any moment, and must be when offers it remembers were not written (a fenced-off lease).
+an equal or better rank is left out before anything else is asked. That memory is a saving, never a truth: it holds only offers
+that were written (a visit may be fenced off, and whoever visits the page then has to offer its links again), and may be
+cleared at any moment.
 """
 
 from __future__ import annotations
@@ -33,21 +34,32 @@ class Admission:
         self._address_refusal = address_refusal
         self._scope = ScopeRule(settings, joined_hosts)
         self._joined = joined_hosts
+        self._since_wave = 0
         self._best: dict[Url, _Rank] = {}
         self._best_nofollow: dict[Url, _Rank] = {}
         """Kept apart: a link that may be followed outdoes one with nofollow whatever their ranks."""
 
-    def join(self, hosts: tuple[str, ...]) -> None:
-        """Hosts that a redirecting seed led to are in scope from now on."""
+    def join(self, hosts: tuple[str, ...], wave: int) -> None:
+        """Hosts that a redirecting seed led to are in scope from this wave on."""
         if hosts != self._joined:
             self._joined = hosts
             self._scope = ScopeRule(self._settings, hosts)
-            self.forget()
+            self._since_wave = wave
+            self._best.clear()
+            self._best_nofollow.clear()
 
-    def forget(self) -> None:
-        """Drop the memory of what was offered."""
-        self._best.clear()
-        self._best_nofollow.clear()
+    def remember(self, lease: Lease, offers: Iterable[Offer]) -> None:
+        """These offers of a visit are written: what is no better need not be offered again."""
+        if lease.wave < self._since_wave:  # judged by another scope
+            return
+        for offer in offers:
+            memory = self._best_nofollow if offer.refusal is SkipReason.NOFOLLOW else self._best
+            if len(memory) >= _MEMORY:
+                memory.clear()
+            rank = offer.rank[1:]
+            known = memory.get(offer.url)
+            if known is None or rank < known:
+                memory[offer.url] = rank
 
     def links(self, lease: Lease, links: Iterable[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
         """Offers for a page's links. Position is the index among the distinct links that may be followed."""
@@ -143,10 +155,6 @@ class Admission:
             refusal = self.refusal(url, depth) or refusal
             if refusal is None and source in {Source.LINK, Source.CANONICAL} and self._settings.sitemap_only:
                 refusal = (SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled")
-        memory = self._best_nofollow if refusal is not None and refusal[0] is SkipReason.NOFOLLOW else self._best
-        if len(memory) >= _MEMORY:
-            memory.clear()
-        memory[url] = (depth, SOURCE_RANK[source], lease.seq, position)
         return Offer(
             url=url,
             depth=depth,

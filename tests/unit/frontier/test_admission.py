@@ -28,9 +28,14 @@ def reasons(offers: Iterable[Offer]) -> list[SkipReason | None]:
     return [offer.refusal for offer in offers]
 
 
+def written(gate: Admission, holder: Lease, offers: list[Offer]) -> list[Offer]:
+    gate.remember(holder, offers)
+    return offers
+
+
 def test_links_are_offered_once_in_page_order() -> None:
     gate = admission()
-    first = gate.links(lease(), urls("a", "b"))
+    first = written(gate, lease(), gate.links(lease(), urls("a", "b")))
     assert [(o.url, o.depth, o.position, o.parent) for o in first] == [
         ("http://site.test/a", 1, 0, SEED),
         ("http://site.test/b", 1, 1, SEED),
@@ -40,16 +45,34 @@ def test_links_are_offered_once_in_page_order() -> None:
 
 def test_a_better_offer_is_made_again() -> None:
     gate = admission()
-    gate.links(lease(seq=5, depth=1), urls("a"))
+    holder = lease(seq=5, depth=1)
+    written(gate, holder, gate.links(holder, urls("a")))
     assert len(gate.links(lease(seq=4, depth=1), urls("a"))) == 1
     assert len(gate.links(lease(seq=9, depth=0), urls("a"))) == 1
 
 
-def test_what_was_forgotten_is_offered_again() -> None:
+def test_what_was_not_written_is_offered_again() -> None:
+    """A visit may be fenced off after another one of the same page, by the same worker, has begun."""
     gate = admission()
-    gate.links(lease(), urls("a"))
-    gate.forget()
-    assert len(gate.links(lease(), urls("a"))) == 1
+    late = gate.links(lease(), urls("a"))
+    assert gate.links(lease(), urls("a")) == late
+
+
+def test_a_worse_offer_that_is_written_later_hides_nothing_better() -> None:
+    gate = admission()
+    good, poor = lease(seq=1), lease(seq=7)
+    offers, others = gate.links(good, urls("a")), gate.links(poor, urls("a"))
+    written(gate, good, offers)
+    written(gate, poor, others)
+    assert gate.links(lease(seq=4), urls("a")) == []
+
+
+def test_what_was_judged_by_an_older_scope_is_not_remembered() -> None:
+    gate = admission()
+    offers = gate.links(lease(), [Url("http://moved.test/x")])
+    gate.join(("moved.test",), wave=1)
+    written(gate, lease(), offers)
+    assert reasons(gate.links(lease(), [Url("http://moved.test/x")])) == [None]
 
 
 def test_every_refusal_is_an_offer_with_its_reason() -> None:
@@ -62,8 +85,8 @@ def test_every_refusal_is_an_offer_with_its_reason() -> None:
 
 def test_nofollow_is_recorded_and_outdone_by_a_link_that_may_be_followed() -> None:
     gate = admission()
-    assert reasons(gate.links(lease(), [], urls("a"))) == [SkipReason.NOFOLLOW]
-    assert reasons(gate.links(lease(seq=1), urls("a"))) == [None]
+    assert reasons(written(gate, lease(), gate.links(lease(), [], urls("a")))) == [SkipReason.NOFOLLOW]
+    assert reasons(written(gate, lease(seq=1), gate.links(lease(seq=1), urls("a")))) == [None]
     assert gate.links(lease(seq=2), [], urls("a")) == []
 
 
@@ -81,7 +104,7 @@ def test_a_redirecting_seed_may_leave_its_host_and_takes_it_into_scope() -> None
     target = Url("http://moved.test/")
     assert gate.redirect(lease(), target, ()).refusal is None
     assert gate.redirect(lease(depth=1, source=Source.LINK), target, ()).refusal is SkipReason.SCOPE
-    gate.join(("moved.test",))
+    gate.join(("moved.test",), wave=1)
     assert reasons(gate.links(lease(), [Url("http://moved.test/x")])) == [None]
 
 
