@@ -90,9 +90,10 @@ def extract_lines(file: str, *, full: bool) -> int:
     done = failed = 0
     with _source(file) as source, closing(_answers((line for line in source if line.strip()), full=full)) as answers:
         try:
-            for line, ok in answers:
-                sys.stdout.buffer.write(line)
-                done, failed = done + 1, failed + (not ok)
+            for answered in answers:
+                with _undisturbed():
+                    sys.stdout.buffer.writelines([line for line, _ in answered])
+                    done, failed = done + len(answered), failed + sum(not ok for _, ok in answered)
             sys.stdout.buffer.flush()
         except KeyboardInterrupt:
             sys.stdout.buffer.flush()
@@ -105,7 +106,26 @@ def extract_lines(file: str, *, full: bool) -> int:
 Answer = tuple[bytes, bool]
 
 
-def _answers(lines: Iterator[bytes], *, full: bool) -> Generator[Answer]:
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until the block has ended, so that what is written is whole and counted."""
+    came = False
+
+    def later(_number: int, _frame: object) -> None:
+        nonlocal came
+        came = True
+
+    before = signal.signal(signal.SIGINT, later)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
+
+
+def _answers(lines: Iterator[bytes], *, full: bool) -> Generator[list[Answer]]:
+    """What became of the lines, a batch at a time."""
     workers = _cores()
     batches = _batches(lines)
     waiting: deque[tuple[list[bytes], Future[list[Answer]]]] = deque()
@@ -121,12 +141,13 @@ def _answers(lines: Iterator[bytes], *, full: bool) -> Generator[Answer]:
             batch, future = waiting.popleft()
             held -= sum(map(len, batch))
             try:
-                yield from future.result(_TIME_LIMIT_S)
+                answered = future.result(_TIME_LIMIT_S)
             except (BrokenProcessPool, TimeoutError):
                 _end(pool)
-                yield from [_alone(line, full=full) for line in batch]
+                answered = [_alone(line, full=full) for line in batch]
                 pool = _pool(workers)
                 waiting = deque((batch, _submit(pool, batch, full=full)) for batch, _ in waiting)
+            yield answered
     finally:
         _end(pool)
 
