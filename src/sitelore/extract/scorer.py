@@ -92,7 +92,7 @@ def choose(scene: Scene, trees: Trees) -> Choice:
     expected = float((2 * np.cumsum(mass[order]) / (np.cumsum(scene.words[order]) + mass.sum())).max())
     threshold = min(expected / 2, float(scores.max()))
     kept = _whole_atoms(scene, scores, threshold, _without_holes(scene, scores, scores >= threshold))
-    return Choice(_without_repeats(scene, kept), scores, threshold, expected)
+    return Choice(_without_bare_headings(scene, _without_repeats(scene, kept)), scores, threshold, expected)
 
 
 def _without_holes(scene: Scene, scores: Scores, kept: Flags) -> Flags:
@@ -153,4 +153,21 @@ def _without_repeats(scene: Scene, kept: Flags) -> Flags:
         if text in seen:
             kept[block] = False
         seen.add(text)
+    return kept
+
+
+def _without_bare_headings(scene: Scene, kept: Flags) -> Flags:
+    """A heading goes when everything under it in its element went; the last ones first, so that those above them follow."""
+    headings = np.flatnonzero(kept & (scene.heading > 1))
+    if len(headings) == 0:
+        return kept
+    kept = kept.copy()
+    elements, levels = scene.blocks.elements, scene.heading
+    parent = elements.parent[scene.blocks.element]
+    for at in headings[::-1].tolist():
+        end = int(elements.last[parent[at]]) if parent[at] >= 0 else len(kept)
+        higher = np.flatnonzero((levels[at + 1 : end] > 0) & (levels[at + 1 : end] <= levels[at]))
+        end = at + 1 + int(higher[0]) if len(higher) else end
+        if end > at + 1 and not kept[at + 1 : end].any():
+            kept[at] = False
     return kept
