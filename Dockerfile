@@ -1,6 +1,6 @@
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src ./src
 COPY requirements ./requirements
 RUN python -m venv /sitelore \

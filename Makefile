@@ -117,10 +117,12 @@ define install_from
 	@$(PY) -m compileall -q src
 endef
 
-$(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml
+COMPILED := hatch_build.py src/sitelore/extract/walk.c
+
+$(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml $(COMPILED)
 	$(call install_from,requirements/run.txt)
 	@touch $@
 
-$(DEV_STAMP): $(VENV)/.made requirements/dev.txt pyproject.toml
+$(DEV_STAMP): $(VENV)/.made requirements/dev.txt pyproject.toml $(COMPILED)
 	$(call install_from,requirements/dev.txt)
 	@touch $@ $(RUN_STAMP)

@@ -17,7 +17,7 @@ INLINE = frozenset(
     b"mn mo mrow msqrt msub msup mtext nobr picture q rb rp rt rtc ruby s samp semantics small source span strike strong sub "
     b"sup time track tt u var wbr _md".split()
 )
-_VOID = frozenset(b"area base br col embed hr img input link meta param source track wbr".split())
+VOID = frozenset(b"area base br col embed hr img input link meta param source track wbr".split())
 TAGS = tuple(
     b"div p li ul ol h1 h2 h3 h4 h5 h6 td th tr table dl dt dd pre blockquote figure figcaption article section main aside nav "
     b"header footer form fieldset details summary a img b strong em code span body address tbody thead caption hr br label "
@@ -67,13 +67,14 @@ _GROUPS = {
 }
 GROUPS = tuple(_GROUPS)
 MARK = {group: 1 << number for number, group in enumerate(GROUPS)}
-_MARK_OF_WORD: dict[bytes, int] = {}
+MARK_OF_WORD: dict[bytes, int] = {}
 for _group, _words in _GROUPS.items():
     for _word in _words.encode().split():
-        _MARK_OF_WORD[_word] = _MARK_OF_WORD.get(_word, 0) | MARK[_group]
+        MARK_OF_WORD[_word] = MARK_OF_WORD.get(_word, 0) | MARK[_group]
 _ROLE_WORDS = {b"navigation": "nav", b"banner": "head", b"contentinfo": "foot", b"complementary": "side", b"search": "form"}
-_MARK_OF_WORD.update({word: MARK[group] for word, group in _ROLE_WORDS.items()})
-_LONG_WORDS = sorted((word for word in _MARK_OF_WORD if len(word) >= 5), key=lambda word: (-len(word), word))
+MARK_OF_WORD.update({word: MARK[group] for word, group in _ROLE_WORDS.items()})
+LEAST_WITHIN = 5
+_LONG_WORDS = sorted((word for word in MARK_OF_WORD if len(word) >= LEAST_WITHIN), key=lambda word: (-len(word), word))
 _LONG_WORD = re.compile(b"|".join(_LONG_WORDS))  # also within words that have no joint: `sitefooter`
 _SHORT_COMPOUND = 6
 _NAMES = re.compile(rb' (?:class|id|role|itemprop|data-testid|data-component|data-qa)="([^"]*)"')
@@ -88,10 +89,10 @@ class _Marks(dict[bytes, int]):
 
     def __missing__(self, word: bytes) -> int:
         plain = word.lower()
-        marks = _MARK_OF_WORD.get(plain, 0)
+        marks = MARK_OF_WORD.get(plain, 0)
         if not marks and len(plain) >= _SHORT_COMPOUND:
             for part in _LONG_WORD.findall(plain):
-                marks |= _MARK_OF_WORD[part]
+                marks |= MARK_OF_WORD[part]
         self[word] = marks
         return marks
 
@@ -147,7 +148,7 @@ class TagTable(dict[bytes, int]):
         marks = 0
         for word in _WORD.findall(names):
             marks |= self._marks[word]
-        self.step[row] = -1 if ends else 0 if name in _VOID else 1
+        self.step[row] = -1 if ends else 0 if name in VOID else 1
         self.number[row] = TAG_NUMBER.get(name, 0)
         self.breaks[row] = name not in INLINE
         self.opens[row] = not ends

@@ -1,0 +1,61 @@
+"""Compiles `extract/walk.c` while the package is built: by the system's C compiler, or by the one that pip brings.
+
+It is a plain shared library that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
+can compile it, the package is built without it and does the same in numpy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = Path("src/sitelore/extract/walk.c")
+COMPILERS = ("cc", "gcc", "clang")
+FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
+
+
+class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
+    """Puts the library beside its source, where both an installed and an editable package look for it."""
+
+    def dependencies(self) -> list[str]:
+        """What has to be installed for the build: a compiler, where the system has none."""
+        return [] if _system_compiler() else ["ziglang==0.17.0"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 the interface is given
+        """Before the wheel is put together."""
+        if self.target_name != "wheel" or os.environ.get("SITELORE_PURE"):
+            return
+        target = SOURCE.with_suffix(".dll" if sys.platform == "win32" else ".so")
+        if not _compiled(Path(self.root), target):
+            self.app.display_warning("walk.c could not be compiled: content is chosen at three times the cost")
+            return
+        build_data["artifacts"].append(str(target))
+        build_data["pure_python"] = False
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["tag"] = f"py3-none-{platform}"
+
+
+def _system_compiler() -> str | None:
+    return next(filter(None, map(shutil.which, COMPILERS)), None)
+
+
+def _compiled(root: Path, target: Path) -> bool:
+    found = _system_compiler()
+    command = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
+    draft = root / target.with_suffix(f"{target.suffix}.new")
+    try:
+        compiling = [*command, *FLAGS, "-o", draft, root / SOURCE]
+        done = subprocess.run(compiling, capture_output=True, check=False, timeout=300)  # noqa: S603 our own words
+    except (OSError, subprocess.SubprocessError):
+        return False
+    if done.returncode:
+        return False
+    draft.replace(root / target)
+    return True

@@ -1,0 +1,99 @@
+"""The compiled part of choosing content (`walk.c`), where it was built. Without it everything works, at more cost."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sitelore.extract.tag_marks import INLINE, LEAST_WITHIN, MARK_OF_WORD, TAG_NUMBER, VOID
+
+_VERSION = 1
+"""Of the interface and of what is computed: a library that another version left behind is not used."""
+_BLOCK_ROWS, _ELEMENT_ROWS = 17, 8
+_INLINE, _VOID = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """What one walk over a page finds, rows as `walk.c` names them."""
+
+    text: bytes
+    blocks: NDArray[np.int64]
+    elements: NDArray[np.int64]
+    opened: int
+
+
+Walk = Callable[[bytes], Walked | None]
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL | None:
+    """The compiled library; None where there is none, or another version's."""
+    for path in Path(__file__).parent.glob("walk.*"):
+        if path.suffix in {".so", ".dylib", ".dll"}:
+            try:
+                found = ctypes.CDLL(str(path))
+                found.version.restype = ctypes.c_int64
+                if found.version() == _VERSION:
+                    return found
+            except (OSError, AttributeError):
+                continue
+    return None
+
+
+def compiled_walk(kinds: bytes, *, link: int, image: int, line_break: int, bold: Iterable[int]) -> Walk | None:
+    """A function that cuts a page into blocks, knowing all tags and words; None where it was not built."""
+    found = library()
+    if found is None:
+        return None
+    found.walk.restype = ctypes.c_int64
+    found.walk.argtypes = [ctypes.c_char_p, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 4]
+    found.begin.argtypes = [ctypes.c_char_p, ctypes.c_char_p, *[ctypes.c_int64] * 3]
+    found.learn_tag.argtypes = found.learn_word.argtypes = [ctypes.c_char_p, *[ctypes.c_int64] * 3]
+    bold_numbers = bytearray(256)
+    for number in bold:
+        bold_numbers[number] = 1
+    found.begin(kinds, bytes(bold_numbers), link, image, line_break)
+    for name in INLINE | VOID | set(TAG_NUMBER):
+        found.learn_tag(name, len(name), TAG_NUMBER.get(name, 0), (name in INLINE) * _INLINE + (name in VOID) * _VOID)
+    for word, marks in MARK_OF_WORD.items():
+        found.learn_word(word, len(word), marks, int(len(word) >= LEAST_WITHIN))
+    return lambda html: _walk(found, html)
+
+
+def _walk(found: ctypes.CDLL, html: bytes) -> Walked | None:
+    room = html.count(b"<") + 1
+    text = np.empty(len(html), np.uint8)
+    blocks = np.empty((_BLOCK_ROWS, room), np.int64)
+    elements = np.empty((_ELEMENT_ROWS, room), np.int64)
+    sizes = np.zeros(4, np.int64)
+    into = (text.ctypes.data, blocks.ctypes.data, elements.ctypes.data, sizes.ctypes.data)
+    if found.walk(html, len(html), room, LEAST_WITHIN, *into) != 0:
+        return None
+    block_count, element_count, opened, text_bytes = sizes.tolist()
+    return Walked(text[:text_bytes].tobytes(), blocks[:, :block_count].copy(), elements[:, :element_count].copy(), opened)
+
+
+def ask_trees(
+    columns: NDArray[np.float32],
+    feature: NDArray[np.int64],
+    bound: NDArray[np.float32],
+    value: NDArray[np.float32],
+) -> NDArray[np.float64] | None:
+    """For each column the sum of what the trees say; None where it was not built."""
+    found = library()
+    if found is None:
+        return None
+    count = columns.shape[1]
+    trees, levels = feature.shape
+    sums, leaf = np.zeros(count), np.empty(count, np.uint8)
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (columns, feature, bound, value, sums, leaf)]
+    size = [ctypes.c_int64(number) for number in (count, trees, levels)]
+    found.ask(pointers[0], size[0], *pointers[1:4], *size[1:], *pointers[4:])
+    return sums

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench.content_scores import CORPUS, corpus
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitelore.extract import blocks, dom
+from sitelore.extract.block_features import matrix, scene_of
+from sitelore.extract.blocks import Blocks, _from_walk, _segment_slowly, segment
+from sitelore.extract.markdown import prepare
+from sitelore.extract.scorer import trees_from
+from sitelore.extract.visibility import drop_unseen
+from sitelore.extract.walking import ask_trees, library
+
+_SOURCE = Path(blocks.__file__).with_name("walk.c")
+
+
+def walked(html: bytes) -> Blocks:
+    assert blocks._WALK is not None, "walk.c was not compiled: make install does it"
+    found = blocks._WALK(html)
+    assert found is not None
+    return _from_walk(found)
+
+
+def assert_equal(one: Blocks, other: Blocks) -> None:
+    assert one.text == other.text
+    assert one.opened == other.opened
+    for part, same in ((one, other), (one.elements, other.elements)):
+        for field in fields(part):
+            found = getattr(part, field.name)
+            if isinstance(found, np.ndarray):
+                expected = getattr(same, field.name)
+                assert found.dtype == expected.dtype, field.name
+                assert found.tolist() == expected.tolist(), field.name
+
+
+def test_it_is_compiled_by_installing() -> None:
+    assert library() is not None
+    assert _SOURCE.is_file()
+
+
+_NAMES = st.sampled_from(
+    [
+        "nav",
+        "siteFooter",
+        "relatedPosts",
+        "main-content",
+        "col-12",
+        "ABTest",
+        "x",
+        "sidebarwidget",
+        "é",
+        "Entry_Title2",
+        "a" * 500,
+    ]
+)
+_ATTRIBUTE = st.tuples(
+    st.sampled_from(["class", "id", "role", "itemprop", "data-testid", "data-qa", "data-component", "href", "classy"]), _NAMES
+)
+_TEXT = st.sampled_from(
+    ["", " ", "word", "two words ", "ends. ", "a,b;c", "3 € | © @", "漢字かな", " \n ", "x&amp;y", "&nbsp;", "100%!"]
+)
+_VOIDS = ["br", "img", "hr", "input"]
+
+
+@st.composite
+def _element(draw: st.DrawFn, depth: int = 0) -> str:
+    if depth > 4 or draw(st.integers(0, 5)) == 0:
+        return f"<{draw(st.sampled_from(_VOIDS))}>" + draw(_TEXT)
+    name = draw(
+        st.sampled_from(["div", "p", "a", "b", "strong", "li", "ul", "h2", "article", "span", "custom-card", "td", "em"])
+    )
+    attributes = "".join(f' {key}="{value}"' for key, value in draw(st.lists(_ATTRIBUTE, max_size=3)))
+    inner = "".join(draw(_TEXT) + draw(_element(depth + 1)) for _ in range(draw(st.integers(0, 3))))
+    return f"<{name}{attributes}>{draw(_TEXT)}{inner}{draw(_TEXT)}</{name}>{draw(_TEXT)}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(_element())
+def test_compiled_and_plain_cut_any_page_alike(inner: str) -> None:
+    html = f"<body>{inner}</body>".encode()
+    assert_equal(walked(html), _segment_slowly(html))
+
+
+@pytest.mark.parametrize("html", [b"<body></body>", b"<body>a</body>", b"<span class=nav>inline</span>", b"<body><>x</body>"])
+def test_next_to_nothing_is_cut_alike(html: bytes) -> None:
+    assert_equal(segment(html), _segment_slowly(html))
+
+
+@pytest.mark.parametrize("html", [b"<body><div>never closed", b"<div>" * 5000 + b"deep" + b"</div>" * 5000])
+def test_what_is_not_nested_or_too_deep_is_left_to_the_plain_way(html: bytes) -> None:
+    assert blocks._WALK is not None
+    assert blocks._WALK(html) is None
+    assert len(segment(html)) == 1
+
+
+def test_real_pages_are_cut_and_scored_alike() -> None:
+    if not CORPUS.exists():
+        pytest.skip(f"the corpus of real pages is not at {CORPUS}")
+    trees = trees_from()
+    for page in islice(corpus(), 0, 400, 10):
+        tree = dom.parse(page.html)
+        prepare(tree)
+        drop_unseen(tree)
+        body = dom.body(tree)
+        assert body is not None
+        html = dom.serialised(body)
+        assert_equal(walked(html), _segment_slowly(html))
+        columns = matrix(scene_of(segment(html)))
+        said = ask_trees(columns, trees.feature, trees.bound, trees.value)
+        assert said is not None
+        assert said.tolist() == trees._ask_slowly(columns).tolist()
