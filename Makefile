@@ -17,8 +17,8 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test check format lint types lock bench-crawl bench-content train-content bench-memory \
-	bench-politeness bench-api soak-kill soak-scaled fuzz clean
+.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content train-content bench-memory \
+	bench-politeness bench-api bench-render soak-kill soak-scaled fuzz clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -36,9 +36,18 @@ install: $(RUN_STAMP)  ## make the environment and install sitelore into it
 scaled: $(DEV_STAMP)  ## Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
 	@$(PY) -m scripts.scaled $(ARGS)
 
-test: $(DEV_STAMP)  ## make the environment, install everything and run all tests
+test: $(DEV_STAMP) browser  ## make the environment, install everything and run all tests
 	@mkdir -p $(dir $(JUNIT))
 	$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS)
+
+# Tests that need a browser are skipped where there is none, so nothing here may fail.
+browser: $(DEV_STAMP)
+	@$(PY) -c 'import sys; from sitelore.fetch.finding_browser import find_browser; sys.exit(not find_browser())' || { \
+		as=; [ "$$(id -u)" = 0 ] || as='sudo -n'; \
+		command -v apt-get >/dev/null 2>&1 && { [ -z "$$as" ] || $$as true 2>/dev/null; } && { \
+			$$as apt-get update -qq; \
+			DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium-headless-shell; \
+		} >/dev/null 2>&1; } || echo 'no browser is to be had here: tests that need one are skipped'
 
 check: $(DEV_STAMP)  ## format, lint, types and fast tests: run it before every commit
 	$(VENV)/bin/ruff format --check .
@@ -58,8 +67,8 @@ types: $(DEV_STAMP)  ## check types
 	$(VENV)/bin/mypy
 
 lock: $(DEV_STAMP)  ## pin all dependencies with hashes
-	$(VENV)/bin/uv pip compile pyproject.toml $(LOCK) -o requirements/run.txt
-	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra scaled -c requirements/run.txt $(LOCK) -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra browser $(LOCK) -o requirements/run.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra scaled --extra browser -c requirements/run.txt $(LOCK) -o requirements/dev.txt
 	@! grep -nE 'https?://|file:|/home/|--index|--find-links' requirements/*.txt
 
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
@@ -86,6 +95,9 @@ bench-politeness: $(DEV_STAMP)  ## the pace as a server sees it
 
 bench-api: $(DEV_STAMP)  ## 200 clients that poll lists while a crawl runs
 	$(PY) -m bench.api $(ARGS)
+
+bench-render: $(DEV_STAMP)  ## pages through the browser: throughput, memory, a browser that is killed, a page of 2 MB
+	$(PY) -m bench.render $(ARGS)
 
 soak-kill: $(DEV_STAMP)  ## kill -9 a crawl of 3,000 pages 20 times and compare with an undisturbed one
 	$(PY) -m bench.kill $(ARGS)
@@ -117,7 +129,7 @@ define install_from
 	@$(PY) -m compileall -q src
 endef
 
-COMPILED := hatch_build.py src/sitelore/extract/walk.c
+COMPILED := hatch_build.py src/sitelore/extract/walk.c src/sitelore/extract/describe.c
 
 $(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml $(COMPILED)
 	$(call install_from,requirements/run.txt)

@@ -1,4 +1,4 @@
-"""Compiles `extract/walk.c` while the package is built: by the system's C compiler, or by the one that pip brings.
+"""Compiles `extract/*.c` while the package is built: by the system's C compiler, or by the one that pip brings.
 
 It is a plain shared library that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
 can compile it, the package is built without it and does the same in numpy.
@@ -16,7 +16,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/sitelore/extract/walk.c")
+ROOM = Path("src/sitelore/extract")
+SOURCES = (ROOM / "walk.c", ROOM / "describe.c")
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
 
@@ -32,9 +33,9 @@ class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
         """Before the wheel is put together."""
         if self.target_name != "wheel" or os.environ.get("SITELORE_PURE"):
             return
-        target = SOURCE.with_suffix(".dll" if sys.platform == "win32" else ".so")
+        target = ROOM / ("walk.dll" if sys.platform == "win32" else "walk.so")
         if not _compiled(Path(self.root), target):
-            self.app.display_warning("walk.c could not be compiled: content is chosen at three times the cost")
+            self.app.display_warning("its C sources could not be compiled: content is chosen at three times the cost")
             return
         build_data["artifacts"].append(str(target))
         build_data["pure_python"] = False
@@ -51,7 +52,7 @@ def _compiled(root: Path, target: Path) -> bool:
     command = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
     draft = root / target.with_suffix(f"{target.suffix}.new")
     try:
-        compiling = [*command, *FLAGS, "-o", draft, root / SOURCE]
+        compiling = [*command, *FLAGS, "-o", draft, *(root / source for source in SOURCES)]
         done = subprocess.run(compiling, capture_output=True, check=False, timeout=300)  # noqa: S603 our own words
     except (OSError, subprocess.SubprocessError):
         return False

@@ -24,8 +24,9 @@ from bench.folds import FOLDER, FOLDS, fold_of
 from numpy.typing import NDArray
 
 from sitelore.extract import dom
-from sitelore.extract.block_features import matrix, scene_of
+from sitelore.extract.block_features import feature_names, matrix, scene_of
 from sitelore.extract.blocks import segment
+from sitelore.extract.markdown import prepare
 from sitelore.extract.visibility import drop_unseen
 
 TREES = ROOT / "src" / "sitelore" / "extract" / "content_trees.npz"
@@ -117,6 +118,7 @@ def example(page: Page) -> Example | None:
     """A page as training sees it; None without marked content or without text."""
     gold = _WORD.findall(page.gold.lower())
     tree = dom.parse(page.html)
+    prepare(tree)
     drop_unseen(tree)
     body = dom.body(tree)
     blocks = segment(dom.serialised(body)) if body is not None else None
@@ -132,7 +134,7 @@ def example(page: Page) -> Example | None:
     wanted, unwanted = words[found > 0].sum(), words[found == 0].sum()
     weights = words / (wanted + 0.3 * words.sum() + 30)
     weights[found == 0] *= min(1.0, 1.5 * (wanted + 10) / max(1.0, unwanted))
-    return Example(fold_of(page.url), tuple(scene.columns), matrix(scene).T.copy(), found, weights)
+    return Example(fold_of(page.url), feature_names(scene), matrix(scene).T.copy(), found, weights)
 
 
 def train(examples: list[Example], path: Path) -> None:

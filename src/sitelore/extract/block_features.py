@@ -7,15 +7,13 @@ relative to the good ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sitelore.extract.blocks import Blocks, Flags, Ints
+from sitelore.extract.describing import Described, describer
+from sitelore.extract.scene import Floats, Scene, running
 from sitelore.extract.tag_marks import GROUPS, MARK, TAG_NUMBER
-
-Floats = NDArray[np.float64]
 
 _H1, _H6 = TAG_NUMBER[b"h1"], TAG_NUMBER[b"h6"]
 _LANDMARKS = (
@@ -36,44 +34,41 @@ _LONG_WORDS, _LONG_LINKED = 30, 0.25
 _WHOLE_PAGE = 0.75
 _FAR = 999.0
 _MAX_ANCESTORS = 9
-
-
-@dataclass(slots=True)
-class Scene:
-    """A page's blocks with what many features need: running sums, per block and per element."""
-
-    blocks: Blocks
-    index: Ints
-    words: Floats
-    linked: Floats
-    good: Floats
-    """The words of a block if it is a good one, else 0."""
-    run_words: Floats
-    run_linked: Floats
-    run_good: Floats
-    total: float
-    total_good: float
-    heading: Ints
-    """1 to 6 for a heading, 0 for everything else."""
-    section: Ints
-    around: Ints
-    """Landmark elements around each block, as bits."""
-    marks: Ints
-    """Marks of the elements around each block, as bits."""
-    lines: list[bytes]
-    """The text of each block with single spaces."""
-    copies: Ints
-    """How often the page says the same text."""
-    columns: dict[str, NDArray[np.generic]]
-
-    def within(self, running: Floats, rows: Ints) -> Floats:
-        """What the elements in these rows hold of a running sum."""
-        elements = self.blocks.elements
-        return running[elements.last[rows]] - running[elements.first[rows]]
+DESCRIBE = describer([tag.decode() for tag in _LANDMARKS], _LANDMARK, (_APART, _ASIDE))
 
 
 def scene_of(blocks: Blocks) -> Scene:
-    """The page with all its features."""
+    """The page with all its features, compiled where that is possible."""
+    described = DESCRIBE(blocks.walked) if DESCRIBE is not None and blocks.walked is not None else None
+    return scene_in_numpy(blocks) if described is None else _scene_with(blocks, described)
+
+
+def _scene_with(blocks: Blocks, described: Described) -> Scene:
+    words, linked = blocks.words.astype(np.float64), blocks.linked.astype(np.float64)
+    good = np.where((words >= _GOOD_WORDS) & (linked < _GOOD_LINKED * words), words, 0.0)
+    return Scene(
+        blocks=blocks,
+        index=np.arange(len(blocks)),
+        words=words,
+        linked=linked,
+        good=good,
+        run_words=running(words),
+        run_linked=running(linked),
+        run_good=running(good),
+        total=float(words.sum()),
+        total_good=max(1.0, float(good.sum())),
+        heading=described.heading,
+        section=np.cumsum(described.heading > 0),
+        around=described.around,
+        marks=described.marks,
+        copies=described.copies,
+        columns={},
+        described=described,
+    )
+
+
+def scene_in_numpy(blocks: Blocks) -> Scene:
+    """The page with all its features, each of them by its name."""
     elements, count = blocks.elements, len(blocks)
     words, linked = blocks.words.astype(np.float64), blocks.linked.astype(np.float64)
     good = np.where((words >= _GOOD_WORDS) & (linked < _GOOD_LINKED * words), words, 0.0)
@@ -87,16 +82,15 @@ def scene_of(blocks: Blocks) -> Scene:
         words=words,
         linked=linked,
         good=good,
-        run_words=_running(words),
-        run_linked=_running(linked),
-        run_good=_running(good),
+        run_words=running(words),
+        run_linked=running(linked),
+        run_good=running(good),
         total=float(words.sum()),
         total_good=max(1.0, float(good.sum())),
         heading=heading,
         section=np.cumsum(heading > 0),
         around=np.zeros(0, np.int64),
         marks=np.zeros(0, np.int64),
-        lines=[b" ".join(text.split()) for text in blocks.texts()],
         copies=np.zeros(0, np.int64),
         columns={"tag": tag, "outer": outer, "heading": heading, "level": elements.level[blocks.element]},
     )
@@ -116,8 +110,15 @@ def scene_of(blocks: Blocks) -> Scene:
     return scene
 
 
+def feature_names(scene: Scene) -> tuple[str, ...]:
+    """What the rows of `matrix` are called."""
+    return tuple(scene.columns) if scene.described is None or DESCRIBE is None else DESCRIBE.names
+
+
 def matrix(scene: Scene) -> NDArray[np.float32]:
-    """One row a block, one column a feature, in the order of their names."""
+    """One row a feature, one column a block, in the order of their names."""
+    if scene.described is not None:
+        return scene.described.matrix
     out = np.empty((len(scene.columns), len(scene.blocks)), np.float32)
     for row, column in enumerate(scene.columns.values()):
         out[row] = column
@@ -126,12 +127,6 @@ def matrix(scene: Scene) -> NDArray[np.float32]:
 
 def _heading_level(tag: Ints) -> Ints:
     return np.where((tag >= _H1) & (tag <= _H6), tag - _H1 + 1, 0)
-
-
-def _running(values: NDArray[np.generic]) -> Floats:
-    total = np.zeros(len(values) + 1)
-    np.cumsum(values, out=total[1:])
-    return total
 
 
 def _add_block(scene: Scene) -> None:
@@ -289,9 +284,7 @@ class _Around:
             "holder_linked": np.where(there, self.density[row], 0),
             "holder_good": np.where(there, self.good[row] / np.maximum(self.words[row], 1), 0),
             "holder_blocks": np.where(there, self.count[row], 0),
-            "holder_stops": np.where(
-                there, scene.within(_running(scene.blocks.stops), row) / np.maximum(self.words[row], 1), 0
-            ),
+            "holder_stops": np.where(there, scene.within(running(scene.blocks.stops), row) / np.maximum(self.words[row], 1), 0),
         }
 
     def _siblings(self) -> tuple[Ints, Ints]:
@@ -333,7 +326,7 @@ class _Around:
         apart = ((scene.marks & _APART) != 0) | ((scene.around & _ASIDE) != 0)
         # Cards and listings have few good blocks; what is not set apart shows where they are.
         for name, words in (("own_root", scene.good), ("own_words", scene.words)):
-            own = _running(np.where(apart, 0, words))
+            own = running(np.where(apart, 0, words))
             held = scene.within(own, np.arange(len(self.words))) / max(1.0, float(own[-1]))
             for share in (0.5, 0.7):
                 self._add_root(f"{name}{share:.1f}", own, held, share)

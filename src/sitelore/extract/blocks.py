@@ -82,6 +82,8 @@ class Blocks:
     elements: Elements
     opened: int
     """How many elements the page has; a tree with other ones was not written as it is read."""
+    walked: Walked | None = None
+    """The same as the compiled code wrote it, which describes the blocks as well."""
 
     def __len__(self) -> int:
         return len(self.words)
@@ -121,6 +123,7 @@ def _from_walk(walked: Walked) -> Blocks:
         element=element,
         elements=Elements(*walked.elements),
         opened=walked.opened,
+        walked=walked,
     )
 
 

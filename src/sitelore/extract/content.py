@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sitelore.extract import dom
-from sitelore.extract.block_features import Scene, scene_of
+from sitelore.extract.block_features import scene_of
 from sitelore.extract.blocks import segment
 from sitelore.extract.markdown import prepare
 from sitelore.extract.rungs import marked_content
+from sitelore.extract.scene import Scene
 from sitelore.extract.scorer import Choice, choose, trees_from
 from sitelore.extract.trimming import trim
 from sitelore.extract.visibility import drop_unseen

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.extract.block_features import IN_PRE, IN_TABLE, Scene, matrix
+from sitelore.extract.block_features import IN_PRE, IN_TABLE, feature_names, matrix
 from sitelore.extract.blocks import Flags, Ints
+from sitelore.extract.scene import Scene
 from sitelore.extract.tag_marks import TAG_NUMBER
 from sitelore.extract.walking import ask_trees
 
@@ -44,7 +45,7 @@ class Trees:
 
     def scores(self, scene: Scene) -> Scores:
         """For each block, 0 to 1."""
-        if tuple(scene.columns) != self.names:
+        if feature_names(scene) != self.names:
             raise ValueError("the trained scorer knows other features than this version computes; train it again")
         columns = matrix(scene)
         said = ask_trees(columns, self.feature, self.bound, self.value)
@@ -58,7 +59,7 @@ class Trees:
         for level in range(levels):
             leaf += (columns[self.feature[:, level]] > self.bound[:, level, None]).astype(np.intp) << level
         leaf += (np.arange(trees) * self.value.shape[1])[:, None]
-        return self.value.ravel()[leaf].sum(axis=0, dtype=np.float64)
+        return np.asarray(self.value.ravel()[leaf].sum(axis=0, dtype=np.float64))
 
 
 @lru_cache(maxsize=8)
@@ -146,7 +147,7 @@ def _without_repeats(scene: Scene, kept: Flags) -> Flags:
 
     Not in code and tables, and not in documentation, where the same line is said on purpose.
     """
-    if float(scene.columns["page_code"][0]) > _DOCUMENTATION_CODE:
+    if scene.listings > _DOCUMENTATION_CODE:
         return kept
     may_repeat = (scene.around & (IN_TABLE | IN_PRE)) != 0
     candidates: Ints = np.flatnonzero(kept & ~may_repeat & (scene.words >= _REPEATED_WORDS) & (scene.copies > 1))

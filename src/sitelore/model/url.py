@@ -30,6 +30,12 @@ _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?;]*", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+# What every parser leaves as it is: most links of most pages. Anything a parser could have an opinion on is not in it: dots
+# that begin a segment, escapes, parameters, queries, ports, names in punycode or with a number for a top level.
+# Possessive throughout: a long URL that is not plain is given up in one pass.
+_PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9_~!$&'()*+,=:@.-]*+/?)*+")
+_LABEL = r"(?!xn--)[a-z0-9](?:[a-z0-9]|-(?!-))*+"
+_PLAIN_ORIGIN = re.compile(rf"https?://(?:{_LABEL}\.)+[a-z]{{2,63}}(?=/)")
 _MAX_LENGTH = 8192  # longer "URLs" are data, not addresses; every server refuses them anyway
 
 
@@ -68,6 +74,8 @@ class Url(str):
         """The URL that `raw` means on page `base`, or None when it is not an http(s) URL at all."""
         if len(raw) > _MAX_LENGTH:
             return None
+        if base is None and (origin := _PLAIN_ORIGIN.match(raw)) and _PLAIN_PATH.fullmatch(raw, origin.end()):
+            return Url(raw)
         try:
             href = ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
         except ValueError:
@@ -76,6 +84,13 @@ class Url(str):
             return None
         key = _key(href, rules)
         return Url(key) if key else None
+
+    @staticmethod
+    def below(origin: str, target: str, rules: KeyRules = DEFAULT_RULES) -> Url | None:
+        """The URL of a target that begins with one slash, at the origin of a URL."""
+        if _PLAIN_PATH.fullmatch(target) and len(origin) + len(target) <= _MAX_LENGTH:
+            return Url(origin + target)
+        return Url.parse(origin + target, None, rules)
 
     @staticmethod
     def trusted(text: str) -> Url:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.block_features import Scene, scene_of
+from sitelore.extract.block_features import scene_of
 from sitelore.extract.blocks import segment
+from sitelore.extract.scene import Scene
 from sitelore.extract.scorer import choose, trees_from
 from sitelore.extract.tag_marks import TAG_NUMBER
 

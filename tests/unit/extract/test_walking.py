@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitelore.extract import blocks, dom
-from sitelore.extract.block_features import matrix, scene_of
+from sitelore.extract.block_features import DESCRIBE, matrix, scene_in_numpy, scene_of
 from sitelore.extract.blocks import Blocks, _from_walk, _segment_slowly, segment
 from sitelore.extract.markdown import prepare
 from sitelore.extract.scorer import trees_from
@@ -86,6 +86,20 @@ def _element(draw: st.DrawFn, depth: int = 0) -> str:
 def test_compiled_and_plain_cut_any_page_alike(inner: str) -> None:
     html = f"<body>{inner}</body>".encode()
     assert_equal(walked(html), _segment_slowly(html))
+    assert_described_alike(walked(html))
+
+
+def assert_described_alike(found: Blocks) -> None:
+    if len(found) == 0:
+        return
+    scene, plain = scene_of(found), scene_in_numpy(found)
+    assert scene.described is not None
+    assert DESCRIBE is not None
+    assert DESCRIBE.names == tuple(plain.columns)
+    for name, row, expected in zip(DESCRIBE.names, matrix(scene), matrix(plain), strict=True):
+        assert row.tolist() == expected.tolist(), name
+    for name in ("heading", "around", "marks", "copies", "section"):
+        assert getattr(scene, name).tolist() == getattr(plain, name).tolist(), name
 
 
 @pytest.mark.parametrize("html", [b"<body></body>", b"<body>a</body>", b"<span class=nav>inline</span>", b"<body><>x</body>"])
@@ -112,6 +126,7 @@ def test_real_pages_are_cut_and_scored_alike() -> None:
         assert body is not None
         html = dom.serialised(body)
         assert_equal(walked(html), _segment_slowly(html))
+        assert_described_alike(walked(html))
         columns = matrix(scene_of(segment(html)))
         said = ask_trees(columns, trees.feature, trees.bound, trees.value)
         assert said is not None

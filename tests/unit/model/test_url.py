@@ -150,3 +150,36 @@ def test_a_relative_link_is_read_on_its_page() -> None:
 def test_whatwg_keeps_what_a_browser_keeps() -> None:
     assert whatwg("b#c", "ftp://u:p@h/a/") == "ftp://u:p@h/a/b#c"
     assert whatwg("nothing") is None
+
+
+_ODD_HOSTS = (
+    "example.com",
+    "a.b-c.co.uk",
+    "x--y.com",
+    "xn--a.com",
+    "a-.com",
+    "-a.com",
+    "a..com",
+    "1.2.3.4",
+    "a.1",
+    "a.0x7f",
+    "a_b.com",
+)
+
+
+@given(
+    st.sampled_from(("http://", "https://")),
+    st.sampled_from(_ODD_HOSTS),
+    st.text("abZ09-._~!$&'()*+,;=:@/%?# \\|é", max_size=14),
+)
+def test_a_url_that_is_taken_as_it_stands_is_one_that_the_parser_would_leave_so(scheme: str, host: str, rest: str) -> None:
+    raw = f"{scheme}{host}/{rest}"
+    through_the_parser = Url.parse(raw, "http://other.test/")  # with a base, nothing is taken as it stands
+    assert Url.parse(raw) == through_the_parser
+    if not rest.startswith(("/", "\\")):
+        assert Url.below(f"{scheme}site.test:8080", f"/{rest}") == Url.parse(f"/{rest}", f"{scheme}site.test:8080/")
+
+
+def test_a_long_url_that_is_not_plain_is_given_up_at_once() -> None:
+    assert Url.parse("https://www.example.com" + "/a-b" * 2000 + "/%41") is not None
+    assert Url.parse("https://" + "a." * 4000 + "%/") is None
