@@ -17,8 +17,8 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content train-content bench-memory \
-	bench-politeness bench-api bench-render soak-kill soak-scaled fuzz clean
+.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-structured train-content bench-memory \
+	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render soak-kill soak-scaled fuzz clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -80,6 +80,9 @@ bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
 bench-content: $(DEV_STAMP)  ## main content and Markdown, side by side with other libraries
 	$(PY) -m bench.content $(ARGS)
 
+bench-structured: $(DEV_STAMP)  ## structured data, side by side with extruct
+	$(PY) -m bench.structured $(ARGS)
+
 SITE_PACKAGES = $(shell $(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
 train-content: $(DEV_STAMP)  ## train the scorer of main content again, and the five it is validated with
@@ -98,6 +101,18 @@ bench-api: $(DEV_STAMP)  ## 200 clients that poll lists while a crawl runs
 
 bench-render: $(DEV_STAMP)  ## pages through the browser: throughput, memory, a browser that is killed, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)
+
+bench-ledger: $(DEV_STAMP)  ## what a page costs Postgres at 1,000 rows and at 100,000
+	$(PY) -m bench.ledger $(ARGS)
+
+bench-workers: $(DEV_STAMP)  ## what one, two and four workers do, and what holds them up
+	$(PY) -m bench.workers $(ARGS)
+
+bench-backlog: $(DEV_STAMP)  ## 10,000 runs that wait: what a look costs, memory, and whether sites take turns
+	$(PY) -m bench.backlog $(ARGS)
+
+bench-frontier: $(DEV_STAMP)  ## the frontier under skewed hosts, simulated
+	$(PY) -m bench.frontier_sim $(ARGS)
 
 soak-kill: $(DEV_STAMP)  ## kill -9 a crawl of 3,000 pages 20 times and compare with an undisturbed one
 	$(PY) -m bench.kill $(ARGS)

@@ -92,6 +92,27 @@ def _own_cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS if fields else 0.0
 
 
+def tree_cpu_s(root: int) -> float:
+    """CPU of a process, its descendants, and those of them that have ended and were waited for."""
+    return sum(sum(map(int, fields[11:15])) / TICKS for pid in tree_of(root) if (fields := _stat(pid)))
+
+
+def tree_run_s(root: int) -> float:
+    """The same of living processes of one thread each, exact to less than a tick."""
+    found = 0
+    for pid in tree_of(root):
+        try:
+            found += int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+        except (OSError, IndexError):
+            continue
+    return found / 1e9
+
+
+def pss_mb(pid: int) -> float:
+    """Memory of one process."""
+    return _pss_kb(pid) / 1024
+
+
 def _pss_kb(pid: int) -> int:
     try:
         found = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text())

@@ -1,8 +1,8 @@
 """Every seam of the house, in one file. Protocols are named by role, never by product.
 
-Who keeps them: `Fetcher`, `Robots` by `fetch`; `HostGate` by `frontier` (one process) or `store` (many); `Reader` by `crawl`
-(a pool of processes around `extract` and `intake`); `Ledger`, `Blobs`, `Signals` and `Events` by `store`. Only `deploy`
-decides which.
+Who keeps them: `Fetcher`, `Renderer`, `Robots` by `fetch`; `HostGate` by `frontier` (one process) or `store` (many);
+`Reader` by `crawl` (a pool of processes around `extract` and `intake`); `Ledger`, `Blobs`, `Signals` and `Events` by `store`.
+Only `deploy` decides which.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from sitelore.model.frontier import (
 )
 from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.sitemap import SitemapReading
@@ -50,6 +51,18 @@ class Fetcher(Protocol):
 
     async def close(self) -> None:
         """End all connections."""
+        ...
+
+
+class Renderer(Protocol):
+    """Url → the page as a browser shows it. Every request the browser makes is judged by the address guard."""
+
+    async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
+        """Open the page, wait until it has settled, read it; failures come back as data. A crashed browser is started anew."""
+        ...
+
+    async def close(self) -> None:
+        """Forget the run's cookies and pages. The browser itself belongs to the house."""
         ...
 
 
@@ -191,7 +204,9 @@ class Ledger(Protocol):
         ...
 
     async def workable_runs(self, limit: int, now: float) -> list[Run]:
-        """Runs that a worker may work on, oldest first: RUNNING ones, and of each site without one the first QUEUED one."""
+        """Runs that a worker may work on: RUNNING ones without a worker, of each site without one the first QUEUED one
+        (sites take turns), then RUNNING ones that others work on.
+        """
         ...
 
     async def running_runs(self) -> list[Run]:

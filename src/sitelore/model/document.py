@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
+from sitelore.model.rendering import RenderDecision, Shell
 from sitelore.model.settings import Overrides
 from sitelore.model.url import Url
 
@@ -67,9 +68,15 @@ class Document:
     forms: tuple[dict[str, Any], ...] = ()
     actions: tuple[dict[str, Any], ...] = ()
     media: tuple[dict[str, Any], ...] = ()
+    brand: dict[str, Any] = field(default_factory=dict)
+    """Colours, fonts and logo, on a site's home page."""
+    rendering: dict[str, Any] = field(default_factory=dict)
+    """Whether a browser read the page, and why (`model/rendering.py`)."""
 
 
-READ_HEADERS = ("content-language", "link", "x-robots-tag")
+PROBED_HEADER = "sitelore-probed"
+"""Carries what a browser computed of a home page (`extract/brand_probe.py`); no site sends it."""
+READ_HEADERS = ("content-language", "link", "x-robots-tag", PROBED_HEADER)
 """Headers that reading a page depends on, besides its content type: kept with the page, so that it can be read again."""
 
 
@@ -82,6 +89,8 @@ class ReadOptions:
     overrides: tuple[Overrides, ...] = ()
     obey_nofollow: bool = True
     keep_snapshot: bool = True
+    rendering: RenderDecision = field(default_factory=RenderDecision)
+    """How the response was got, and why so; the document says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,8 @@ class Reading:
     document: Blob | None = None
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
+    shell: Shell = field(default_factory=Shell)
+    """What speaks for the page being made in the browser (`extract/shell.py`)."""
     problem: str = ""
     """`content_type: …` when the bytes are no text, `parse_error: …` when no document could be made."""
 

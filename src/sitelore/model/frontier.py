@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from sitelore.model.document import Blob
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, WorkerId
+from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -86,6 +87,9 @@ class Known:
     sketch: bytes = b""
     volatile: bytes = b""
     """Where this page differs from itself without having changed (`extract/change.py`)."""
+    render_reason: RenderReason | None = None
+    """Why a browser read the page, or should have; None for what came over HTTP and was the page."""
+    screenshot: BlobKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,8 @@ class PageFacts:
     """Other headers that reading depends on (`READ_HEADERS`), redacted."""
     sketch: bytes = b""
     volatile: bytes = b""
+    render: RenderNote | None = None
+    screenshot: BlobKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +220,8 @@ class Run:
     """`joined_hosts` as they stood when the wave opened: what this wave's visits count as in scope, whenever they happen."""
     attempts: int = 0
     """How often the run has crashed."""
+    site_rendering: SiteRendering = field(default_factory=SiteRendering)
+    """What was known of the site when the run was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +268,9 @@ class UrlRow:
     changed: bool | None = None
     headers: tuple[tuple[str, str], ...] = ()
     """Headers besides the content type that reading depends on."""
+    render: RenderNote | None = None
+    """Why a browser read the page, or should have; None for what came over HTTP and was the page."""
+    screenshot: BlobKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +282,8 @@ class RunCounts:
     errors: dict[str, int] = field(default_factory=dict)
     proofs: dict[str, int] = field(default_factory=dict)
     redactions: dict[str, int] = field(default_factory=dict)
+    rendering: dict[str, int] = field(default_factory=dict)
+    """Pages kept that a browser read, or should have, by reason."""
     urls: int = 0
     pages: int = 0
     fetched: int = 0

@@ -66,6 +66,30 @@ class Pace:
     max_retry_after_s: float = 60.0
 
 
+class RenderMode(StrEnum):
+    """When pages are read through a browser."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """How pages are read through a browser, and what is kept of how they look."""
+
+    mode: RenderMode = RenderMode.AUTO
+    timeout_s: float = 20.0
+    blocked: tuple[str, ...] = ()
+    """URL patterns (`*` is anything) that the browser does not load, on top of the built-in ones."""
+    expand_frames: bool = False
+    expand_shadow_roots: bool = True
+    screenshots: bool = False
+    screenshot_height: int = 8000
+    brand: bool = True
+    """Whether the home page's colours, fonts and logo are read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Overrides:
     """A domain's own extraction rules (`--domain-config`)."""
@@ -74,6 +98,8 @@ class Overrides:
     main_content_selectors: tuple[str, ...] = ()
     remove_selectors: tuple[str, ...] = ()
     identity: Identity = Identity()
+    render: RenderMode | None = None
+    """The domain's own word on rendering; None leaves it to the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +129,7 @@ class CrawlSettings:
     limits: FetchLimits = FetchLimits()
     pace: Pace = Pace()
     overrides: tuple[Overrides, ...] = ()
+    rendering: Rendering = Rendering()
     open_origins: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
     keep_snapshots: bool = True

@@ -1,0 +1,263 @@
+"""Misbehaviour through the browser: the canary is never reached, bombs are bounded, and every trap ends."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+from tests.web.hostile import CANARY, Hostile, hostile_server
+from tests.web.serve import Answer, Web, serving, site
+
+from sitelore.fetch.browser import Browser
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.renderer import BrowserRenderer
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+from sitelore.model.response import Failure
+from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
+from sitelore.model.url import Url
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SETTINGS = CrawlSettings(rendering=Rendering(timeout_s=10.0))
+# The rules are the run's own, only the waiting is shorter and the load lighter.
+HASTY = CrawlSettings(rendering=Rendering(timeout_s=1.5), limits=FetchLimits(body_bytes=2**20, wire_bytes=2**20))
+BROWSER_BYTES = 900 * 2**20
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[Hostile]:
+    with hostile_server() as running:
+        yield running
+        assert running.canary_hits() == 0
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    made = Browser()
+    if not made.is_there():
+        pytest.skip("there is no browser on this machine")
+    yield made
+    await made.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """A renderer for the hostile server's origins and one more."""
+
+    renderer: BrowserRenderer
+    browser: Browser
+
+    async def see(self, url: str) -> Rendered | RenderFailure:
+        parsed = Url.parse(url)
+        assert parsed is not None
+        return await self.renderer.render(RenderRequest(parsed, expand_frames=True, expand_shadow_roots=True))
+
+    async def page(self, url: str) -> str:
+        seen = await self.see(url)
+        assert isinstance(seen, Rendered), seen
+        assert seen.response.body_read
+        return seen.response.body.decode()
+
+    async def failure(self, url: str) -> RenderFailure:
+        seen = await self.see(url)
+        assert isinstance(seen, RenderFailure), seen
+        assert seen.detail.endswith(".")
+        return seen
+
+
+def eyes_of(browser: Browser, settings: CrawlSettings, opened: list[str]) -> Eyes:
+    return Eyes(BrowserRenderer(browser, settings, AddressGuard(opened)), browser)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def eyes(browser: Browser, hostile: Hostile, web: Web) -> AsyncIterator[Eyes]:
+    made = eyes_of(browser, SETTINGS, [*(hostile.origin(offset) for offset in (*range(10), 11, 12, 13)), web.origin])
+    yield made
+    await made.renderer.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def hasty(browser: Browser, hostile: Hostile, web: Web) -> AsyncIterator[Eyes]:
+    made = eyes_of(browser, HASTY, [hostile.origin(), web.origin])
+    yield made
+    await made.renderer.close()
+
+
+def html(text: str) -> Answer:
+    return Answer(body=f"<!doctype html><meta charset=utf-8><title>t</title><body><p>the text</p>{text}".encode())
+
+
+TRAPS = {
+    "/alerts": "<script>alert(1); confirm(2); prompt(3)</script>",
+    "/leaving": "<script>onbeforeunload = () => 'stay'; onunload = () => alert('still here'); print()</script>",
+    "/opening": "<script>for (let n = 0; n < 20; n++) open('/popup' + n);"
+    "const a = document.createElement('a'); a.href = '/popup'; a.target = '_blank'; document.body.append(a); a.click()"
+    "</script>",
+    "/downloads": "<a id=a href=/file download>x</a><script>a.click(); location.href = '/file'</script>",
+    "/permissions": "<script>navigator.geolocation.getCurrentPosition(() => 0, () => 0); Notification.requestPermission();"
+    "navigator.mediaDevices && navigator.mediaDevices.getUserMedia({ video: true }).catch(() => 0)</script>",
+    "/schemes": "<iframe src='file:///etc/passwd'></iframe><iframe src='chrome://version'></iframe>"
+    "<script>for (const to of ['file:///etc/passwd', 'mailto:a@b.c', 'tel:1', 'chrome://crash', 'view-source:/']) {"
+    "try { location.href = to } catch (_) {} }</script>",
+    "/worker": "<script>navigator.serviceWorker && navigator.serviceWorker.register('/sw.js').catch(() => 0)</script>",
+    "/reloads": "<script>setTimeout(() => location.reload(), 5)</script>",
+    "/refreshes": "<meta http-equiv=refresh content='0;url=/refreshes'>",
+    "/errors": "<script>throw new Error('x')</script><script>this is no script</script>",
+    "/endless-frames": "<iframe src=/endless-frames></iframe>",
+    "/storage": "<script>try { for (;;) localStorage.setItem(Math.random(), 'x'.repeat(1e5)) } catch (_) {}</script>",
+    "/overwritten": "<script>JSON.stringify = Map = Set = Promise = Array.prototype.map = setTimeout = null;"
+    "Object.defineProperty(document, 'documentElement', { get() { throw 1 } })</script>",
+}
+STUCK = {
+    "/loop": "<script>for (;;) {}</script>",
+    "/late-loop": "<script>setTimeout(() => { for (;;) {} }, 20)</script>",
+    "/alert-loop": "<script>for (;;) alert(1)</script>",
+    "/noisy": "<div id=d></div><script>setInterval(() => d.append(document.createElement('b')), 10)</script>",
+    "/long-poll": "<script>fetch('/never')</script>",
+    "/growing": "<script>const keep = []; setInterval(() => keep.push(new Array(1e5).fill(1)), 1)</script>",
+}
+
+
+@pytest.fixture(scope="module")
+def web(hostile: Hostile) -> Iterator[Web]:
+    pages = {path: html(text) for path, text in {**TRAPS, **STUCK, "/reach": reaching(hostile.base_port + CANARY)}.items()}
+    pages["/file"] = Answer(body=b"x" * 10, content_type="application/zip", headers=(("Content-Disposition", "attachment"),))
+    pages["/sw.js"] = Answer(body=b"fetch('/from-worker')", content_type="text/javascript")
+    canary = f"http://127.0.0.1:{hostile.base_port + CANARY}/by-navigation"
+    pages["/by-script"] = html(f"<script>location.href = '{canary}'</script>")
+    pages["/by-refresh"] = html(f"<meta http-equiv=refresh content='0;url={canary}'>")
+    pages["/by-form"] = html(f"<form id=f method=post action='{canary}'></form><script>f.submit()</script>")
+    with serving(site(pages)) as running:
+        running.slow["/never"] = 3.0
+        yield running
+
+
+def reaching(port: int) -> str:
+    """A page that tries to reach the canary in every way that pages have."""
+    places = [f"http://127.0.0.1:{port}", f"http://127.0.0.2:{port}", f"http://localhost:{port}", f"http://[::1]:{port}",
+              f"http://0x7f000001:{port}", f"http://0.0.0.0:{port}", f"http://user@127.0.0.1:{port}"]  # fmt: skip
+    one = places[0]
+    return f"""
+    <img src="{one}/img"><link rel=stylesheet href="{one}/css"><link rel=prefetch href="{one}/prefetch">
+    <link rel=preconnect href="{one}"><link rel=dns-prefetch href="{one}"><link rel=prerender href="{one}/prerender">
+    <link rel=modulepreload href="{one}/module"><script src="{one}/js"></script><iframe src="{one}/frame"></iframe>
+    <object data="{one}/object"></object><embed src="{one}/embed"><video src="{one}/video"></video>
+    <form action="{one}/form" method=post target=inner id=f></form><iframe name=inner></iframe>
+    <script type=speculationrules>{{"prerender": [{{"urls": ["{one}/speculation"]}}]}}</script>
+    <style>body {{ background: url({one}/style) }} p {{ font-family: x }}
+    @font-face {{ font-family: x; src: url({one}/font) }}</style>
+    <script>
+      for (const place of {places!r}) {{
+        fetch(place + "/fetch", {{ mode: "no-cors" }}).catch(() => 0);
+        try {{ new WebSocket(place.replace("http", "ws") + "/ws") }} catch (_) {{}}
+        try {{ new EventSource(place + "/events") }} catch (_) {{}}
+        navigator.sendBeacon(place + "/beacon", "x");
+        import(place + "/import").catch(() => 0);
+        new Image().src = place + "/image";
+      }}
+      const code = `fetch("{one}/worker").catch(() => 0); importScripts("{one}/script")`;
+      try {{ new Worker(URL.createObjectURL(new Blob([code]))) }} catch (_) {{}}
+      f.submit();
+      open("{one}/open");
+    </script>"""
+
+
+async def test_nothing_that_a_page_does_reaches_the_canary(eyes: Eyes, hostile: Hostile, web: Web) -> None:
+    seen = await eyes.see(web.origin + "/reach")
+    assert isinstance(seen, Rendered)
+    assert b"the text" in seen.response.body
+    assert seen.metrics.refused > 5
+    assert hostile.canary_hits() == 0
+
+
+@pytest.mark.parametrize("path", ["/by-script", "/by-refresh", "/by-form"])
+async def test_a_page_that_goes_to_the_canary_stays_where_it_is(eyes: Eyes, hostile: Hostile, web: Web, path: str) -> None:
+    seen = await eyes.see(web.origin + path)
+    assert isinstance(seen, Rendered)
+    assert (seen.response.url, seen.metrics.refused) == (web.origin + path, 1)
+    assert b"the text" in seen.response.body
+    assert hostile.canary_hits() == 0
+
+
+async def test_no_datagram_leaves_by_way_of_webrtc(browser: Browser) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stun:
+        stun.bind(("127.0.0.1", 0))
+        stun.setblocking(False)
+        port = stun.getsockname()[1]
+        text = (
+            "<iframe id=i></iframe><script>for (const from of [self, i.contentWindow]) { try {"
+            f"const c = new from.RTCPeerConnection({{ iceServers: [{{ urls: 'stun:127.0.0.1:{port}' }}] }});"
+            "c.createDataChannel('x'); c.createOffer().then((o) => c.setLocalDescription(o)) } catch (_) {} }"
+            "setTimeout(() => document.body.append('done'), 300)</script>"
+        )
+        with serving(site({"/": html(text)})) as web:
+            eyes = eyes_of(browser, SETTINGS, [web.origin, f"http://127.0.0.1:{port}"])
+            assert "done" in await eyes.page(web.origin + "/")
+            await eyes.renderer.close()
+        with pytest.raises(BlockingIOError):
+            stun.recv(2048)
+
+
+@pytest.mark.parametrize("path", TRAPS)
+async def test_a_trap_ends_and_the_page_is_read(eyes: Eyes, web: Web, path: str) -> None:
+    starts = eyes.browser.starts
+    assert "the text" in await eyes.page(web.origin + path)
+    assert eyes.browser.starts == max(starts, 1)
+    asked = [hit.target for hit in web.hits]
+    assert not [target for target in asked if target.startswith("/popup") or target == "/from-worker"]
+    assert asked.count(path) <= 60
+
+
+@pytest.mark.parametrize("path", STUCK)
+async def test_what_never_rests_is_read_when_the_time_is_up(hasty: Eyes, web: Web, path: str) -> None:
+    starts = hasty.browser.starts
+    assert "the text" in await hasty.page(web.origin + path)
+    assert hasty.browser.starts == max(starts, 1)
+
+
+@pytest.mark.parametrize("number", [13, 14, 15, 21])
+async def test_a_bomb_is_too_large_and_costs_little(hasty: Eyes, hostile: Hostile, number: int) -> None:
+    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
+    failure = await hasty.failure(entry["entry_url"])
+    assert failure.failure in {Failure.TOO_LARGE, Failure.TIMEOUT}
+    running = hasty.browser.current
+    assert running is not None
+    assert running.memory_bytes < BROWSER_BYTES
+
+
+@pytest.mark.parametrize(
+    ("number", "failure"),
+    [
+        (4, Failure.PROTOCOL),
+        (9, Failure.PROTOCOL),
+        (23, Failure.TRUNCATED),
+        (27, Failure.TRUNCATED),
+        (28, Failure.PROTOCOL),
+        (32, Failure.CONNECTION),
+        (111, Failure.TLS),
+    ],
+)
+async def test_a_misbehaviour_on_the_wire_ends_as_its_failure(
+    eyes: Eyes, hostile: Hostile, number: int, failure: Failure
+) -> None:
+    if number > 110 and not hostile.has_tls:
+        pytest.skip("the hostile server has no TLS without the openssl command")
+    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
+    assert (await eyes.failure(entry["entry_url"])).failure is failure
+
+
+@pytest.mark.parametrize("number", [19, 20])
+async def test_what_drips_runs_out_of_time(hasty: Eyes, hostile: Hostile, number: int) -> None:
+    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
+    assert (await hasty.failure(entry["entry_url"])).failure is Failure.TIMEOUT
+
+
+async def test_a_redirect_to_a_private_address_is_handed_back_and_not_followed(eyes: Eyes, hostile: Hostile) -> None:
+    entry = {entry["id"]: entry for entry in hostile.expected()}[10]
+    seen = await eyes.see(entry["entry_url"])
+    assert isinstance(seen, Rendered)
+    assert (seen.response.status, seen.response.body, seen.metrics.refused) == (302, b"", 1)
+    assert "127.0.0.2" in (seen.response.header("location") or "")

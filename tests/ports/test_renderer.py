@@ -1,0 +1,306 @@
+"""What a renderer owes whoever asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+import pytest_asyncio
+from tests.web.serve import Answer, Web, page, redirect, serving, site
+
+from sitelore.fetch.browser import Browser, BrowserLimits
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.renderer import BrowserRenderer, anywhere
+from sitelore.model.frontier import Hop
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+from sitelore.model.response import Failure
+from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
+from sitelore.model.url import Url
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def html(text: str, *headers: tuple[str, str], status: int = 200) -> Answer:
+    body = f"<!doctype html><html><head><meta charset=utf-8><title>t</title></head><body>{text}</body></html>"
+    return Answer(status, body.encode(), headers=headers)
+
+
+APP = "<div id=root></div><script>fetch('/data').then((a) => a.json()).then((d) => { root.innerHTML = d.text })</script>"
+SHADOW = """<fancy-card><b>light</b><i slot=title>titled</i></fancy-card><script>
+customElements.define("fancy-card", class extends HTMLElement {
+  constructor() {
+    super();
+    this.attachShadow({ mode: "open" }).innerHTML =
+      "<style>b { color: red }</style><h2><slot name=title></slot></h2><p>from the shadow</p>" +
+      "<slot></slot><slot name=none>fallback</slot>";
+  }
+});</script>"""
+ENDLESS = """<div id=list></div><script>
+let n = 0;
+const add = () => { for (let i = 0; i < 20; i++) { const p = document.createElement("p"); p.style.height = "60px";
+  p.textContent = "item " + ++n; list.append(p); } };
+add();
+addEventListener("scroll", () => { if (n < 80 && innerHeight + scrollY >= document.body.scrollHeight - 10) add(); });
+</script>"""
+PAGES = {
+    "/app": html(APP, ("ETag", '"one"'), ("Last-Modified", "Tue, 14 Nov 2023 22:13:20 GMT")),
+    "/data": Answer(body=b'{"text": "<h1>made by a script</h1>"}', content_type="application/json"),
+    "/moved": redirect("/app", 302),
+    "/scripted": html("<script>location.replace('/app')</script>"),
+    "/shadow": html(SHADOW),
+    "/frames": html("<h1>outer</h1><iframe src=/inner></iframe>"),
+    "/inner": html("<p>inside</p><iframe srcdoc='<p>innermost</p>'></iframe>"),
+    "/endless": html(ENDLESS),
+    "/seen": html(
+        "<div style='height: 3000px'></div><p id=p>unseen</p>"
+        "<script>new IntersectionObserver((e) => { if (e[0].isIntersecting) p.textContent = 'seen' }).observe(p)</script>"
+    ),
+    "/later": html("<p id=p>soon</p><script>setTimeout(() => { p.textContent = 'now' }, 600)</script>"),
+    "/clock": html(
+        f"<p>{'words ' * 200}</p><b id=b></b><script>setInterval(() => {{ b.textContent = Date.now() }}, 20)</script>"
+    ),
+    "/pictures": html("<img src=/a.png><img src=/b><img src=/a.jpg?x=1><script src=/own/tracker.js></script><p>text</p>"),
+    "/a.png": Answer(body=b"x", content_type="image/png"),
+    "/picture": Answer(body=b"\x89PNG", content_type="image/png"),
+    "/nothing": Answer(204),
+    "/gone": html("<h1>gone</h1>", status=404),
+    "/latin": Answer(body="<p>d\xe9j\xe0</p>".encode("latin-1"), content_type="text/html; charset=iso-8859-1"),
+    "/tall": html("<div style='height: 5000px; background: #0a0'>x</div>"),
+    "/cookie": html("<p id=p></p><script>p.textContent = document.cookie; document.cookie = 'seen=yes'</script>"),
+    "/agent": html("<p id=p></p><script>p.textContent = navigator.userAgent + innerWidth + navigator.language</script>"),
+    **{f"/page{number}": page(f"Page {number}") for number in range(12)},
+}
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    with serving(site(PAGES)) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    made = Browser()
+    if not made.is_there():
+        pytest.skip("there is no browser on this machine")
+    yield made
+    await made.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def renderer(browser: Browser, web: Web) -> AsyncIterator[BrowserRenderer]:
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
+    yield made
+    await made.close()
+
+
+def asked(web: Web, path: str, **more: object) -> RenderRequest:
+    url = Url.parse(web.origin + path)
+    assert url is not None
+    return RenderRequest(url, **more)  # type: ignore[arg-type]
+
+
+async def seen(renderer: BrowserRenderer, web: Web, path: str, **more: object) -> Rendered:
+    rendered = await renderer.render(asked(web, path, **more))
+    assert isinstance(rendered, Rendered), rendered
+    return rendered
+
+
+async def text_of(renderer: BrowserRenderer, web: Web, path: str, **more: object) -> str:
+    return (await seen(renderer, web, path, **more)).response.body.decode()
+
+
+async def test_a_page_is_read_as_its_scripts_have_made_it(renderer: BrowserRenderer, web: Web) -> None:
+    rendered = await seen(renderer, web, "/app")
+    response, metrics = rendered.response, rendered.metrics
+    assert response.body.startswith(b"<!doctype html>")
+    assert b"<h1>made by a script</h1>" in response.body
+    assert (response.url, response.status, rendered.chain) == (web.origin + "/app", 200, ())
+    assert (response.header("etag"), response.header("last-modified")) == ('"one"', "Tue, 14 Nov 2023 22:13:20 GMT")
+    assert response.content_type == "text/html"
+    assert metrics.requests == 2
+    assert metrics.nodes > 5
+    assert metrics.html_bytes == len(response.body)
+    assert 0 < metrics.dom_ready_s <= metrics.settled_s <= metrics.elapsed_s
+
+
+@pytest.mark.parametrize(("path", "status"), [("/moved", 302), ("/scripted", 200)])
+async def test_redirects_on_the_way_are_told(renderer: BrowserRenderer, web: Web, path: str, status: int) -> None:
+    rendered = await seen(renderer, web, path)
+    assert rendered.response.url == web.origin + "/app"
+    assert rendered.chain == (Hop(asked(web, path).url, status),)
+    assert b"made by a script" in rendered.response.body
+
+
+async def test_where_the_main_frame_goes_is_judged(browser: Browser, web: Web) -> None:
+    judged: list[str] = []
+
+    async def judge(url: Url) -> str | None:
+        judged.append(url.path)
+        return "robots.txt says no."
+
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]), judge)
+    before = len(web.hits)
+    handed_back = await seen(made, web, "/moved")
+    stayed = await seen(made, web, "/scripted")
+    await made.close()
+    assert (handed_back.response.status, handed_back.response.header("location")) == (302, "/app")
+    assert (stayed.response.url, stayed.metrics.refused) == (web.origin + "/scripted", 1)
+    assert judged == ["/app", "/app"]
+    assert [hit.target for hit in web.hits[before:]] == ["/moved", "/scripted"]
+
+
+async def test_open_shadow_roots_are_written_in_place_when_asked_for(renderer: BrowserRenderer, web: Web) -> None:
+    flat = await text_of(renderer, web, "/shadow", expand_shadow_roots=True)
+    card = flat[flat.index("<fancy-card>") : flat.index("</fancy-card>")]
+    assert card == '<fancy-card><h2><i slot="title">titled</i></h2><p>from the shadow</p><b>light</b>fallback'
+    plain = await text_of(renderer, web, "/shadow")
+    assert '<fancy-card><b>light</b><i slot="title">titled</i></fancy-card>' in plain
+
+
+async def test_frames_are_written_in_place_when_asked_for(renderer: BrowserRenderer, web: Web) -> None:
+    whole = await text_of(renderer, web, "/frames", expand_frames=True)
+    assert whole.index("outer") < whole.index("<p>inside</p>") < whole.index("<p>innermost</p>")
+    assert "inside" not in await text_of(renderer, web, "/frames")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), [("/endless", "item 80<"), ("/seen", ">seen<"), ("/later", ">now<"), ("/clock", "words")]
+)
+async def test_what_comes_a_little_later_is_waited_for(renderer: BrowserRenderer, web: Web, path: str, text: str) -> None:
+    assert text in await text_of(renderer, web, path)
+
+
+async def test_pictures_and_what_the_settings_name_are_not_loaded(browser: Browser, web: Web) -> None:
+    settings = CrawlSettings(rendering=Rendering(blocked=("*/own/tracker*",)))
+    made = BrowserRenderer(browser, settings, AddressGuard([web.origin]))
+    before = len(web.hits)
+    rendered = await seen(made, web, "/pictures")
+    assert [hit.target for hit in web.hits[before:]] == ["/pictures"]
+    assert (rendered.metrics.blocked, rendered.metrics.requests) == (4, 5)
+    await seen(made, web, "/pictures", screenshot=True)
+    assert {"/a.png", "/b", "/a.jpg?x=1"} <= {hit.target for hit in web.hits[before:]}
+    await made.close()
+
+
+async def test_a_screenshot_is_a_jpeg_as_tall_as_the_page_up_to_its_cap(browser: Browser, web: Web) -> None:
+    made = BrowserRenderer(browser, CrawlSettings(rendering=Rendering(screenshot_height=3000)), AddressGuard([web.origin]))
+    tall = (await seen(made, web, "/tall", screenshot=True)).screenshot
+    short = (await seen(made, web, "/page1", screenshot=True)).screenshot
+    none = (await seen(made, web, "/page1")).screenshot
+    await made.close()
+    assert (jpeg_size(tall), jpeg_size(short), none) == ((1280, 3000), (1280, 800), b"")
+
+
+def jpeg_size(data: bytes) -> tuple[int, int]:
+    assert data.startswith(b"\xff\xd8")
+    at = 2
+    while data[at + 1] not in {0xC0, 0xC1, 0xC2}:
+        at += 2 + int.from_bytes(data[at + 2 : at + 4])
+    return int.from_bytes(data[at + 7 : at + 9]), int.from_bytes(data[at + 5 : at + 7])
+
+
+async def test_a_probe_sees_the_page_before_it_is_changed(renderer: BrowserRenderer, web: Web) -> None:
+    probe = "({ height: innerHeight, text: document.getElementById('p').textContent })"
+    assert (await seen(renderer, web, "/seen", probe=probe)).probed == {"height": 800, "text": "unseen"}
+    assert (await seen(renderer, web, "/seen", probe="nonsense(")).probed is None
+
+
+async def test_what_is_no_page_comes_back_without_a_body(renderer: BrowserRenderer, web: Web) -> None:
+    picture = (await seen(renderer, web, "/picture")).response
+    assert (picture.status, picture.content_type, picture.body, picture.body_read) == (200, "image/png", b"", False)
+    nothing = (await seen(renderer, web, "/nothing")).response
+    assert (nothing.status, nothing.body) == (204, b"")
+    gone = (await seen(renderer, web, "/gone")).response
+    assert gone.status == 404
+    assert b"<h1>gone</h1>" in gone.body
+
+
+async def test_a_dom_is_utf_8_whatever_the_document_was(renderer: BrowserRenderer, web: Web) -> None:
+    response = (await seen(renderer, web, "/latin")).response
+    assert response.header_all("content-type") == ["text/html; charset=utf-8"]
+    assert "d\xe9j\xe0" in response.body.decode()
+
+
+async def test_a_run_has_its_own_cookies_and_its_own_name(browser: Browser, renderer: BrowserRenderer, web: Web) -> None:
+    await seen(renderer, web, "/cookie")
+    assert "seen=yes" in await text_of(renderer, web, "/cookie")
+    settings = CrawlSettings(user_agent="Somebody/1.0")
+    other = BrowserRenderer(browser, settings, AddressGuard([web.origin]))
+    assert "seen=yes<" not in await text_of(other, web, "/cookie")
+    assert "Somebody/1.01280en-US" in await text_of(other, web, "/agent")
+    await other.close()
+
+
+async def test_a_name_that_resolves_to_a_private_address_is_refused(browser: Browser) -> None:
+    async def lookup(host: str, port: int) -> Sequence[str]:
+        if host == "nowhere.example":
+            raise OSError("no address")
+        return ["127.0.0.1"]
+
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard(), anywhere, lookup=lookup)
+    failures = [
+        await made.render(RenderRequest(Url.trusted(url)))
+        for url in ("http://public.example/", "https://public.example/", "http://127.0.0.1:1/", "http://nowhere.example/")
+    ]
+    await made.close()
+    assert [one.failure for one in failures if isinstance(one, RenderFailure)] == [Failure.ADDRESS] * 3 + [Failure.DNS]
+
+
+async def test_a_page_that_grows_too_large_is_refused(browser: Browser, web: Web) -> None:
+    limits = FetchLimits(body_bytes=2000)
+    made = BrowserRenderer(browser, CrawlSettings(limits=limits), AddressGuard([web.origin]))
+    failure = await made.render(asked(web, "/endless"))
+    await made.close()
+    assert isinstance(failure, RenderFailure)
+    assert failure.failure is Failure.TOO_LARGE
+
+
+@asynccontextmanager
+async def fresh(web: Web, pages: int = 1000) -> AsyncIterator[tuple[Browser, BrowserRenderer]]:
+    """A browser of one's own."""
+    browser = Browser(limits=BrowserLimits(pages=pages))
+    if not browser.is_there():
+        pytest.skip("there is no browser on this machine")
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
+    try:
+        yield browser, made
+    finally:
+        await made.close()
+        await browser.close()
+
+
+async def test_a_killed_browser_costs_a_start_and_no_page(web: Web) -> None:
+    async with fresh(web) as (browser, made):
+        await seen(made, web, "/page0")
+        assert browser.current is not None
+        kinds = await browser.current.processes()
+        pages = [asyncio.create_task(seen(made, web, f"/page{number}")) for number in range(1, 9)]
+        await asyncio.sleep(0)
+        os.kill(next(number for number, kind in kinds.items() if kind == "browser"), signal.SIGKILL)
+        for number, rendered in enumerate(await asyncio.gather(*pages), 1):
+            assert f"<h1>Page {number}</h1>".encode() in rendered.response.body
+        assert browser.starts == 2
+
+
+async def test_a_worn_browser_is_replaced_and_keeps_the_runs_cookies(web: Web) -> None:
+    async with fresh(web, pages=2) as (browser, made):
+        texts = [await text_of(made, web, "/cookie") for _ in range(3)]
+        assert [("seen=yes<" in text) for text in texts] == [False, True, True]
+        assert browser.starts == 2
+    assert browser.current is None
+
+
+async def test_without_a_browser_the_answer_says_how_to_get_one(web: Web) -> None:
+    browser = Browser(lambda: None)
+    assert not browser.is_there()
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
+    failure = await made.render(asked(web, "/app"))
+    await made.close()
+    assert isinstance(failure, RenderFailure)
+    assert "apt install" in failure.detail
+    assert browser.starts == 0
