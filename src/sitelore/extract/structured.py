@@ -1,0 +1,103 @@
+"""What a page says for machines, read from the tree that is there already: JSON-LD, Microdata, RDFa, Open Graph.
+
+Four readers, one form (`entities`); what is most often asked for is laid out flat beside it (`frames`). Each reader gives
+up at a bound of its own, whatever a page holds, and none of them raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sitelore.extract import dom
+from sitelore.extract.entities import Entity, settle
+from sitelore.extract.frames import frame_of
+from sitelore.extract.jsonld import Script, linked_entities, read_scripts
+from sitelore.extract.microdata import microdata_entities
+from sitelore.extract.opengraph import opengraph_entities
+from sitelore.extract.rdfa import rdfa_entities
+
+_ENCODER = msgspec.json.Encoder(enc_hook=str)
+_MAX_ENTITIES = 500
+_MARKED = ":is([itemscope],[itemtype],[typeof],[vocab],[about])"
+
+
+def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = None) -> tuple[Entity, ...]:
+    """Every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph. `scripts` is for who has read them already."""
+    found: list[Entity] = []
+    if scripts is None:
+        scripts = read_scripts(tree)
+    if scripts:
+        found += linked_entities(scripts, base)
+    # On an average page this one look costs less than searching its source for the names of the attributes.
+    marked = dom.select(tree, _MARKED)
+    if marked:
+        if any(e.attr("itemscope") is not None or e.attr("itemtype") for e in marked):
+            found += microdata_entities(tree, base)
+        if any(e.attr("typeof") is not None or e.attr("vocab") or e.attr("about") is not None for e in marked):
+            found += rdfa_entities(tree, base)
+    del found[_MAX_ENTITIES:]
+    for each in found:
+        _finish(each, is_root=True)
+    for each in opengraph_entities(dom.select(tree, "meta"), base):
+        each["frame"] = frame_of(each, is_root=True)
+        found.append(each)
+    return tuple(found)
+
+
+def _finish(found: Entity, *, is_root: bool) -> None:
+    """Put prices right and lay out what is framed, from the inside out."""
+    properties = found["properties"]
+    for part in (properties, found["reverse"]) if "reverse" in found else (properties,):
+        for value in part.values():
+            if type(value) is dict:
+                if "properties" in value:
+                    _finish(value, is_root=False)
+            elif type(value) is list:
+                for one in value:
+                    if type(one) is dict and "properties" in one:
+                        _finish(one, is_root=False)
+    settle(properties)
+    if frame := frame_of(found, is_root=is_root):
+        found["frame"] = frame
+
+
+def written(found: tuple[Entity, ...]) -> bytes:
+    """All of it as one text in UTF-8, close to how its texts read: enough to see that there is nothing to take out."""
+    return _ENCODER.encode(found).replace(b'\\"', b'"').replace(b"\\n", b"\n").replace(b"\\\\", b"\\")
+
+
+def texts_of(found: tuple[Entity, ...]) -> list[str]:
+    """Every text in entities, the names of properties too, each once."""
+    texts: dict[str, None] = {}
+    _collect(found, texts)
+    return list(texts)
+
+
+def _collect(value: Any, texts: dict[str, None]) -> None:
+    if isinstance(value, str):
+        texts[value] = None
+    elif isinstance(value, dict):
+        texts.update(dict.fromkeys(value))
+        for one in value.values():
+            _collect(one, texts)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _collect(one, texts)
+
+
+def with_texts(found: tuple[Entity, ...], by_text: Mapping[str, str]) -> tuple[Entity, ...]:
+    """The same entities with some of their texts replaced."""
+    return tuple([_replaced(each, by_text) for each in found])
+
+
+def _replaced(value: Any, by_text: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return by_text.get(value, value)
+    if isinstance(value, dict):
+        return {by_text.get(name, name): _replaced(one, by_text) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_replaced(one, by_text) for one in value]
+    return value
