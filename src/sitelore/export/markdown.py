@@ -17,10 +17,11 @@ from typing import Any, TextIO
 import msgspec
 
 from sitelore.export.files import saying_where, write_whole
-from sitelore.export.names import Names
+from sitelore.export.names import PICTURE, Names
 from sitelore.export.pages import Page, aliases_of, documents, page_of
 from sitelore.export.repeats import NO_REPEATS, Repeats
 from sitelore.export.rows import Rows
+from sitelore.model.ids import BlobKey
 from sitelore.ports import Blobs
 
 _NOT_IN_FRONT_MATTER = frozenset({"markdown", "text", "headings", "landmarks"})  # the Markdown below shows its own headings
@@ -58,11 +59,25 @@ async def write_markdown(
                 if parent not in made:
                     _make_folder(folder / parent)
                     made.add(parent)
+                if row.screenshot is not None:
+                    picture = names.picture(name)
+                    written.write(f"{picture}\n")
+                    page["screenshot"] = await _write_picture(row.screenshot, f"{folder}/{picture}", blobs, listing.temporary)
                 write_whole(f"{folder}/{name}", file_of(page), listing.temporary)
                 pages, chars = pages + 1, chars + len(page["markdown"])
                 first = first or folder / name
         removed = listing.close(names, prune=prune and pages > 0)
     return MarkdownTree(folder, pages, removed, chars, first)
+
+
+async def _write_picture(key: BlobKey, path: str, blobs: Blobs, temporary: str) -> str | None:
+    """The picture of a page beside its Markdown. Gives the name that the page calls it by."""
+    try:
+        jpeg = await blobs.get(key)
+    except KeyError:
+        return None
+    write_whole(path, jpeg, temporary)
+    return path.rpartition("/")[2]
 
 
 def file_of(page: Page) -> bytes:
@@ -134,7 +149,8 @@ class _Listing:
             for line in old:
                 name = PurePosixPath(line.rstrip("\n"))
                 # The list is a file anyone may edit: a name in it must not lead elsewhere either.
-                if name.suffix == ".md" and not name.is_absolute() and ".." not in name.parts and "\\" not in str(name):
+                is_ours = name.suffix == ".md" or name.name.endswith(PICTURE)
+                if is_ours and not name.is_absolute() and ".." not in name.parts and "\\" not in str(name):
                     yield str(name)
 
     def _remove(self, name: str) -> int:

@@ -33,6 +33,10 @@ _PATH_BYTES = 600
 _FOLDERS = 24
 
 
+PICTURE = ".screenshot.jpg"
+"""How the name of a page's picture ends, beside its Markdown. No folder's does."""
+
+
 class Names:
     """Hands every URL a name of its own. Names depend on the URLs seen before, so hand them in sorted order."""
 
@@ -47,6 +51,12 @@ class Names:
         marked = f"{wanted[:-3]}-{_mark(url)}.md"
         self._take(marked)
         return marked
+
+    def picture(self, name: str) -> str:
+        """The name of the picture of the page that has this name."""
+        wanted = name.removesuffix(".md") + PICTURE
+        self._take(wanted)
+        return wanted
 
     def has(self, name: str) -> bool:
         """Whether a page of this export has the name, in whatever case."""
@@ -87,7 +97,7 @@ def _shortened(parts: list[str]) -> list[str]:
 @lru_cache(maxsize=4096)
 def _folder(text: str) -> str:
     name = _segment(text)
-    return f"{name}_" if name.lower().endswith(".md") else name
+    return f"{name}_" if name.lower().endswith((".md", PICTURE)) else name
 
 
 def _without_ending(last: str) -> str:

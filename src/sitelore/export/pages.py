@@ -93,6 +93,9 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: 
         "forms": document.get("forms", []),
         "actions": document.get("actions", []),
         "media": document.get("media", []),
+        "brand": document.get("brand", {}),
+        "rendering": document.get("rendering", {}),
+        "screenshot": row.screenshot,
         "meta": document.get("meta", {}),
     }
 

@@ -1,0 +1,146 @@
+"""What can be done on a page, what is seen on it, and what can be taken from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .conftest import ReadPage
+
+
+def actions(read_page: ReadPage, html: str) -> list[dict[str, Any]]:
+    return list(read_page(html).document["actions"])
+
+
+def test_a_declared_action_has_its_parameters_and_a_stable_selector(read_page: ReadPage) -> None:
+    [action] = actions(
+        read_page,
+        "<main><button id=buy class='css-1a2b3c' data-action=product.addToCart data-product-id=42 data-testid=x"
+        """ data-action-params='{"size": "m", "count": 2}' data-csrf-token=abc>Add it</button></main>""",
+    )
+    assert (action["name"], action["source"], action["confidence"]) == ("product.addToCart", "declared", 1.0)
+    assert (action["selector"], action["role"], action["label"], action["zone"]) == ("button#buy", "button", "Add it", "main")
+    assert action["params"] == {"productId": "42", "size": "m", "count": 2}
+
+
+def test_parameters_may_be_written_as_pairs(read_page: ReadPage) -> None:
+    first, second, third = actions(
+        read_page,
+        "<a href=/x data-action=a data-action-params='id=3&size=m'>1</a>"
+        "<i data-action=b data-action-params='id: 3, size: m'>2</i><i data-action=c data-action-params=plain>3</i>",
+    )
+    assert third["params"] == {"value": "plain"}
+    assert first["params"] == second["params"] == {"id": "3", "size": "m"}
+    assert (first["url"], "url" in second) == ("http://site.example/x", False)
+
+
+def test_a_stimulus_descriptor_names_its_actions(read_page: ReadPage) -> None:
+    html = "<form><input data-action='input->search#update keydown.enter->search#go' data-search-url-param=/s></form>"
+    first, second = actions(read_page, html)
+    assert (first["name"], first["event"], first["params"]) == ("search.update", "input", {"url": "/s"})
+    assert (second["name"], second["event"]) == ("search.go", "keydown.enter")
+    assert first["form"] == "body > form"
+
+
+def test_links_and_buttons_that_read_like_actions_are_candidates(read_page: ReadPage) -> None:
+    found = actions(
+        read_page,
+        "<header><nav><a href=/login>Sign in</a><a href=/cart aria-label=Cart><svg></svg></a></nav></header><main>"
+        "<p>You can <a href=/story>sign in to history with this story</a>.</p><button>Add to basket</button>"
+        "<a href='mailto:info@site.example?subject=x'>Write</a><a href=tel:+4912345>Call</a><a href='#'>Log out</a>"
+        "<a href=/f.zip download>Archive</a><div role=button>Subscribe</div><form><button>Buy now</button></form></main>",
+    )
+    told = {action["name"]: action for action in found}
+    assert set(told) == {
+        "account.sign_in", "cart.view", "cart.add", "contact.email", "contact.phone", "account.sign_out", "file.download",
+        "newsletter.subscribe", "order.buy",
+    }  # fmt: skip
+    assert all(action["source"] == "candidate" and action["confidence"] <= 0.6 and action["evidence"] for action in found)
+    assert (told["account.sign_in"]["url"], told["account.sign_in"]["zone"]) == ("http://site.example/login", "navigation")
+    assert told["contact.email"]["url"] == "mailto:info@site.example"
+    assert told["order.buy"]["form"] == "main > form"
+    assert told["newsletter.subscribe"]["role"] == "button"
+
+
+def test_a_declared_action_is_no_candidate_too(read_page: ReadPage) -> None:
+    [action] = actions(read_page, "<button data-action=cart.add>Add to cart</button>")
+    assert action["source"] == "declared"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<a data-action='x'>y</a>" * 5000,
+        "<a href=/%d>Sign in</a>" * 3000,
+        "<b data-action='" + "a#b " * 4000 + "'>x</b>",
+        "<b data-action=x data-action-params='" + "[" * 3000 + "'>x</b>",
+        '<b data-action=x data-action-params=\'{"a":' + '{"a":' * 60 + "1" + "}" * 61 + "'>x</b>",
+        "<b data-action=x " + " ".join(f"data-p{n}=1" for n in range(2000)) + ">x</b>",
+        "<b data-action=' '>x</b><b data-action>y</b>",
+    ],
+)
+def test_odd_actions_are_read_within_bounds(read_page: ReadPage, html: str) -> None:
+    found = actions(read_page, html)
+    assert len(found) <= 220
+    assert len(str(found)) < 500_000
+
+
+def test_landmarks_are_named_by_what_they_point_to(read_page: ReadPage) -> None:
+    page = read_page(
+        "<nav aria-labelledby='t u'><h2 id=t>Site</h2><b id=u>menu</b></nav><section aria-labelledby=none><p>x</section>"
+        "<section aria-labelledby=t><p>x</section><form title=Find></form><aside aria-label=More></aside>"
+    )
+    assert [(mark["role"], mark["label"]) for mark in page.document["landmarks"]] == [
+        ("navigation", "Site menu"),
+        ("region", "Site"),
+        ("form", "Find"),
+        ("complementary", "More"),
+    ]
+
+
+def media(read_page: ReadPage, html: str) -> dict[str, dict[str, Any]]:
+    return {one["url"]: one for one in read_page(html).document["media"]}
+
+
+def test_pictures_have_their_alt_caption_and_size(read_page: ReadPage) -> None:
+    found = media(
+        read_page,
+        "<figure><img src=/a.png alt='A  cat' width=300 height=200px><figcaption>The cat</figcaption></figure><img src=/a.png>"
+        "<img src=data:image/gif;base64,R0 data-src=../lazy.jpg><img src=/p.gif width=1 height=1>"
+        "<div style=\"color: red; background-image: url('/bg.webp')\"></div><img src='https://cdn.example/x/../y.png'>",
+    )
+    assert found["http://site.example/a.png"] == {
+        "type": "image",
+        "url": "http://site.example/a.png",
+        "width": 300,
+        "height": 200,
+        "alt": "A cat",
+        "caption": "The cat",
+    }
+    assert list(found) == [
+        "http://site.example/a.png",
+        "http://site.example/lazy.jpg",
+        "https://cdn.example/y.png",
+        "http://site.example/bg.webp",
+    ]
+
+
+def test_players_and_files_are_media(read_page: ReadPage) -> None:
+    found = media(
+        read_page,
+        "<video poster=/p.jpg title=Tour width=640><source src=/v.mp4 type=video/mp4><source src=/v.webm>"
+        "<track src=/en.vtt srclang=en></video><audio src=/s.mp3></audio>"
+        "<iframe src=https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ title=Clip></iframe>"
+        "<iframe src=https://ads.example/x></iframe><a href='/doc.PDF?v=2'>The paper</a>"
+        "<a href=/sheet.xlsx type=x/y>Data</a><a href=/page.pdfs>no</a>",
+    )
+    video = found["http://site.example/v.mp4"]
+    assert (video["type"], video["poster"], video["title"]) == ("video", "http://site.example/p.jpg", "Tour")
+    assert video["also"] == ["http://site.example/v.webm"]
+    assert video["tracks"] == [{"url": "http://site.example/en.vtt", "kind": "subtitles", "lang": "en"}]
+    clip = found["https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ"]
+    assert (clip["type"], clip["provider"], clip["id"], clip["title"]) == ("video", "youtube", "dQw4w9WgXcQ", "Clip")
+    paper = found["http://site.example/doc.PDF?v=2"]
+    assert (paper["type"], paper["format"], paper["title"]) == ("document", "pdf", "The paper")
+    assert [one["type"] for one in found.values()] == ["video", "audio", "video", "document", "document"]
