@@ -2,9 +2,10 @@
 
 `page.read` is the whole room as one pure function: no I/O, no clock, no randomness. A response walks through it in this
 order: `media` asks whether the bytes are text at all, `decode` turns them into characters by the standard's order,
-`redact` takes secrets out before anything else looks, `dom` parses once, `metadata` and `links` read that tree,
-`content` cuts it down to what the page is about, `markdown` and `plaintext` write it out, `missing` asks whether it
-reads like an error page, and `page` packs the result into blobs.
+`redact` takes secrets out before anything else looks, `dom` parses once, `metadata`, `structured` and `links` read that tree,
+so do `forms`, `actions`, `media_references` and, on a home page, `brand`; `content` cuts it down to what the page is
+about, `markdown` and `plaintext` write it out, `missing` asks whether it reads like an error page, and `page` packs the
+result into blobs.
 
 The room never fetches (`fetch` does), never decides what happens to a link or a missing page (`frontier` does), never
 writes (`store` does) and never starts a process (`crawl` runs it in a pool, and again over stored snapshots).

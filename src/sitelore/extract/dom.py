@@ -45,6 +45,7 @@ _MARKDOWN = turbohtml.Markdown(tables=_TABLES, links=_LINKS)
 _MARKDOWN_SPLICED = turbohtml.Markdown(
     tables=_TABLES, links=_LINKS, converters={VERBATIM: lambda element, _: element.attr("md") or "", "dd": _definition}
 )
+_MAX_PLACE_DEPTH = 100
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
 _PLAIN = turbohtml.PlainText(layout="strict", bullet="- ", table_cell_separator=" ")
 
@@ -149,6 +150,20 @@ def has_ancestor_in(node: Element, elements: set[Element]) -> bool:
     return any(ancestor in elements for ancestor in node.ancestors)
 
 
+def top_of(element: Element) -> Element:
+    """The outermost element around this one: the root of its tree."""
+    top = element
+    for ancestor in element.ancestors:
+        if isinstance(ancestor, turbohtml.Element):
+            top = ancestor
+    return top
+
+
+def attributes(element: Element) -> dict[str, str]:
+    """All attributes of an element; one without a value has an empty one."""
+    return {name: element.attr(name) or "" for name in element.attrs}
+
+
 def drop(node: AnyNode) -> None:
     """Take a node and all it holds out of the tree."""
     node.decompose()
@@ -182,6 +197,16 @@ def raw_text(node: Node) -> str:
 def one_line(node: Node) -> str:
     """The text with its white space collapsed."""
     return " ".join(node.text.split())
+
+
+def place(node: Element) -> str:
+    """A CSS selector that finds this element again on its page; empty for one that lies too deep to be named."""
+    above = node.parent
+    for _ in range(_MAX_PLACE_DEPTH):
+        if above is None:
+            return node.css_path()
+        above = above.parent
+    return ""
 
 
 def body(tree: Tree) -> Element | None:

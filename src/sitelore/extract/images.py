@@ -14,6 +14,20 @@ _PLACEHOLDER = re.compile(
     r"(?:[._-][^/]*)?\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
     re.IGNORECASE,
 )
+_PLACEHOLDER_WORDS = (
+    "blank",
+    "spacer",
+    "pixel",
+    "placeholder",
+    "transparent",
+    "load",
+    "lazy",
+    "1x1",
+    "clear",
+    "dot",
+    "grey",
+    "gray",
+)
 _CANDIDATE = re.compile(r"\s*,*\s*(\S*[^\s,])(?:\s+([\d.]{1,12})[wxh])?[^,]*(?:,|$)")
 _NO_ADDRESS = ("data:", "javascript:", "blob:", "about:", "vbscript:")
 _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
@@ -28,18 +42,29 @@ def source_of(image: dom.Element) -> str:
     for name in _LAZY:
         if (raw := image.attr(name)) and (lazy := _usable(raw)):
             return lazy
-    if source and not _PLACEHOLDER.search(source):
+    if source and not _is_placeholder(source):
         return source
     rare = (_usable(image.attr(name)) for name in _RARELY_LAZY)
     return next(filter(None, rare), "") or _of_sets(image) or _of_picture(image) or source
+
+
+def _is_placeholder(source: str) -> bool:
+    """What tells it is the file's name alone, and few names hold such a word: asking the pattern takes far longer than this."""
+    query = source.find("?")
+    start = max(0, source.rfind("/", 0, query if query >= 0 else len(source)))
+    name = source[start:].lower()
+    for word in _PLACEHOLDER_WORDS:
+        if word in name:
+            return _PLACEHOLDER.search(source, start) is not None
+    return False
 
 
 def is_pixel(element: dom.Element) -> bool:
     """Whether an element is there to be loaded, not to be seen."""
     if element.attr("width") in _NO_SIZE or element.attr("height") in _NO_SIZE:
         return True
-    style = element.attr("style")
-    return bool(style) and _HIDING.search(style or "") is not None
+    style = (element.attr("style") or "").lower()
+    return ("none" in style or "hidden" in style) and _HIDING.search(style) is not None
 
 
 def _usable(raw: str | None) -> str:

@@ -1,24 +1,18 @@
 """What the page's JSON-LD says of the page itself: dates, author, publisher, picture.
 
 Only the page's own nodes are read: articles, products and web pages at the top, in `@graph`, or as `mainEntity`; never
-those of its comments, reviews or related items. Broken JSON is no news on the web and says nothing.
+those of its comments, reviews or related items. `jsonld` has parsed the scripts.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from sitelore.extract import dom
 from sitelore.extract.dates import iso_date
 
 _MAX_SCRIPTS = 12
-_MAX_CHARS = 200_000
-"""Of all scripts together: a shop that ships its whole stock as JSON-LD does not say more about the page."""
 _MAX_NODES = 400
 _MAX_NAMES = 8
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage")
@@ -41,12 +35,9 @@ class Linked:
 NOTHING = Linked()
 
 
-def read_linked(tree: dom.Tree) -> Linked:
-    """What all JSON-LD of a page says, the most telling node first."""
-    sources = _sources(tree)
-    if not sources:
-        return NOTHING
-    nodes = _nodes(sources)
+def read_linked(values: list[Any]) -> Linked:
+    """What all JSON-LD of a page says, the most telling node first. `values` are its scripts, parsed."""
+    nodes = _nodes(values)
     if not nodes:
         return NOTHING
     by_id = {node["@id"]: node for node in reversed(nodes) if isinstance(node.get("@id"), str)}
@@ -61,23 +52,10 @@ def read_linked(tree: dom.Tree) -> Linked:
     )
 
 
-def _sources(tree: dom.Tree) -> list[str]:
-    """The text of every JSON-LD script, as many as may be read."""
-    found = [e for e in dom.select(tree, "script") if "ld+json" in dom.attribute(e, "type").lower()]
-    texts: list[str] = []
-    left = _MAX_CHARS
-    for element in found[:_MAX_SCRIPTS]:
-        text = dom.raw_text(element)
-        if len(text) <= left:
-            left -= len(text)
-            texts.append(text)
-    return texts
-
-
-def _nodes(sources: list[str]) -> list[dict[str, Any]]:
+def _nodes(values: list[Any]) -> list[dict[str, Any]]:
     """The nodes that may speak of the page, in the order they are written."""
     nodes: list[dict[str, Any]] = []
-    todo = [value for source in reversed(sources) if (value := _decoded(source)) is not None]
+    todo = values[_MAX_SCRIPTS - 1 :: -1] if len(values) > _MAX_SCRIPTS else values[::-1]
     while todo and len(nodes) < _MAX_NODES:
         value = todo.pop()
         if isinstance(value, list):
@@ -86,21 +64,6 @@ def _nodes(sources: list[str]) -> list[dict[str, Any]]:
             nodes.append(value)
             todo.extend(value[key] for key in reversed(_INNER) if key in value)
     return nodes
-
-
-def _decoded(source: str) -> Any:
-    try:
-        return msgspec.json.decode(source)
-    except (ValueError, RecursionError):
-        pass
-    # What is most often wrong: a comment or CDATA around it, a line end within a string, a semicolon after it.
-    plain = source.strip().removeprefix("<!--").removesuffix("-->").strip()
-    plain = plain.removeprefix("/*").removeprefix("//").removeprefix("<![CDATA[").lstrip("*/ \n")
-    plain = plain.removesuffix("*/").removesuffix("/*").rstrip("/ \n").removesuffix("]]>").rstrip("; \n/*")
-    try:
-        return json.loads(plain, strict=False)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _rank(node: dict[str, Any]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from sitelore.extract import dom
@@ -87,7 +87,7 @@ class PageResolver:
         if href.startswith(("http://", "https://")):
             url = Url.parse(href, None, rules)
         elif href.startswith("/") and not href.startswith(("//", "/\\")):
-            url = Url.parse(self._origin + href, None, rules)
+            url = Url.below(self._origin, href, rules)
         else:
             url = Url.parse(href, self.base, rules) if href else None
             memo = self._own
@@ -132,6 +132,10 @@ class Found:
     texts: list[str]
     refused: frozenset[Url]
     """Those of them to which every link says nofollow."""
+    elements: list[dom.Element] = field(default_factory=list)
+    """The first link to each of `urls`, while the tree stands."""
+    others: list[dom.Element] = field(default_factory=list)
+    """Links that lead to no page: mail addresses, telephone numbers, what a script answers."""
 
 
 NO_LINKS = Found([], [], frozenset())
@@ -142,18 +146,22 @@ def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: b
     elements, hrefs = dom.links(tree)
     targets = resolver.targets(hrefs)
     first = _firsts(targets, elements)
+    others: list[dom.Element] = []
     # A fragment alone is the page itself, unless a <base> makes it another one.
     if page in first and resolver.base == page:
+        others = [element for element, href in zip(elements, hrefs, strict=True) if href.strip() == "#"]
         kept = [at for at, href in enumerate(hrefs) if href.lstrip()[:1] != "#"]
         elements, targets = [elements[at] for at in kept], [targets[at] for at in kept]
         first = _firsts(targets, elements)
-    first.pop(None, None)
-    found = cast("list[Url]", list(first))
-    texts = [_text(element) for element in list(first.values())[:_MAX_TEXTS]]
+    if first.pop(None, None) is not None:
+        others += [element for element, target in zip(elements, targets, strict=True) if target.url is None]
+    found, firsts = cast("list[Url]", list(first)), list(first.values())
+    texts = [_text(element) for element in firsts[:_MAX_TEXTS]]
     if len(found) < len(targets) and not all(texts):
         _fill(texts, found, targets, elements)
     texts += [""] * (len(found) - len(texts))
-    return Found(found, texts, frozenset(found) if nofollow else _refused(elements, targets))
+    refused = frozenset(found) if nofollow else _refused(elements, targets)
+    return Found(found, texts, refused, firsts, others)
 
 
 def _firsts(targets: list[Target], elements: list[dom.Element]) -> dict[Url | None, dom.Element]:

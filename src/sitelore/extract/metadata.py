@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sitelore.extract import dom
 from sitelore.extract.dates import date_in_path, iso_date
+from sitelore.extract.jsonld import Script
 from sitelore.extract.linked import Linked, read_linked
 from sitelore.extract.outline import NO_OUTLINE, Outline, read_outline, walk
 from sitelore.model.response import Response
@@ -88,13 +89,14 @@ class Metadata:
     outline: Outline = NO_OUTLINE
 
 
-def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules) -> Metadata:
-    """Everything but links and content, in one look at the tree."""
+def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules, scripts: list[Script]) -> Metadata:
+    """Everything but links and content, in one look at the tree. `scripts` are the page's JSON-LD."""
     head = _Head()
     head.take(tree)
     base = (Url.parse(head.base, response.url, rules) if head.base else None) or response.url
     walked = walk(tree)
-    named, linked, outline, marked = head.named, read_linked(tree), read_outline(walked), _Marked(walked.marked)
+    linked = read_linked([script.value for script in scripts])
+    named, outline, marked = head.named, read_outline(walked), _Marked(walked.marked)
     published = _date(named, _PUBLISHED) or marked.date("datepublished") or linked.published or outline.published
     image = _first(named, _IMAGE) or head.image or linked.image
     return Metadata(

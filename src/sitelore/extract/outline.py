@@ -23,6 +23,7 @@ _LANDMARKS = {
 _NAMED_LANDMARKS = {"section": "region", "form": "form"}
 _ROLES = frozenset({"main", "navigation", "banner", "contentinfo", "complementary", "search", "region", "form"})
 _SECTIONING = "article,aside,main,nav,section,[role=main i],[role=article i],[role=region i]"
+_ZONES = f"{','.join(_LANDMARKS)},[role]"
 _WALKED = f":is({','.join((*_LEVELS, *_LANDMARKS, *_NAMED_LANDMARKS, 'time', '[role]', '[itemprop]'))})"
 _MAX_HEADINGS = 100
 _MAX_LANDMARKS = 24
@@ -94,28 +95,60 @@ def _headings(heads: list[dom.Element]) -> tuple[tuple[int, str], ...]:
 
 def _landmarks(rooms: list[dom.Element]) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
+    labels = _Labels()
     for element in rooms[:_MAX_LOOKS]:
-        if role := _role(element):
-            found.append((role, _label(element)))
+        if role := _role(element, labels):
+            found.append((role, labels.of(element)))
             if len(found) == _MAX_LANDMARKS:
                 break
     return tuple(found)
 
 
-def _role(element: dom.Element) -> str:
+def landmark_around(element: dom.Element) -> str:
+    """The role of the landmark that an element is in; empty where it is in none."""
+    at = element.closest(_ZONES)
+    while at is not None:
+        if role := _role(at, None):
+            return role
+        parent = dom.as_element(at.parent)
+        at = parent.closest(_ZONES) if parent is not None else None
+    return ""
+
+
+def _role(element: dom.Element, labels: _Labels | None) -> str:
     if said := (element.attr("role") or "").strip().lower():
         return said if said in _ROLES else ""
     tag = element.tag
     if tag in _NAMED_LANDMARKS:
-        return _NAMED_LANDMARKS[tag] if _label(element) else ""
+        return _NAMED_LANDMARKS[tag] if labels is not None and labels.of(element) else ""
     if tag in {"header", "footer"} and dom.has_ancestor(element, _SECTIONING):
         return ""
     return _LANDMARKS.get(tag, "")
 
 
-def _label(element: dom.Element) -> str:
-    said = element.attr("aria-label")
-    return " ".join(said.split())[:_MAX_CHARS] if said else ""
+class _Labels:
+    """What landmarks are called: by themselves, or by the elements that they name for it."""
+
+    __slots__ = ("_by_id",)
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, dom.Element] | None = None
+
+    def of(self, element: dom.Element) -> str:
+        if ids := element.attr("aria-labelledby"):
+            known = self._ids(element)
+            texts = [known[one].text for one in ids.split()[:4] if one in known]
+            if text := " ".join(" ".join(texts).split()):
+                return text[:_MAX_CHARS]
+        said = element.attr("aria-label") or element.attr("title")
+        return " ".join(said.split())[:_MAX_CHARS] if said else ""
+
+    def _ids(self, element: dom.Element) -> dict[str, dom.Element]:
+        if self._by_id is None:
+            self._by_id = {}
+            for one in dom.select(dom.top_of(element), "[id]"):
+                self._by_id.setdefault(one.attr("id") or "", one)
+        return self._by_id
 
 
 def _shown_dates(walked: list[dom.Element]) -> tuple[str, str]:

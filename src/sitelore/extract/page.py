@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import cast
 
 import msgspec
 import zstandard
 
 from sitelore.extract import dom
+from sitelore.extract.actions import MARKED, read_actions
+from sitelore.extract.brand import read_brand
+from sitelore.extract.brand_probe import unpacked
 from sitelore.extract.content import main_content
 from sitelore.extract.decode import Decoded, decode
-from sitelore.extract.links import NO_LINKS, Found, find_links, resolver_for
+from sitelore.extract.entities import Entity
+from sitelore.extract.forms import read_forms
+from sitelore.extract.jsonld import read_scripts
+from sitelore.extract.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.markdown import unseen, without, write_markdown, write_text
 from sitelore.extract.media import Kind, kind_of
+from sitelore.extract.media_references import read_media
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
 from sitelore.extract.redact import add_counts, holds_secret, redact_all, redact_source, sealed, snapshot_bytes
-from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
+from sitelore.extract.selectors import Selectors
+from sitelore.extract.shell import NO_SHELL, shell_of
+from sitelore.extract.structured import read_structured, texts_of, with_texts, written
+from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
+from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
 from sitelore.model.sketch import sketch_of
 from sitelore.model.url import Url
@@ -35,6 +47,20 @@ _CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-
 
 
 @dataclass(frozen=True, slots=True)
+class _Offers:
+    """What a page offers to do, to see and to take away."""
+
+    forms: tuple[Entity, ...] = ()
+    actions: tuple[Entity, ...] = ()
+    media: tuple[Entity, ...] = ()
+    brand: tuple[Entity, ...] = ()
+    """One at most, of a home page."""
+
+
+NO_OFFERS = _Offers()
+
+
+@dataclass(frozen=True, slots=True)
 class _Draft:
     """What was read, not yet redacted a second time."""
 
@@ -45,6 +71,8 @@ class _Draft:
     links: Found = NO_LINKS
     secret_in_link: bool = False
     """Whether a link was left out because parsing brought a secret to light in it."""
+    structured: tuple[Entity, ...] = ()
+    offers: _Offers = NO_OFFERS
 
 
 class _Row(msgspec.Struct):
@@ -80,14 +108,39 @@ def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
 def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _Draft:
     tree = dom.parse(source)
     site = resolver_for(options.dropped_parameters)
-    metadata = read_metadata(tree, response, site.rules)
+    scripts = read_scripts(tree)
+    metadata = read_metadata(tree, response, site.rules, scripts)
+    structured = read_structured(tree, metadata.base, scripts)
     resolver = site.on_page(metadata.base)
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     links = _without_secrets(found)
+    offers = _read_offers(tree, response, found, resolver)
     content = main_content(tree, source, response.url.host, options.overrides)
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
     markdown = write_markdown(content.nodes, resolver)
-    return _Draft(metadata, content.strategy, markdown, write_text(content.nodes), links, links is not found)
+    text = write_text(content.nodes)
+    return _Draft(metadata, content.strategy, markdown, text, links, links is not found, structured, offers)
+
+
+def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> _Offers:
+    """All of it before anything is cut from the tree."""
+    selectors = Selectors(tree)
+    marked = dom.select(tree, MARKED)
+    return _Offers(
+        read_forms(tree, response.url, resolver, selectors),
+        read_actions(tree, marked, links, resolver, selectors),
+        read_media(tree, marked, links, resolver),
+        _read_brand(tree, response, resolver),
+    )
+
+
+def _read_brand(tree: dom.Tree, response: Response, resolver: PageResolver) -> tuple[Entity, ...]:
+    """Of home pages alone: the root of a site, and what a browser was asked about."""
+    probed = response.header(PROBED_HEADER)
+    if probed is None and not response.url.is_root:
+        return ()
+    brand = read_brand(tree, resolver, probed=unpacked(probed) if probed else None)
+    return (brand,) if brand else ()
 
 
 def _without_secrets(links: Found) -> Found:
@@ -110,6 +163,8 @@ def _reading(
     draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, source: CleanText, found: dict[str, int]
 ) -> Reading:
     document, measures, hidden = _document(draft, response.url)
+    shell = NO_SHELL if options.rendering.wanted or draft.strategy == "text" else _shell(source, measures.words)
+    document = replace(document, rendering=_rendering(options.rendering, shell))
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
     if options.keep_snapshot and not document.noarchive and not hidden and not draft.secret_in_link:
@@ -135,7 +190,24 @@ def _reading(
         document=_blob(sealed(_ENCODER.encode(document))),
         snapshot=snapshot,
         redactions=redactions,
+        shell=shell,
     )
+
+
+def _shell(source: CleanText, words: int) -> Shell:
+    """Evidence quotes the page: it is redacted like the rest of it."""
+    shell = shell_of(source, words)
+    return replace(shell, evidence=tuple(map(str, _clean(list(shell.evidence))[0]))) if shell.evidence else shell
+
+
+def _rendering(how: RenderDecision, shell: Shell) -> dict[str, object]:
+    """How the page was got and why so. Of what came over HTTP it is also said that it looks like a shell."""
+    reason, evidence = how.reason, how.evidence
+    if not how.wanted and not evidence and shell.weight >= 1:
+        evidence = shell.evidence
+        reason = RenderReason.SHELL if reason is RenderReason.STATIC else reason
+    told: dict[str, object] = {"mode": "browser" if how.wanted else "http", "reason": reason}
+    return {**told, "evidence": evidence} if evidence else told
 
 
 def _sketch(document: Document, missing: float) -> tuple[int, ...]:
@@ -159,6 +231,13 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
     meta = dict(zip(metadata.meta, rest, strict=False))
     urls, refused = draft.links.urls, draft.links.refused
     links = tuple(map(_Row, urls, map(refused.__contains__, urls), rest[len(meta) :]))
+    offers = draft.offers
+    nested = (*draft.structured, *offers.forms, *offers.actions, *offers.media, *offers.brand)
+    told_all, within = _clean_entities(nested) if nested else ((), {})
+    parts = iter(told_all)
+    cut = (draft.structured, offers.forms, offers.actions, offers.media)
+    structured, forms, actions, media = [tuple(islice(parts, len(part))) for part in cut]
+    hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
     measures = _measure(title, text, is_even=draft.strategy != "text" and text == draft.text)
     document = Document(
         url=url,
@@ -184,6 +263,11 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
         nofollow=metadata.robots.nofollow,
         noarchive=metadata.robots.noarchive,
         meta={name: str(value) for name, value in meta.items()},
+        structured=structured,
+        forms=forms,
+        actions=actions,
+        media=media,
+        brand=next(parts, {}),
     )
     return document, measures, hidden
 
@@ -196,6 +280,17 @@ def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
         texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
         utf8 = "\n".join(texts).encode("utf-8", "replace")
     return redact_all(texts, utf8)
+
+
+def _clean_entities(found: tuple[Entity, ...]) -> tuple[tuple[Entity, ...], dict[str, int]]:
+    """The same for every text in entities; most pages have nothing to take out and keep them as they are."""
+    utf8 = written(found)
+    if b"\\u" not in utf8 and not unseen(utf8) and not holds_secret(utf8.decode()):
+        return found, {}
+    texts = texts_of(found)
+    clean, hidden = _clean(texts)
+    changed = {text: str(kept) for text, kept in zip(texts, clean, strict=True) if text != kept}
+    return (with_texts(found, changed) if changed else found), hidden
 
 
 @dataclass(frozen=True, slots=True)

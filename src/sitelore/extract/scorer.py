@@ -164,8 +164,11 @@ def _without_repeats(scene: Scene, kept: Flags) -> Flags:
 
 
 def _without_bare_headings(scene: Scene, kept: Flags) -> Flags:
-    """A heading goes when everything under it in its element went; the last ones first, so that those above them follow."""
-    headings = np.flatnonzero(kept & (scene.heading > 1))
+    """A heading goes when everything under it in its element went; the last ones first, so that those above them follow.
+
+    Not one that is a link: that is the title of a card, and what it says is elsewhere.
+    """
+    headings = np.flatnonzero(kept & (scene.heading > 1) & (scene.linked < 0.5 * scene.words))
     if len(headings) == 0:
         return kept
     kept = kept.copy()

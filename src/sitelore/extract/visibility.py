@@ -1,4 +1,4 @@
-"""What no reader of the page sees goes first: scripts, form controls, and everything an author hid."""
+"""What no reader of the page sees goes first: scripts, form controls, and everything an author hid for good."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from sitelore.extract import dom
+from sitelore.extract.folding import folded, keep_titles
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
@@ -22,6 +23,16 @@ _STREAMED = "S:"  # React streams parts of a page hidden under such ids, and mov
 _REVEALED_SHARE = 0.15
 _REVEALED_CHARS = 600
 _SPARE_CHARS = 120
+# Dialogs that ask for consent, by the names their vendors give them. They stand at the end of the body, or at its start.
+_CONSENT = frozenset({
+    "onetrust-consent-sdk", "onetrust-banner-sdk", "onetrust-pc-sdk", "CybotCookiebotDialog", "usercentrics-root",
+    "usercentrics-cmp-ui", "didomi-host", "qc-cmp2-container", "truste-consent-track", "consent_blackbar",
+    "cookie-law-info-bar", "cookie-law-info-again", "cliSettingsPopup", "cmplz-cookiebanner-container", "iubenda-cs-banner",
+    "cookiescript_injected", "cookie-notice", "gdpr-cookie-message", "moove_gdpr_cookie_modal",
+    "moove_gdpr_cookie_info_bar", "BorlabsCookieBox", "axeptio_overlay", "tarteaucitronRoot", "shopify-pc__banner",
+    "shopify-pc__prefs", "klaro", "cmpbox", "cmpwrapper", "sp-cc", "hs-eu-cookie-confirmation", "coiOverlay",
+    "fc-consent-root", "osano-cm-window", "cli-modal", "cky-consent-container", "cky-modal", "cc-window",
+})  # fmt: skip
 _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
 
 
@@ -32,11 +43,15 @@ def drop_unseen(tree: dom.Tree) -> None:
     has_spare = dom.first(tree, "noscript") is not None
     hidden = [element for element in telling if _is_hidden(element) and element.tag not in {"html", "body"}]
     hidden += [dialog for dialog in dialogs if not dom.has_attribute(dialog, "open")]
+    opened = folded(tree, hidden, list(map(_is_unseen, hidden))) if hidden else frozenset[dom.Element]()
+    keep_titles(tree)
     for element in dom.elements_list(tree, *_NEVER_TEXT):
         dom.drop(element)
     if hidden and not _is_page_revealed_later(tree, hidden):
         for element in hidden:
-            dom.drop(element)
+            if element not in opened:
+                dom.drop(element)
+    _drop_consent(tree)
     if has_spare:
         _drop_spare(tree)
 
@@ -48,6 +63,21 @@ def _is_hidden(element: dom.Element) -> bool:
     if dom.has_attribute(element, "hidden"):
         return not dom.attribute(element, "id").startswith(_STREAMED)
     return (element.attr("aria-hidden") or "").lower() == "true"
+
+
+def _is_unseen(element: dom.Element) -> bool:
+    """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
+    style = element.attr("style")
+    return dom.has_attribute(element, "hidden") or bool(style and _HIDING_STYLE.search(style.lower()))
+
+
+def _drop_consent(tree: dom.Tree) -> None:
+    body = dom.body(tree)
+    for element in dom.child_elements(body) if body is not None else ():
+        own, names = element.attr("id"), element.attr("class")
+        asks = own in _CONSENT or (names and not _CONSENT.isdisjoint(names.split()))
+        if asks and body is not None and _size(element) < _size(body):
+            dom.drop(element)
 
 
 @lru_cache(maxsize=2048)

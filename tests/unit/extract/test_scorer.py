@@ -7,7 +7,7 @@ from sitelore.extract import dom
 from sitelore.extract.block_features import scene_of
 from sitelore.extract.blocks import segment
 from sitelore.extract.scene import Scene
-from sitelore.extract.scorer import choose, trees_from
+from sitelore.extract.scorer import Trees, choose, trees_from
 from sitelore.extract.tag_marks import TAG_NUMBER
 
 from .conftest import ReadPage
@@ -94,3 +94,12 @@ def test_a_page_that_scripts_reveal_is_read_all_the_same(read_page: ReadPage) ->
     assert SENTENCES[2] in faded.text
     shown = read_page(f"<body><article>{story}</article><div hidden>{SENTENCES[0].upper()}</div></body>")
     assert SENTENCES[0].upper() not in shown.text
+
+
+def test_a_heading_goes_with_its_section_unless_it_is_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = scene(
+        "<body><section><h2>More from the valley</h2><p>Words nobody wants</p></section>"
+        "<section><h2><a href=/mill>The mill by the river</a></h2><p>Words nobody wants</p></section></body>"
+    )
+    monkeypatch.setattr(Trees, "scores", lambda _, page: np.where(page.heading > 0, 0.9, 0.01))
+    assert choose(page, trees_from()).kept.tolist() == [False, False, True, False]
