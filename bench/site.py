@@ -205,8 +205,9 @@ def lay_out(pages: int) -> Stored:
 class Site:
     """Path → the whole response, ready to be written."""
 
-    def __init__(self, stored: Stored, etags: bool) -> None:
+    def __init__(self, stored: Stored, etags: bool, latency_s: float = 0.0) -> None:
         self.etags = etags
+        self.latency_s = latency_s
         self.index: dict[bytes, tuple[int, int]] = {
             path.encode(): (offset, length) for path, offset, length in json.loads(stored.index.read_text())
         }
@@ -255,7 +256,15 @@ class Connection(asyncio.Protocol):
         while (end := self.unread.find(b"\r\n\r\n")) >= 0:
             head, self.unread = self.unread[:end], self.unread[end + 4 :]
             target = head.split(b" ", 2)[1]
-            self.transport.write(self.site.answer(target.partition(b"?")[0], head))
+            answer = self.site.answer(target.partition(b"?")[0], head)
+            if self.site.latency_s:
+                asyncio.get_running_loop().call_later(self.site.latency_s, self._write, answer)
+            else:
+                self.transport.write(answer)
+
+    def _write(self, answer: bytes) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(answer)
 
 
 async def serve(site: Site, port: int, pages: int) -> None:
@@ -281,9 +290,10 @@ class Running:
 
 
 @contextmanager
-def running(pages: int, etags: bool = False) -> Iterator[Running]:
+def running(pages: int, etags: bool = False, latency_s: float = 0.0) -> Iterator[Running]:
     """The site in its own process, ended with the block."""
     command = [sys.executable, "-m", "bench.site", "--pages", str(pages), "--port", "0", *(["--etags"] if etags else [])]
+    command += ["--latency", str(latency_s)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -302,11 +312,12 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--etags", action="store_true", help="send ETags and answer 304")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     arguments = parser.parse_args()
     if not 1 <= arguments.pages <= 10_000:
         parser.error("--pages must lie between 1 and 10000")
     stored = lay_out(arguments.pages)
-    asyncio.run(serve(Site(stored, arguments.etags), arguments.port, arguments.pages))
+    asyncio.run(serve(Site(stored, arguments.etags, arguments.latency), arguments.port, arguments.pages))
 
 
 if __name__ == "__main__":

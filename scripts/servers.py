@@ -54,6 +54,13 @@ class Server:
         self.log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pid(self) -> int:
+        """The process that was started; it may have others of its own."""
+        if self._process is None:
+            raise CannotStart(f"{self.name} is not running")
+        return self._process.pid
+
     def command(self) -> Sequence[str | Path]:
         """What is run."""
         raise NotImplementedError

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.faces.api import Api, serving_api, whole_house
+from tests.journeys.test_site_memory import COOKIES, kettles
 from tests.web.graph import Expected, Graph
 from tests.web.journey import command, differences
 from tests.web.serve import Answer, Web, page, prose, serving, site
@@ -80,6 +81,8 @@ def test_a_run_tells_what_it_was_asked_for(served: Served) -> None:
         "demoDelayMs": 0,
         "requestTimeoutMs": 10000,
         "maxRetries": 2,
+        "render": "auto",
+        "screenshots": False,
     }
     assert run["created_at"] <= run["started_at"] <= run["finished_at"]
 
@@ -94,6 +97,8 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "demoDelayMs": 5,
         "requestTimeoutMs": 2500,
         "maxRetries": 0,
+        "render": "never",
+        "screenshots": True,
     }
     answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.web.url("/"), "settings": asked})
     assert answer.json["run_config"] == asked
@@ -332,3 +337,20 @@ def test_a_follower_of_a_quiet_run_hears_a_heartbeat_and_is_sent_away_at_the_end
                 telling.start()
                 assert all(event.kind in {"heartbeat", "progress"} for event in events)
                 telling.join()
+
+
+def test_pages_are_shown_without_what_repeats_over_their_site_as_exports_and_inspect_show_them(tmp_path: Path) -> None:
+    with serving(kettles(10), host="localhost") as web:
+        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), look_s=0.05)
+        with serving_api(partial(whole_house, tmp_path), settings) as api:
+            run = api.start(web.url("/"))
+            api.finish(run)
+            export = f"/crawl-runs/{run}/export?format=jsonl"
+            shown, whole = api.call("GET", export).body, api.call("GET", f"{export}&whole=true").body
+        assert COOKIES in whole.decode()
+        assert COOKIES not in shown.decode()
+        assert command("export", run, "--format", "jsonl", "--data", str(tmp_path)).out.encode() == shown
+        pages = {page["url"]: page for page in map(json.loads, shown.splitlines())}
+        inspected = command("inspect", web.url("/page-3"), "--json", "--data", str(tmp_path))
+        assert json.loads(inspected.out)["markdown"] == pages[web.url("/page-3")]["markdown"]
+        assert "what repeats over the site is left out" in inspected.err

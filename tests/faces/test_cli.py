@@ -184,7 +184,7 @@ def test_a_second_crawl_is_told_that_nothing_changed(tmp_path: Path) -> None:
         (["crawl", "./pages/index.html"], 2, "index.html"),
         (["crawl", "http://127.0.0.1/", "--ttl", "soon"], 2, "no length of time"),
         (["crawl", "http://127.0.0.1/", "--scope", "world"], 2, "--scope"),
-        (["crawl", "http://127.0.0.1/", "--render", "always"], 2, "no renderer in this version"),
+        (["crawl", "http://127.0.0.1/", "--render", "sometimes"], 2, "sometimes"),
         (["crawl", "http://127.0.0.1/", "--domain-config", "none.json"], 2, "cannot read none.json"),
         (["crawl", "--resume"], 2, "no unfinished run"),
         (["crawl", "--nonsense"], 2, "--nonsense"),

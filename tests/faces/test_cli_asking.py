@@ -8,7 +8,7 @@ import pytest
 from sitelore.cli.asking import Asked, age_s, settings_of
 from sitelore.cli.domain_config import read_domain_config
 from sitelore.model.errors import BadConfig, BadUrl, UsageError
-from sitelore.model.settings import Identity, Overrides, QueryForm, SlashForm
+from sitelore.model.settings import Identity, Overrides, QueryForm, Rendering, RenderMode, SlashForm
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,10 @@ def test_a_file_path_is_no_url() -> None:
         settings_of(Asked(urls=("./site/index.html",)))
 
 
-def test_rendering_always_is_refused_honestly() -> None:
-    with pytest.raises(UsageError, match="no renderer in this version"):
-        settings_of(Asked(urls=("https://example.com",), render="always"))
+def test_what_is_asked_of_the_browser_is_a_setting_of_the_run() -> None:
+    asked = Rendering(mode=RenderMode.ALWAYS, screenshots=True)
+    assert settings_of(Asked(urls=("https://example.com",), rendering=asked)).rendering == asked
+    assert settings_of(Asked(urls=("https://example.com",))).rendering.mode is RenderMode.AUTO
 
 
 @pytest.mark.parametrize("agent", ["", "a\r\nb: c", "naïve"])
@@ -95,6 +96,7 @@ def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path)
         ('[{"domain": "a"}, {"domain": "b", "removeSelectors": ["//div"]}]', "entry 2: removeSelectors, item 1: '//div'"),
         ('[{"domain": "a"}, {"domain": "A."}]', "entry 2: domain a is in entry 1 already"),
         ('{"domain": "a", "identity": {"slash": "sometimes"}}', "identity.slash is one of keep, add, strip, not 'sometimes'"),
+        ('{"domain": "a", "render": "sometimes"}', "render is one of auto, never, always, not 'sometimes'"),
         ('{"domain": "a", "identity": {"forceHttps": "yes please"}}', "identity.forceHttps must be true or false"),
         ('{"domain": "a", "identity": {"case": true}}', "unknown key 'case' in identity"),
         ('{"domain": "a", "identity": {"Slash": "add"}}', r"did you mean 'slash'"),
@@ -116,9 +118,10 @@ def test_a_wrong_domain_config_says_what_is_wrong(content: str, sentence: str, t
 
 def test_a_site_may_say_when_two_addresses_are_one_page(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
-    path.write_text("domain: example.com\nidentity: {forceHttps: true, slash: strip, query: sort}\n")
+    path.write_text("domain: example.com\nidentity: {forceHttps: true, slash: strip, query: sort}\nrender: never\n")
     settings = settings_of(Asked(urls=("https://example.com",), domain_config=path))
     assert settings.identity == Identity(force_https=True, slash=SlashForm.STRIP, query=QueryForm.SORT)
+    assert [rules.render for rules in settings.overrides] == [RenderMode.NEVER]
 
 
 def test_a_domain_config_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from scripts.servers import LocalServers
 from tests.journeys.test_politeness import flat, noise_s
+from tests.web.door import door
 from tests.web.fleet import crawled_by_others, ended, export, fleet, scaled_house
 from tests.web.graph import Graph
 from tests.web.journey import as_expected, command, crawl_in, crawl_settings, differences
-from tests.web.serve import Closing, serving
+from tests.web.serve import Closing, page, prose, serving, site
 
 from sitelore.deploy.embedded import embedded
 from sitelore.model.states import RunState, UrlState
@@ -48,6 +50,38 @@ async def test_one_two_four_and_eight_workers_export_the_bytes_of_an_embedded_cr
                         assert not differences(as_expected(rows), graph.expected(web.origin, budget))
                 assert set(crew.dismiss()) == {0}
                 assert await house.ledger.release(run.id, 1e12) == 0, "a worker that ended left a lease behind"
+
+
+async def test_workers_and_servers_that_are_started_first_wait_for_the_others(servers: LocalServers, tmp_path: Path) -> None:
+    with (
+        door(servers.postgres.port) as database,
+        door(servers.valkey.port) as redis,
+        door(servers.s3.port) as s3,
+        serving(site({"/": page("Home", prose("home"))}), host="localhost") as web,
+    ):
+        async with scaled_house(servers) as (house, operator):
+            behind = replace(
+                operator,
+                database_url=operator.database_url.replace(str(servers.postgres.port), str(database.port)),
+                redis_url=operator.redis_url.replace(str(servers.valkey.port), str(redis.port)),
+                blobs_url=operator.blobs_url.replace(str(servers.s3.port), str(s3.port)),
+            )
+            for one in (database, redis, s3):
+                one.shut()
+            with fleet(behind) as crew:
+                given = command("serve", "--port", "0", env=crew.variables() | {"SITELORE_START_S": "0.3"})
+                assert given.code == 3, given.err
+                assert "waiting for the database" in given.err
+                assert given.err.splitlines()[-1].startswith("sitelore: The database"), given.err
+                crew.hire()
+                while "waiting for the blobs" not in crew.told():  # noqa: ASYNC110 another process logs, there is no event
+                    await asyncio.sleep(0.05)
+                for one in (s3, redis, database):
+                    one.open()
+                run = await crawled_by_others(house, crawl_settings(web.url("/")))
+                assert run.state is RunState.COMPLETED, run.error
+                assert "everything is up" in crew.told()
+                assert crew.dismiss() == [0]
 
 
 async def test_the_commands_work_on_servers_as_they_do_on_a_directory(servers: LocalServers, tmp_path: Path) -> None:

@@ -119,3 +119,21 @@ async def test_bells_ring_when_a_broken_subscription_stands_again(servers: Local
         assert await bell.wait(LONG_S)
     await signals.close()
     await redis.aclose()
+
+
+async def test_signals_that_are_closed_end_whatever_their_connection_does_at_that_moment(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client may lose a cancellation that comes while it sends: some of these would have waited for ever."""
+    from sitelore.store import redis_signals
+
+    monkeypatch.setattr(redis_signals, "_LISTEN_S", 0.002)  # a ping follows: it sends nearly all the time
+    clients = [redis_signals.open_redis(redis_url) for _ in range(40)]
+    some = [redis_signals.RedisSignals(client) for client in clients]
+    for signals in some:
+        async with signals.listening() as bell:
+            assert await bell.wait(LONG_S), "it rings when the subscription stands"
+    async with asyncio.timeout(LONG_S):
+        for signals in some:
+            await signals.close()
+    await asyncio.gather(*(client.aclose() for client in clients))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import defaultdict
 from collections.abc import Callable
 
+import pytest
 import sqlalchemy as sa
 from tests.ports.conftest import Database
 from tests.ports.frontier import (
@@ -42,7 +45,7 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.states import Proof, SkipReason, UrlState
-from sitelore.store import reading_sql, waves_sql
+from sitelore.store import reading_sql, waves_sql, yields_sql
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, urls
@@ -389,3 +392,34 @@ async def test_a_worker_without_leases_releases_none(ledger: SqlLedger) -> None:
     run = await begin(ledger, seed("a"))
     assert await ledger.release(run.id, NOW, W1) == 0
     assert await ledger.release(type(run.id)("none"), NOW) == 0
+
+
+async def test_counting_on_from_what_was_written_down_gives_what_counting_all_rows_gives(
+    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shapes come and go between waves; contents repeat within a wave, over waves and over shapes."""
+    monkeypatch.setattr(yields_sql, "MANY", 2)
+    chance = random.Random(5)
+    seen: list[WaveFacts] = []
+    run = await begin(ledger, seed("start", shape="s0"))
+    read: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    shape_of = {u("start"): "s0"}
+    for wave in range(9):
+        expected = {
+            shape: ShapeYield(len(found), len({content for content, _ in found}), len({novelty for _, novelty in found}))
+            for shape, found in read.items()
+        }
+        await ledger.open_wave(run.id, wave, watching(seen))
+        wanted = {one.shape for one in seen[-1].candidates}
+        assert seen[-1].shapes == {shape: stands for shape, stands in expected.items() if shape in wanted}
+        settled = []
+        for number, lease in enumerate(await leases(ledger, run)):
+            content, novelty = f"c{chance.randrange(30)}", f"n{chance.randrange(9)}"
+            read[shape_of[lease.url]].append((content, novelty))
+            shapes = [chance.choice(("s1", "s2") if wave % 3 else ("s0", "s2", "s3")) for _ in range(3 if wave < 3 else 1)]
+            offers = tuple(link(f"{wave}-{number}-{n}", lease, n, shape=shape) for n, shape in enumerate(shapes))
+            shape_of |= {one.url: one.shape for one in offers}
+            effects = Effects(page=facts(content, novelty=novelty), offers=offers, fetched=True)
+            settled.append(Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW))
+        assert all(await ledger.settle(settled))
+    assert sum(map(len, read.values())) > 100

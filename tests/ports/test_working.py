@@ -49,9 +49,9 @@ async def test_of_many_who_begin_runs_of_one_site_at_once_one_succeeds(database:
     assert [run.id for run in await ledgers[0].running_runs()] == [run.id for run, one in zip(runs, begun, strict=True) if one]
 
 
-async def test_workable_runs_are_the_oldest_of_each_site_and_those_that_run(ledger: SqlLedger) -> None:
+async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledger: SqlLedger) -> None:
     made = {
-        name: (await ledger.create_run(site, (await begin(ledger, site="spare")).settings, [], NOW + at)).id
+        name: (await ledger.create_run(site, (await begin(ledger, site="spare")).settings, [seed(name)], NOW + at)).id
         for name, site, at in (("b1", "b", 1), ("a1", "a", 2), ("a2", "a", 3), ("c1", "c", 4), ("c2", "c", 5))
     }
     for run in await ledger.runs():
@@ -63,10 +63,57 @@ async def test_workable_runs_are_the_oldest_of_each_site_and_those_that_run(ledg
         names = {run: name for name, run in made.items()}
         return [names[run.id] for run in await ledger.workable_runs(limit, NOW)]
 
-    assert await workable(10) == ["b1", "a1", "c1"]
-    assert await workable(2) == ["b1", "a1"]
+    assert await workable(10) == ["a1", "b1", "c1"], "a run that nobody works on must not wait behind those that can"
+    assert await workable(2) == ["a1", "b1"]
+    await ledger.open_wave(made["a1"], 0, admit_all)
+    assert len(await ledger.claim(made["a1"], W1, 9, NOW, 60.0)) == 1
+    assert await workable(10) == ["b1", "c1", "a1"], "what has a worker is helped when nothing waits"
     await ledger.end_run(made["a1"], RunState.COMPLETED, NOW)
-    assert await workable(10) == ["b1", "a2", "c1"]
+    assert await workable(10) == ["b1", "c1", "a2"], "the others had no turn yet"
+
+
+async def test_sites_take_turns_whoever_has_queued_how_much(ledger: SqlLedger) -> None:
+    """Eighty runs of nine sites, one of which asked for half of them before anyone else did."""
+    settings = (await begin(ledger, site="first")).settings
+    [spare] = await ledger.runs()
+    await ledger.end_run(spare.id, RunState.CANCELLED, NOW)
+    asked = ["greedy"] * 40 + [f"site{number % 8}" for number in range(40)]
+    made = [(site, (await ledger.create_run(site, settings, [], NOW + at)).id) for at, site in enumerate(asked)]
+    order = {run: number for number, (_, run) in enumerate(made)}
+    sites = {run: site for site, run in made}
+    begun: list[str] = []
+    while True:
+        workable = await ledger.workable_runs(3, NOW + 1000)
+        assert len(workable) <= 3
+        if not workable:
+            break
+        assert await ledger.begin_run(workable[0].id, NOW + 1000)
+        await ledger.end_run(workable[0].id, RunState.COMPLETED, NOW + 1000)
+        begun.append(workable[0].id)
+    assert len(begun) == 80
+    for site in set(asked):
+        of_site = [order[RunId(run)] for run in begun if sites[RunId(run)] == site]
+        assert of_site == sorted(of_site), f"{site}: first come, first served"
+    rounds = [sites[RunId(run)] for run in begun]
+    assert [len(set(rounds[n : n + 9])) for n in range(0, 45, 9)] == [9] * 5, "every site has one turn in each round"
+    assert set(rounds[45:]) == {"greedy"}
+
+
+async def test_a_site_that_comes_late_has_its_turn_in_the_round_that_is_served(ledger: SqlLedger) -> None:
+    settings = (await begin(ledger, site="old")).settings
+    early = [await ledger.create_run("old", settings, [], NOW + n) for n in range(1, 6)]
+    for _ in range(3):
+        [head] = await ledger.workable_runs(1, NOW)
+        await ledger.begin_run(head.id, NOW)
+        await ledger.end_run(head.id, RunState.COMPLETED, NOW)
+    late = [await ledger.create_run("late", settings, [], NOW + n) for n in (10, 11)]
+    names = {run.id: f"{run.site_name}{number}" for some in (early, late) for number, run in enumerate(some)}
+    served = []
+    while heads := await ledger.workable_runs(1, NOW):
+        await ledger.begin_run(heads[0].id, NOW)
+        await ledger.end_run(heads[0].id, RunState.COMPLETED, NOW)
+        served.append(names[heads[0].id])
+    assert served == ["old2", "late0", "old3", "late1", "old4"]
 
 
 async def test_a_run_that_crashes_pauses_once_and_then_has_failed(ledger: SqlLedger) -> None:

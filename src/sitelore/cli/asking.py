@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 
 from sitelore.intake.seeds import typed_url
 from sitelore.model.errors import UsageError
-from sitelore.model.settings import USER_AGENT, CrawlSettings, Identity, Overrides, Pace, Scope
+from sitelore.model.settings import USER_AGENT, CrawlSettings, Identity, Overrides, Pace, Rendering, Scope
 
 _AGE = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _AGE_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -29,7 +29,7 @@ class Asked:
     scope: Scope = Scope.HOST
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    render: str = "auto"
+    rendering: Rendering = field(default_factory=Rendering)
     delay_s: float | None = None
     concurrency: int = 8
     user_agent: str | None = None
@@ -55,8 +55,6 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
     """The settings of a new run; with `resume` the URLs only say which site's run is meant."""
     if not asked.urls and not asked.sitemaps and not resume:
         raise UsageError("a crawl needs a URL, a --sitemap or --resume (try `sitelore crawl https://example.com`)")
-    if asked.render == "always":
-        raise UsageError("--render always: there is no renderer in this version; use auto or never")
     seeds = tuple(typed_url(text) for text in asked.urls)
     sitemaps = tuple(typed_url(text) for text in asked.sitemaps)
     origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps))
@@ -75,6 +73,7 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
         time_limit_s=None if asked.time_limit is None else age_s(asked.time_limit, "--time-limit"),
         pace=Pace(delay_s=asked.delay_s, concurrency=asked.concurrency, per_host=asked.concurrency),
         overrides=overrides,
+        rendering=asked.rendering,
         identity=next((own.identity for own in overrides if own.identity != Identity()), Identity()),
         open_origins=tuple(origins),
         allow_private=tuple(map(_private, asked.allow_private)),

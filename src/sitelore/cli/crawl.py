@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sitelore.cli.console import DATA, AsJson, Data, log_everything
-from sitelore.model.settings import Scope
+from sitelore.model.settings import Rendering, RenderMode, Scope
 
 
 class Output(StrEnum):
@@ -20,14 +20,6 @@ class Output(StrEnum):
     JSONL = "jsonl"
     WARC = "warc"
     LLMS_TXT = "llms-txt"
-
-
-class Render(StrEnum):
-    """When a browser runs a page's scripts."""
-
-    AUTO = "auto"
-    NEVER = "never"
-    ALWAYS = "always"
 
 
 def crawl(
@@ -58,9 +50,15 @@ def crawl(
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match. Repeatable.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs that match. Repeatable.")] = None,
     render: Annotated[
-        Render,
-        typer.Option(help="Running a page's scripts in a browser arrives later: auto and never both read the HTML as sent."),
-    ] = Render.AUTO,
+        RenderMode,
+        typer.Option(help="When a browser runs a page's scripts: where the page as sent is an empty shell, never, or always."),
+    ] = RenderMode.AUTO,
+    expand_frames: Annotated[
+        bool, typer.Option("--expand-frames", help="Where a browser reads a page, read what its frames show as part of it.")
+    ] = False,
+    screenshots: Annotated[
+        bool, typer.Option("--screenshots", help="Keep a picture of every page that a browser reads.")
+    ] = False,
     delay: Annotated[
         float | None,
         typer.Option(min=0, max=3600, metavar="S", help="Seconds between requests to a host.  [default: adapts to the host]"),
@@ -108,7 +106,7 @@ def crawl(
         scope=scope,
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
-        render=render.value,
+        rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         delay_s=delay,
         concurrency=concurrency,
         user_agent=user_agent,

@@ -16,9 +16,9 @@ import yaml
 
 from sitelore.extract.overrides import selector_problem
 from sitelore.model.errors import BadConfig
-from sitelore.model.settings import Identity, Overrides, QueryForm, SlashForm
+from sitelore.model.settings import Identity, Overrides, QueryForm, RenderMode, SlashForm
 
-_KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity")
+_KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render")
 _IDENTITY = ("forceHttps", "slash", "query")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _MAX_BYTES = 2**20
@@ -100,6 +100,7 @@ class _Entry:
             main_content_selectors=self._selectors("mainContentSelectors"),
             remove_selectors=self._selectors("removeSelectors"),
             identity=self._identity(),
+            render=self._render(),
         )
 
     def _wrong(self, sentence: str) -> BadConfig:
@@ -148,6 +149,15 @@ class _Entry:
         if not isinstance(force_https, bool):
             raise self._wrong(f"identity.forceHttps must be true or false, not {_shown(force_https)}")
         return Identity(force_https, self._form(said, "slash", SlashForm), self._form(said, "query", QueryForm))
+
+    def _render(self) -> RenderMode | None:
+        """When a browser reads the domain's pages, whatever the run says."""
+        said = self.data.get("render")
+        if said is None:
+            return None
+        if said not in [mode.value for mode in RenderMode]:
+            raise self._wrong(f"render is one of {', '.join(RenderMode)}, not {_shown(said)}")
+        return RenderMode(said)
 
     def _form(self, said: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
         value = said.get(key, "keep")

@@ -18,6 +18,7 @@ from sitelore.crawl.tools import read_options_of
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.export.pages import Page, document_of, page_of
+from sitelore.export.repeats import find_repeats
 from sitelore.export.rows import is_page
 from sitelore.extract.inspecting import Inspection, inspect
 from sitelore.intake.seeds import typed_url
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _FACTS = (
     "url", "final_url", "canonical_url", "status_code", "crawl_status", "title", "h1", "description", "lang", "author",
     "published", "modified", "site_name", "image", "word_count", "content_hash", "strategy", "depth", "noindex", "fetched_at",
-    "etag", "last_modified",
+    "etag", "last_modified", "screenshot",
 )  # fmt: skip
 _COUNTED = ("headings", "landmarks", "links", "structured", "forms", "actions", "media")
 _SHOWN_ALIASES = 5
@@ -108,7 +109,10 @@ async def _row(house: House, run: Run, url: Url) -> UrlRow | None:
 
 async def _of_row(house: House, run: Run, row: UrlRow, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
     """The page as it was stored; read again from its snapshot to see what was dropped, or by other rules."""
-    page = page_of(row, await document_of(row, house.blobs), await _aliases(house, run, row))
+    document, aliases = await document_of(row, house.blobs), await _aliases(house, run, row)
+    page = page_of(row, document, aliases, await find_repeats(house.ledger.sketches(run.id)))
+    if page["markdown"] != document.get("markdown", ""):
+        note("what repeats over the site is left out, as exports do; `sitelore export --whole` keeps it")
     try:
         snapshot = await house.blobs.get(row.snapshot) if row.snapshot is not None else None
     except KeyError:
@@ -197,6 +201,8 @@ def _facts_table(page: Page, seen: Inspection | None) -> Table:
 def _facts(page: Page) -> list[tuple[str, str]]:
     facts: list[tuple[str, Any]] = [(name, page[name]) for name in _FACTS if page.get(name) not in {None, ""}]
     facts += [(name, len(page[name])) for name in _COUNTED if page.get(name)]
+    if how := page.get("rendering"):
+        facts.append(("rendering", "; ".join((f"{how['mode']} ({how['reason']})", *how.get("evidence", ())))))
     if aliases := page.get("aliases"):
         more = f" and {len(aliases) - _SHOWN_ALIASES} more" if len(aliases) > _SHOWN_ALIASES else ""
         facts.append(("aliases", ", ".join(aliases[:_SHOWN_ALIASES]) + more))

@@ -14,7 +14,7 @@ from sitelore.cli.console import data_console, note, print_json, visible
 from sitelore.cli.summary import as_json as summary_json
 from sitelore.cli.summary import as_table, summarise
 from sitelore.cli.watching import span
-from sitelore.cli.writing import write_to, write_tree
+from sitelore.cli.writing import write_manifest, write_to, write_tree
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.export.compare import Change, Difference, differences, of_file, of_run
@@ -26,6 +26,7 @@ from sitelore.model.ids import RunId
 
 _MANY = 1000
 _SHOWN_VALUE = 160
+_COUNTED = {"json": "rows", "csv": "rows", "tools": "actions"}
 
 
 async def find_run(house: House, data: Path, name: str) -> Run:
@@ -99,13 +100,17 @@ async def export_run(data: Path, name: str, form: str, out: Path | None, *, whol
         if form == "md":
             tree = await write_tree(house, run, out or data / "pages", whole=whole)
             note(f"{tree.pages} pages written to {tree.folder}, {tree.removed} old ones removed")
+        elif form == "actions" and out is not None:
+            manifest, is_new = await write_manifest(house, run, out)
+            said = f"written to {out}" if is_new else f"{out} says the same already"
+            note(f"{len(manifest['actions'])} actions, version {manifest['version']}: {said}")
         elif out is None:
             await write_to(house, run, form, sys.stdout.buffer, whole=whole)
             sys.stdout.buffer.flush()
         else:
             with whole_file(out) as sink:
                 count = await write_to(house, run, form, sink, whole=whole)
-            note(f"{count} {'rows' if form in {'json', 'csv'} else 'pages'} written to {out}")
+            note(f"{count} {_COUNTED.get(form, 'pages')} written to {out}")
 
 
 async def compare_exports(data: Path, before: str, after: str, *, as_json: bool) -> int:

@@ -21,6 +21,7 @@ from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
 from sitelore.model.frontier import Run, Source
+from sitelore.model.rendering import RenderReason
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
@@ -46,6 +47,8 @@ async def _crawl(settings: CrawlSettings, wishes: Wishes) -> int:
         written = Written() if isinstance(ending, Interrupted) else await write_outputs(house, run, wishes.out, wishes.outputs)
         summary = await summarise(house, run, wishes.data, written, session)
         _show(summary, wishes)
+        if lacking := summary.counts.rendering.get(RenderReason.NO_BROWSER):
+            note(f"note: {lacking} pages need a browser to be read, and there is none; `sitelore doctor` says more")
         if wishes.debug:
             for line in await debug_lines(house, run):
                 note(line)

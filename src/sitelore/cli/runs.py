@@ -22,6 +22,8 @@ class Format(StrEnum):
     MD = "md"
     WARC = "warc"
     LLMS_TXT = "llms-txt"
+    ACTIONS = "actions"
+    TOOLS = "tools"
 
 
 def runs(as_json: AsJson = False, data: Data = DATA) -> None:
@@ -46,7 +48,11 @@ def export(
     run: RunName = "latest",
     form: Annotated[
         Format,
-        typer.Option("--format", help="json, csv: a row per URL. jsonl, md, llms-txt: the pages. warc: what was received."),
+        typer.Option(
+            "--format",
+            help="json, csv: a row per URL. jsonl, md, llms-txt: the pages. warc: what was received. "
+            "actions, tools: what can be done on the site.",
+        ),
     ] = Format.JSON,
     out: Annotated[
         Path | None,

@@ -44,6 +44,10 @@ class _Serving:
 async def _serve(asked: _Serving) -> None:
     """The API beside what the house does anyway: all the work in a house of one process, maintenance in one of many."""
     with asked.listening:
+        if (operator := operator_settings()).is_scaled:
+            from sitelore.deploy.waiting import wait_for_servers
+
+            await wait_for_servers(operator)
         async with open_house(asked.data, writing=True) as house:
             backstage = Backstage(house.ledger, house.blobs, house.clock, house.attend, house.announce)
             await serve(backstage, asked.settings, asked.listening)

@@ -16,6 +16,7 @@ from sitelore.cli.writing import Written
 from sitelore.deploy.house import House
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, RunCounts
+from sitelore.model.rendering import IN_BROWSER
 from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class Summary:
     def dedupe_share(self) -> float:
         """The share of URLs with content that were another page's."""
         return self.aliases / max(1, self.aliases + self.counts.pages)
+
+    @property
+    def rendered(self) -> int:
+        """Pages that a browser read."""
+        return sum(number for reason, number in self.counts.rendering.items() if reason in IN_BROWSER)
 
     @property
     def saved(self) -> dict[str, int]:
@@ -153,6 +159,8 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "saved": summary.saved,
         "sitemaps": counts.sitemaps,
         "redactions": dict(sorted(counts.redactions.items())),
+        "rendered": summary.rendered,
+        "rendering": dict(sorted(counts.rendering.items())),
         "bytes": counts.body_bytes,
         "elapsed_s": round(summary.session.elapsed_s, 3),
         "pages_per_s": round(summary.rate, 2),
@@ -196,6 +204,8 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("errors", _listed(counts.errors)))
     if saved := {name: number for name, number in summary.saved.items() if number}:
         lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_listed(saved)})"))
+    if counts.rendering:
+        lines.append(("read in a browser", f"{summary.rendered:,}  ({_listed(counts.rendering)})"))
     if counts.redactions:
         lines.append(("secrets redacted", _listed(counts.redactions)))
     took = (

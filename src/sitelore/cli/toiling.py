@@ -13,6 +13,7 @@ from socket import socket
 from sitelore.deploy.logs import log_as_json
 from sitelore.deploy.scaled import scaled
 from sitelore.deploy.settings import OperatorSettings, operator_settings
+from sitelore.deploy.waiting import wait_for_servers
 from sitelore.model.errors import UsageError
 from sitelore.serve.exposing import exposing
 from sitelore.serve.sockets import listening_socket
@@ -52,6 +53,8 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal)
     told = contextlib.nullcontext() if listening is None else exposing(listening)
+    if not await wait_for_servers(settings, stop):
+        return
     async with scaled(settings) as house, told:
         _LOG.info("working", extra={} if listening is None else {"metrics_port": listening.getsockname()[1]})
         await house.work(stop)

@@ -10,10 +10,12 @@ from typing import BinaryIO
 from sitelore.deploy.house import House
 from sitelore.export.files import whole_file
 from sitelore.export.llms_txt import write_llms_txt
+from sitelore.export.manifest import Manifest, build_manifest, encoded, read_manifest
 from sitelore.export.markdown import MarkdownTree, write_markdown
 from sitelore.export.pages import write_jsonl
 from sitelore.export.repeats import NO_REPEATS, Repeats, find_repeats
 from sitelore.export.rows import write_csv, write_json
+from sitelore.export.tools import encoded_tools
 from sitelore.export.warc import write_warc
 from sitelore.model.frontier import Run
 from sitelore.model.states import RunState
@@ -63,10 +65,32 @@ async def write_to(house: House, run: Run, output: str, sink: BinaryIO, *, whole
             return await write_csv(rows(), sink)
         case "jsonl":
             return await write_jsonl(rows, house.blobs, sink, await _repeats(house, run, whole=whole))
+        case "actions" | "tools":
+            manifest = await build_manifest(rows, house.blobs, run.site_name)
+            sink.write(encoded_tools(manifest) if output == "tools" else encoded(manifest))
+            return len(manifest["actions"])
         case "warc":
             return await write_warc(run, rows(), house.blobs, sink)
         case _:
             return await write_llms_txt(rows, house.blobs, run.site_name, sink)
+
+
+async def write_manifest(house: House, run: Run, path: Path) -> tuple[Manifest, bool]:
+    """The Action Manifest of a run as a file, and whether that was needed: one that says the same already is left alone."""
+    previous = _earlier(path)
+    manifest = await build_manifest(partial(house.ledger.rows, run.id), house.blobs, run.site_name, previous)
+    if manifest is previous:
+        return manifest, False
+    with whole_file(path) as sink:
+        sink.write(encoded(manifest))
+    return manifest, True
+
+
+def _earlier(path: Path) -> Manifest | None:
+    try:
+        return read_manifest(path.read_bytes())
+    except OSError:
+        return None
 
 
 async def _repeats(house: House, run: Run, *, whole: bool) -> Repeats:

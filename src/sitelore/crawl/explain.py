@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.robots import PRODUCT
 from sitelore.fetch.robots_rules import RobotsRules
+from sitelore.frontier.rendering import RenderPolicy
 from sitelore.frontier.scope import ScopeRule
 from sitelore.frontier.shape import endless, shape_of
 from sitelore.model.frontier import Run, UrlRow
+from sitelore.model.rendering import RenderNote, RenderReason
 from sitelore.model.response import RobotsFile
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import CrawlSettings, RenderMode
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
@@ -50,6 +52,7 @@ async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
         _shape(url, row, settings),
         _budget(row, settings),
         _robots(url, robots, settings),
+        _rendering(url, row, run),
         _outcome(row),
     )
     return Explanation(url, run, row, gates)
@@ -117,6 +120,30 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
     if not verdict.line:
         return GateResult("robots", verdict.allowed, f"{url.origin}/robots.txt", "no rule matches")
     return GateResult("robots", verdict.allowed, f"line {verdict.line}: {verdict.rule}", f"for agent {verdict.agent or '*'}")
+
+
+def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
+    """Whether a browser read the page, and what spoke for it. No gate that stops anything: a page is kept either way."""
+    mode, is_own = RenderPolicy(run.settings, run.site_rendering, bool).mode(url)
+    rule = f"mode {mode}" + (", by the domain's own rules" if is_own else "")
+    if row is None or row.document is None:
+        return GateResult("rendering", None, rule)
+    note = row.render
+    if note is None:
+        why = RenderReason.NEVER if mode is RenderMode.NEVER else RenderReason.STATIC
+        return GateResult("rendering", True, rule, f"read over HTTP ({why})")
+    read = "read in a browser" if note.in_browser else "read over HTTP"
+    if row.state is not UrlState.VISITED:
+        return GateResult("rendering", True, rule, f"kept as it was {read} before ({note.reason})")
+    told = "; ".join((f"{read} ({note.reason})", *note.evidence, *_measures(note)))
+    return GateResult("rendering", note.in_browser, rule, told)
+
+
+def _measures(note: RenderNote) -> tuple[str, ...]:
+    found = note.metrics
+    if found is None:
+        return ()
+    return (f"{found.elapsed_s:.2f} s, {found.nodes} nodes, {found.requests} requests, {found.blocked} blocked",)
 
 
 def _outcome(row: UrlRow | None) -> GateResult:

@@ -80,6 +80,7 @@ class Histogram:
 Meter = Counter | Gauge | Histogram
 
 FETCH = Histogram("crawl_fetch_duration_seconds", "One request, from its start until its body has arrived.")
+RENDERING = Histogram("crawl_render_duration_seconds", "One page in the browser, until it was read.")
 PROCESSING = Histogram("crawl_processing_duration_seconds", "One URL, from its claim until its verdict is durable.")
 QUEUE_LATENCY = Histogram("crawl_queue_latency_seconds", "A claimed URL, until its visit starts.")
 RECONCILIATION = Histogram("crawl_reconciliation_cycle_duration_seconds", "One maintenance cycle of one run.")
@@ -94,8 +95,8 @@ RESENT = Counter("crawl_queue_reconciliation_signals_total", "Runs with work for
 RUNS_ENDED = Counter("crawl_runs_ended_total", "Runs that ended, by state.", "state")
 
 METERS: tuple[Meter, ...] = (
-    FETCH, PROCESSING, QUEUE_LATENCY, RECONCILIATION, PROCESSED, VISITED, RETRIED, FAILED, FENCED, RECOVERED, CYCLES, RESENT,
-    RUNS_ENDED,
+    FETCH, RENDERING, PROCESSING, QUEUE_LATENCY, RECONCILIATION, PROCESSED, VISITED, RETRIED, FAILED, FENCED, RECOVERED, CYCLES,
+    RESENT, RUNS_ENDED,
 )  # fmt: skip
 """What crawling counts, in a worker as in a server."""
 

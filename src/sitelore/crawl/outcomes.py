@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sitelore.crawl.rendering import Look
 from sitelore.crawl.stored import calmed, compare_with_known, stored_links
 from sitelore.crawl.tools import Tools
 from sitelore.frontier.judge import Redirected
-from sitelore.model.document import READ_HEADERS, Reading
+from sitelore.model.document import READ_HEADERS, Blob, Reading
 from sitelore.model.frontier import Effects, Kind, Known, Lease, Offer, PageFacts, Settlement, Verdict
 from sitelore.model.identity import identity
+from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsVerdict
 from sitelore.model.settings import Identity
 from sitelore.model.sitemap import SitemapReading
@@ -19,9 +21,9 @@ from sitelore.model.url import Url
 _HEADER_CHARS = 500
 
 
-async def page(lease: Lease, response: Response, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
+async def page(lease: Lease, look: Look, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
     """A page to keep: its facts, its blobs, and an offer for every link."""
-    document, snapshot = reading.document, reading.snapshot
+    response, document, snapshot = look.response, reading.document, reading.snapshot
     if document is None:
         return Settlement(
             lease, Verdict(UrlState.FAILED, response.status, error="parse_error: no document"), measured(response)
@@ -31,6 +33,7 @@ async def page(lease: Lease, response: Response, reading: Reading, robots: Robot
         offers += tools.admission.canonical(lease, reading.canonical)
     offers += _site_sitemaps(lease, robots, tools)
     compared = await compare_with_known(tools.blobs, lease.known, reading)
+    screenshot = _screenshot(look, reading)
     facts = PageFacts(
         title=reading.title,
         content_hash=reading.content_hash,
@@ -47,12 +50,14 @@ async def page(lease: Lease, response: Response, reading: Reading, robots: Robot
         headers=_kept_headers(response),
         sketch=reading.sketch,
         volatile=compared.volatile,
+        render=look.note,
+        screenshot=screenshot.key if screenshot else None,
     )
     effects = Effects(
         page=facts,
         offers=tuple(offers),
         chain=lease.chain,
-        blobs=(document, snapshot) if snapshot else (document,),
+        blobs=tuple(blob for blob in (document, snapshot, screenshot) if blob is not None),
         redactions=reading.redactions,
         fetched=True,
         body_bytes=response.wire_bytes,
@@ -60,6 +65,14 @@ async def page(lease: Lease, response: Response, reading: Reading, robots: Robot
         changed=None if lease.known is None else compared.changed,
     )
     return Settlement(lease, Verdict(UrlState.VISITED, response.status), effects)
+
+
+def _screenshot(look: Look, reading: Reading) -> Blob | None:
+    if not look.screenshot:
+        return None
+    from sitelore.extract.screenshots import screenshot_blob  # noqa: PLC0415 few runs take any
+
+    return screenshot_blob(look.screenshot, reading)
 
 
 def _site_sitemaps(lease: Lease, robots: RobotsVerdict, tools: Tools) -> list[Offer]:
@@ -84,14 +97,15 @@ def sitemap(lease: Lease, response: Response, reading: SitemapReading, tools: To
     return Settlement(lease, Verdict(UrlState.SKIPPED, response.status, SkipReason.SITEMAP, detail, reading.problem), effects)
 
 
-def redirect(lease: Lease, fetched: Fetched, redirected: Redirected, tools: Tools) -> Settlement:
+def redirect(lease: Lease, look: Look, redirected: Redirected, tools: Tools) -> Settlement:
     """An alias, and an offer for its target; a seed that moved takes the new host into scope."""
-    effects = replace(measured(fetched), alias_of=redirected.target, chain=redirected.chain)
+    effects = replace(measured(look.fetched), alias_of=redirected.target, chain=redirected.chain)
     if redirected.verdict.state is UrlState.ALIAS:
         offer = tools.admission.redirect(lease, redirected.target, redirected.chain)
         joins = tools.admission.is_seed_redirect(lease) and offer.refusal is None
         effects = replace(effects, offers=(offer,), joins_host=redirected.target.authority if joins else None)
-    return Settlement(lease, redirected.verdict, effects)
+    verdict = replace(redirected.verdict, detail="by script") if look.by_script else redirected.verdict
+    return Settlement(lease, verdict, effects)
 
 
 async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: Fetched | None = None) -> Settlement:
@@ -151,6 +165,8 @@ def _facts_again(known: Known) -> PageFacts:
         headers=known.headers,
         sketch=known.sketch,
         volatile=known.volatile,
+        render=None if known.render_reason is None else RenderNote(known.render_reason),
+        screenshot=known.screenshot,
     )
 
 

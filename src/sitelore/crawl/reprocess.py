@@ -11,13 +11,17 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from sitelore.crawl.progress import Progress
 from sitelore.extract.change import compare_documents, words_between
+from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.frontier import PageFacts, Reread, Run, UrlRow
+from sitelore.model.rendering import RenderDecision
 from sitelore.model.response import Response
 from sitelore.model.states import UNCHANGED, UrlState
 from sitelore.ports import Blobs, Ledger, Reader
@@ -62,6 +66,21 @@ class _Again:
     """None without a snapshot."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    evidence: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _SaidOfRendering:
+    """The one part of a stored document that its snapshot does not tell."""
+
+    rendering: _Said = field(default_factory=_Said)
+
+
+_RENDERING = msgspec.json.Decoder(_SaidOfRendering)
+
+
 class Reprocessing:
     """One run being read again. `lanes` is how many pages the reader takes at a time."""
 
@@ -71,6 +90,7 @@ class Reprocessing:
         self._blobs = blobs
         self._reader = reader
         self._options = options
+        self._policy = RenderPolicy(run.settings, run.site_rendering, bool)
         self._ahead = 3 * lanes
         self._result = Reprocessed()
         self._largest: list[tuple[int, str, PageChange]] = []
@@ -116,10 +136,18 @@ class Reprocessing:
         except KeyError:
             return _Again(row, None)
         kind = (("content-type", row.content_type),) if row.content_type else ()
+        options = replace(self._options, rendering=await self._how_it_was_read(row))
         try:
-            return _Again(row, await self._reader.read(Response(row.url, 200, (*kind, *row.headers), body), self._options))
+            return _Again(row, await self._reader.read(Response(row.url, 200, (*kind, *row.headers), body), options))
         except ReaderCrashed as crash:
             return _Again(row, Reading(problem=f"parse_error: {crash}"))
+
+    async def _how_it_was_read(self, row: UrlRow) -> RenderDecision:
+        """A snapshot of a page that a browser read is what it showed there: the document goes on saying so."""
+        if row.render is None or row.document is None:
+            return self._policy.over_http(row.url)
+        said = _RENDERING.decode(await self._blobs.get(row.document)).rendering
+        return RenderDecision(row.render.in_browser, row.render.reason, tuple(said.evidence))
 
     async def _judge(self, again: _Again) -> Reread | None:
         """Count one page; what is to be written of it, if anything."""

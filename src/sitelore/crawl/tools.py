@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from sitelore.crawl.probing import Probes
 from sitelore.frontier.admission import Admission
+from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.document import ReadOptions
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Fetched, FetchFailure, Request
-from sitelore.model.settings import CrawlSettings
-from sitelore.model.url import DEFAULT_RULES, KeyRules
-from sitelore.ports import Blobs, Clock, Feedback, Fetcher, HostGate, Reader, Robots
+from sitelore.model.settings import CrawlSettings, Pace
+from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
+from sitelore.ports import Blobs, Clock, Feedback, Fetcher, HostGate, Reader, Renderer, Robots
 
 
 class PoliteFetcher:
@@ -26,8 +28,7 @@ class PoliteFetcher:
     async def fetch(self, request: Request) -> Fetched:
         """One GET, when the host's turn has come."""
         host = request.url.authority
-        while wait_s := await self._gate.enter(host, self._pace):  # noqa: ASYNC110 the gate answers with a time, there is no event
-            await asyncio.sleep(wait_s)
+        await _enter(self._gate, host, self._pace)
         feedback = Feedback(0.0)
         try:
             fetched = await self._fetcher.fetch(request)
@@ -45,6 +46,63 @@ class PoliteFetcher:
         await self._fetcher.close()
 
 
+class Navigations:
+    """Where pages that are open in the browser may lead it: scope and robots.txt count there too.
+
+    What was asked for is not judged here; the frontier admitted it.
+    """
+
+    def __init__(self, robots: Robots, admission: Admission, rules: KeyRules) -> None:
+        self._robots = robots
+        self._admission = admission
+        self._rules = rules
+
+    async def judge(self, url: Url) -> str | None:
+        """Why the browser must not go there; None when it may."""
+        target = Url.parse(str(url), rules=self._rules)
+        if target is None:
+            return "not an http(s) URL"
+        refusal = self._admission.refusal(target, 0)
+        if refusal is not None:
+            return refusal[1]
+        verdict = await self._robots.judge(target)
+        return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"
+
+
+class PoliteRenderer:
+    """A `Renderer` that waits for the host's gate as well: to the host, a page opened is a page asked for."""
+
+    def __init__(self, renderer: Renderer, gate: HostGate, settings: CrawlSettings, clock: Clock) -> None:
+        self._renderer = renderer
+        self._gate = gate
+        self._pace = settings.pace
+        self._clock = clock
+
+    async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
+        """One page, when the host's turn has come."""
+        host = request.url.authority
+        await _enter(self._gate, host, self._pace)
+        feedback = Feedback(0.0)
+        try:
+            rendered = await self._renderer.render(request)
+            # What a browser takes is its own time, and its crashes are no fault of the host: neither sets the host's pace.
+            if isinstance(rendered, Rendered):
+                status, retry_s = rendered.response.status, rendered.response.retry_after_s(self._clock())
+                feedback = Feedback(0.0, status=status if status >= 400 else None, retry_after_s=retry_s)
+        finally:
+            await self._gate.leave(host, self._pace, feedback)
+        return rendered
+
+    async def close(self) -> None:
+        """Forget the run's cookies and pages."""
+        await self._renderer.close()
+
+
+async def _enter(gate: HostGate, host: str, pace: Pace) -> None:
+    while wait_s := await gate.enter(host, pace):  # noqa: ASYNC110 the gate answers with a time, there is no event
+        await asyncio.sleep(wait_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """Handed to every visit of a run."""
@@ -59,6 +117,14 @@ class Tools:
     admission: Admission
     probes: Probes
     clock: Clock
+    policy: RenderPolicy
+    renderer: PoliteRenderer
+    rendered_probes: Probes
+    """The same through the browser: what a site shows there for a path that cannot exist is another page."""
+
+    def probes_for(self, in_browser: bool) -> Probes:
+        """Probes that look at a site as its page was looked at."""
+        return self.rendered_probes if in_browser else self.probes
 
 
 def rules_of(settings: CrawlSettings) -> KeyRules:

@@ -193,6 +193,9 @@ class Worker:
         self._claimed_at.pop(lease.url, None)
         if settlement.effects.fetched:
             meters.FETCH.take(settlement.effects.elapsed_s)
+        page = settlement.effects.page
+        if page is not None and page.render is not None and page.render.metrics is not None:
+            meters.RENDERING.take(page.render.metrics.elapsed_s)
         if not taken:
             meters.FENCED.add()
             return

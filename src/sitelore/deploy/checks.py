@@ -7,14 +7,27 @@ import time
 from collections.abc import Awaitable
 from importlib.util import find_spec
 
-from sitelore.deploy.settings import OperatorSettings
-from sitelore.model.errors import SiteloreError
+from sitelore.deploy.settings import OperatorSettings, house_browser
+from sitelore.fetch.finding_browser import ADVICE, has_driver
+from sitelore.model.errors import SiteloreError, StorageError
 
 Found = tuple[str, bool, str]
 """Name, whether it is fine, the sentence."""
 
 _AT_MOST_S = 15.0
 _CLOCKS_S = 30.0
+
+
+def check_browser() -> tuple[bool | None, str]:
+    """Whether pages that scripts make can be read, and if not, how they could be. None: a crawl goes on without."""
+    found = house_browser()
+    if found is None or not has_driver():
+        here = f"{found.path} is here, the library that drives it is not. " if found else "No browser was found. "
+        return None, here + ADVICE
+    version = found.version()
+    if not version:
+        return None, f"The browser {found.path} does not start. {ADVICE}"
+    return True, f"Pages that scripts make are read by {version} ({found.path})."
 
 
 async def check_servers(settings: OperatorSettings) -> list[Found]:
@@ -29,6 +42,28 @@ async def check_servers(settings: OperatorSettings) -> list[Found]:
     )
 
 
+async def tried(settings: OperatorSettings) -> dict[str, str]:
+    """The servers that cannot be used now, each with the sentence that says why. A wrong setting is raised."""
+    checks = {"database": _database(settings), "redis": _redis(settings), "blobs": _blobs(settings)}
+    found = await asyncio.gather(*(_problem(name, check) for name, check in checks.items()))
+    return {name: why for name, why in zip(checks, found, strict=True) if why}
+
+
+async def _problem(name: str, check: Awaitable[str]) -> str:
+    try:
+        async with asyncio.timeout(_AT_MOST_S):
+            await check
+    except StorageError as problem:
+        return str(problem)
+    except TimeoutError:
+        return _no_answer(name)
+    return ""
+
+
+def _no_answer(name: str) -> str:
+    return f"The {name} named by SITELORE_{name.upper()}_URL gave no answer in {_AT_MOST_S:.0f} s."
+
+
 async def _judged(name: str, check: Awaitable[str]) -> Found:
     try:
         async with asyncio.timeout(_AT_MOST_S):
@@ -36,7 +71,7 @@ async def _judged(name: str, check: Awaitable[str]) -> Found:
     except SiteloreError as problem:
         return name, False, str(problem)
     except TimeoutError:
-        return name, False, f"The {name} named by SITELORE_{name.upper()}_URL gave no answer in {_AT_MOST_S:.0f} s."
+        return name, False, _no_answer(name)
 
 
 async def _database(settings: OperatorSettings) -> str:

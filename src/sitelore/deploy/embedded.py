@@ -11,6 +11,8 @@ from pathlib import Path
 from sitelore.crawl.reading import ReaderPool
 from sitelore.crawl.shared import Shared
 from sitelore.deploy.house import House
+from sitelore.deploy.settings import house_browser
+from sitelore.fetch.browser import Browser
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.store.blobs import SqliteBlobs
@@ -28,10 +30,12 @@ async def embedded(data: Path, *, writing: bool, readers: int = 1, sites_at_once
         ledger = SqlLedger(await open_sqlite(data / "sitelore.db"))
         blobs = SqliteBlobs(data / "blobs.db")
         reader = ReaderPool(readers)
+        browser = Browser(house_browser)
         shared = Shared(ledger, LocalGate(time.monotonic), LocalSignals(), LocalEvents(), time.time)
         try:
-            yield House(shared, blobs, reader, sites_at_once)
+            yield House(shared, blobs, reader, browser, sites_at_once)
         finally:
+            await browser.close()
             await reader.close()
             await blobs.close()
             await ledger.close()

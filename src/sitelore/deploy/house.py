@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,14 +18,19 @@ from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
 from sitelore.crawl.probing import Probes
 from sitelore.crawl.progress import Progress
+from sitelore.crawl.rendering import render_as_fetch
 from sitelore.crawl.runs import start_run
 from sitelore.crawl.shared import Shared
-from sitelore.crawl.tools import PoliteFetcher, Tools, read_options_of, rules_of
+from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, rules_of
 from sitelore.crawl.worker import Worker
+from sitelore.fetch.browser import Browser
 from sitelore.fetch.client import HttpFetcher
+from sitelore.fetch.finding_browser import ADVICE
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.renderer import BrowserRenderer
 from sitelore.fetch.robots import RobotsKeeper
 from sitelore.frontier.admission import Admission
+from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
@@ -48,6 +53,8 @@ class House:
     shared: Shared
     blobs: Blobs
     reader: Reader
+    browser: Browser
+    """Started when a page first needs it; shared by all runs."""
     sites_at_once: int = 4
 
     @property
@@ -183,6 +190,20 @@ class House:
                 await self.ledger.release(run.id, self.clock(), worker)
                 raise
 
+    def _browser_of(self, run: Run) -> Callable[[], bool]:
+        """Whether there is a browser; that a run misses it is logged once."""
+        told: list[RunId] = []
+
+        def is_there() -> bool:
+            if self.browser.is_there():
+                return True
+            if not told:
+                _LOG.info("pages need a browser, and there is none: %s", ADVICE, extra={"run": run.id})
+                told.append(run.id)
+            return False
+
+        return is_there
+
     async def _wake(self, foreman: Foreman) -> None:
         async with self.shared.signals.listening() as bell:
             while True:
@@ -196,23 +217,33 @@ class House:
         http = HttpFetcher(settings, guard, clock=self.clock, sent=self.gate.sent)
         fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
         options = read_options_of(settings)
-        probes = Probes(fetcher.fetch, partial(self.reader.read, options=options), salt=run.id)
+        robots = RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, self.ledger.save_robots)
+        admission = Admission(settings, run.wave_hosts, guard.judge_url)
+        navigations = Navigations(robots, admission, rules_of(settings))
+        in_browser = BrowserRenderer(self.browser, settings, guard, navigations.judge)
+        renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
+        read = partial(self.reader.read, options=options)
         tools = Tools(
             settings=settings,
             rules=rules_of(settings),
             read_options=options,
             fetcher=fetcher,
-            robots=RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, self.ledger.save_robots),
+            robots=robots,
             reader=self.reader,
             blobs=self.blobs,
-            admission=Admission(settings, run.wave_hosts, guard.judge_url),
-            probes=probes,
+            admission=admission,
+            probes=Probes(fetcher.fetch, read, salt=run.id),
             clock=self.clock,
+            policy=RenderPolicy(settings, run.site_rendering, self._browser_of(run)),
+            renderer=renderer,
+            rendered_probes=Probes(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
         )
         try:
             yield tools
         finally:
-            await probes.close()
+            await tools.probes.close()
+            await tools.rendered_probes.close()
+            await renderer.close()
             await fetcher.close()
 
 

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from sitelore.crawl.reading import ReaderPool
 from sitelore.crawl.shared import Seats, Shared, Terms
 from sitelore.deploy.house import House
-from sitelore.deploy.settings import OperatorSettings
+from sitelore.deploy.settings import OperatorSettings, house_browser
+from sitelore.fetch.browser import Browser
 from sitelore.model.errors import BadConfig
 
 __all__ = ["House", "scaled"]
@@ -52,6 +53,8 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[House]:
         opened.push_async_callback(signals.close)
         reader = ReaderPool(settings.readers)
         opened.push_async_callback(reader.close)
+        browser = Browser(house_browser)
+        opened.push_async_callback(browser.close)
         terms = Terms(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
         shared = Shared(ledger, gate, signals, signals, clock, terms, Seats(settings.concurrency))
-        yield House(shared, blobs, reader, settings.sites_at_once)
+        yield House(shared, blobs, reader, browser, settings.sites_at_once)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from sitelore.fetch.finding_browser import FoundBrowser, find_browser
 from sitelore.model.errors import UsageError
 
 _MAX_READERS = 64
@@ -41,6 +42,8 @@ class OperatorSettings:
     """`SITELORE_LEASE_S`: how long a URL stays with a worker that is not heard of."""
     patience_s: float = 300.0
     """`SITELORE_PATIENCE_S`: how long a database or a blob store that is away is waited for."""
+    start_s: float = 60.0
+    """`SITELORE_START_S`: how long a worker or a server that is started waits for the other servers to come up."""
     upkeep_s: float = 1.0
     """`SITELORE_UPKEEP_S`: between two maintenance cycles."""
 
@@ -48,6 +51,11 @@ class OperatorSettings:
     def is_scaled(self) -> bool:
         """Whether the house is built on servers."""
         return bool(self.database_url)
+
+
+def house_browser() -> FoundBrowser | None:
+    """The browser of this machine: `SITELORE_BROWSER` names it, else it is looked for in the usual places."""
+    return find_browser(os.environ.get("SITELORE_BROWSER", "").strip(), os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "").strip())
 
 
 def operator_settings() -> OperatorSettings:
@@ -62,6 +70,7 @@ def operator_settings() -> OperatorSettings:
         concurrency=_number("SITELORE_CONCURRENCY", 64, _MAX_CONCURRENCY),
         lease_s=_seconds("SITELORE_LEASE_S", 60.0),
         patience_s=_seconds("SITELORE_PATIENCE_S", 300.0),
+        start_s=_seconds("SITELORE_START_S", 60.0),
         upkeep_s=_seconds("SITELORE_UPKEEP_S", 1.0),
         readers=_number("SITELORE_READERS", 1, _MAX_READERS),
         tokens=_tokens(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sitelore.frontier.rendering import asks_unconditionally
 from sitelore.model.frontier import Lease
 from sitelore.model.response import Request
 from sitelore.model.settings import CrawlSettings
@@ -36,7 +37,7 @@ def unchanged(lease: Lease, settings: CrawlSettings, now: float) -> Unchanged | 
 
 def request_for(lease: Lease, settings: CrawlSettings) -> Request:
     """The GET for a lease, conditional when an earlier visit left validators."""
-    if lease.known is None or settings.force:
+    if lease.known is None or settings.force or asks_unconditionally(lease.known.render_reason):
         return Request(lease.url)
     return Request(lease.url, etag=lease.known.etag, last_modified=lease.known.last_modified)
 

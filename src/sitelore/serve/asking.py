@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.listing import Once
-from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, Scope
+from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, Rendering, RenderMode, Scope
 from sitelore.model.url import Url
 from sitelore.serve.problems import ADDRESS_REFUSED, INVALID, FieldProblem, Refused
 
@@ -64,6 +64,11 @@ class RunSettings(BaseModel):
         int | None,
         Field(ge=100, le=120_000, description="Milliseconds to connect, to the headers, and to the end of the body, each."),
     ] = None
+    render: Annotated[
+        Literal["auto", "never", "always"],
+        Field(description="When a browser runs a page's scripts: where the page as sent is an empty shell, never, or always."),
+    ] = "auto"
+    screenshots: Annotated[bool, Field(description="Whether a picture of every page that a browser reads is kept.")] = False
     max_retries: Annotated[int, Field(ge=0, le=10, description="Tries after the first one, for what may pass.")] = 2
 
 
@@ -98,6 +103,7 @@ def run_settings(asked: NewRun, allow_private: tuple[str, ...]) -> CrawlSettings
         max_retries=wish.max_retries,
         follow_redirects=wish.follow_redirects,
         limits=limits,
+        rendering=Rendering(mode=RenderMode(wish.render), screenshots=wish.screenshots),
         pace=Pace(delay_s=wish.demo_delay_ms / 1000 if wish.demo_delay_ms else None),
         allow_private=allow_private,
     )

@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from sitelore.crawl import meters
 from sitelore.crawl.runs import start_run, start_run_once
+from sitelore.export.repeats import Repeats, find_repeats
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId
 from sitelore.model.listing import Once, RunListing, RunOnce, UrlListing
@@ -84,6 +85,10 @@ class Desk:
             return summary_view(run, await self.backstage.ledger.counts(run.id))
 
         return await self._shared.get(("summary", name), look)
+
+    async def repeats(self, run: RunId) -> Repeats:
+        """What repeats over a run's pages and is left out where they are shown. One look serves all who ask at once."""
+        return await self._shared.get(("repeats", run), lambda: find_repeats(self.backstage.ledger.sketches(run)))
 
     async def runs(self, listing: RunListing) -> bytes:
         """A page of runs, encoded."""

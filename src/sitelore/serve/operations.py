@@ -29,7 +29,7 @@ async def ready(desk: AtDesk) -> Response:
     """The ledger answers, and the server is not stopping."""
     if desk.closing.is_set():
         raise Refused(problems.UNAVAILABLE, "the server is stopping")
-    await desk.backstage.ledger.runs_by_state()
+    await desk.backstage.ledger.runs(1)
     return Response(encode(Health("ready")), media_type=JSON)
 
 

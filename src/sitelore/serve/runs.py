@@ -124,11 +124,14 @@ async def export_run(
         ExportFormat, Query(alias="format", description="json, csv, ndjson: a row per URL; jsonl: a page per line.")
     ] = ExportFormat.JSON,
     limit: Annotated[int | None, Query(ge=1, le=_MOST, description="Rows or pages at most; all when it is left out.")] = None,
+    whole: Annotated[
+        bool, Query(description="With jsonl: keep what repeats over the site's pages in every one of them.")
+    ] = False,
 ) -> StreamingResponse:
     """The same bytes as `sitelore export` writes, sent as they are read."""
     run = await desk.run(run_id)
     headers = {"Content-Disposition": f'attachment; filename="{run.id}.{form.value}"'}
-    return StreamingResponse(exported(desk, run, form, limit), headers=headers, media_type=MEDIA_TYPES[form])
+    return StreamingResponse(exported(desk, run, form, limit, whole=whole), headers=headers, media_type=MEDIA_TYPES[form])
 
 
 @router.get(

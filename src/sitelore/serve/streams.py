@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 from sitelore.export.pages import jsonl_lines
-from sitelore.export.rows import csv_pieces, json_pieces, ndjson_pieces
+from sitelore.export.repeats import NO_REPEATS
+from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.listing import Edge
 from sitelore.serve.desk import Desk, encode
@@ -36,19 +37,26 @@ MEDIA_TYPES = {
 }
 
 
-def exported(desk: Desk, run: Run, form: ExportFormat, limit: int | None) -> AsyncIterator[bytes]:
-    """A run's export, byte for byte what the command line writes."""
+def exported(desk: Desk, run: Run, form: ExportFormat, limit: int | None, *, whole: bool = False) -> AsyncIterator[bytes]:
+    """A run's export, byte for byte what the command line writes. `whole` keeps what repeats over the site in every page."""
     ledger = desk.backstage.ledger
 
     def rows() -> AsyncIterator[UrlRow]:
         return ledger.rows(run.id)
 
     if form is ExportFormat.JSONL:
-        return first(jsonl_lines(rows, desk.backstage.blobs), limit)
+        return first(_pages(desk, run, rows, whole=whole), limit)
     wanted = first(rows(), limit)
     if form is ExportFormat.CSV:
         return csv_pieces(wanted)
     return json_pieces(wanted) if form is ExportFormat.JSON else ndjson_pieces(wanted)
+
+
+async def _pages(desk: Desk, run: Run, rows: Rows, *, whole: bool) -> AsyncIterator[bytes]:
+    repeats = NO_REPEATS if whole else await desk.repeats(run.id)
+    async with aclosing(jsonl_lines(rows, desk.backstage.blobs, repeats)) as lines:  # type: ignore[type-var]
+        async for line in lines:
+            yield line
 
 
 async def first(items: AsyncIterator[T], limit: int | None) -> AsyncIterator[T]:

@@ -10,7 +10,7 @@ import msgspec
 from sitelore.export.rows import chain_of
 from sitelore.model.frontier import Run, RunCounts, UrlRow
 from sitelore.model.listing import Edge
-from sitelore.model.settings import CrawlSettings, Scope
+from sitelore.model.settings import CrawlSettings, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.serve.asking import follows_documents
@@ -39,6 +39,8 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     demo_delay_ms: int
     request_timeout_ms: int
     max_retries: int
+    render: RenderMode
+    screenshots: bool
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -78,6 +80,7 @@ class RunNumbers(msgspec.Struct, frozen=True):
     errors: dict[str, int]
     aliases: dict[str, int]
     redactions: dict[str, int]
+    rendering: dict[str, int]
 
 
 class RunSummary(RunView, frozen=True):
@@ -133,6 +136,8 @@ class UrlView(msgspec.Struct, frozen=True):
     elapsed_ms: int | None
     body_bytes: int
     changed: bool | None
+    render_reason: str | None
+    render_evidence: list[str]
 
 
 class UrlList(msgspec.Struct, frozen=True):
@@ -230,6 +235,8 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         demo_delay_ms=round((settings.pace.delay_s or 0.0) * 1000),
         request_timeout_ms=round(settings.limits.headers_s * 1000),
         max_retries=settings.max_retries,
+        render=settings.rendering.mode,
+        screenshots=settings.rendering.screenshots,
     )
 
 
@@ -276,6 +283,7 @@ def summary_view(run: Run, counts: RunCounts) -> RunSummary:
         errors=counts.errors,
         aliases=counts.proofs,
         redactions=counts.redactions,
+        rendering=counts.rendering,
     )
     return RunSummary(**_facts(run), counts=numbers)  # type: ignore[arg-type]
 
@@ -313,6 +321,8 @@ def url_view(row: UrlRow) -> UrlView:
         elapsed_ms=millis(row.elapsed_s),
         body_bytes=row.body_bytes,
         changed=row.changed,
+        render_reason=row.render.reason.value if row.render else None,
+        render_evidence=list(row.render.evidence) if row.render else [],
     )
 
 

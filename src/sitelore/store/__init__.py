@@ -9,6 +9,7 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     frontier_sql.py   offer, claim, renew, release
     settle_sql.py     settle: everything that visits change, many in one transaction
     waves_sql.py      what happens between two waves: merge, admit, trap
+    yields_sql.py     what URLs of one shape have brought so far
     endings_sql.py    what happens to the rows when a run ends
     runs_sql.py       sites, runs and robots files
     rereading_sql.py  pages read again from their snapshots, and sketches
@@ -16,6 +17,8 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     listing_sql.py    lists with totals, and runs made once per key
     rows.py           row ↔ noun
     migrations/       how an older database becomes a current one
+    line_sql.py       the line of runs that wait: sites take turns
+    learning_sql.py   what a run teaches about its site
     working_sql.py    which runs may be worked on, how they begin, crash and end
     blobs.py          `ports.Blobs` in a SQLite file of its own
     object_blobs.py   the same in S3, or in a directory that machines share

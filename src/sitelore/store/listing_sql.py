@@ -65,8 +65,8 @@ def list_runs(conn: sa.Connection, listing: RunListing) -> tuple[list[Run], int]
     if listing.states:
         wanted &= runs.c.state.in_(sorted(state.value for state in listing.states))
     if listing.site:
-        wanted &= sites.c.name == listing.site
-    total = conn.scalar(sa.select(sa.func.count()).select_from(RUNS_WITH_SITES).where(wanted)) or 0
+        wanted &= runs.c.site_id == sa.select(sites.c.id).where(sites.c.name == listing.site).scalar_subquery()
+    total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(wanted)) or 0
     order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
     query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(wanted).order_by(*order)
     return [run_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total

@@ -64,6 +64,7 @@ def counts(conn: sa.Connection, run: RunId) -> RunCounts:
         errors=_errors(conn, of_pages),
         proofs=dict(sorted(proofs.items())),
         redactions=_redactions(conn, run),
+        rendering=_rendering(conn, of_pages),
         urls=total,
         pages=kept,
         fetched=int(fetched or 0),
@@ -83,6 +84,13 @@ def _errors(conn: sa.Connection, of_pages: sa.ColumnElement[bool]) -> dict[str, 
     for text, count in conn.execute(query):
         found[text.partition(":")[0]] += count
     return dict(sorted(found.items()))
+
+
+def _rendering(conn: sa.Connection, of_pages: sa.ColumnElement[bool]) -> dict[str, int]:
+    reason = urls.c.render_reason
+    read = sa.and_(is_kept(), reason.is_not(None), urls.c.state == sa.text("'VISITED'"))
+    query = sa.select(reason, sa.func.count()).where(of_pages, read).group_by(reason).order_by(reason)
+    return {row[0]: row[1] for row in conn.execute(query)}
 
 
 def _redactions(conn: sa.Connection, run: RunId) -> dict[str, int]:

@@ -65,6 +65,16 @@ async def check_redis(url: str) -> str:
     return f"{name} {server.get(f'{name}_version') or server.get('redis_version', 'of unknown version')}"
 
 
+def _end_if_cancelled() -> None:
+    """End a task whose cancellation was lost. The client sends inside `asyncio.wait_for`, which on Python 3.11 returns as if
+    nothing had happened when the task is cancelled at the moment its work is done; whoever waits for the task would wait for
+    ever.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class RedisSignals:
     """Signals and events between all processes that share one Redis."""
 
@@ -113,8 +123,10 @@ class RedisSignals:
         try:
             await self._redis.publish(channel, payload)
         except AWAY as error:
+            _end_if_cancelled()
             _LOG.debug("a signal was not sent: %s", type(error).__name__)
             return False
+        _end_if_cancelled()
         return True
 
     def _listen(self) -> None:
@@ -126,6 +138,7 @@ class RedisSignals:
             try:
                 await self._receive()
             except AWAY as error:
+                _end_if_cancelled()
                 _LOG.warning("Redis is away (%s); signals wait, work is found by polling", type(error).__name__)
             self._subscribed.clear()
             await asyncio.sleep(_PAUSE_S)
@@ -136,8 +149,10 @@ class RedisSignals:
             self._here.strike(None)
             while True:
                 message = await subscription.get_message(timeout=_LISTEN_S)
+                _end_if_cancelled()
                 if message is None:
                     await subscription.ping()  # a connection that died without a word is noticed here
+                    _end_if_cancelled()
                 elif message["type"] == "subscribe":
                     self._subscribed.set()
                 elif message["type"] == "message":

@@ -38,7 +38,7 @@ def replace_documents(conn: sa.Connection, run: RunId, pages_read: Sequence[Rere
 
 def _columns(facts: PageFacts) -> tuple[Any, ...]:
     """In the order of `REREAD_COLUMNS`."""
-    title, content_hash, novelty, canonical, _, _, word_count, noindex, document, _, _, _, _, sketch = page_part(facts)
+    title, content_hash, novelty, canonical, _, _, word_count, noindex, document, _, _, _, _, sketch, *_ = page_part(facts)
     return title, content_hash, novelty, canonical, word_count, noindex, document, sketch
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Known, Lease, Offer, Run, Source, UrlRow
 from sitelore.model.ids import NO_TEXT, RunId
+from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UNCHANGED, Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -21,6 +22,8 @@ _settings = msgspec.json.Decoder(CrawlSettings)
 _hops = msgspec.json.Decoder(list[tuple[str, int]])
 _headers = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 _names = msgspec.json.Decoder(list[str])
+_note = msgspec.json.Decoder(RenderNote)
+_site_rendering = msgspec.json.Decoder(SiteRendering)
 encode = msgspec.json.Encoder().encode
 
 _KEPT = (UrlState.VISITED, UrlState.NOT_MODIFIED)
@@ -82,6 +85,11 @@ def headers_of(text: str | None) -> tuple[tuple[str, str], ...]:
     return _headers.decode(text) if text else ()
 
 
+def render_text(note: RenderNote) -> str | None:
+    """Why and how a browser read a page, as JSON."""
+    return storable(encode(note).decode())
+
+
 def maybe_url(text: str | None) -> Url | None:
     """A URL column that may be NULL."""
     return Url.trusted(text) if text is not None else None
@@ -97,7 +105,7 @@ KNOWN_COLUMNS = tuple(
     pages.c[name]
     for name in (
         "fetched_at", "content_hash", "novelty", "document", "etag", "last_modified", "lastmod", "title", "canonical",
-        "snapshot", "word_count", "noindex", "content_type", "headers", "sketch", "volatile",
+        "snapshot", "word_count", "noindex", "content_type", "headers", "sketch", "volatile", "render_reason", "screenshot",
     )
 )  # fmt: skip
 
@@ -114,10 +122,11 @@ def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
 def known_of(row: Sequence[Any]) -> Known:
     """A row of `KNOWN_COLUMNS`."""
     (fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, canonical,
-     snapshot, word_count, noindex, content_type, headers, sketch, volatile) = row  # fmt: skip
+     snapshot, word_count, noindex, content_type, headers, sketch, volatile, render_reason, screenshot) = row  # fmt: skip
     return Known(
         fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, maybe_url(canonical),
         snapshot, word_count, bool(noindex), content_type or "", headers_of(headers), sketch or b"", volatile or b"",
+        RenderReason(render_reason) if render_reason else None, screenshot,
     )  # fmt: skip
 
 
@@ -128,6 +137,7 @@ ROW_COLUMNS = tuple(
         "chain", "alias_of", "proof", "title", "content_hash", "canonical", "content_type", "word_count", "noindex",
         "document", "snapshot", "skip_reason", "detail", "error", "attempts", "fetches", "retry_at", "claimed_by",
         "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified", "headers",
+        "rendering", "screenshot",
     )
 )  # fmt: skip
 _STATES = {state.value: state for state in UrlState}
@@ -140,7 +150,8 @@ def url_row(row: Sequence[Any]) -> UrlRow:
     (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, shape, status_code,
      chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
      document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
-     token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified, headers) = row  # fmt: skip
+     token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified, headers,
+     rendering, screenshot) = row  # fmt: skip
     url = Url.trusted(long_url or key)
     state, reason = _STATES[state_text], _REASONS[skip_reason]
     final = maybe_url(alias_of)
@@ -185,28 +196,37 @@ def url_row(row: Sequence[Any]) -> UrlRow:
         body_bytes=body_bytes,
         changed=None if changed is None else bool(changed),
         headers=headers_of(headers),
+        render=_note.decode(rendering) if rendering else None,
+        screenshot=screenshot,
     )
 
 
 RUN_COLUMNS = (
     runs.c.id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at, runs.c.started_at,
     runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error, runs.c.wave_hosts, runs.c.attempts,
+    runs.c.site_rendering,
 )  # fmt: skip
 RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
 
 
 def run_of(row: Sequence[Any]) -> Run:
     """A row of `RUN_COLUMNS`."""
-    run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts = row
+    (run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts,
+     site_rendering) = row  # fmt: skip
     return Run(
         run, site, name, RunState(state), settings_of(settings), created_at, started_at, finished_at, wave, depth,
-        tuple(names_of(joined)), error, tuple(names_of(hosts)), attempts,
+        tuple(names_of(joined)), error, tuple(names_of(hosts)), attempts, site_rendering_of(site_rendering),
     )  # fmt: skip
 
 
 def settings_of(text: str) -> CrawlSettings:
     """The settings a run was asked for. Settings that came later take their defaults."""
     return _settings.decode(text)
+
+
+def site_rendering_of(text: str | None) -> SiteRendering:
+    """What a site's runs have learnt of it; nothing where none has ended yet."""
+    return _site_rendering.decode(text) if text else SiteRendering()
 
 
 def names_of(text: str) -> list[str]:

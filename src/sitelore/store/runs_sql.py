@@ -15,6 +15,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_MOVES, RunState
 from sitelore.model.url import Url
 from sitelore.store.frontier_sql import offer
+from sitelore.store.line_sql import next_turn
 from sitelore.store.rows import KNOWN_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, encode, known_of, run_of, storable
 from sitelore.store.schema import key_of, pages, robots, runs, sites
 from sitelore.store.statements import insert_for
@@ -24,10 +25,11 @@ def create_run(conn: sa.Connection, site: str, settings: CrawlSettings, offers: 
     """A new QUEUED run of the site of this name, with its first offers."""
     insert = insert_for(conn.dialect.name)
     conn.execute(insert(sites).values(name=site, created_at=now).on_conflict_do_nothing(index_elements=["name"]))
-    site_id = conn.scalar(sa.select(sites.c.id).where(sites.c.name == site))
+    site_id, learnt = conn.execute(sa.select(sites.c.id, sites.c.rendering).where(sites.c.name == site)).one()
     values = {
         "site_id": site_id, "state": RunState.QUEUED.value, "settings": encode(settings).decode(), "created_at": now,
         "wave": 0, "depth": 0, "next_seq": 1, "wave_seq": 1, "kept_before": 0, "joined_hosts": "[]", "error": "",
+        "turn": next_turn(conn, site_id), "site_rendering": learnt,
     }  # fmt: skip
     while True:
         run = _new_id(now)

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0002"
+REVISION = "0004"
 """The migration that ends in this schema."""
 
 KEY_CHARS = 2000
@@ -31,6 +31,8 @@ sites = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", _Key, nullable=False, unique=True),
     sa.Column("created_at", sa.Double, nullable=False),
+    # What its runs have learnt of who makes its pages, as JSON.
+    sa.Column("rendering", sa.Text),
 )
 
 runs = sa.Table(
@@ -54,6 +56,10 @@ runs = sa.Table(
     sa.Column("wave_hosts", sa.Text, nullable=False, server_default="[]"),
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("retry_at", sa.Double),
+    # Its round among the runs that wait: sites take turns, whoever has queued how many.
+    sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
+    # `sites.rendering` as it stood when the run was made.
+    sa.Column("site_rendering", sa.Text),
 )
 
 redactions = sa.Table(
@@ -114,6 +120,9 @@ urls = sa.Table(
     sa.Column("body_bytes", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("changed", sa.Integer),
     sa.Column("headers", sa.Text),
+    sa.Column("render_reason", sa.Text),
+    sa.Column("rendering", sa.Text),
+    sa.Column("screenshot", sa.Text),
     # Last, so that SQLite passes over it when a row is read for anything else.
     sa.Column("sketch", sa.LargeBinary),
 )
@@ -143,12 +152,30 @@ def for_postgres() -> None:
 # `state = 'DISCOVERED'` must stand in the query as a literal.
 _partial("urls_admitted", "seq IS NOT NULL", "run_id", "state", "seq", "retry_at")
 _partial("urls_candidates", "state = 'DISCOVERED'", "run_id", "depth", "source_rank", "parent_seq", "position")
-_partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash")
+_partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash", "shape", "seq")
 _partial("urls_identity", "identity IS NOT NULL", "run_id", "identity")
 _partial("urls_canonical", "canonical <> url", "run_id", "canonical")
-_partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "content_hash", "novelty")
+_partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "novelty", "seq")
 _partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
-_partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "created_at", "id")
+# The line of runs that wait, as it is served; and each site's end of it.
+_partial_of(runs, "runs_in_line", "state = 'QUEUED'", "turn", "created_at", "id", "site_id")
+_partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "turn")
+sa.Index("runs_made", runs.c.created_at, runs.c.id)
+sa.Index("runs_state", runs.c.state)
+
+shape_yields = sa.Table(
+    "shape_yields",
+    metadata,
+    sa.Column("run_id", _Key, primary_key=True),
+    sa.Column("shape", _Key, primary_key=True),
+    sa.Column("pages", sa.Integer, nullable=False),
+    sa.Column("distinct_pages", sa.Integer, nullable=False),
+    sa.Column("novel_pages", sa.Integer, nullable=False),
+    sa.Column("first_seq", sa.Integer, nullable=False),
+    sa.Column("last_seq", sa.Integer, nullable=False),
+)
+"""What shapes of many pages had yielded before `first_seq`; their rows from there to `last_seq` are counted on top. Counting
+all of them between any two waves would make a page dearer the more there are."""
 
 pages = sa.Table(
     "pages",
@@ -170,6 +197,8 @@ pages = sa.Table(
     sa.Column("content_type", sa.Text),
     sa.Column("alias_of", sa.Text),
     sa.Column("headers", sa.Text),
+    sa.Column("render_reason", sa.Text),
+    sa.Column("screenshot", sa.Text),
     sa.Column("volatile", sa.LargeBinary),
     sa.Column("sketch", sa.LargeBinary),
 )
@@ -190,7 +219,7 @@ once_keys = sa.Table(
     sa.Column("key", _Key, primary_key=True),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False, index=True),
 )
 """Callers' keys for runs that must be made once (`Idempotency-Key`), for a day."""
 

@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.frontier import PageFacts, Settlement
+from sitelore.model.ids import BlobKey
 from sitelore.model.states import Proof, UrlState
 from sitelore.store.frontier_sql import chunks, lock_runs, offer
-from sitelore.store.rows import chain_text, encode, headers_text, names_of, storable
+from sitelore.store.rows import chain_text, encode, headers_text, names_of, render_text, storable
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.statements import page_statement, redaction_statement, run_many, visit_statement
 
@@ -70,7 +71,7 @@ def _held(conn: sa.Connection, settlements: Sequence[Settlement]) -> dict[_Key, 
     return held
 
 
-_NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None, None, None)
+_NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None, None, None, None, None, None)
 
 
 def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
@@ -119,16 +120,22 @@ def page_part(page: PageFacts) -> tuple[Any, ...]:
         None if page.last_modified is None else storable(page.last_modified),
         headers_text(page.headers),
         page.sketch or None,
+        *_render_part(page),
     )
+
+
+def _render_part(page: PageFacts) -> tuple[str | None, str | None, BlobKey | None]:
+    note = page.render
+    return (None, None, page.screenshot) if note is None else (note.reason._value_, render_text(note), page.screenshot)
 
 
 def _page_tuple(site: int, key: str, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
     """In the order of the columns of `pages`."""
     (title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified,
-     headers, sketch) = page_part(page)  # fmt: skip
+     headers, sketch, render_reason, _, screenshot) = page_part(page)  # fmt: skip
     return (
         site, key, fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
-        canonical, snapshot, word_count, noindex, kind, None, headers, page.volatile or None, sketch,
+        canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot, page.volatile or None, sketch,
     )  # fmt: skip
 
 

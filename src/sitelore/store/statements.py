@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.store.schema import pages, redactions, urls
+from sitelore.store.schema import pages, redactions, shape_yields, urls
 
 OFFER_COLUMNS = (
     "run_id", "url", "long_url", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
@@ -21,7 +21,7 @@ _RANK = ("refused", "depth", "source_rank", "parent_seq", "position")
 _SET_BY_VISIT = (
     "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
     "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
-    "last_modified", "headers", "sketch", "elapsed_s", "body_bytes", "changed",
+    "last_modified", "headers", "sketch", "render_reason", "rendering", "screenshot", "elapsed_s", "body_bytes", "changed",
 )  # fmt: skip
 VISIT_PARAMETERS = (*_SET_BY_VISIT, "chain_met", "fetch_time", "more_attempts", "more_fetches", "the_run", "the_url")
 PAGE_COLUMNS = tuple(column.name for column in pages.c)
@@ -170,6 +170,14 @@ def redaction_statement(dialect_name: str) -> _Built:
     insert = insert_for(dialect_name)(redactions).values({name: sa.bindparam(name) for name in names})
     total = redactions.c.found + insert.excluded.found
     return insert.on_conflict_do_update(index_elements=["run_id", "rule"], set_={"found": total}), names
+
+
+def yield_statement(dialect_name: str) -> _Built:
+    """What a shape has yielded so far."""
+    names = tuple(column.name for column in shape_yields.c)
+    insert = insert_for(dialect_name)(shape_yields).values({name: sa.bindparam(name) for name in names})
+    changes = {name: insert.excluded[name] for name in names if name not in {"run_id", "shape"}}
+    return insert.on_conflict_do_update(index_elements=["run_id", "shape"], set_=changes), names
 
 
 def merge_statement(_dialect_name: str) -> _Built:

@@ -13,7 +13,6 @@ from sitelore.model.frontier import (
     Kept,
     Kind,
     Merge,
-    ShapeYield,
     UrlRow,
     WaveFacts,
     WaveOpened,
@@ -25,6 +24,7 @@ from sitelore.store.frontier_sql import chunks
 from sitelore.store.rows import ROW_COLUMNS, is_kept, is_page, maybe_url, settings_of, storable, url_row
 from sitelore.store.schema import key_of, runs, urls
 from sitelore.store.statements import admit_statement, merge_statement, page_alias_statement, run_many, trap_statement
+from sitelore.store.yields_sql import write_down, yields
 
 
 def open_wave(
@@ -75,16 +75,6 @@ _best_candidates = (
     .order_by(urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, urls.c.url)
     .limit(sa.bindparam("most", type_=sa.Integer))
 )
-_yields_by_shape = (
-    sa.select(
-        urls.c.shape,
-        sa.func.count(),
-        sa.func.count(urls.c.content_hash.distinct()),
-        sa.func.count(urls.c.novelty.distinct()),
-    )
-    .where(urls.c.run_id == _run, urls.c.shape.in_(_some), urls.c.content_hash.is_not(None))
-    .group_by(urls.c.shape)
-)
 _KINDS = {kind.value: kind for kind in Kind}
 
 
@@ -101,7 +91,7 @@ def _facts(conn: sa.Connection, standing: sa.Row[Any], per_wave: int) -> WaveFac
         settled=settled,
         related=_related(conn, standing.id, settled),
         candidates=candidates,
-        shapes=_yields(conn, standing.id, sorted({one.shape for one in candidates})),
+        shapes=yields(conn, standing.id, (one.shape for one in candidates)),
     )
 
 
@@ -135,14 +125,6 @@ def _candidates(conn: sa.Connection, standing: sa.Row[Any], per_wave: int) -> tu
     values = {"run": standing.id, "deepest": max(smallest, standing.depth), "most": per_wave}
     rows = conn.execute(_best_candidates, values)
     return tuple(Candidate(Url.trusted(row[1] or row[0]), _KINDS[row[2]], row[3], row[4]) for row in rows)
-
-
-def _yields(conn: sa.Connection, run: RunId, shapes: list[str]) -> dict[str, ShapeYield]:
-    found: dict[str, ShapeYield] = {}
-    for some in chunks(shapes):
-        rows = conn.execute(_yields_by_shape, {"run": run, "some": some})
-        found.update((row[0], ShapeYield(row[1], row[2], row[3])) for row in rows)
-    return found
 
 
 _earlier_pages = sa.select(sa.func.count()).where(
@@ -188,13 +170,15 @@ _advance = (
 
 
 def _admit(conn: sa.Connection, standing: sa.Row[Any], facts: WaveFacts, decided: WavePlan) -> int:
-    depths = {one.url: one.depth for one in facts.candidates}
+    candidates = {one.url: one for one in facts.candidates}
+    admitted = [candidates[url] for url in decided.admit]
     first, wave = standing.next_seq, standing.wave + 1
     rows = [(seq, wave, standing.id, key_of(url)) for seq, url in enumerate(decided.admit, first)]
     run_many(conn, admit_statement, rows)
+    write_down(conn, standing.id, (one.shape for one in admitted), facts.shapes, first, first + len(rows))
     kept = conn.scalar(_pages_of_wave, {"run": standing.id, "first_seq": standing.wave_seq, "next_seq": first}) or 0
     values = {
-        "run": standing.id, "new_wave": wave, "new_depth": max(standing.depth, *(depths[url] for url in decided.admit)),
+        "run": standing.id, "new_wave": wave, "new_depth": max(standing.depth, *(one.depth for one in admitted)),
         "new_next_seq": first + len(rows), "new_wave_seq": first, "more_kept": kept,
     }  # fmt: skip
     conn.execute(_advance, values)

@@ -9,24 +9,24 @@ from sitelore.model.ids import RunId
 from sitelore.model.states import ENDED, RunState
 from sitelore.store.endings_sql import finish_rows
 from sitelore.store.frontier_sql import lock_runs
+from sitelore.store.learning_sql import learn_rendering
+from sitelore.store.line_sql import heads
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, run_of, storable
 from sitelore.store.runs_sql import move_run
-from sitelore.store.schema import runs, sites
+from sitelore.store.schema import runs, sites, urls
 
 _other = runs.alias("other")
 _is_running = sa.text("runs.state = 'RUNNING'")  # as the index says it
 _another_runs = sa.exists().where(_other.c.site_id == runs.c.site_id, sa.text("other.state = 'RUNNING'")).correlate(runs)
 _is_due = sa.or_(runs.c.retry_at.is_(None), runs.c.retry_at <= sa.bindparam("now", type_=sa.Double))
-_runs = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).order_by(runs.c.created_at, runs.c.id)
+_runs = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).order_by(runs.c.turn, runs.c.created_at, runs.c.id)
 _running = _runs.where(_is_running)
 _some = _runs.where(runs.c.id.in_(sa.bindparam("some", expanding=True)))
-# The first condition is the index's own, which is in this order.
-_in_line = (
-    sa.select(runs.c.id, runs.c.site_id, runs.c.retry_at)
-    .where(sa.text("runs.state IN ('QUEUED', 'RUNNING')"), sa.text("runs.state = 'QUEUED'"))
-    .where(runs.c.site_id.not_in(sa.bindparam("passed", expanding=True)))
-    .order_by(runs.c.created_at, runs.c.id)
-    .limit(sa.bindparam("most", type_=sa.Integer))
+_worked_on = (
+    sa.select(urls.c.run_id)
+    .distinct()
+    .where(urls.c.run_id.in_(sa.bindparam("some", expanding=True)), urls.c.state == sa.text("'IN_PROGRESS'"))
+    .where(urls.c.seq.is_not(None), urls.c.lease_until > sa.bindparam("now", type_=sa.Double))
 )
 
 
@@ -36,37 +36,23 @@ def running_runs(conn: sa.Connection) -> list[Run]:
 
 
 def workable_runs(conn: sa.Connection, limit: int, now: float) -> list[Run]:
-    """RUNNING runs, and of each site without one the first QUEUED one if its pause is over; oldest first."""
-    running = running_runs(conn)
-    heads = _heads(conn, limit, now, {int(run.site) for run in running})
-    found = running + [run_of(row) for row in conn.execute(_some, {"some": heads})]
-    return sorted(found, key=lambda run: (run.created_at, run.id))[:limit]
-
-
-def _heads(conn: sa.Connection, limit: int, now: float, passed: set[int]) -> list[str]:
-    """The heads of the queues of sites that are not passed over.
-
-    One look gives as many sites as stand mixed in the queue; where one site has thousands of runs in front, the next look
-    steps over them. Sorting all that wait, for each of these few, would cost a hundred times as much.
+    """RUNNING runs that nobody works on, then of each site without a RUNNING one the first QUEUED one if its pause is over,
+    then RUNNING runs that others work on: they are helped when nothing waits. Each as the line is served.
     """
-    heads: list[str] = []
-    for _ in range(limit):
-        rows = conn.execute(_in_line, {"passed": sorted(passed), "most": 2 * limit}).all()
-        for run, site, retry_at in rows:
-            if site not in passed:
-                passed.add(site)
-                if retry_at is None or retry_at <= now:
-                    heads.append(run)
-        if len(rows) < 2 * limit or len(heads) >= limit:
-            break
-    return heads[:limit]
+    running = running_runs(conn)
+    waiting = heads(conn, limit, now, {int(run.site) for run in running})
+    if not waiting:
+        return running[:limit]
+    helped = set(conn.scalars(_worked_on, {"some": [run.id for run in running], "now": now}))
+    first = [run for run in running if run.id not in helped]
+    begun = [run_of(row) for row in conn.execute(_some, {"some": waiting})]
+    return [*first, *begun, *(run for run in running if run.id in helped)][:limit]
 
 
 def begin_run(conn: sa.Connection, run: RunId, now: float) -> bool:
     """QUEUED to RUNNING if nothing else of the site runs; True when it is RUNNING now."""
     # The site's row is locked first: two workers that begin two runs of one site take turns, and the second one sees the first.
-    of_run = sa.select(runs.c.site_id).where(runs.c.id == run).scalar_subquery()
-    conn.execute(sa.select(sites.c.id).where(sites.c.id == of_run).with_for_update())
+    _lock_site(conn, run)
     begun = (
         sa.update(runs)
         .where(runs.c.id == run, runs.c.state == RunState.QUEUED.value, _is_due, ~_another_runs)
@@ -77,14 +63,21 @@ def begin_run(conn: sa.Connection, run: RunId, now: float) -> bool:
     return conn.scalar(sa.select(runs.c.state).where(runs.c.id == run)) == RunState.RUNNING.value
 
 
+def _lock_site(conn: sa.Connection, run: RunId) -> None:
+    of_run = sa.select(runs.c.site_id).where(runs.c.id == run).scalar_subquery()
+    conn.execute(sa.select(sites.c.id).where(sites.c.id == of_run).with_for_update())
+
+
 def end_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error: str) -> bool:
     """Finish the rows and end the run, together."""
     if state not in ENDED:
         raise AssertionError(f"{state} is no end")
+    _lock_site(conn, run)  # before the run, as where it begins: what it taught is written there
     lock_runs(conn, [run])
     moved = move_run(conn, run, state, now, error)
     if moved:
         finish_rows(conn, run)
+        learn_rendering(conn, run)
     return moved
 
 

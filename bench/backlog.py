@@ -1,0 +1,184 @@
+"""Ten thousand runs wait: does looking for work cost more, does memory grow, and do sites take turns?
+
+    python -m bench.backlog [--runs 10000] [--sites 200] [--served 600]
+
+A real Postgres of this machine. One site asks for half of all runs before any other asks for one. At some lengths of the line
+this prints what a look costs: CPU of Postgres and time of the call; and this process's memory. Then a foreman, the one that
+workers have, serves part of the line with a crawl that ends at once, and the order is judged.
+Exits 1 when a look at the long line costs more than 1.5 times one at the short line plus 0.5 ms of CPU, when memory grew by
+more than a tenth, or when a site was ahead of another that waited by more turns than are served at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from bench.measure import pss_mb, tree_cpu_s
+from scripts.servers import Postgres
+
+from sitelore.crawl.foreman import Foreman
+from sitelore.crawl.maintenance import Maintenance
+from sitelore.crawl.progress import Progress
+from sitelore.crawl.shared import Shared
+from sitelore.frontier.gate import LocalGate
+from sitelore.model.frontier import Offer, Run, Source
+from sitelore.model.listing import RunListing
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import RunState
+from sitelore.model.url import Url
+from sitelore.ports import Blobs
+from sitelore.store.engine import PostgresTerms, open_postgres
+from sitelore.store.ledger import SqlLedger
+from sitelore.store.signals import LocalEvents, LocalSignals
+
+LOOKS = 100
+AT_ONCE = 4
+COSTS, MORE_MS, GROWTH = 1.5, 0.5, 1.10
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one call: CPU of the server and time, in milliseconds."""
+
+    cpu_ms: float
+    wall_ms: float
+
+    def __str__(self) -> str:
+        return f"{self.cpu_ms:>8.2f}{self.wall_ms:>8.2f}"
+
+
+class Line:
+    """The runs that wait, and who asked for them."""
+
+    def __init__(self, ledger: SqlLedger, server: int, asked: argparse.Namespace) -> None:
+        self._ledger, self._server, self._sites = ledger, server, asked.sites
+        self._chance = random.Random(7)
+        self._half = asked.runs // 2
+        self.length = 0
+        self.started: list[str] = []
+
+    async def grow(self, length: int) -> Cost:
+        """Ask for runs until so many wait, some at once; the cost of one."""
+        together = await self._cost((length - self.length) // AT_ONCE, self._ask)
+        return Cost(together.cpu_ms / AT_ONCE, together.wall_ms / AT_ONCE)
+
+    async def _ask(self) -> None:
+        numbers = range(self.length, self.length + AT_ONCE)
+        self.length += AT_ONCE
+        await asyncio.gather(*map(self._ask_for, numbers))
+
+    async def _ask_for(self, number: int) -> None:
+        host = "greedy.test" if number < self._half else f"site-{self._chance.randrange(self._sites)}.test"
+        seed = Offer(Url.trusted(f"http://{host}/"), 0, Source.SEED)
+        await self._ledger.create_run(host, CrawlSettings(seeds=(str(seed.url),)), [seed], float(number))
+
+    async def _cost(self, times: int, call: Callable[[], Awaitable[object]]) -> Cost:
+        cpu, wall = tree_cpu_s(self._server), time.monotonic()
+        for _ in range(times):
+            await call()
+        return Cost((tree_cpu_s(self._server) - cpu) * 1000 / times, (time.monotonic() - wall) * 1000 / times)
+
+    async def looks(self) -> dict[str, Cost]:
+        """What a worker, maintenance and a dashboard pay for a look."""
+        shared = Shared(self._ledger, LocalGate(time.monotonic), LocalSignals(), LocalEvents(), time.time)
+        maintenance = Maintenance(shared, cast("Blobs", None))
+        calls: dict[str, Callable[[], Awaitable[object]]] = {
+            "worker": partial(self._ledger.workable_runs, AT_ONCE + 64, 1e9),
+            "upkeep": maintenance.cycle,
+            "list": partial(self._ledger.list_runs, RunListing(limit=50)),
+            "states": self._ledger.runs_by_state,
+        }
+        return {name: await self._cost(LOOKS, call) for name, call in calls.items()}
+
+    async def serve(self, served: int) -> int:
+        """Let a foreman serve so many; by how many turns a site was ahead of one that waited."""
+        stop, turns = asyncio.Event(), Counter[str]()
+        waiting = Counter[str]()
+        async for run in self._all():
+            waiting[run.site_name] += 1
+        lead = 0
+
+        async def crawl(run: Run, _progress: Progress, _stop: asyncio.Event) -> Run:
+            nonlocal lead
+            if not await self._ledger.begin_run(run.id, 1e9):
+                return run
+            turns[run.site_name] += 1
+            waiting[run.site_name] -= 1
+            lead = max(lead, turns[run.site_name] - min(turns[site] for site, left in waiting.items() if left > 0))
+            await self._ledger.end_run(run.id, RunState.COMPLETED, 1e9)
+            if turns.total() >= served:
+                stop.set()
+            return run
+
+        await Foreman(self._ledger, lambda: 1e9, crawl, sites_at_once=AT_ONCE).work(stop)
+        return lead
+
+    async def _all(self) -> AsyncIterator[Run]:
+        offset = 0
+        while True:
+            runs, total = await self._ledger.list_runs(RunListing(limit=500, offset=offset))
+            for run in runs:
+                yield run
+            offset += len(runs)
+            if offset >= total:
+                return
+
+
+async def measure(server: Postgres, asked: argparse.Namespace) -> bool:
+    engine = await open_postgres(server.url, PostgresTerms(pool=AT_ONCE + 2))
+    ledger = SqlLedger(engine)
+    line = Line(ledger, server.pid, asked)
+    names = ("making one", "worker", "upkeep", "list", "states")
+    print(f"{'':8}" + "".join(f"{name:>16}" for name in names) + f"{'memory':>9}")
+    print(f"{'runs':>8}" + f"{'CPU ms':>8}{'ms':>8}" * len(names) + f"{'MB':>9}", flush=True)
+    costs, memory = [], []
+    try:
+        for length in sorted({100, min(1_000, asked.runs), asked.runs}):
+            made, looks = await line.grow(length), await line.looks()
+            costs.append(looks["worker"])
+            memory.append(pss_mb(os.getpid()))
+            print(f"{length:>8,}{made}{''.join(map(str, looks.values()))}{memory[-1]:>9.1f}", flush=True)
+        lead = await line.serve(asked.served)
+        memory.append(pss_mb(os.getpid()))
+    finally:
+        await ledger.close()
+    growth = memory[-1] / memory[0]
+    print(f"\n{asked.served} runs served, {AT_ONCE} at once: no site was ahead of one that waited by more than {lead} turns")
+    print(f"memory from 100 runs to {asked.runs:,} and after serving: {growth:.2f}")
+    is_flat = costs[-1].cpu_ms <= COSTS * costs[0].cpu_ms + MORE_MS
+    return is_flat and growth <= GROWTH and lead <= AT_ONCE
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--runs", type=int, default=10_000)
+    words.add_argument("--sites", type=int, default=200)
+    words.add_argument("--served", type=int, default=600)
+    asked = words.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an end in order: no process must outlive us
+    with tempfile.TemporaryDirectory(prefix="sitelore-") as folder:
+        Path(folder).chmod(0o755)
+        (room := Path(folder) / "postgres").mkdir()
+        server = Postgres(room)
+        server.start()
+        try:
+            return 0 if asyncio.run(measure(server, asked)) else 1
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
