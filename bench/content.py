@@ -8,7 +8,8 @@ text of whoever writes Markdown is taken from the rendered Markdown. CPU is the 
 memory, after a few pages to warm up; memory is the peak of its process. The peers are installed by this benchmark into
 `.bench/content`.
 
-    sitelore               everything a crawl does with a page: decode, redact, parse, links, metadata, content, Markdown, text
+    sitelore               what `sitelore extract` does with a page: redact, parse, links, metadata, content, Markdown, text
+    sitelore-all           and what a crawl reads besides: structured data, forms, actions, media, brand
     trafilatura            its default text
     trafilatura-md         its Markdown; -md-meta: with its metadata
     resiliparse            main content as text
@@ -43,6 +44,7 @@ HOME = ROOT / ".bench" / "content"
 READER = Path(__file__).resolve().parent / "peers" / "content_reader.py"
 PACKAGES = ("trafilatura", "lxml_html_clean", "readability-lxml", "resiliparse", "justext", "boilerpy3")
 OPTIONAL = ("rs-trafilatura",)
+OURS = ("sitelore", "sitelore-all")
 PEERS = ("trafilatura", "trafilatura-md", "trafilatura-md-meta", "resiliparse", "readability", "justext", "boilerpy3")
 SEED = 3
 WARM_UP = 5
@@ -62,7 +64,7 @@ class Contender:
 
     @classmethod
     def start(cls, name: str) -> Contender:
-        ours = name == "sitelore"
+        ours = name in OURS
         python = Path(sys.executable) if ours else HOME / "bin" / "python"
         env = dict(os.environ, PYTHONPATH=str(ROOT / "src")) if ours else dict(os.environ)
         process = subprocess.Popen(
@@ -171,7 +173,7 @@ def run(names: list[str], pages: int | None, *, cross_validated: bool) -> list[C
                 contenders[-1].warm_up(page)
         for number, page in enumerate(sample(pages), 1):
             for contender in contenders:
-                weights = str(weights_of(page.url)) if cross_validated and contender.name == "sitelore" else ""
+                weights = str(weights_of(page.url)) if cross_validated and contender.name in OURS else ""
                 contender.read(page, weights, scoring)
             if sys.stderr.isatty() or number % 250 == 0:
                 print(f"{number} pages", file=sys.stderr, end="\r" if sys.stderr.isatty() else "\n")
@@ -241,7 +243,7 @@ def main() -> None:
     compileall.compile_dir(ROOT / "src", quiet=2)
     HOME.parent.mkdir(exist_ok=True)
     wanted = given.only or []
-    names = ["sitelore"] if wanted == ["sitelore"] else ["sitelore", *install_peers()]
+    names = list(OURS) if wanted == ["sitelore"] else [*OURS, *install_peers()]
     unknown = set(wanted) - set(names)
     ensure(not unknown, f"no contender is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     names = [name for name in names if name in wanted or not wanted]

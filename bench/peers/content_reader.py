@@ -28,8 +28,8 @@ Extract = Callable[[str, bytes, str], Steps]
 _SMALL = b"<html><title>Small</title><body><main><h1>Small</h1><p>A first page, so that all is loaded.</p></main></body></html>"
 
 
-def sitelore() -> Extract:
-    """Everything a crawl does with a page: decode, redact, parse, links, metadata, content, Markdown, text, hash, compress."""
+def sitelore(*, offers: bool = False) -> Extract:
+    """What `sitelore extract` does: decode, redact, parse, links, metadata, content, Markdown, text, hash, compress."""
     import zstandard
 
     from sitelore.extract import content, scorer
@@ -38,7 +38,7 @@ def sitelore() -> Extract:
     from sitelore.model.response import Response
     from sitelore.model.url import Url
 
-    options, unzip = ReadOptions(keep_snapshot=False), zstandard.ZstdDecompressor()
+    options, unzip = ReadOptions(keep_snapshot=False, offers=offers), zstandard.ZstdDecompressor()
     headers = (("content-type", "text/html; charset=utf-8"),)
     current = ""
 
@@ -122,6 +122,7 @@ def _plain(output: str) -> Steps:
 
 LIBRARIES = {
     "sitelore": ("markdown", "sitelore", sitelore),
+    "sitelore-all": ("markdown", "sitelore", lambda: sitelore(offers=True)),
     "trafilatura": ("text", "trafilatura", trafilatura),
     "trafilatura-md": ("markdown", "trafilatura", lambda: trafilatura("markdown")),
     "trafilatura-md-meta": ("markdown", "trafilatura", lambda: trafilatura("markdown", metadata=True)),

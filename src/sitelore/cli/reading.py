@@ -17,7 +17,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, BinaryIO
+from threading import Thread
+from typing import Any, BinaryIO, cast
 
 import msgspec
 import zstandard
@@ -39,6 +40,7 @@ _SHORT = ("title", "markdown", "text", "strategy", "links")
 _NO_ADDRESS = "http://unknown.invalid/"
 """Where a page without an address is taken to be (RFC 2606 §2): it is read all the same."""
 _OPTIONS = ReadOptions(keep_snapshot=False)
+_SHORT_OPTIONS = ReadOptions(keep_snapshot=False, offers=False)
 
 
 class Unreadable(SiteloreError):
@@ -77,7 +79,7 @@ def extract_one(file: str, url: str | None, *, as_json: bool, full: bool) -> int
     if url is None:
         raise UsageError("extract needs --url URL: links of the page are resolved against it")
     with _source(file) as source:
-        document = document_of_html(source.read(), typed_url(url), "text/html")
+        document = document_of_html(source.read(), typed_url(url), "text/html", _OPTIONS if full else _SHORT_OPTIONS)
     if as_json:
         print_json(document if full else {name: document.get(name) for name in (*_SHORT, "h1", "description", "word_count")})
     else:
@@ -203,7 +205,8 @@ def _read_line(line: bytes, *, full: bool) -> Answer:
         url = Url.parse(job.url or _NO_ADDRESS)
         if url is None:
             return _error_line(line, f"bad_url: {job.url!r} is not an http(s) URL"), False
-        document = document_of_html(job.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8")
+        options = _OPTIONS if full else _SHORT_OPTIONS
+        document = document_of_html(job.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8", options)
         cpu_ms = (time.process_time_ns() - began) / 1e6
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         return _error_line(line, f"bad_line: {problem}"), False
@@ -235,11 +238,14 @@ def _leave_ctrl_c_to_the_parent() -> None:
 
 def _end(pool: ProcessPoolExecutor) -> None:
     processes = list((pool._processes or {}).values())  # noqa: SLF001 a process that hangs is ended no other way in 3.11
+    thread = cast("Thread | None", pool._executor_manager_thread)  # noqa: SLF001 see below
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.terminate()
     for process in processes:
         process.join()
+    if thread is not None:
+        thread.join()  # one that closes its pipe while the interpreter ends has it complain of that
 
 
 @contextmanager

@@ -110,11 +110,11 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     site = resolver_for(options.dropped_parameters)
     scripts = read_scripts(tree)
     metadata = read_metadata(tree, response, site.rules, scripts)
-    structured = read_structured(tree, metadata.base, scripts)
+    structured = read_structured(tree, metadata.base, scripts) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     links = _without_secrets(found)
-    offers = _read_offers(tree, response, found, resolver)
+    offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
     content = main_content(tree, source, response.url.host, options.overrides)
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
     markdown = write_markdown(content.nodes, resolver)

@@ -168,7 +168,9 @@ def _without_bare_headings(scene: Scene, kept: Flags) -> Flags:
 
     Not one that is a link: that is the title of a card, and what it says is elsewhere.
     """
-    headings = np.flatnonzero(kept & (scene.heading > 1) & (scene.linked < 0.5 * scene.words))
+    # What begins with a kept block that is no heading is not bare: that is nearly all of them.
+    begins = np.append(kept[1:] & (scene.heading[1:] == 0), True)
+    headings = np.flatnonzero(kept & ~begins & (scene.heading > 1) & (scene.linked < 0.5 * scene.words))
     if len(headings) == 0:
         return kept
     kept = kept.copy()

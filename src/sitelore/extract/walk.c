@@ -9,17 +9,17 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define VERSION 1
+#define VERSION 2
 
 enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6 };
-enum { KIND_SPACE = 0, KINDS = 8, INLINE = 1, VOID = 2 };
+enum { KIND_SPACE = 0, KIND_OTHER = 1, KINDS = 8, INLINE = 1, VOID = 2 };
 
 typedef struct { uint8_t size; char name[NAME_BYTES]; uint8_t number; uint8_t flags; } Tag;
 typedef struct { uint8_t size; char name[NAME_BYTES]; int64_t marks; } Word;
 
 static Tag tags[TAG_SLOTS];
 static Word words[WORD_SLOTS];
-static uint8_t longest_from[256]; /* by first letter: the longest word that may stand within another */
+static uint8_t longest_from[1024]; /* by the first two letters: the longest word that may stand within another */
 static uint32_t crc_table[256];
 static uint8_t kind_of[256];
 static int link_number, image_number, break_number;
@@ -42,6 +42,8 @@ static Word *word_slot(const uint8_t *name, int64_t size) {
     while (words[slot].size && (words[slot].size != size || memcmp(words[slot].name, name, (size_t)size))) slot = (slot + 1) % WORD_SLOTS;
     return &words[slot];
 }
+
+static int pair_of(const uint8_t *at) { return (at[0] & 31) << 5 | (at[1] & 31); }
 
 EXPORT int64_t version(void) { return VERSION; }
 
@@ -74,7 +76,7 @@ EXPORT int64_t learn_word(const uint8_t *name, int64_t size, int64_t marks, int6
     Word *word = word_slot(name, size);
     word->size = (uint8_t)size, word->marks = marks;
     memcpy(word->name, name, (size_t)size);
-    if (within && longest_from[name[0]] < size) longest_from[name[0]] = (uint8_t)size;
+    if (within && longest_from[pair_of(name)] < size) longest_from[pair_of(name)] = (uint8_t)size;
     return 0;
 }
 
@@ -86,8 +88,8 @@ static int64_t marks_of_word(const uint8_t *word, int64_t size, int64_t least_wi
     }
     int64_t marks = 0;
     if (size < LEAST_COMPOUND) return 0;
-    for (int64_t at = 0; at < size;) {
-        int64_t part = longest_from[word[at]];
+    for (int64_t at = 0; at + least_within <= size;) {
+        int64_t part = longest_from[pair_of(word + at)];
         if (part > size - at) part = size - at;
         for (; part >= least_within; part--) {
             const Word *known = word_slot(word + at, part);
@@ -225,22 +227,27 @@ static int break_flow(State *state, const Tag *tag, int step, const uint8_t *nam
     return 0;
 }
 
-/* Copies text and counts what is in it. `was_ink`: whether the byte before it, in the same span, was. */
+/* Copies text and counts what is in it. `was_ink`: whether the byte before it, in the same span, was. Most bytes are letters,
+ * of which nothing is counted here: their number is what the others leave. */
 static void take_text(State *state, const uint8_t *at, const uint8_t *end, uint8_t *out, int linked, int bold, int *was_ink) {
     Span *span = &state->span;
-    memcpy(out + state->text_size, at, (size_t)(end - at));
-    state->text_size += end - at;
+    int64_t size = end - at, others = 0, begun = 0, unspaced = 0;
+    memcpy(out + state->text_size, at, (size_t)size);
+    state->text_size += size;
     int ink = *was_ink;
-    int64_t begun = 0, unspaced = 0;
     for (; at < end; at++) {
         uint8_t kind = kind_of[*at];
-        int is_ink = kind != KIND_SPACE;
-        begun += is_ink & !ink;
-        ink = is_ink;
-        span->kinds[kind]++;
-        unspaced += *at >= 0xE3 && *at <= 0xE9;
+        if (kind == KIND_SPACE) {
+            ink = 0, others++;
+            continue;
+        }
+        begun += !ink;
+        ink = 1;
+        if (kind != KIND_OTHER) span->kinds[kind]++, others++;
+        else if (*at >= 0xE3 && *at <= 0xE9) unspaced++;
     }
     *was_ink = ink;
+    span->kinds[KIND_OTHER] += size - others;
     span->words += begun, span->unspaced += unspaced;
     if (linked) span->linked += begun, span->unspaced_linked += unspaced;
     if (bold) span->bold += begun, span->unspaced_bold += unspaced;
@@ -293,13 +300,13 @@ EXPORT int64_t walk(const uint8_t *html, int64_t length, int64_t room, int64_t l
 
 /* For each block, the sum of what the trees say. `columns` has a row a feature; trees ask one question a level. */
 EXPORT void ask(const float *columns, int64_t blocks, const int64_t *feature, const float *bound, const float *value, int64_t trees,
-                int64_t levels, double *sums, uint8_t *leaf) {
+                int64_t levels, double *sums, int32_t *leaf) {
     for (int64_t tree = 0; tree < trees; tree++) {
-        memset(leaf, 0, (size_t)blocks);
+        memset(leaf, 0, (size_t)blocks * sizeof *leaf);
         for (int64_t level = 0; level < levels; level++) {
             const float *column = columns + feature[tree * levels + level] * blocks;
             const float limit = bound[tree * levels + level];
-            const uint8_t bit = (uint8_t)(1u << level);
+            const int32_t bit = 1 << level; /* as wide as a float, so that four are compared at once */
             for (int64_t block = 0; block < blocks; block++) leaf[block] |= column[block] > limit ? bit : 0;
         }
         const float *leaves = value + (tree << levels);

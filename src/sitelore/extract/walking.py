@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sitelore.extract.tag_marks import INLINE, LEAST_WITHIN, MARK_OF_WORD, TAG_NUMBER, VOID
 
-_VERSION = 1
+_VERSION = 2
 """Of the interface and of what is computed: a library that another version left behind is not used."""
 _BLOCK_ROWS, _ELEMENT_ROWS = 17, 8
 _INLINE, _VOID = 1, 2
@@ -92,7 +92,7 @@ def ask_trees(
         return None
     count = columns.shape[1]
     trees, levels = feature.shape
-    sums, leaf = np.zeros(count), np.empty(count, np.uint8)
+    sums, leaf = np.zeros(count), np.empty(count, np.int32)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (columns, feature, bound, value, sums, leaf)]
     size = [ctypes.c_int64(number) for number in (count, trees, levels)]
     found.ask(pointers[0], size[0], *pointers[1:4], *size[1:], *pointers[4:])

@@ -89,6 +89,8 @@ class ReadOptions:
     overrides: tuple[Overrides, ...] = ()
     obey_nofollow: bool = True
     keep_snapshot: bool = True
+    offers: bool = True
+    """Whether structured data, forms, actions, media and brand are read as well."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
     """How the response was got, and why so; the document says it."""
 
