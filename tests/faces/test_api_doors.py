@@ -224,7 +224,7 @@ def test_a_broken_ledger_is_a_problem_and_not_a_silence(tmp_path: Path) -> None:
     class Broken:
         """A ledger that fails in one of two ways."""
 
-        async def runs_by_state(self) -> dict[str, int]:
+        async def runs(self, _: int) -> None:
             raise DiskFull("no room left")
 
         async def list_runs(self, _: object) -> None:

@@ -191,8 +191,10 @@ class _Reader:
                     add(properties, name, value_of(name, raw, self._base))
                 return
             inner["properties"] = {"name": raw} if raw else {}
-        for name in names:
-            add(properties, name, inner)
+        add(properties, names[0], inner)
+        for name in names[1:]:
+            # Told whole once: items within items that have two names each would be told without end.
+            add(properties, name, inner if _is_flat(inner) else entity(inner["types"], inner.get("id", ""), {}))
 
     def _raw(self, element: dom.Element) -> str:
         """A property's value by its element (HTML standard, "Values: the content attribute, …")."""
@@ -214,6 +216,10 @@ class _Reader:
         text = dom.one_line(element)[:MAX_SHOWN_CHARS]
         self._chars -= len(text)
         return text
+
+
+def _is_flat(found: Entity) -> bool:
+    return not any(isinstance(value, dict | list) for value in found["properties"].values())
 
 
 def _is_item(element: dom.Element) -> bool:

@@ -14,7 +14,8 @@ import re
 from functools import lru_cache
 from typing import Protocol
 
-_TOKEN = re.compile(r"""([^<]*+)<(/?)([^\s<>/="'!?]++)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
+# No possessive groups: before Python 3.11.4 they match what they should not.
+_TOKEN = re.compile(r"""([^<]*+)<(/?)([^\s<>/="'!?]++)([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*)>""")
 _LOOSE_TAG = re.compile(r"""<(/?)([^\s<>/="'!?]++)([^<>]*+)>""")
 _ATTRIBUTE = re.compile(r"""([^\s=/"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")

@@ -32,9 +32,10 @@ _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?;]*", re.IGNORECA
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # What every parser leaves as it is: most links of most pages. Anything a parser could have an opinion on is not in it: dots
 # that begin a segment, escapes, parameters, queries, ports, names in punycode or with a number for a top level.
-# Possessive throughout: a long URL that is not plain is given up in one pass.
-_PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9_~!$&'()*+,=:@.-]*+/?)*+")
-_LABEL = r"(?!xn--)[a-z0-9](?:[a-z0-9]|-(?!-))*+"
+# Nothing in them can be read in two ways, so a long URL that is not plain is given up in one pass.
+_SEGMENT = r"[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9_~!$&'()*+,=:@.-]*"
+_PLAIN_PATH = re.compile(rf"/(?:{_SEGMENT}(?:/{_SEGMENT})*/?)?")
+_LABEL = r"(?!xn--)[a-z0-9](?:[a-z0-9]|-(?!-))*"
 _PLAIN_ORIGIN = re.compile(rf"https?://(?:{_LABEL}\.)+[a-z]{{2,63}}(?=/)")
 _MAX_LENGTH = 8192  # longer "URLs" are data, not addresses; every server refuses them anyway
 
