@@ -30,6 +30,7 @@ _MOST_WORDS[TAG_NUMBER[b"pre"]] = np.inf
 _HOLE_BLOCKS, _HOLE_WORDS, _HOLE_SCORE = 5, 40, 0.1
 _UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
 _REPEATED_WORDS = 4
+_TITLE_BLOCKS, _TITLE_SCORE = 8, 0.3
 _DOCUMENTATION_CODE = 3
 
 
@@ -99,7 +100,8 @@ def choose(scene: Scene, trees: Trees) -> Choice:
     expected = float((2 * np.cumsum(mass[order]) / (np.cumsum(scene.words[order]) + mass.sum())).max())
     threshold = min(expected / 2, float(scores.max()))
     kept = _whole_atoms(scene, scores, threshold, _without_holes(scene, scores, scores >= threshold))
-    return Choice(_without_bare_headings(scene, _without_repeats(scene, kept)), scores, threshold, expected)
+    kept = _without_bare_headings(scene, _without_repeats(scene, kept))
+    return Choice(_with_title(scene, scores, kept), scores, threshold, expected)
 
 
 def _without_holes(scene: Scene, scores: Scores, kept: Flags) -> Flags:
@@ -160,6 +162,23 @@ def _without_repeats(scene: Scene, kept: Flags) -> Flags:
         if text in seen:
             kept[block] = False
         seen.add(text)
+    return kept
+
+
+def _with_title(scene: Scene, scores: Scores, kept: Flags) -> Flags:
+    """The title right above what is kept stays with it, unless much speaks against it: a text is worth more with its name.
+
+    People who mark content disagree about titles, so their score says little.
+    """
+    places = np.flatnonzero(kept)
+    titles = np.flatnonzero(scene.heading == 1)
+    if len(places) == 0 or len(titles) == 0 or kept[titles].any():
+        return kept
+    above = titles[titles < places[0]]
+    if len(above) == 0 or places[0] - above[-1] > _TITLE_BLOCKS or scores[above[-1]] < _TITLE_SCORE:
+        return kept
+    kept = kept.copy()
+    kept[above[-1]] = True
     return kept
 
 
