@@ -1,7 +1,7 @@
 """Compiles `extract/*.c` while the package is built: by the system's C compiler, or by the one that pip brings.
 
 It is a plain shared library that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
-can compile it, the package is built without it and does the same in numpy.
+can compile it, or with SITELORE_PURE=1, the package is built without it and does the same in numpy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
 
     def dependencies(self) -> list[str]:
         """What has to be installed for the build: a compiler, where the system has none."""
-        return [] if _system_compiler() else ["ziglang==0.17.0"]
+        return [] if _system_compiler() or os.environ.get("SITELORE_PURE") else ["ziglang==0.17.0"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 the interface is given
         """Before the wheel is put together."""

@@ -63,7 +63,7 @@ def test_no_document_raises_hangs_swells_or_reads_differently(
             slowest = found if slowest is None or found.cpu_s > slowest.cpu_s else slowest
     peak = max(forwards.submit(peak_mb).result(60), backwards.submit(peak_mb).result(60))
     print(f"{DOCUMENTS} documents, peak {peak:.0f} MB, slowest {slowest}")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
     assert peak < PEAK_MB
 
 

@@ -14,6 +14,7 @@ from sitelore.extract.listings import listing_of_table
 _MAX_COLUMNS = 200
 _MAX_CELLS = 4_000
 _MAX_GROWTH = 4
+_MAX_COPIED_CHARS = 50_000
 _MAX_DEPTH = 8
 _LONG_CELL_CHARS = 600
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -135,6 +136,7 @@ def _fill(rows: list[dom.Element]) -> bool:
     if width * len(grid) > max(_MAX_CELLS, _MAX_GROWTH * sum(map(len, matrix))):
         return False
     seen: set[dom.Element] = set()
+    left = _MAX_COPIED_CHARS
     for row, places in zip(rows, grid, strict=True):
         filled = []
         for cell in places:
@@ -143,8 +145,13 @@ def _fill(rows: list[dom.Element]) -> bool:
                 continue
             dom.drop_attribute(cell, "colspan")
             dom.drop_attribute(cell, "rowspan")
-            filled.append(dom.copied(cell) if cell in seen else cell)
-            seen.add(cell)
+            if cell not in seen:
+                filled.append(cell)
+                seen.add(cell)
+                continue
+            # What holds a table is shown once: tables within tables, all with spans, would grow without end.
+            left -= len(cell.text) if left > 0 else 0
+            filled.append(dom.copied(cell) if left > 0 and not dom.holds(cell, "table") else dom.made(cell.tag))
         for cell in filled:
             if cell.parent is not None:
                 cell.extract()
