@@ -15,19 +15,16 @@ import argparse
 import asyncio
 import os
 import random
-import signal
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 from bench.measure import pss_mb, tree_cpu_s
-from scripts.servers import Postgres
+from scripts.servers import Postgres, postgres_alone
 
 from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import Maintenance
@@ -168,16 +165,8 @@ def main() -> int:
     words.add_argument("--sites", type=int, default=200)
     words.add_argument("--served", type=int, default=600)
     asked = words.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an end in order: no process must outlive us
-    with tempfile.TemporaryDirectory(prefix="sitelore-") as folder:
-        Path(folder).chmod(0o755)
-        (room := Path(folder) / "postgres").mkdir()
-        server = Postgres(room)
-        server.start()
-        try:
-            return 0 if asyncio.run(measure(server, asked)) else 1
-        finally:
-            server.stop()
+    with postgres_alone() as server:
+        return 0 if asyncio.run(measure(server, asked)) else 1
 
 
 if __name__ == "__main__":

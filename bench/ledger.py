@@ -16,19 +16,16 @@ import argparse
 import asyncio
 import random
 import re
-import signal
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from bench.measure import tree_run_s
-from scripts.servers import Postgres
+from scripts.servers import Postgres, postgres_alone
 from tests.web.fleet import new_database
 
 from sitelore.frontier.admission import Admission
@@ -282,16 +279,8 @@ def main() -> int:
     words.add_argument("--batch", type=int, default=32)
     words.add_argument("--statements", type=int, default=8)
     asked = words.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an end in order: no process must outlive us
-    with tempfile.TemporaryDirectory(prefix="sitelore-") as folder:
-        Path(folder).chmod(0o755)
-        (room := Path(folder) / "postgres").mkdir()
-        server = Postgres(room)
-        server.start()
-        try:
-            watch = asyncio.run(measure(server, asked))
-        finally:
-            server.stop()
+    with postgres_alone() as server:
+        watch = asyncio.run(measure(server, asked))
     return 0 if report(watch, asked.statements) else 1
 
 

@@ -22,7 +22,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -304,3 +304,18 @@ class LocalServers:
             "SITELORE_REDIS_URL": self.valkey.url,
             "SITELORE_BLOBS_URL": self.s3.url,
         }
+
+
+@contextlib.contextmanager
+def postgres_alone() -> Iterator[Postgres]:
+    """A Postgres with nothing beside it, ended with the block; also when this process is told to stop."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="sitelore-") as folder:
+        Path(folder).chmod(0o755)
+        (room := Path(folder) / "postgres").mkdir()
+        server = Postgres(room)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()

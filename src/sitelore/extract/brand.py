@@ -18,14 +18,12 @@ from typing import Any
 
 from sitelore.extract import dom, images
 from sitelore.extract.brand_css import Sheets, ranks_of, read_sheets
-from sitelore.extract.brand_probe import brand_probe
 from sitelore.extract.colours import colour_of, is_pale, is_vivid, tailwind_colour
 from sitelore.extract.fonts import first_font, font_name, service_fonts
 from sitelore.extract.links import PageResolver
 
 Brand = dict[str, Any]
-BRAND_PROBE = brand_probe
-"""Loads the script for a browser. Whoever needs nothing else of this module imports `brand_probe`, which needs no parser."""
+
 
 _BUTTONS = "button,a,[role=button i],input[type=submit i]"
 _HEADERS = "header,nav,[role=banner i],[role=navigation i]"

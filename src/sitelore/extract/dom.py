@@ -249,11 +249,6 @@ def child_elements(node: Node) -> list[Element]:
     return [child for child in node.children if isinstance(child, turbohtml.Element)]
 
 
-def is_element(node: AnyNode | None) -> bool:
-    """Whether this is an element: not text, a comment, a document or nothing."""
-    return isinstance(node, turbohtml.Element)
-
-
 def as_element(node: AnyNode | None) -> Element | None:
     """The same node when it is an element."""
     return node if isinstance(node, turbohtml.Element) else None

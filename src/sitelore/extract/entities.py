@@ -171,11 +171,6 @@ def with_place(found: Entity, source: str, at: str, *, repaired: bool) -> Entity
     }
 
 
-def is_entity(value: Any) -> bool:
-    """Whether a value is an entity: not text in a language, nor a reference to what is not on the page."""
-    return isinstance(value, dict) and "properties" in value
-
-
 def add(properties: dict[str, Any], name: str, value: Any) -> None:
     """Give a property one value more. What is there already is not added again."""
     known = properties.get(name)
