@@ -116,7 +116,11 @@ class Foreman:
         try:
             ended = await self._crawl(run, job.progress, job.stop)
         except Interrupted:
-            _LOG.info("stopped working on a run", extra=about)
+            stands = await self._ledger.run(run.id)  # it may have ended while we were told to stop
+            if stands is not None and stands.state in ENDED:
+                _LOG.info("a run has ended", extra={**about, "state": stands.state.value})
+            else:
+                _LOG.info("stopped working on a run", extra=about)
         except Exception as problem:  # noqa: BLE001 whatever ends a crawl must not end the ones beside it
             _LOG.exception("a run crashed", extra=about)
             error = f"{type(problem).__name__}: {problem}"

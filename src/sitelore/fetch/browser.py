@@ -113,6 +113,15 @@ class Running:
         told: dict[str, Any] = await self._session.send("SystemInfo.getProcessInfo")
         return {int(process["id"]): str(process["type"]) for process in told["processInfo"]}
 
+    async def answers(self) -> bool:
+        """Whether it is still alive: a page may hear of the browser's death before anybody else does."""
+        try:
+            async with asyncio.timeout(_START_S):
+                await self.processes()
+        except Exception:  # noqa: BLE001 however it fails to answer, it is of no more use
+            self.is_dead = True
+        return not self.is_dead
+
     async def end(self) -> None:
         """End it and its driver, politely and then not."""
         self.is_dead = True

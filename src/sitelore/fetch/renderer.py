@@ -81,21 +81,31 @@ class BrowserRenderer:
         """Open the page, wait until it has settled, read it; failures come back as data."""
         started = time.perf_counter()
         own = others = 0
-        while True:
+        while own < _OWN_CRASHES and others < _OTHER_CRASHES:
             try:
                 async with self._browser.lent() as running:
-                    try:
-                        return await self._render_in(running, request)
-                    except Crashed:
-                        await asyncio.sleep(0)  # the news of the whole browser's death may be right behind
-                        others += running.is_dead
-                        own += not running.is_dead
+                    rendered = await self._tried(running, request)
+                    if isinstance(rendered, Rendered):
+                        return rendered
+                    is_own = await running.answers()  # what a dying browser says of a page is not about the page
+                    if is_own and rendered is not None:
+                        return rendered
             except NoBrowser as problem:
                 return RenderFailure(request.url, Failure.CONNECTION, str(problem), time.perf_counter() - started)
-            if own >= _OWN_CRASHES or others >= _OTHER_CRASHES:
-                detail = "The page ended its process, twice." if own >= _OWN_CRASHES else "The browser ended, again and again."
-                return RenderFailure(request.url, Failure.TOO_LARGE, detail, time.perf_counter() - started)
+            own += is_own
+            others += not is_own
             _LOG.info("the browser is tried again", extra={"url": request.url})
+        elapsed_s = time.perf_counter() - started
+        if own >= _OWN_CRASHES:
+            return RenderFailure(request.url, Failure.TOO_LARGE, "The page ended its process, twice.", elapsed_s)
+        return RenderFailure(request.url, Failure.CONNECTION, "The browser ended, again and again.", elapsed_s)
+
+    async def _tried(self, running: Running, request: RenderRequest) -> Rendered | RenderFailure | None:
+        """None when the page, or the whole browser, is gone."""
+        try:
+            return await self._render_in(running, request)
+        except Crashed:
+            return None
 
     async def close(self) -> None:
         """Forget the run's cookies and pages. The browser itself belongs to the house."""
