@@ -1,7 +1,8 @@
 """Every seam of the house, in one file. Protocols are named by role, never by product.
 
 Who keeps them: `Fetcher`, `Renderer`, `Robots` by `fetch`; `HostGate` by `frontier` (one process) or `store` (many);
-`Reader` by `crawl` (a pool of processes around `extract` and `intake`); `Ledger`, `Blobs`, `Signals` and `Events` by `store`.
+`Reader` by `crawl` (a pool of processes around `extract` and `intake`); `Embedder` by `index`; `Ledger`, `Knowledge`, `Blobs`,
+`Signals` and `Events` by `store`.
 Only `deploy` decides which.
 """
 
@@ -30,6 +31,18 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
+from sitelore.model.knowledge import (
+    Card,
+    IndexedPage,
+    IndexWritten,
+    Likeness,
+    PageToIndex,
+    Reckoning,
+    RunOutcome,
+    Shelf,
+    SiteShelf,
+    ToEmbed,
+)
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
@@ -311,4 +324,92 @@ class Ledger(Protocol):
 
     async def close(self) -> None:
         """Give the database back."""
+        ...
+
+
+Reckon = Callable[[RunOutcome], Reckoning]
+"""The pure decision after a run (`frontier/presence.py`): which pages are gone. The store runs it inside its transaction."""
+
+
+class Knowledge(Protocol):
+    """Chunks, their words and their vectors, beside the pages they were made from. One call is one transaction."""
+
+    async def shelves(self, tenant: str | None, model: str = "") -> list[SiteShelf]:
+        """Every site of the tenant (None: of all), by name, in numbers."""
+        ...
+
+    async def reckon(self, site: SiteId, decide: Reckon, now: float) -> list[Reckoning]:
+        """Let every run of the site that ended since the last time say which pages are gone; their chunks go with them."""
+        ...
+
+    async def release_held(self, site: SiteId, now: float, *, agreed: bool) -> int:
+        """Pages that look gone and were held: drop them (agreed), or keep them. Gives how many."""
+        ...
+
+    async def open_epoch(self, site: SiteId, epoch: str) -> None:
+        """From now on chunks are made this way: pages whose chunks were made otherwise wait to be indexed again."""
+        ...
+
+    async def pages_to_index(self, site: SiteId, limit: int, after: str = "") -> list[PageToIndex]:
+        """Pages whose chunks do not say what the page says, by URL, from the one after `after` on."""
+        ...
+
+    async def write_pages(self, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
+        """Put these chunks in the place of those the pages had; chunks whose id stays keep their number and vector.
+
+        A page that has changed since, or is gone, is left alone.
+        """
+        ...
+
+    async def forget(self, site: SiteId) -> None:
+        """Drop every chunk of the site: the index can always be made again from the pages."""
+        ...
+
+    async def shelf(self, site: SiteId) -> Shelf:
+        """Every live chunk of a site, as numbers."""
+        ...
+
+    async def postings(self, site: SiteId, terms: Collection[str]) -> dict[str, list[bytes]]:
+        """Where terms stand, as packed `Postings` in ascending order of numbers; chunks that are gone may still be among
+        them.
+        """
+        ...
+
+    async def cards(self, site: SiteId, numbers: Sequence[int]) -> list[Card]:
+        """These chunks as far as they may be shown, in the order asked for."""
+        ...
+
+    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:
+        """Texts of live chunks that have no vector of this model."""
+        ...
+
+    async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
+        """Vectors by text hash, as little-endian float16 of unit length."""
+        ...
+
+    async def likeness(
+        self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
+    ) -> Likeness:
+        """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
+        ...
+
+
+class Embedder(Protocol):
+    """Text → a vector of unit length."""
+
+    @property
+    def model(self) -> str:
+        """What vectors are kept under: vectors of different models are never compared."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Passages, as little-endian float16."""
+        ...
+
+    async def embed_query(self, text: str) -> bytes:
+        """A question, as little-endian float32."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what it holds."""
         ...

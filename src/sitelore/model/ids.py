@@ -9,6 +9,8 @@ SiteId = NewType("SiteId", int)
 WorkerId = NewType("WorkerId", str)
 BlobKey = NewType("BlobKey", str)
 """SHA-256 of the uncompressed bytes, in hex."""
+ChunkId = NewType("ChunkId", str)
+"""Of a page's URL and the chunk's own text, in hex."""
 CleanText = NewType("CleanText", str)
 """Text that went through redaction. Made in `extract/redact.py` alone; the only text the ledger and blobs accept."""
 CleanBytes = NewType("CleanBytes", bytes)
