@@ -36,6 +36,7 @@ from sitelore.model.knowledge import (
     IndexedPage,
     IndexWritten,
     Likeness,
+    PageNow,
     PageToIndex,
     Reckoning,
     RunOutcome,
@@ -346,6 +347,10 @@ class Knowledge(Protocol):
         """Pages that look gone and were held: drop them (agreed), or keep them. Gives how many."""
         ...
 
+    def sketches(self, site: SiteId) -> AsyncIterator[Sketched]:
+        """Every page of the site that is searched, with the sketch of its text, sorted by key."""
+        ...
+
     async def open_epoch(self, site: SiteId, epoch: str) -> None:
         """From now on chunks are made this way: pages whose chunks were made otherwise wait to be indexed again."""
         ...
@@ -377,6 +382,10 @@ class Knowledge(Protocol):
 
     async def cards(self, site: SiteId, numbers: Sequence[int]) -> list[Card]:
         """These chunks as far as they may be shown, in the order asked for."""
+        ...
+
+    async def page(self, tenant: str, url: Url) -> PageNow | None:
+        """The tenant's page of this address, also one that is gone; the one looked at last where several sites have it."""
         ...
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:

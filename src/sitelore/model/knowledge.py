@@ -126,6 +126,19 @@ class SiteShelf:
 
 
 @dataclass(frozen=True, slots=True)
+class PageNow:
+    """A page of a site as it last was."""
+
+    site: SiteId
+    site_name: str
+    url: Url
+    document: BlobKey
+    presence: Presence = Presence.PRESENT
+    evidence: str = ""
+    fetched_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ShelfPage:
     """What filters need to know of a page."""
 
