@@ -47,6 +47,14 @@ class Ending:
     detail: str = ""
 
 
+class Over(Exception):
+    """The journey has ended before there was a page. Never leaves this room."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__()
+        self.ending = ending
+
+
 class Arrival:
     """One journey of the main frame. Fed with paused requests and answers; says for each whether it goes on."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sitelore.fetch.arrival import Arrival, Ending, Rules, explained, frames_below
+from sitelore.fetch.arrival import Arrival, Ending, Over, Rules, explained, frames_below
 from sitelore.fetch.blocking import blocked_kinds, blocked_patterns
 from sitelore.fetch.page_scripts import HEIGHT, KEEP_FRAME, TO_THE_END, prelude, reading, settling
 from sitelore.fetch.render_failures import explain_net_error, is_broken_body
@@ -36,6 +36,7 @@ _ROOM_TO_SCROLL_PX = 64
 _ROUNDS = 8
 _FRAMES = 40
 _TRIES = 3
+_SWEPT = 6
 _STAY = "stay"
 _NOTHING_SHOWN = frozenset({"", "net::ERR_ABORTED", "net::ERR_HTTP_RESPONSE_CODE_FAILURE"})
 _UNTRUE_HEADERS = frozenset({"content-type", "content-encoding", "content-length", "transfer-encoding"})
@@ -47,14 +48,6 @@ class Crashed(Exception):
 
 class _Moved(Exception):
     """The document was replaced, or the page closed, while it was looked at."""
-
-
-class _Over(Exception):
-    """The journey has ended before there was a page."""
-
-    def __init__(self, ending: Ending) -> None:
-        super().__init__()
-        self.ending = ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +73,7 @@ class Tab:
         self._frame = ""
         self._with_looks: bool | None = None
         self._height = HEIGHT_PX
+        self._pages = 0
         self._gone = asyncio.get_running_loop().create_future()
         self._ready = asyncio.Event()
         self._is_blank = asyncio.Event()
@@ -128,6 +122,9 @@ class Tab:
         self.is_fit &= not left.get("errorText")
         # The answer may come before the document does, and a page asked for in between would be lost.
         await self._is_blank.wait()
+        self._pages += 1
+        if self._pages % _SWEPT == 0:  # left to itself, a tab collects 100 MB of pages it no longer shows
+            await self._send("HeapProfiler.collectGarbage")
 
     async def _prepare(self) -> None:
         page, session = self._page, self._session
@@ -171,7 +168,7 @@ class Tab:
         self._ready.clear()
         try:
             return await self._visit(request, arrival, traffic, started)
-        except _Over as over:
+        except Over as over:
             ending = over.ending
         except _Moved:
             ending = Ending(failure=Failure.PROTOCOL, detail="The page could not be opened.")
@@ -199,7 +196,7 @@ class Tab:
             except _Moved:  # on to another document: that one is the page
                 await self._next_document(deadline)
         else:
-            raise _Over(Ending(failure=Failure.TIMEOUT, detail="The page did not hold still to be read."))
+            raise Over(Ending(failure=Failure.TIMEOUT, detail="The page did not hold still to be read."))
         head = arrival.shown
         assert head is not None  # what is read has been committed
         metrics = RenderMetrics(
@@ -244,14 +241,14 @@ class Tab:
                 said = await self._send("Page.navigate", url=url)
         except TimeoutError:
             await self._stop()
-            raise _Over(Ending(failure=Failure.TIMEOUT, detail="No page came in time.")) from None
+            raise Over(Ending(failure=Failure.TIMEOUT, detail="No page came in time.")) from None
         if arrival.ending is not None:
-            raise _Over(arrival.ending)
+            raise Over(arrival.ending)
         error = said.get("errorText", "")
         if not error and not said.get("isDownload"):
             return
         ending = arrival.aborted() if error in _NOTHING_SHOWN else None
-        raise _Over(ending or explained(error, arrival))
+        raise Over(ending or explained(error, arrival))
 
     async def _until_ready(self, traffic: Traffic, deadline: float) -> None:
         """Until the document is parsed, or too heavy, or the time is up."""
@@ -273,7 +270,7 @@ class Tab:
             async with asyncio.timeout(_AFTERWARDS_S):
                 await self._ready.wait()
         if traffic.is_document_coming():
-            raise _Over(Ending(failure=Failure.TIMEOUT, detail="The page did not come in time."))
+            raise Over(Ending(failure=Failure.TIMEOUT, detail="The page did not come in time."))
 
     async def _settle(self, traffic: Traffic, deadline: float, quiet_s: float = _QUIET_S) -> bool:
         """Until neither the network nor the document moves, or the time is up. Whether more waits to come into view."""
@@ -358,10 +355,10 @@ class Tab:
             raise _Moved
         if not str(found["href"]).startswith(("http:", "https:")):
             if traffic.document_error:
-                raise _Over(explained(traffic.document_error, arrival))
-            raise _Over(Ending(failure=Failure.PROTOCOL, detail="The page went out of the web."))
+                raise Over(explained(traffic.document_error, arrival))
+            raise Over(Ending(failure=Failure.PROTOCOL, detail="The page went out of the web."))
         if found["length"] > most:
-            raise _Over(Ending(failure=Failure.TOO_LARGE, detail=f"The page is larger than {most} bytes."))
+            raise Over(Ending(failure=Failure.TOO_LARGE, detail=f"The page is larger than {most} bytes."))
         return found
 
     async def _picture(self, world: int) -> bytes:
@@ -384,11 +381,11 @@ class Tab:
         """Is what has come whole, and not too much?"""
         if is_broken_body(traffic.document_error):
             failure, detail = explain_net_error(traffic.document_error)
-            raise _Over(Ending(failure=failure, detail=detail))
+            raise Over(Ending(failure=failure, detail=detail))
         if traffic.is_too_heavy:
             self.is_fit = False
             most = self._settings.limits.body_bytes
-            raise _Over(Ending(failure=Failure.TOO_LARGE, detail=f"The page is made of more than {most} bytes."))
+            raise Over(Ending(failure=Failure.TOO_LARGE, detail=f"The page is made of more than {most} bytes."))
 
     async def _stop(self) -> None:
         """End the script that runs. A page that had to be stopped is not used again."""
@@ -415,7 +412,7 @@ class Tab:
                 return await work
         except TimeoutError:
             self.is_fit = False
-            raise _Over(Ending(failure=Failure.TIMEOUT, detail="The page did not answer.")) from None
+            raise Over(Ending(failure=Failure.TIMEOUT, detail="The page did not answer.")) from None
 
     async def _send(self, method: str, **parameters: Any) -> dict[str, Any]:
         from playwright.async_api import Error  # noqa: PLC0415 only where there is a browser
