@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-structured train-content bench-memory \
-	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render soak-kill soak-scaled fuzz clean
+	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-knowledge soak-kill soak-scaled fuzz clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -67,7 +67,7 @@ types: $(DEV_STAMP)  ## check types
 	$(VENV)/bin/mypy
 
 lock: $(DEV_STAMP)  ## pin all dependencies with hashes
-	$(VENV)/bin/uv pip compile pyproject.toml --extra browser $(LOCK) -o requirements/run.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra browser --extra documents $(LOCK) -o requirements/run.txt
 	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra scaled --extra browser -c requirements/run.txt $(LOCK) -o requirements/dev.txt
 	@! grep -nE 'https?://|file:|/home/|--index|--find-links' requirements/*.txt
 
@@ -101,6 +101,15 @@ bench-api: $(DEV_STAMP)  ## 200 clients that poll lists while a crawl runs
 
 bench-render: $(DEV_STAMP)  ## pages through the browser: throughput, memory, a browser that is killed, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)
+
+bench-search: $(DEV_STAMP)  ## how good answers are (nDCG@10), and with ARGS="--size 100000" how long they take
+	$(PY) -m bench.search $(ARGS)
+
+bench-knowledge: $(DEV_STAMP)  ## what is embedded again after edits and noise, what is kept when pages fail or go
+	$(PY) -m bench.knowledge $(ARGS)
+
+bench-redaction: $(DEV_STAMP)  ## secrets found, false alarms, and speed on ordinary pages
+	$(PY) -m bench.redaction $(ARGS)
 
 bench-ledger: $(DEV_STAMP)  ## what a page costs Postgres at 1,000 rows and at 100,000
 	$(PY) -m bench.ledger $(ARGS)

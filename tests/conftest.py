@@ -14,6 +14,8 @@ from scripts.servers import CannotStart, LocalServers
 
 ROOT = Path(__file__).parents[1]
 _OURS_BEFORE: set[int] = set()
+# A server makes vectors whenever it has time, which tests of anything else would pay for; those that want them say so.
+os.environ.setdefault("SITELORE_EMBEDDINGS", "none")
 
 
 @pytest.fixture(scope="session")

@@ -2,17 +2,18 @@
 
 The rooms, in the order a URL walks through them:
 
-    intake/      where URLs come from: seeds, sitemaps, feeds
+    intake/      where URLs come from: seeds, sitemaps, feeds, API loaders
     frontier/    which URL next, and when: admission, scope, budget, pace, retry, traps, waves  (pure decisions)
-    fetch/       URL → Response: address guard, robots, HTTP, limits
-    extract/     Response → Document: decode, redact, links, main content, Markdown, metadata  (sync, pure)
+    fetch/       URL → Response: address guard, robots, HTTP, browser, limits
+    extract/     Response → Document: decode, redact, links, main content, Markdown, metadata, files  (sync, pure)
+    index/       Document → answers: chunks, words, vectors, search, snippets
     export/      rows and documents → files people take away: Markdown, JSONL, CSV, WARC, llms.txt
-    crawl/       the journey itself: visit, worker, maintenance, runs
+    crawl/       the journey itself: visit, worker, maintenance, runs, indexing, the library
     model/       the nouns and the state machine
     ports.py     every seam, in one file
-    store/       where state lives: one ledger over SQLite or Postgres, blobs, migrations
-    deploy/      the ways to build the house: settings, embedded
-    serve/       the house over HTTP: REST API, events, metrics, tokens
+    store/       where state lives: one ledger and one index over SQLite or Postgres, Redis, blobs, migrations
+    deploy/      the two ways to build the house: settings, embedded, scaled
+    serve/       the house over HTTP: REST API, events, metrics, tokens, MCP
     cli/         the same house from a shell
 
 Start reading at `crawl/visit.py`: one visit, start to settle.

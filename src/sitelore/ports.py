@@ -32,6 +32,7 @@ from sitelore.model.frontier import (
 )
 from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
 from sitelore.model.knowledge import (
+    DEFAULT_TENANT,
     Card,
     IndexedPage,
     IndexWritten,
@@ -129,8 +130,8 @@ class Reader(Protocol):
         """Redact, parse and extract a page."""
         ...
 
-    async def read_sitemap(self, response: Response) -> SitemapReading:
-        """Parse a sitemap, sitemap index, text list or feed."""
+    async def read_sitemap(self, response: Response, options: ReadOptions | None = None) -> SitemapReading:
+        """Parse a sitemap, sitemap index, text list or feed; with `options`, a declared collection of an API as well."""
         ...
 
     async def close(self) -> None:
@@ -189,8 +190,10 @@ Plan = Callable[[WaveFacts], WavePlan]
 class Ledger(Protocol):
     """The frontier and everything known of a site, durable. One call is one transaction."""
 
-    async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
-        """A new QUEUED run of the site of this name (made when it is new), with its first offers."""
+    async def create_run(
+        self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float, tenant: str = DEFAULT_TENANT
+    ) -> Run:
+        """A new QUEUED run of the tenant's site of this name (made when it is new), with its first offers."""
         ...
 
     async def run(self, run: RunId) -> Run | None:
@@ -282,7 +285,13 @@ class Ledger(Protocol):
         ...
 
     async def create_run_once(
-        self, once: Once, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float
+        self,
+        once: Once,
+        site: str,
+        settings: CrawlSettings,
+        offers: Sequence[Offer],
+        now: float,
+        tenant: str = DEFAULT_TENANT,
     ) -> RunOnce:
         """The run made under this key within the last day, or a new one."""
         ...

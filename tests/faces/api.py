@@ -136,7 +136,7 @@ Building = Callable[[], AbstractAsyncContextManager[Backstage]]
 async def whole_house(data: Path) -> AsyncIterator[Backstage]:
     """What `sitelore serve` without settings puts behind the API."""
     async with embedded(data, writing=True) as house:
-        yield Backstage(house.ledger, house.blobs, house.clock, house.attend, house.announce)
+        yield Backstage(house.ledger, house.blobs, house.clock, house.attend, house.announce, house.door.open)
 
 
 @asynccontextmanager
@@ -151,7 +151,7 @@ async def idle_house(data: Path) -> AsyncIterator[Backstage]:
         async def announce(_: RunId) -> None:
             pass
 
-        yield Backstage(house.ledger, house.blobs, house.clock, attend, announce)
+        yield Backstage(house.ledger, house.blobs, house.clock, attend, announce, house.door.open)
 
 
 @contextlib.contextmanager

@@ -83,6 +83,7 @@ def test_a_run_tells_what_it_was_asked_for(served: Served) -> None:
         "maxRetries": 2,
         "render": "auto",
         "screenshots": False,
+        "personal": "chunks",
     }
     assert run["created_at"] <= run["started_at"] <= run["finished_at"]
 
@@ -99,6 +100,7 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "maxRetries": 0,
         "render": "never",
         "screenshots": True,
+        "personal": "everywhere",
     }
     answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.web.url("/"), "settings": asked})
     assert answer.json["run_config"] == asked
@@ -354,3 +356,15 @@ def test_pages_are_shown_without_what_repeats_over_their_site_as_exports_and_ins
         inspected = command("inspect", web.url("/page-3"), "--json", "--data", str(tmp_path))
         assert json.loads(inspected.out)["markdown"] == pages[web.url("/page-3")]["markdown"]
         assert "what repeats over the site is left out" in inspected.err
+
+
+def test_a_seed_that_holds_a_secret_is_refused_and_not_repeated(served: Served) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    for path, asked in (
+        ("/crawl-runs", {"seedUrl": served.web.url(f"/?k={secret}")}),
+        ("/crawl", {"url": served.web.url(f"/?k={secret}")}),
+    ):
+        answer = served.api.call("POST", path, asked)
+        assert answer.status == 422
+        assert "github-token" in answer.json["detail"]
+        assert secret not in str(answer.json)

@@ -8,7 +8,7 @@ import pytest
 from sitelore.cli.asking import Asked, age_s, settings_of
 from sitelore.cli.domain_config import read_domain_config
 from sitelore.model.errors import BadConfig, BadUrl, UsageError
-from sitelore.model.settings import Identity, Overrides, QueryForm, Rendering, RenderMode, SlashForm
+from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, Rendering, RenderMode, SlashForm
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,16 @@ def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path)
         ('{"domain": "a", "render": "sometimes"}', "render is one of auto, never, always, not 'sometimes'"),
         ('{"domain": "a", "identity": {"forceHttps": "yes please"}}', "identity.forceHttps must be true or false"),
         ('{"domain": "a", "identity": {"case": true}}', "unknown key 'case' in identity"),
+        ('{"domain": "a", "loaders": {}}', "loaders must be a list of objects, not an object"),
+        ('{"domain": "a", "loaders": [{"link": 1}]}', "unknown key 'link' in loaders, item 1"),
+        ('{"domain": "a", "loaders": [{"url": "x y"}]}', "loaders, item 1: url must be an absolute"),
+        ('{"domain": "a", "loaders": [{"url": "/x"}]}', "loaders, item 1: text must be a list of paths"),
+        ('{"domain": "a", "loaders": [{"url": "/x", "text": "t", "record": "{id}"}]}', "record must say what"),
+        ('{"domain": "a", "loaders": [{"url": "/x", "text": "t", "page": "/x"}]}', "page must be a template"),
+        ('{"domain": "a", "loaders": [{"url": "/x", "text": "t", "next": "a..b"}]}', "next must be a path"),
+        ('{"domain": "a", "loaders": [{"url": "/g", "text": "t", "query": "{__schema{a}}"}]}', "query: a schema is asked for"),
+        ('{"domain": "a", "loaders": [{"url": "/g", "text": "t", "query": "mutation{a}"}]}', "query: only queries are sent"),
+        ('{"domain": "a", "own": "yes"}', "own must be true or false"),
         ('{"domain": "a", "identity": {"Slash": "add"}}', r"did you mean 'slash'"),
         ('{"domain": "a", "domain": "b"}', "key 'domain' is there twice"),
         ("a: &x [1]\nb: *x", "aliases are not read here"),
@@ -122,6 +132,19 @@ def test_a_site_may_say_when_two_addresses_are_one_page(tmp_path: Path) -> None:
     settings = settings_of(Asked(urls=("https://example.com",), domain_config=path))
     assert settings.identity == Identity(force_https=True, slash=SlashForm.STRIP, query=QueryForm.SORT)
     assert [rules.render for rules in settings.overrides] == [RenderMode.NEVER]
+
+
+def test_a_site_may_declare_collections_of_its_api(tmp_path: Path) -> None:
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "domain: example.com\nown: true\nloaders:\n- {url: /api/posts, record: '/api/posts/{id}', text: [body, more.text]}\n"
+        "- {url: 'https://api.example.com/g', query: '{ __schema { types { name } } }', text: name, variables: {n: 5}}\n"
+    )
+    settings = settings_of(Asked(urls=("https://example.com",), domain_config=path))
+    [rules] = settings.overrides
+    assert rules.loaders[0] == Loader("https://example.com/api/posts", record="/api/posts/{id}", text=("body", "more.text"))
+    assert (rules.loaders[1].variables, rules.own) == ('{"n":5}', True)
+    assert settings.open_origins == ("https://example.com", "https://api.example.com")
 
 
 def test_a_domain_config_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_clean_text_is_made_in_the_redactor_alone() -> None:
         if inside(path) == MAKER:
             continue
         for line, what in makers(tree_of(path)):
-            if not _is_the_empty_text(inside(path), tree_of(path), line):
+            if not _is_the_empty_text(inside(path), tree_of(path), line) and not _is_a_piece(inside(path), tree_of(path), line):
                 wrong.append(f"{inside(path)}:{line}: {what}")
     assert wrong == []
 
@@ -56,6 +56,14 @@ def _is_the_empty_text(file: str, tree: ast.Module, line: int) -> bool:
     return file == "model/ids.py" and any(
         isinstance(node, ast.Assign) and node.lineno == line and ast.unparse(node) == "NO_TEXT = CleanText('')"
         for node in tree.body
+    )
+
+
+def _is_a_piece(file: str, tree: ast.Module, line: int) -> bool:
+    """`piece_of`: a stretch of clean text needs no redaction."""
+    return file == "model/ids.py" and any(
+        isinstance(node, ast.Return) and node.lineno == line and ast.unparse(node) == "return CleanText(text[start:end])"
+        for node in ast.walk(tree)
     )
 
 

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from scripts.servers import LocalServers
 from tests.web.fleet import administer
 
+from sitelore.store.dense_sql import SCHEMA as VECTORS
 from sitelore.store.engine import PostgresEngine, PostgresTerms, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.schema import metadata
@@ -104,6 +105,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         await database.close()
         tables = ", ".join(table.name for table in metadata.sorted_tables)
         await administer(url, f"TRUNCATE {tables} RESTART IDENTITY")
+        await administer(url, f"DROP SCHEMA IF EXISTS {VECTORS} CASCADE")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

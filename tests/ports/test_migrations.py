@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from tests.ports.conftest import Database
 
 from sitelore.model.errors import StorageError
+from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
 
@@ -17,6 +19,17 @@ from sitelore.store.schema import REVISION, metadata, versions
 def _drop_all(conn: sa.Connection) -> None:
     metadata.drop_all(conn)
     versions.drop(conn)
+
+
+def _downgrade(conn: sa.Connection, revision: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(current.__file__).parent))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = conn
+    command.downgrade(config, revision)
 
 
 def _differences(conn: sa.Connection) -> list[Any]:
@@ -64,6 +77,24 @@ async def test_a_database_without_its_latest_step_is_upgraded(new_database: Data
     await engine.run(lambda conn: conn.execute(sa.delete(versions)))
     await engine.run(migrate, "the test's")
     assert await engine.run(_differences) == []
+
+
+async def test_sites_and_pages_from_before_there_were_tenants_are_kept_and_wait_to_be_indexed(new_database: Database) -> None:
+    engine = await new_database.engine()
+    await engine.run(_downgrade, "0004")
+    site = "INSERT INTO sites (id, name, created_at, rendering) VALUES (7, 'kept', 1, '{}')"
+    page = (
+        "INSERT INTO pages (site_id, url, fetched_at, content_hash, novelty, document, title, word_count, noindex)"
+        " VALUES (7, 'http://kept/', 1, '', '', 'doc', 'Kept', 1, 0)"
+    )
+    for statement in (site, page):
+        await engine.run(lambda conn, statement=statement: conn.execute(sa.text(statement)))
+    await engine.run(migrate, "the test's")
+    assert await engine.run(_differences) == []
+    knowledge = SqlKnowledge(engine)
+    [shelf] = await knowledge.shelves("default")
+    assert (shelf.site, shelf.name, shelf.pages, shelf.waiting, shelf.version) == (7, "kept", 1, 1, 0)
+    assert [page.title for page in await knowledge.pages_to_index(shelf.site, 9)] == ["Kept"]
 
 
 async def test_a_database_of_a_newer_version_is_refused(new_database: Database) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from sitelore.intake.seeds import typed_url
 from sitelore.model.errors import UsageError
-from sitelore.model.settings import USER_AGENT, CrawlSettings, Identity, Overrides, Pace, Rendering, Scope
+from sitelore.model.settings import USER_AGENT, CrawlSettings, Identity, Overrides, Pace, PersonalPolicy, Rendering, Scope
+from sitelore.model.url import Url
 
 _AGE = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _AGE_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -30,6 +31,9 @@ class Asked:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rendering: Rendering = field(default_factory=Rendering)
+    documents: bool = True
+    personal: PersonalPolicy = PersonalPolicy.CHUNKS
+    personal_ids: tuple[str, ...] = ()
     delay_s: float | None = None
     concurrency: int = 8
     user_agent: str | None = None
@@ -57,8 +61,9 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
         raise UsageError("a crawl needs a URL, a --sitemap or --resume (try `sitelore crawl https://example.com`)")
     seeds = tuple(typed_url(text) for text in asked.urls)
     sitemaps = tuple(typed_url(text) for text in asked.sitemaps)
-    origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps))
     overrides = _overrides(asked.domain_config)
+    declared = [url for own in overrides for loader in own.loaders if (url := Url.parse(loader.url))]
+    origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps, *declared))
     return CrawlSettings(
         seeds=tuple(map(str, seeds)),
         sitemaps=tuple(map(str, sitemaps)),
@@ -74,6 +79,9 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
         pace=Pace(delay_s=asked.delay_s, concurrency=asked.concurrency, per_host=asked.concurrency),
         overrides=overrides,
         rendering=asked.rendering,
+        documents=asked.documents,
+        personal=asked.personal,
+        personal_ids=_known_ids(asked.personal_ids),
         identity=next((own.identity for own in overrides if own.identity != Identity()), Identity()),
         open_origins=tuple(origins),
         allow_private=tuple(map(_private, asked.allow_private)),
@@ -94,6 +102,17 @@ def _agent(text: str | None) -> str:
     if not text.strip() or not text.isascii() or not text.isprintable():
         raise UsageError("--user-agent must be one line of plain ASCII text")
     return text.strip()
+
+
+def _known_ids(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    from sitelore.extract.personal_ids import NATIONAL_IDS
+
+    for name in names:
+        if name not in NATIONAL_IDS:
+            raise UsageError(f"--personal-id {name!r} is not known; there are {', '.join(NATIONAL_IDS)}")
+    return tuple(dict.fromkeys(names))
 
 
 def _private(text: str) -> str:

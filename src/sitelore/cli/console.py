@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sitelore.model.settings import PersonalPolicy
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -50,10 +52,11 @@ def print_json(value: object) -> None:
     sys.stdout.write(data.decode() + "\n")
 
 
-def log_everything() -> None:
+def log_everything(personal: PersonalPolicy = PersonalPolicy.CHUNKS) -> None:
     """Log lines of every level on stderr."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    logging.getLogger("sitelore").setLevel(logging.DEBUG)
+    from sitelore.deploy.logs import log_as_text
+
+    log_as_text(logging.DEBUG, personal)
 
 
 def visible(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sitelore.cli.console import DATA, AsJson, Data, log_everything
-from sitelore.model.settings import Rendering, RenderMode, Scope
+from sitelore.model.settings import PersonalPolicy, Rendering, RenderMode, Scope
 
 
 class Output(StrEnum):
@@ -59,6 +59,20 @@ def crawl(
     screenshots: Annotated[
         bool, typer.Option("--screenshots", help="Keep a picture of every page that a browser reads.")
     ] = False,
+    documents: Annotated[
+        bool, typer.Option("--documents/--no-documents", help="Whether PDF and office files are read like pages.")
+    ] = True,
+    personal: Annotated[
+        PersonalPolicy,
+        typer.Option(
+            help="Where e-mail addresses, phone numbers, cards and IBANs are masked: nowhere, in what is searched and logged, "
+            "or before anything is kept. Contact pages keep theirs."
+        ),
+    ] = PersonalPolicy.CHUNKS,
+    personal_id: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="National ids to mask as well: us-ssn, de-tax-id, fr-nir, … Repeatable."),
+    ] = None,
     delay: Annotated[
         float | None,
         typer.Option(min=0, max=3600, metavar="S", help="Seconds between requests to a host.  [default: adapts to the host]"),
@@ -96,7 +110,7 @@ def crawl(
     from sitelore.cli.asking import Asked, Wishes, settings_of
 
     if debug:
-        log_everything()
+        log_everything(personal)
     asked = Asked(
         urls=tuple(urls or ()),
         sitemaps=tuple(sitemap or ()),
@@ -107,6 +121,9 @@ def crawl(
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
+        documents=documents,
+        personal=personal,
+        personal_ids=tuple(personal_id or ()),
         delay_s=delay,
         concurrency=concurrency,
         user_agent=user_agent,

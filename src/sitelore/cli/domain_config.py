@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 
 import yaml
 
+from sitelore.cli.loader_config import LOADER_KEYS, loader_of
 from sitelore.extract.overrides import selector_problem
 from sitelore.model.errors import BadConfig
-from sitelore.model.settings import Identity, Overrides, QueryForm, RenderMode, SlashForm
+from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, RenderMode, SlashForm
 
-_KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render")
+_KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own")
 _IDENTITY = ("forceHttps", "slash", "query")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _MAX_BYTES = 2**20
@@ -101,6 +102,8 @@ class _Entry:
             remove_selectors=self._selectors("removeSelectors"),
             identity=self._identity(),
             render=self._render(),
+            loaders=self._loaders(),
+            own=self._is_own(),
         )
 
     def _wrong(self, sentence: str) -> BadConfig:
@@ -158,6 +161,32 @@ class _Entry:
         if said not in [mode.value for mode in RenderMode]:
             raise self._wrong(f"render is one of {', '.join(RenderMode)}, not {_shown(said)}")
         return RenderMode(said)
+
+    def _is_own(self) -> bool:
+        said = self.data.get("own", False)
+        if not isinstance(said, bool):
+            raise self._wrong(f"own must be true or false, not {_shown(said)}")
+        return said
+
+    def _loaders(self) -> tuple[Loader, ...]:
+        """Collections of the domain's API."""
+        said = self.data.get("loaders")
+        if said is None:
+            return ()
+        if not isinstance(said, list):
+            raise self._wrong(f"loaders must be a list of objects, not {_kind(said)}")
+        found = []
+        for at, data in enumerate(said, 1):
+            if not isinstance(data, dict):
+                raise self._wrong(
+                    f"loaders, item {at} must be an object with the keys {', '.join(LOADER_KEYS)}, not {_kind(data)}"
+                )
+            self._check_keys(data, LOADER_KEYS, f" in loaders, item {at}")
+            try:
+                found.append(loader_of(data, self._domain(), own=self._is_own()))
+            except ValueError as problem:
+                raise self._wrong(f"loaders, item {at}: {problem}") from None
+        return tuple(found)
 
     def _form(self, said: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
         value = said.get(key, "keep")

@@ -122,7 +122,7 @@ async def _of_row(house: House, run: Run, row: UrlRow, overrides: tuple[Override
             raise UsageError(f"no snapshot of {row.url} was kept, so --domain-config cannot be tried on it; crawl it again")
         note(f"no snapshot of {row.url} was kept: what was dropped cannot be shown")
         return page, None
-    options = read_options_of(run.settings)
+    options = read_options_of(run.settings, house.redaction)
     response = html_response(snapshot, row.final_url or row.url, row.content_type or "text/html")
     anew, seen = _read_anew(response, replace(options, overrides=overrides) if overrides else options)
     return ({**page, **anew} if overrides else page), seen

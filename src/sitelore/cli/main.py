@@ -16,8 +16,11 @@ from sitelore.cli.crawl import crawl
 from sitelore.cli.demo import demo
 from sitelore.cli.doctor import doctor
 from sitelore.cli.extract import extract
+from sitelore.cli.mcp import mcp
+from sitelore.cli.pipeline import pipeline
 from sitelore.cli.reprocess import reprocess
 from sitelore.cli.runs import compare, export, runs, show
+from sitelore.cli.search import deletions, reindex, search
 from sitelore.cli.serve import serve
 from sitelore.cli.worker import worker
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
@@ -34,7 +37,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for command in (crawl, extract, explain, inspect, runs, show, export, reprocess, compare, serve, worker, demo, doctor):
+for command in (
+    crawl, pipeline, search, extract, explain, inspect, runs, show, export, reprocess, reindex, deletions, compare, serve,
+    worker, mcp, demo, doctor,
+):  # fmt: skip
     app.command(no_args_is_help=False)(command)
 
 
@@ -110,6 +116,9 @@ def _sentence(problem: Exception, *, debug: bool) -> tuple[str, int]:
 
 def _complain(sentence: str, code: int) -> int:
     if sentence:
+        from sitelore.extract.redact import redact  # what was typed or answered may hold a secret
+
+        sentence = redact(sentence)[0]
         sys.stderr.write(f"sitelore: {sentence}\n")
     return code
 

@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
@@ -24,6 +25,7 @@ import msgspec
 import zstandard
 
 from sitelore.cli.console import note, print_json
+from sitelore.deploy.settings import operator_redaction
 from sitelore.extract.page import read
 from sitelore.intake.seeds import typed_url
 from sitelore.model.document import Reading, ReadOptions
@@ -39,8 +41,6 @@ _TIME_LIMIT_S = 120.0
 _SHORT = ("title", "markdown", "text", "strategy", "links")
 _NO_ADDRESS = "http://unknown.invalid/"
 """Where a page without an address is taken to be (RFC 2606 §2): it is read all the same."""
-_OPTIONS = ReadOptions(keep_snapshot=False)
-_SHORT_OPTIONS = ReadOptions(keep_snapshot=False, offers=False)
 
 
 class Unreadable(SiteloreError):
@@ -69,9 +69,15 @@ def html_response(body: bytes, url: Url, content_type: str) -> Response:
     return Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
 
 
-def document_of_html(body: bytes, url: Url, content_type: str, options: ReadOptions = _OPTIONS) -> dict[str, Any]:
+def document_of_html(body: bytes, url: Url, content_type: str, options: ReadOptions | None = None) -> dict[str, Any]:
     """The document that a crawl would have made of these bytes."""
-    return unpacked(read(html_response(body, url, content_type), options))
+    return unpacked(read(html_response(body, url, content_type), options or _options(full=True)))
+
+
+@lru_cache(maxsize=2)
+def _options(*, full: bool) -> ReadOptions:
+    """Without a snapshot, and with the operator's own rules for secrets."""
+    return ReadOptions(keep_snapshot=False, offers=full, redaction=operator_redaction())
 
 
 def extract_one(file: str, url: str | None, *, as_json: bool, full: bool) -> int:
@@ -79,7 +85,7 @@ def extract_one(file: str, url: str | None, *, as_json: bool, full: bool) -> int
     if url is None:
         raise UsageError("extract needs --url URL: links of the page are resolved against it")
     with _source(file) as source:
-        document = document_of_html(source.read(), typed_url(url), "text/html", _OPTIONS if full else _SHORT_OPTIONS)
+        document = document_of_html(source.read(), typed_url(url), "text/html", _options(full=full))
     if as_json:
         print_json(document if full else {name: document.get(name) for name in (*_SHORT, "h1", "description", "word_count")})
     else:
@@ -205,7 +211,7 @@ def _read_line(line: bytes, *, full: bool) -> Answer:
         url = Url.parse(job.url or _NO_ADDRESS)
         if url is None:
             return _error_line(line, f"bad_url: {job.url!r} is not an http(s) URL"), False
-        options = _OPTIONS if full else _SHORT_OPTIONS
+        options = _options(full=full)
         document = document_of_html(job.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8", options)
         cpu_ms = (time.process_time_ns() - began) / 1e6
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:

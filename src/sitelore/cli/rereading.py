@@ -44,7 +44,7 @@ async def _reread(data: Path, name: str, domain_config: Path | None, *, dry_run:
     if run.state not in ENDED:
         raise UsageError(f"run {run.id} has not ended; `sitelore crawl --resume` continues it")
     async with open_house(data, writing=not dry_run) as house, _readers(cores) as reader:
-        options = replace(read_options_of(run.settings), keep_snapshot=False)
+        options = replace(read_options_of(run.settings, house.redaction), keep_snapshot=False)
         if overrides is not None:
             options = replace(options, overrides=overrides)
         progress = Progress(max_pages=(await house.ledger.counts(run.id)).pages)

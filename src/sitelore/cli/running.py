@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from sitelore.cli.asking import Wishes
@@ -16,13 +16,14 @@ from sitelore.cli.console import data_console, note, print_json
 from sitelore.cli.summary import Session, Summary, as_json, as_table, debug_lines, summarise
 from sitelore.cli.watching import watching
 from sitelore.cli.writing import Written, write_outputs
+from sitelore.crawl.pipelines import start_pipeline
 from sitelore.crawl.progress import Progress
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
 from sitelore.model.frontier import Run, Source
 from sitelore.model.rendering import RenderReason
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import CrawlSettings, Pipeline
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 
@@ -30,17 +31,29 @@ _SHOWN_SEEDS = 3
 _GARBAGE = 10_000
 
 
+Choose = Callable[[House], Awaitable[Run]]
+
+
 def run_crawl(settings: CrawlSettings, wishes: Wishes) -> int:
     """Crawl; the exit code is the answer."""
+    return _run(lambda house: _chosen_run(house, settings, wishes), wishes)
+
+
+def run_pipeline(site: str, pipeline: Pipeline, dirty: Sequence[str], wishes: Wishes) -> int:
+    """Look at a known site again; the exit code is the answer."""
+    return _run(lambda house: start_pipeline(house.ledger, site, pipeline, dirty, house.clock(), house.redaction), wishes)
+
+
+def _run(choose: Choose, wishes: Wishes) -> int:
     gc.freeze()  # what was imported stays; a crawl's own garbage is all there is to look through
     gc.set_threshold(_GARBAGE, 20, 20)
     gc.enable()
-    return asyncio.run(_crawl(settings, wishes))
+    return asyncio.run(_crawl(choose, wishes))
 
 
-async def _crawl(settings: CrawlSettings, wishes: Wishes) -> int:
+async def _crawl(choose: Choose, wishes: Wishes) -> int:
     async with open_house(wishes.data, writing=True) as house:
-        run = await _chosen_run(house, settings, wishes)
+        run = await choose(house)
         progress, began = Progress(), time.monotonic()
         run, ending = await _work(house, run, progress)
         session = Session(progress.pages, time.monotonic() - began)

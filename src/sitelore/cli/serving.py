@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
+from sitelore.cli.mcp_serving import door_of
 from sitelore.deploy.logs import log_as_json
 from sitelore.deploy.opening import open_house
 from sitelore.deploy.settings import operator_settings
@@ -49,5 +50,7 @@ async def _serve(asked: _Serving) -> None:
 
             await wait_for_servers(operator)
         async with open_house(asked.data, writing=True) as house:
-            backstage = Backstage(house.ledger, house.blobs, house.clock, house.attend, house.announce)
-            await serve(backstage, asked.settings, asked.listening)
+            backstage = Backstage(
+                house.ledger, house.blobs, house.clock, house.attend, house.announce, house.door.open, house.redaction
+            )
+            await serve(backstage, asked.settings, asked.listening, mcp=door_of(house))

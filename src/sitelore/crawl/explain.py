@@ -39,6 +39,9 @@ class Explanation:
     gates: tuple[GateResult, ...]
 
 
+_BEFORE_BUDGET = frozenset({SkipReason.SCOPE, SkipReason.EXCLUDED, SkipReason.ADDRESS, SkipReason.DEPTH, SkipReason.SECRET})
+
+
 async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
     """Every gate in the order a URL meets them."""
     row = await ledger.row(run.id, url)
@@ -97,7 +100,7 @@ def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
 
 def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     rule = "no limit" if settings.max_pages is None else f"at most {settings.max_pages} pages"
-    if row is None or row.skip_reason in {SkipReason.SCOPE, SkipReason.EXCLUDED, SkipReason.ADDRESS, SkipReason.DEPTH}:
+    if row is None or row.skip_reason in _BEFORE_BUDGET:
         return GateResult("budget", None, rule)
     if row.skip_reason is SkipReason.BUDGET:
         return GateResult("budget", False, rule, "the budget was used up before its turn came")

@@ -139,14 +139,9 @@ def _identity(lease: Lease, tools: Tools) -> str:
 
 
 def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:
-    """What reading the page again will need to know. Short, and redacted like everything that is kept."""
+    """What reading the page again will need to know, short. Whoever settles the visit redacts it (`crawl/clearing.py`)."""
     found = [(name, value) for name, value in response.headers if name in READ_HEADERS]
-    if not found:
-        return ()
-    from sitelore.extract.redact import redact  # noqa: PLC0415 few pages need it here; all are redacted where they are read
-
-    wanted = [(name, value[:_HEADER_CHARS]) for name, value in found if name != "link" or "canonical" in value.lower()]
-    return tuple([(name, redact(value)[0]) for name, value in wanted])
+    return tuple([(name, value[:_HEADER_CHARS]) for name, value in found if name != "link" or "canonical" in value.lower()])
 
 
 def _facts_again(known: Known) -> PageFacts:

@@ -39,9 +39,9 @@ class ReaderPool:
         """Redact, parse and extract a page."""
         return READING.decode(await self._ask(Job(response, options)))
 
-    async def read_sitemap(self, response: Response) -> SitemapReading:
-        """Parse a sitemap, sitemap index, text list or feed."""
-        return SITEMAP.decode(await self._ask(Job(response, ReadOptions(), sitemap=True)))
+    async def read_sitemap(self, response: Response, options: ReadOptions | None = None) -> SitemapReading:
+        """Parse a sitemap, sitemap index, text list or feed; with `options`, a declared collection of an API as well."""
+        return SITEMAP.decode(await self._ask(Job(response, options or ReadOptions(), sitemap=True)))
 
     async def close(self) -> None:
         """End the processes."""

@@ -14,8 +14,10 @@ from typing import BinaryIO
 
 from sitelore.crawl.reading_wire import READY, Job, encode, job_decoder, widen
 from sitelore.extract.page import read
+from sitelore.intake.loaders import read_collection
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
+from sitelore.model.loading import collection_loader
 from sitelore.model.sitemap import SitemapReading
 
 _GARBAGE = 20_000
@@ -53,6 +55,8 @@ def _message(source: BinaryIO) -> bytes | None:
 def _answer(job: Job) -> Reading | SitemapReading:
     response = job.response
     if job.sitemap:
+        if job.options.overrides and (loader := collection_loader(response.url, job.options.overrides)) is not None:
+            return read_collection(response, loader)
         return read_sitemap(response.body, response.url, response.content_type)
     try:
         return read(response, job.options)

@@ -15,6 +15,7 @@ from sitelore.frontier.rendering import failed, noted
 from sitelore.frontier.retry import retry_at
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.frontier import Kind, Lease
+from sitelore.model.loading import is_loaded
 from sitelore.model.rendering import (
     RenderDecision,
     Rendered,
@@ -171,6 +172,8 @@ async def _over_http(lease: Lease, tools: Tools) -> Fetched:
     request = request_for(lease, tools.settings)
     if lease.kind is Kind.SITEMAP:
         request = replace(request, whole_types=True)
+    if tools.settings.overrides and is_loaded(lease.url, tools.settings.overrides):
+        request = replace(request, accept="application/json")
     fetched = await tools.fetcher.fetch(request)
     if isinstance(fetched, Response) and _asks_for_its_cookie(fetched, tools):
         fetched = await tools.fetcher.fetch(request)

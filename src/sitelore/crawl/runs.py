@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from sitelore.crawl.clearing import refuse_secrets
+from sitelore.extract.redact import redactor_of
 from sitelore.frontier.shape import shape_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Kind, Offer, Run, Source
 from sitelore.model.listing import Once, RunOnce
+from sitelore.model.loading import start_url
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
@@ -18,8 +22,9 @@ def site_name(settings: CrawlSettings) -> str:
     return first.authority
 
 
-def first_offers(settings: CrawlSettings) -> list[Offer]:
-    """Seeds in the order given, then sitemaps, all at depth 0."""
+def first_offers(settings: CrawlSettings, redaction: Redaction = BUILT_IN_ALONE) -> list[Offer]:
+    """Seeds in the order given, then sitemaps, all at depth 0. Raises `UsageError` where a secret stands in what was asked."""
+    refuse_secrets(settings, redactor_of(redaction))
     offers: list[Offer] = []
     for kind, typed in ((Kind.PAGE, settings.seeds), (Kind.SITEMAP, settings.sitemaps)):
         for raw in typed:
@@ -27,16 +32,22 @@ def first_offers(settings: CrawlSettings) -> list[Offer]:
             if url is None:
                 raise UsageError(f"{raw!r} is not an http(s) URL")
             offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=shape_of(url)))
+    for loader in (loader for own in settings.overrides for loader in own.loaders):
+        if (url := start_url(loader)) is not None:
+            kind = Kind.SITEMAP if loader.record else Kind.PAGE
+            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=shape_of(url)))
     return offers
 
 
-async def start_run(ledger: Ledger, settings: CrawlSettings, now: float) -> Run:
+async def start_run(ledger: Ledger, settings: CrawlSettings, now: float, redaction: Redaction = BUILT_IN_ALONE) -> Run:
     """Create a run; nothing is fetched yet."""
     if not settings.seeds and not settings.sitemaps:
         raise UsageError("a crawl needs at least one URL or one --sitemap")
-    return await ledger.create_run(site_name(settings), settings, first_offers(settings), now)
+    return await ledger.create_run(site_name(settings), settings, first_offers(settings, redaction), now)
 
 
-async def start_run_once(ledger: Ledger, settings: CrawlSettings, once: Once, now: float) -> RunOnce:
+async def start_run_once(
+    ledger: Ledger, settings: CrawlSettings, once: Once, now: float, redaction: Redaction = BUILT_IN_ALONE
+) -> RunOnce:
     """The same under a caller's key: asking again gives the run that was made before."""
-    return await ledger.create_run_once(once, site_name(settings), settings, first_offers(settings), now)
+    return await ledger.create_run_once(once, site_name(settings), settings, first_offers(settings, redaction), now)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sitelore.crawl.probing import Probes
-from sitelore.frontier.admission import Admission
+from sitelore.extract.redact import redactor_of
+from sitelore.frontier.admission import HELD_A_SECRET, Admission
 from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.document import ReadOptions
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Fetched, FetchFailure, Request
-from sitelore.model.settings import CrawlSettings, Pace
+from sitelore.model.settings import CrawlSettings, Pace, PersonalPolicy
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 from sitelore.ports import Blobs, Clock, Feedback, Fetcher, HostGate, Reader, Renderer, Robots
 
@@ -52,7 +54,8 @@ class Navigations:
     What was asked for is not judged here; the frontier admitted it.
     """
 
-    def __init__(self, robots: Robots, admission: Admission, rules: KeyRules) -> None:
+    def __init__(self, robots: Robots, admission: Admission, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE) -> None:
+        self._redaction = redaction
         self._robots = robots
         self._admission = admission
         self._rules = rules
@@ -65,6 +68,8 @@ class Navigations:
         refusal = self._admission.refusal(target, 0)
         if refusal is not None:
             return refusal[1]
+        if redactor_of(self._redaction).holds(target):
+            return HELD_A_SECRET[1]
         verdict = await self._robots.judge(target)
         return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"
 
@@ -132,11 +137,23 @@ def rules_of(settings: CrawlSettings) -> KeyRules:
     return DEFAULT_RULES.plus(settings.tracking_parameters) if settings.tracking_parameters else DEFAULT_RULES
 
 
-def read_options_of(settings: CrawlSettings) -> ReadOptions:
+def redaction_of(settings: CrawlSettings, operators: Redaction) -> Redaction:
+    """What may not be kept in this run: the operator's rules and key, the run's policy on data of persons."""
+    return replace(
+        operators,
+        personal=settings.personal is PersonalPolicy.EVERYWHERE,
+        personal_ids=settings.personal_ids,
+        keep_contacts=settings.keep_contacts,
+    )
+
+
+def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALONE) -> ReadOptions:
     """What extraction is told in this run."""
     return ReadOptions(
         dropped_parameters=settings.tracking_parameters,
         overrides=settings.overrides,
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
+        documents=settings.documents,
+        redaction=redaction_of(settings, operators),
     )

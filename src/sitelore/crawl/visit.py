@@ -70,7 +70,7 @@ async def _read(lease: Lease, look: Look, tools: Tools) -> Reading | Settlement:
     response = look.response
     try:
         if lease.kind is Kind.SITEMAP or looks_like_sitemap(response.body[:2048], response.content_type, lease.url.path):
-            return sitemap(lease, response, await tools.reader.read_sitemap(response), tools)
+            return sitemap(lease, response, await tools.reader.read_sitemap(response, tools.read_options), tools)
         reading = await tools.reader.read(response, read_options(lease, look, tools))
     except ReaderCrashed as crash:
         return Settlement(lease, Verdict(UrlState.FAILED, response.status, error=f"parse_error: {crash}"), measured(response))

@@ -13,12 +13,14 @@ from collections import deque
 from collections.abc import Collection
 
 from sitelore.crawl import meters
+from sitelore.crawl.clearing import cleared
 from sitelore.crawl.maintenance import Tending, tell_wave, tend
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.settling import Settler
 from sitelore.crawl.shared import Shared
 from sitelore.crawl.tools import Tools
 from sitelore.crawl.visit import visit
+from sitelore.extract.redact import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
 from sitelore.model.events import EventKind, RunEvent
 from sitelore.model.frontier import Kind, Lease, Run, Settlement, Verdict
@@ -135,7 +137,7 @@ class Worker:
             # A fault of ours on one page must not end the crawl of all others; it is recorded where `explain` shows it.
             _LOG.exception("visit failed", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             settlement = Settlement(lease, Verdict(UrlState.FAILED, error=f"internal_error: {type(error).__name__}"))
-        self._settler.add(settlement)
+        self._settler.add(cleared(settlement, redactor_of(self._tools.read_options.redaction)))
 
     def _visit_done(self, task: asyncio.Task[None]) -> None:
         """Start the next one at once; wake the loop only where it has something to do."""

@@ -11,10 +11,12 @@ from pathlib import Path
 from sitelore.crawl.reading import ReaderPool
 from sitelore.crawl.shared import Shared
 from sitelore.deploy.house import House
+from sitelore.deploy.library import LibraryDoor
 from sitelore.deploy.settings import house_browser
 from sitelore.fetch.browser import Browser
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.store.blobs import SqliteBlobs
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
@@ -24,17 +26,22 @@ __all__ = ["House", "embedded"]
 
 
 @asynccontextmanager
-async def embedded(data: Path, *, writing: bool, readers: int = 1, sites_at_once: int = 4) -> AsyncIterator[House]:
+async def embedded(
+    data: Path, *, writing: bool, readers: int = 1, sites_at_once: int = 4, redaction: Redaction = BUILT_IN_ALONE
+) -> AsyncIterator[House]:
     """The house on one directory. `writing` takes the directory's lock; reading beside a running crawl is fine."""
     with _directory(data, writing=writing):
-        ledger = SqlLedger(await open_sqlite(data / "sitelore.db"))
+        engine = await open_sqlite(data / "sitelore.db")
+        ledger = SqlLedger(engine)
         blobs = SqliteBlobs(data / "blobs.db")
         reader = ReaderPool(readers)
         browser = Browser(house_browser)
         shared = Shared(ledger, LocalGate(time.monotonic), LocalSignals(), LocalEvents(), time.time)
+        door = LibraryDoor(engine, ledger, blobs, time.time, redaction)
         try:
-            yield House(shared, blobs, reader, browser, sites_at_once)
+            yield House(shared, blobs, reader, browser, door, sites_at_once, redaction)
         finally:
+            await door.close()
             await browser.close()
             await reader.close()
             await blobs.close()

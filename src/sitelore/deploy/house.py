@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
+from sitelore.crawl.clearing import saving_cleared
 from sitelore.crawl.explain import Explanation, explain
 from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
@@ -21,8 +23,10 @@ from sitelore.crawl.progress import Progress
 from sitelore.crawl.rendering import render_as_fetch
 from sitelore.crawl.runs import start_run
 from sitelore.crawl.shared import Shared
-from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, rules_of
+from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
+from sitelore.deploy.library import LibraryDoor
+from sitelore.extract.redact import redactor_of
 from sitelore.fetch.browser import Browser
 from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.finding_browser import ADVICE
@@ -34,10 +38,14 @@ from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
+
+if TYPE_CHECKING:
+    from sitelore.crawl.library import Library
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,12 +63,21 @@ class House:
     reader: Reader
     browser: Browser
     """Started when a page first needs it; shared by all runs."""
+    door: LibraryDoor
+    """Opened when somebody first asks."""
     sites_at_once: int = 4
+    redaction: Redaction = BUILT_IN_ALONE
+    """The operator's rules for secrets, and the key of their hashes."""
 
     @property
     def ledger(self) -> Ledger:
         """The frontier and everything known."""
         return self.shared.ledger
+
+    @property
+    def library(self) -> Library:
+        """Where questions are answered."""
+        return self.door.open()
 
     @property
     def gate(self) -> HostGate:
@@ -79,7 +96,7 @@ class House:
 
     async def start(self, settings: CrawlSettings) -> Run:
         """Create a run; nothing is fetched yet."""
-        run = await start_run(self.ledger, settings, self.clock())
+        run = await start_run(self.ledger, settings, self.clock(), self.redaction)
         await self.announce(run.id)
         return run
 
@@ -118,7 +135,11 @@ class House:
             sites_at_once=self.sites_at_once,
             pause_s=shared.terms.pause_s,
         )
-        async with _beside(Maintenance(shared, self.blobs).forever(stop)), _beside(self._wake(foreman)):
+        async with (
+            _beside(Maintenance(shared, self.blobs).forever(stop)),
+            _beside(self._wake(foreman)),
+            _beside(self.library.keep_current(stop)),
+        ):
             while not stop.is_set():
                 try:
                     await foreman.work(stop)
@@ -137,7 +158,7 @@ class House:
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every gate this URL met in the run."""
-        return await explain(url, run, self.ledger)
+        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         async with _beside(Maintenance(self.shared, self.blobs).forever(stop)):
@@ -216,10 +237,11 @@ class House:
         guard = AddressGuard(settings.open_origins, settings.allow_private)
         http = HttpFetcher(settings, guard, clock=self.clock, sent=self.gate.sent)
         fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
-        options = read_options_of(settings)
-        robots = RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, self.ledger.save_robots)
+        options = read_options_of(settings, self.redaction)
+        save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
+        robots = RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
-        navigations = Navigations(robots, admission, rules_of(settings))
+        navigations = Navigations(robots, admission, rules_of(settings), options.redaction)
         in_browser = BrowserRenderer(self.browser, settings, guard, navigations.judge)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)

@@ -21,5 +21,11 @@ async def open_house(data: Path, *, writing: bool) -> AsyncIterator[House]:
         async with scaled(settings) as house:
             yield house
         return
-    async with embedded(data, writing=writing, readers=settings.readers, sites_at_once=settings.sites_at_once) as house:
+    async with embedded(
+        data,
+        writing=writing,
+        readers=settings.readers,
+        sites_at_once=settings.sites_at_once,
+        redaction=settings.redaction,
+    ) as house:
         yield house

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from sitelore.crawl.reading import ReaderPool
 from sitelore.crawl.shared import Seats, Shared, Terms
 from sitelore.deploy.house import House
+from sitelore.deploy.library import LibraryDoor
 from sitelore.deploy.settings import OperatorSettings, house_browser
 from sitelore.fetch.browser import Browser
 from sitelore.model.errors import BadConfig
@@ -57,4 +58,6 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[House]:
         opened.push_async_callback(browser.close)
         terms = Terms(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
         shared = Shared(ledger, gate, signals, signals, clock, terms, Seats(settings.concurrency))
-        yield House(shared, blobs, reader, browser, settings.sites_at_once)
+        door = LibraryDoor(engine, ledger, blobs, clock, settings.redaction)
+        opened.push_async_callback(door.close)
+        yield House(shared, blobs, reader, browser, door, settings.sites_at_once, settings.redaction)

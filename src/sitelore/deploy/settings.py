@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sitelore.fetch.finding_browser import FoundBrowser, find_browser
 from sitelore.model.errors import UsageError
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 
 _MAX_READERS = 64
 _MAX_SITES = 256
@@ -46,6 +48,13 @@ class OperatorSettings:
     """`SITELORE_START_S`: how long a worker or a server that is started waits for the other servers to come up."""
     upkeep_s: float = 1.0
     """`SITELORE_UPKEEP_S`: between two maintenance cycles."""
+    embeddings: str = ""
+    """`SITELORE_EMBEDDINGS`: who makes vectors (`index/embedding.py`); nothing: the local model where it is installed."""
+    embeddings_key: str = field(default="", repr=False)
+    """`SITELORE_EMBEDDINGS_KEY`: what an endpoint wants to see."""
+
+    redaction: Redaction = BUILT_IN_ALONE
+    """`SITELORE_SECRET_RULES`, a file of rules for secrets on top of the built-in ones, and `SITELORE_REDACTION_KEY`."""
 
     @property
     def is_scaled(self) -> bool:
@@ -76,7 +85,28 @@ def operator_settings() -> OperatorSettings:
         tokens=_tokens(),
         allow_private=_words("SITELORE_ALLOW_PRIVATE"),
         sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
+        embeddings=os.environ.get("SITELORE_EMBEDDINGS", "").strip(),
+        embeddings_key=_embeddings_key(),
+        redaction=operator_redaction(),
     )
+
+
+def operator_redaction() -> Redaction:
+    """What the operator adds to redaction: own rules, and the key by which equal secrets can be told. It is never shown."""
+    name, key = os.environ.get("SITELORE_SECRET_RULES", "").strip(), os.environ.get("SITELORE_REDACTION_KEY", "").encode()
+    if key and len(key) < _TOKEN_CHARS:
+        raise UsageError(f"SITELORE_REDACTION_KEY has fewer than {_TOKEN_CHARS} characters; make a longer one")
+    if not name:
+        return Redaction(key=key)
+    from sitelore.extract.secret_rules import checked_rules  # noqa: PLC0415 few have rules of their own
+
+    try:
+        text = Path(name).read_text(encoding="utf-8-sig")
+    except OSError as problem:
+        raise UsageError(f"SITELORE_SECRET_RULES: cannot read {name}: {problem.strerror}") from problem
+    except UnicodeDecodeError:
+        raise UsageError(f"SITELORE_SECRET_RULES: {name} is not UTF-8 text") from None
+    return Redaction(rules=checked_rules(text, name), key=key)
 
 
 def _number(name: str, default: int, most: int) -> int:
@@ -107,3 +137,11 @@ def _tokens() -> tuple[str, ...]:
     if any(len(token) < _TOKEN_CHARS or not token.isascii() or not token.isprintable() for token in tokens):
         raise UsageError(f"SITELORE_TOKENS has a token of fewer than {_TOKEN_CHARS} plain ASCII characters; make a longer one")
     return tokens
+
+
+def _embeddings_key() -> str:
+    """Never shown, not even when it is wrong."""
+    key = os.environ.get("SITELORE_EMBEDDINGS_KEY", "").strip()
+    if not key.isascii() or any(not "!" <= sign <= "~" for sign in key):
+        raise UsageError("SITELORE_EMBEDDINGS_KEY has characters that no header can carry")
+    return key

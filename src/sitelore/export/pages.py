@@ -23,6 +23,9 @@ Page = dict[str, Any]
 """One page with everything known of it."""
 
 _AT_ONCE = 16
+_FILES = frozenset({"pdf", "docx", "doc", "pptx", "xlsx"})
+_EXCERPT_CHARS = 10_000
+"""Of a file's text this much is shown; all of it stays in `markdown` and `text`, which chunks are made of."""
 _REDIRECTS = frozenset(REDIRECT_STATES.values())
 
 
@@ -76,6 +79,7 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: 
         "image": document.get("image", ""),
         "markdown": shown.markdown,
         "text": shown.text,
+        "excerpt": shown.text[:_EXCERPT_CHARS] if document.get("strategy") in _FILES else "",
         "word_count": max(0, (row.word_count or document.get("word_count", 0)) - shown.words),
         "content_hash": row.content_hash,
         "strategy": document.get("strategy", ""),

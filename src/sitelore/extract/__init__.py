@@ -7,6 +7,9 @@ so do `forms`, `actions`, `media_references` and, on a home page, `brand`; `cont
 about, `markdown` and `plaintext` write it out, `missing` asks whether it reads like an error page, and `page` packs the
 result into blobs.
 
+A PDF or office file becomes HTML of nothing but content first (`documents`, with a reader for each kind), and so does an
+answer of a declared API (`records`); from there on both are pages.
+
 The room never fetches (`fetch` does), never decides what happens to a link or a missing page (`frontier` does), never
 writes (`store` does) and never starts a process (`crawl` runs it in a pool, and again over stored snapshots).
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from sitelore.model.file_types import COMPOUND_MAGIC, OFFICE_TYPES, PDF_TYPES, VAGUE_TYPES, starts_like_document
 from sitelore.model.response import Response
 
 
@@ -14,7 +15,17 @@ class Kind(StrEnum):
     HTML = "html"
     TEXT = "text"
     MARKDOWN = "markdown"
+    PDF = "pdf"
+    DOC = "doc"
+    DOCX = "docx"
+    PPTX = "pptx"
+    XLSX = "xlsx"
+    ARCHIVE = "archive"
+    """A zip archive that may be one of the last three."""
 
+
+DOCUMENTS = frozenset({Kind.PDF, Kind.DOC, Kind.DOCX, Kind.PPTX, Kind.XLSX, Kind.ARCHIVE})
+"""Kinds that are files, not text."""
 
 _BY_TYPE = {
     "text/html": Kind.HTML,
@@ -62,18 +73,21 @@ _MAGIC = (
 )
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_PDF_START = 1024  # bytes before a PDF's own first ones are forgiven within this
 _CONTROLS = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _SNIFF_BYTES = 1445  # the resource header of the MIME sniffing standard (§5.2)
 _TAG_START = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype|[a-z?][a-z0-9:-]*[\s/>])", re.IGNORECASE | re.DOTALL)
 _HTML_INSIDE = re.compile(rb"<html[\s>]|http://www\.w3\.org/1999/xhtml", re.IGNORECASE)
 
 
-def kind_of(response: Response) -> tuple[Kind | None, str]:
-    """How to read a body, or None and the sentence that says why it is not read."""
+def kind_of(response: Response, *, documents: bool = False) -> tuple[Kind | None, str]:
+    """How to read a body, or None and the sentence that says why it is not read. Files only where `documents` are asked for."""
     declared = response.content_type
     if not response.body_read:
         return None, f"{declared or 'unknown type'} is not read"
     head = response.body[:_SNIFF_BYTES]
+    if documents and (file := _document_kind(declared, head)) is not None:
+        return file, ""
     kind = _BY_TYPE.get(declared)
     if kind is None and declared not in _SNIFFED_TYPES:
         if declared in _XML_TYPES and _HTML_INSIDE.search(head):
@@ -85,6 +99,16 @@ def kind_of(response: Response) -> tuple[Kind | None, str]:
     if kind is None:
         kind = Kind.HTML if _TAG_START.match(head) or head[:2] in {b"\xff\xfe", b"\xfe\xff"} else Kind.TEXT
     return kind, ""
+
+
+def _document_kind(declared: str, head: bytes) -> Kind | None:
+    """The kind of file that a body is, if it is one: its first bytes decide, its label says how hard to look."""
+    is_named = declared in PDF_TYPES or declared in OFFICE_TYPES or declared in VAGUE_TYPES
+    if head.startswith(b"%PDF-") or (is_named and b"%PDF-" in head[:_PDF_START] and not head.startswith(b"PK")):
+        return Kind.PDF
+    if head.startswith(b"PK\x03\x04"):
+        return Kind.ARCHIVE if is_named or starts_like_document(head) else None
+    return Kind.DOC if head.startswith(COMPOUND_MAGIC) else None
 
 
 def binary_type(head: bytes) -> str:

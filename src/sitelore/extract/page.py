@@ -21,18 +21,20 @@ from sitelore.extract.entities import Entity
 from sitelore.extract.forms import read_forms
 from sitelore.extract.jsonld import read_scripts
 from sitelore.extract.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
-from sitelore.extract.markdown import unseen, without, write_markdown, write_text
-from sitelore.extract.media import Kind, kind_of
+from sitelore.extract.markdown import prepare, unseen, without, write_markdown, write_text
+from sitelore.extract.media import DOCUMENTS, Kind, kind_of
 from sitelore.extract.media_references import read_media
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
-from sitelore.extract.redact import add_counts, holds_secret, redact_all, redact_source, sealed, snapshot_bytes
+from sitelore.extract.redact import Redactor, add_counts, redactor_of, sealed, snapshot_bytes
 from sitelore.extract.selectors import Selectors
 from sitelore.extract.shell import NO_SHELL, shell_of
 from sitelore.extract.structured import read_structured, texts_of, with_texts, written
+from sitelore.extract.visibility import drop_unseen
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
+from sitelore.model.loading import is_loaded
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
 from sitelore.model.sketch import sketch_of
@@ -43,6 +45,7 @@ _COMPRESSOR = zstandard.ZstdCompressor(level=1)
 _DIGITS = b"0123456789"
 _SKETCHED_WORDS = 300
 _SUSPECT = 0.3
+_NO_SCRIPTS = frozenset({"text", "api", *DOCUMENTS})
 _CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
@@ -75,6 +78,10 @@ class _Draft:
     offers: _Offers = NO_OFFERS
 
 
+_Redacted = tuple[CleanText, dict[str, int], Redactor]
+"""A page's source, what was taken out of it, and by what."""
+
+
 class _Row(msgspec.Struct):
     """A `Link` on its way into JSON: a struct costs a fifth of a frozen dataclass, and a page has a hundred of them."""
 
@@ -85,11 +92,13 @@ class _Row(msgspec.Struct):
 
 def read(response: Response, options: ReadOptions) -> Reading:
     """Redact, parse and extract a page. Never raises for what a site sends: that is data, in `problem`."""
-    kind, refusal = kind_of(response)
+    if options.overrides and is_loaded(response.url, options.overrides):
+        return _read_records(response, options)
+    kind, refusal = kind_of(response, documents=options.documents)
     if kind is None:
         return Reading(problem=f"content_type: {refusal}")
     try:
-        return _read_as(kind, response, options)
+        return _read_file(kind, response, options) if kind in DOCUMENTS else _read_as(kind, response, options)
     except MemoryError:
         return Reading(problem="parse_error: the page needs more memory than a reading process may take")
 
@@ -97,15 +106,69 @@ def read(response: Response, options: ReadOptions) -> Reading:
 def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
     utf8 = response.body if decoded.is_utf8 else decoded.text.encode("utf-8", "replace")
-    source, found = redact_source(decoded.text, utf8)
+    redactor = redactor_of(options.redaction).for_page(utf8, response.url.path)
+    source, found = redactor.source(decoded.text, utf8)
     if kind is Kind.HTML:
-        draft = _read_html(source, response, options)
+        draft = _read_html(source, response, options, redactor)
     else:
         draft = _read_text(source, response, is_markdown=kind is Kind.MARKDOWN)
-    return _reading(draft, response, options, decoded, source, found)
+    return _reading(draft, response, options, decoded, (source, found, redactor))
 
 
-def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _Draft:
+def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
+    """A PDF or office file, which becomes a page of nothing but content. It is kept itself only when no secret is in it."""
+    from sitelore.extract.documents import as_page, metadata_of, read_document, unseen_text  # noqa: PLC0415 most sites have none
+    from sitelore.extract.unreadable import Unreadable  # noqa: PLC0415 as above
+
+    try:
+        kind, told = read_document(kind, response.body)
+        page = as_page(told)
+        redactor = redactor_of(options.redaction)
+        source, found = redactor.text(page)
+        keep = options.keep_snapshot and not found and not told.holds_files
+        keep = keep and not redactor.holds(unseen_text(kind, response.body, told))
+    except Unreadable as why:
+        return Reading(problem=f"{'content_type' if why.is_closed else 'parse_error'}: {why}")
+    tree = dom.parse(source)
+    metadata = metadata_of(tree, told.facts, response)
+    resolver = resolver_for(options.dropped_parameters).on_page(response.url)
+    urls = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    links = _without_secrets(urls, redactor)
+    content = (dom.first(tree, "main") or tree,)
+    markdown = write_markdown(content, resolver)
+    draft = _Draft(metadata, kind.value, markdown, write_text(content), links, links is not urls)
+    own = replace(options, keep_snapshot=keep)
+    reading = _reading(draft, response, own, Decoded(source, "utf-8", is_utf8=True), (source, found, redactor))
+    return replace(reading, looks_missing=0.0)
+
+
+def _read_records(response: Response, options: ReadOptions) -> Reading:
+    """An answer of a declared API: its text is taken from where the declaration says."""
+    from sitelore.extract.documents import as_page, metadata_of  # noqa: PLC0415 few sites declare any
+    from sitelore.extract.records import records_as_page  # noqa: PLC0415 as above
+    from sitelore.extract.unreadable import Unreadable  # noqa: PLC0415 as above
+
+    decoded = decode(response.body, response.header("content-type") or "")
+    redactor = redactor_of(options.redaction)
+    source, found = redactor.text(decoded.text)
+    try:
+        told = records_as_page(source, response, options.overrides)
+    except Unreadable as why:
+        return Reading(problem=f"parse_error: {why}")
+    tree = dom.parse(as_page(told))
+    prepare(tree)
+    drop_unseen(tree)
+    resolver = resolver_for(options.dropped_parameters).on_page(response.url)
+    metadata = metadata_of(tree, told.facts, response)
+    urls = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    links = _without_secrets(urls, redactor)
+    content = (dom.body(tree) or tree,)
+    markdown = write_markdown(content, resolver)
+    draft = _Draft(metadata, "api", markdown, write_text(content), links, links is not urls)
+    return replace(_reading(draft, response, options, decoded, (source, found, redactor)), looks_missing=0.0)
+
+
+def _read_html(source: CleanText, response: Response, options: ReadOptions, redactor: Redactor) -> _Draft:
     tree = dom.parse(source)
     site = resolver_for(options.dropped_parameters)
     scripts = read_scripts(tree)
@@ -113,7 +176,7 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     structured = read_structured(tree, metadata.base, scripts) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
-    links = _without_secrets(found)
+    links = _without_secrets(found, redactor)
     offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
     content = main_content(tree, source, response.url.host, options.overrides)
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
@@ -143,12 +206,14 @@ def _read_brand(tree: dom.Tree, response: Response, resolver: PageResolver) -> t
     return (brand,) if brand else ()
 
 
-def _without_secrets(links: Found) -> Found:
-    """An address can hide a secret in entities too. It cannot be kept without it, and is no address without it: it goes."""
-    if not holds_secret("\n".join(links.urls)):
+def _without_secrets(links: Found, redactor: Redactor) -> Found:
+    """An address can hide a secret in entities too. It is kept with the mark in its place, which nobody fetches."""
+    if not redactor.holds("\n".join(links.urls)):
         return links
-    kept = [at for at, url in enumerate(links.urls) if not holds_secret(url)]
-    return Found([links.urls[at] for at in kept], [links.texts[at] for at in kept], links.refused)
+    texts: dict[Url, str] = {}
+    for url, text in zip(map(redactor.url, links.urls), links.texts, strict=True):
+        texts.setdefault(url, text)
+    return Found(list(texts), list(texts.values()), frozenset(map(redactor.url, links.refused)))
 
 
 def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
@@ -159,11 +224,10 @@ def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _
     return _Draft(metadata, "text", defused(text) if is_markdown else escaped(text), text)
 
 
-def _reading(
-    draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, source: CleanText, found: dict[str, int]
-) -> Reading:
-    document, measures, hidden = _document(draft, response.url)
-    shell = NO_SHELL if options.rendering.wanted or draft.strategy == "text" else _shell(source, measures.words)
+def _reading(draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, redacted: _Redacted) -> Reading:
+    source, found, redactor = redacted
+    document, measures, hidden = _document(draft, redactor.url(response.url), redactor)
+    shell = NO_SHELL if options.rendering.wanted or draft.strategy in _NO_SCRIPTS else _shell(source, measures.words, redactor)
     document = replace(document, rendering=_rendering(options.rendering, shell))
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
@@ -179,7 +243,7 @@ def _reading(
         content_hash=document.content_hash,
         novelty=measures.novelty,
         sketch=measures.sketch,
-        canonical=draft.metadata.canonical,
+        canonical=redactor.url(draft.metadata.canonical) if draft.metadata.canonical else None,
         word_count=document.word_count,
         noindex=document.noindex,
         noarchive=document.noarchive,
@@ -194,10 +258,10 @@ def _reading(
     )
 
 
-def _shell(source: CleanText, words: int) -> Shell:
+def _shell(source: CleanText, words: int, redactor: Redactor) -> Shell:
     """Evidence quotes the page: it is redacted like the rest of it."""
     shell = shell_of(source, words)
-    return replace(shell, evidence=tuple(map(str, _clean(list(shell.evidence))[0]))) if shell.evidence else shell
+    return replace(shell, evidence=tuple(map(str, _clean(list(shell.evidence), redactor)[0]))) if shell.evidence else shell
 
 
 def _rendering(how: RenderDecision, shell: Shell) -> dict[str, object]:
@@ -217,13 +281,13 @@ def _sketch(document: Document, missing: float) -> tuple[int, ...]:
     return fingerprint(document.title, document.text, document.url)
 
 
-def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, int]]:
+def _document(draft: _Draft, url: Url, redactor: Redactor) -> tuple[Document, _Measures, dict[str, int]]:
     """The document, every text of it redacted once more; what its text measures; and what redaction found."""
     metadata = draft.metadata
     own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
     outline = metadata.outline
     told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
-    clean, hidden = _clean([*own, draft.markdown, draft.text, *told, *metadata.meta.values(), *draft.links.texts])
+    clean, hidden = _clean([*own, draft.markdown, draft.text, *told, *metadata.meta.values(), *draft.links.texts], redactor)
     title, h1, description, author, site_name, image, markdown, text, *rest = clean
     headings = tuple([Heading(level, rest[at]) for at, (level, _) in enumerate(outline.headings)])
     landmarks = tuple([Landmark(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))])
@@ -233,7 +297,7 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
     links = tuple(map(_Row, urls, map(refused.__contains__, urls), rest[len(meta) :]))
     offers = draft.offers
     nested = (*draft.structured, *offers.forms, *offers.actions, *offers.media, *offers.brand)
-    told_all, within = _clean_entities(nested) if nested else ((), {})
+    told_all, within = _clean_entities(nested, redactor) if nested else ((), {})
     parts = iter(told_all)
     cut = (draft.structured, offers.forms, offers.actions, offers.media)
     structured, forms, actions, media = [tuple(islice(parts, len(part))) for part in cut]
@@ -245,7 +309,7 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
         h1=h1,
         description=description,
         lang=metadata.lang,
-        canonical_url=metadata.canonical or "",
+        canonical_url=redactor.url(metadata.canonical) if metadata.canonical else "",
         author=author,
         published=metadata.published,
         modified=metadata.modified,
@@ -272,23 +336,23 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
     return document, measures, hidden
 
 
-def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
+def _clean(texts: list[str], redactor: Redactor) -> tuple[list[CleanText], dict[str, int]]:
     """Texts without what cannot be seen, then without secrets (the first can hide the second)."""
     utf8 = "\n".join(texts).encode("utf-8", "replace")
     if chars := unseen(utf8):
         plain = any(map(str.isascii, chars))
         texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
         utf8 = "\n".join(texts).encode("utf-8", "replace")
-    return redact_all(texts, utf8)
+    return redactor.many(texts, utf8)
 
 
-def _clean_entities(found: tuple[Entity, ...]) -> tuple[tuple[Entity, ...], dict[str, int]]:
+def _clean_entities(found: tuple[Entity, ...], redactor: Redactor) -> tuple[tuple[Entity, ...], dict[str, int]]:
     """The same for every text in entities; most pages have nothing to take out and keep them as they are."""
     utf8 = written(found)
-    if b"\\u" not in utf8 and not unseen(utf8) and not holds_secret(utf8.decode()):
+    if b"\\u" not in utf8 and not unseen(utf8) and not redactor.holds(utf8.decode()):
         return found, {}
     texts = texts_of(found)
-    clean, hidden = _clean(texts)
+    clean, hidden = _clean(texts, redactor)
     changed = {text: str(kept) for text, kept in zip(texts, clean, strict=True) if text != kept}
     return (with_texts(found, changed) if changed else found), hidden
 

@@ -1,74 +1,180 @@
-"""Secrets leave the text here, right after decoding and once more from what was derived (entities can hide one).
+"""What may not be kept leaves the text here, right after decoding and once more from what was derived (entities can hide it).
 
 The only module that makes `CleanText` and `CleanBytes`. One google-re2 scan over the UTF-8 bytes looks for hints of every
 rule at once; a page without a hint costs that scan and nothing else. Around a hint the rule's exact pattern decides.
+Data of persons goes the same way where that is asked for (`extract/personal_data.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 
 import re2
 
 from sitelore.extract.charsets import encode_as
-from sitelore.extract.secret_rules import RULES, Rule, entropy
+from sitelore.extract.personal_data import NO_CONTACTS, Contacts, contacts_in, personal_spans
+from sitelore.extract.secret_rules import built_in_rules, compiled, found_by
 from sitelore.model.ids import CleanBytes, CleanText
-
-_AWS_SECRET = re.compile(rb"(?<![A-Za-z0-9/+=])([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])")
-_AWS_SECRET_DISTANCE = 300
-
-
-def _compiled() -> re2._Regexp:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = 32 << 20
-    return re2.compile("|".join(f"(?:{rule.hint})" for rule in RULES).encode(), options)
-
-
-_HINTS = _compiled()
-# Groups cost re2 far more than the scan itself, so the few hints it finds are told apart here.
-_WHICH = re.compile("|".join(f"({rule.hint})" for rule in RULES).encode())
+from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
+from sitelore.model.url import Url
 
 Span = tuple[int, int, str]
+_HASH_BYTES = 3
+_LONG_HINT = 300
+_HINT_BYTES = 2000
+
+
+class Redactor:
+    """Takes out what the built-in rules and an operator's own find."""
+
+    def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts = NO_CONTACTS) -> None:
+        self._options = options
+        self._contacts = contacts
+        self._hints, self._which, self._groups = _hints_of(options.rules)
+
+    def for_page(self, source: bytes, path: str) -> Redactor:
+        """The same for one page: where contact data is kept, it depends on the page what that is."""
+        if not self._options.personal or not self._options.keep_contacts:
+            return self
+        return Redactor(self._options, contacts_in(source, path))
+
+    def text(self, text: str) -> tuple[CleanText, dict[str, int]]:
+        """Text without secrets, and how many of each kind were taken out."""
+        return self.source(text, text.encode("utf-8", "replace"))
+
+    def source(self, text: str, utf8: bytes) -> tuple[CleanText, dict[str, int]]:
+        """The same for a caller that already holds the text's UTF-8."""
+        spans = self._spans(utf8)
+        if not spans:
+            return CleanText(text), {}
+        return CleanText(self.without(utf8, spans).decode("utf-8")), _counted(spans)
+
+    def many(self, texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
+        """Many texts of one page for the price of one scan; `utf8` is all of them together.
+
+        Markdown, plain text and title repeat each other, so a kind counts as often as in the text that has it most.
+        """
+        if not self._spans(utf8):
+            return [CleanText(text) for text in texts], {}
+        found: dict[str, int] = {}
+        clean = []
+        for text in texts:
+            one, kinds = self.text(text)
+            clean.append(one)
+            for name, count in kinds.items():
+                found[name] = max(count, found.get(name, 0))
+        return clean, found
+
+    def holds(self, text: str) -> bool:
+        """Whether anything in a text would be taken out of it."""
+        return bool(self._spans(text.encode("utf-8", "replace")))
+
+    def kinds_in(self, text: str) -> dict[str, int]:
+        """What would be taken out of a text."""
+        return _counted(self._spans(text.encode("utf-8", "replace")))
+
+    def url(self, url: Url) -> Url:
+        """An address as it may be kept: itself, or with the mark in place of what it must not show."""
+        return Url.trusted(self.text(url)[0]) if self.holds(url) else url
+
+    def _spans(self, data: bytes) -> list[Span]:
+        """Where the secrets are, in order, none overlapping."""
+        spans: list[Span] = []
+        at, search = 0, self._hints.search
+        while (hint := search(data, at)) is not None:
+            found = self._exact(data, hint.start())
+            spans += found
+            # A hint that came to nothing may hold the start of another; a long one is not looked through again.
+            at = hint.end() if found or hint.end() - hint.start() > _LONG_HINT else hint.start() + 1
+        if self._options.personal:
+            spans += personal_spans(data, self._options.personal_ids, self._contacts)
+        return _apart(spans) if spans else spans
+
+    def _exact(self, data: bytes, start: int) -> list[Span]:
+        """What the first rules find whose hint stands there; those of other hints where they find nothing."""
+        for at in sorted(self._which.Match(data[start : start + _HINT_BYTES]) or ()):
+            found = [(*span, rule.name) for rule in self._groups[at] for span in found_by(compiled(rule), data, start)]
+            if found:
+                return found
+        return []
+
+    def without(self, data: bytes, spans: Iterable[Span]) -> bytes:
+        """Bytes with marks in place of these stretches."""
+        parts: list[bytes] = []
+        at = 0
+        for start, end, name in spans:
+            parts += (data[at:start], self._replacement(name, data[start:end]))
+            at = end
+        parts.append(data[at:])
+        return b"".join(parts)
+
+    def _replacement(self, name: str, secret: bytes) -> bytes:
+        if not self._options.key:
+            return f"{MARK}{name}]".encode()
+        told = blake2b(secret, digest_size=_HASH_BYTES, key=blake2b(self._options.key).digest()).hexdigest()
+        return f"{MARK}{name}:{told}]".encode()
+
+
+_Hints = tuple[re2._Regexp, re2.Set, tuple[tuple[SecretRule, ...], ...]]  # noqa: SLF001 re2 has no other name for it
+
+
+@lru_cache(maxsize=16)
+def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
+    """All hints as one pattern, the same apart, and the rules of each."""
+    by_hint: dict[str, list[SecretRule]] = {}
+    for rule in (*(each.rule for each in built_in_rules()), *own):
+        by_hint.setdefault(rule.hint, []).append(rule)
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = 64 << 20
+    hints = re2.compile("|".join(f"(?:{hint})" for hint in by_hint).encode(), options)
+    # Groups cost re2 far more than the scan itself, so the few hints it finds are told apart in a second look.
+    which = re2.Set.MatchSet(options)
+    for hint in by_hint:
+        which.Add(hint.encode())
+    which.Compile()
+    return hints, which, tuple(map(tuple, by_hint.values()))
+
+
+@lru_cache(maxsize=16)
+def redactor_of(options: Redaction) -> Redactor:
+    """Made once for each set of options."""
+    return Redactor(options)
 
 
 def redact(text: str) -> tuple[CleanText, dict[str, int]]:
-    """Text without secrets, and how many of each kind were taken out."""
-    return redact_source(text, text.encode("utf-8", "replace"))
+    """Text without what the built-in rules find, and how many of each kind were taken out."""
+    return redactor_of(BUILT_IN_ALONE).text(text)
 
 
 def redact_source(text: str, utf8: bytes) -> tuple[CleanText, dict[str, int]]:
     """The same for a caller that already holds the text's UTF-8."""
-    spans = _spans(utf8)
-    if not spans:
-        return CleanText(text), {}
-    found: dict[str, int] = {}
-    for _, _, name in spans:
-        found[name] = found.get(name, 0) + 1
-    return CleanText(_without(utf8, spans).decode("utf-8")), found
+    return redactor_of(BUILT_IN_ALONE).source(text, utf8)
 
 
 def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
-    """Many texts of one page for the price of one scan; `utf8` is all of them together.
-
-    Markdown, plain text and title repeat each other, so a kind counts as often as in the text that has it most.
-    """
-    if not _spans(utf8):
-        return [CleanText(text) for text in texts], {}
-    found: dict[str, int] = {}
-    clean = []
-    for text in texts:
-        one, kinds = redact(text)
-        clean.append(one)
-        for name, count in kinds.items():
-            found[name] = max(count, found.get(name, 0))
-    return clean, found
+    """The same for many texts of one page; `utf8` is all of them together."""
+    return redactor_of(BUILT_IN_ALONE).many(texts, utf8)
 
 
 def holds_secret(text: str) -> bool:
-    """Whether anything in a text would be taken out of it."""
-    return bool(_spans(text.encode("utf-8", "replace")))
+    """Whether the built-in rules would take anything out of a text."""
+    return redactor_of(BUILT_IN_ALONE).holds(text)
+
+
+def with_marks(text: CleanText, spans: list[Span], options: Redaction) -> tuple[CleanText, dict[str, int]]:
+    """Clean text with marks in place of these stretches of its UTF-8 as well, and how many of each kind there were."""
+    spans = _apart(spans)
+    if not spans:
+        return text, {}
+    return CleanText(redactor_of(options).without(text.encode("utf-8", "replace"), spans).decode("utf-8")), _counted(spans)
+
+
+def part_of(part: str, whole: CleanText) -> CleanText:
+    """What is left of clean text when parts were cut out of it; whatever the cut joined is looked at again."""
+    return CleanText(part) if part == whole else redact(part)[0]
 
 
 def snapshot_bytes(body: bytes, source: CleanText, charset: str, *, touched: bool) -> CleanBytes:
@@ -87,14 +193,14 @@ def add_counts(total: dict[str, int], more: dict[str, int]) -> None:
         total[name] = total.get(name, 0) + count
 
 
-def _spans(data: bytes) -> list[Span]:
-    """Where the secrets are, in order, none overlapping."""
-    spans: list[Span] = []
-    for hint in _HINTS.finditer(data):
-        start = hint.start()
-        which = _WHICH.match(data, start)
-        if which is not None and which.lastindex is not None:
-            spans += _exact(data, RULES[which.lastindex - 1], start)
+def _counted(spans: Iterable[Span]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for _, _, name in spans:
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _apart(spans: list[Span]) -> list[Span]:
     if not spans:
         return spans
     spans.sort()
@@ -105,28 +211,3 @@ def _spans(data: bytes) -> list[Span]:
         elif end > kept[-1][1]:
             kept[-1] = (kept[-1][0], end, kept[-1][2])
     return kept
-
-
-def _exact(data: bytes, rule: Rule, start: int) -> Iterable[Span]:
-    if rule.before:
-        match = rule.exact.search(data, max(0, start - rule.before), start + rule.reach)
-    else:
-        match = rule.exact.match(data, start, start + rule.reach)
-    if match is None or entropy(match[1]) < rule.min_entropy or (rule.accept is not None and not rule.accept(data, match)):
-        return
-    yield *match.span(1), rule.name
-    if rule.name == "aws-access-key":
-        near = max(0, start - _AWS_SECRET_DISTANCE), match.end() + _AWS_SECRET_DISTANCE
-        for secret in _AWS_SECRET.finditer(data, *near):
-            if entropy(secret[1]) >= 3.5 and not secret[1].isalpha():
-                yield *secret.span(1), "aws-secret-key"
-
-
-def _without(data: bytes, spans: Iterable[Span]) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    for start, end, name in spans:
-        parts += (data[at:start], f"[REDACTED:{name}]".encode())
-        at = end
-    parts.append(data[at:])
-    return b"".join(parts)

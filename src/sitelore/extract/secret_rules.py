@@ -1,152 +1,223 @@
-"""What secrets look like. Each rule has a cheap hint, which one scan looks for, and an exact pattern that decides.
-
-Hints are google-re2 syntax and end before the secret's own characters run far, so that one hint never swallows another.
-Exact patterns only ever see a short window around a hint; their first group is what gets replaced.
-"""
+"""The rule file for secrets, read and compiled. What is wrong in one is said in a sentence that names the rule and the key."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
-_PLACEHOLDER = re.compile(
-    rb"x{3,}|X{3,}|\*{3,}|\.{3}|[<>{}\[\]]|[$%][A-Za-z({%]|^[$%]|^(?:user(?:name)?|pass(?:word|wd)?|pw|pwd|secret|token|api_?key|your\W|my\W|none|null"
-    rb"|true|false|test|example|changeme|redacted)",
-    re.IGNORECASE,
+import re2
+
+from sitelore.extract.secret_checks import CHECKS, Check, entropy
+from sitelore.model.errors import BadConfig
+from sitelore.model.redaction import MARK, SecretRule
+
+BUILT_IN = "secret_rules.toml"
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_DOT = "·"
+_MARK = MARK.encode()
+# Letters and digits of an escape (%3D, \\n, \\u003d) are no neighbours.
+_ALONE = (
+    r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4}))(",
+    r")(?![A-Za-z0-9])",
 )
-_SEQUENCE = re.compile(rb"abcdefgh|ABCDEFGH|12345678", re.IGNORECASE)
-_UUID = re.compile(rb"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
-
-
-def entropy(value: bytes) -> float:
-    """Shannon entropy in bits a character."""
-    size = len(value)
-    return -sum(n / size * math.log2(n / size) for n in Counter(value).values()) if size else 0.0
+_MOST_BYTES, _MOST_RULES, _MOST_REACH = 2**20, 500, 32_768
+_NUMBERS = {"before": _MOST_REACH, "reach": _MOST_REACH, "near_bytes": 2000}
+_TEXTS = frozenset({"name", "hint", "exact", "description"})
+_KNOWN = (*(field.name for field in fields(SecretRule)), "found", "left")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One kind of secret."""
+class Examples:
+    """A rule with the texts that show what it does."""
 
-    name: str
-    hint: str
+    rule: SecretRule
+    found: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A rule, ready to be tried on a window."""
+
+    rule: SecretRule
     exact: re.Pattern[bytes]
-    min_entropy: float = 1.9
-    """Of group 1; keeps `ghp_xxxxxxxx` and its like readable."""
-    before: int = 0
-    """How many bytes before the hint the secret may start; 0 when the exact pattern starts where the hint does."""
-    reach: int = 400
-    """How many bytes from the hint's start on."""
-    accept: Callable[[bytes, re.Match[bytes]], bool] | None = None
+    checks: tuple[Check, ...]
+    near: tuple[bytes, ...]
+    far: tuple[bytes, ...]
 
 
-def _mixed(value: bytes) -> bool:
-    return any(48 <= c <= 57 for c in value) and any(c > 64 for c in value)
+@lru_cache(maxsize=1)
+def built_in_rules() -> tuple[Examples, ...]:
+    """What every reading knows."""
+    text = files("sitelore.extract").joinpath(BUILT_IN).read_text(encoding="utf-8")
+    # As a person's own they would be compiled one by one, which costs every process a tenth of a second; a test does it.
+    return tuple([_rule_of(rule) for rule in tomllib.loads(text)["rule"]])
 
 
-def _credible(_: bytes, found: re.Match[bytes]) -> bool:
-    value = found[1]
-    return len(value) >= 8 and _mixed(value) and not _PLACEHOLDER.search(value)
+def read_rules(text: str, source: str) -> tuple[Examples, ...]:
+    """The rules of a file, each checked. Raises `BadConfig` with a sentence."""
+    if len(text) > _MOST_BYTES:
+        raise BadConfig(f"{source} is larger than {_MOST_BYTES // 2**20} MiB; that is no file of rules")
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise BadConfig(f"{source} is not TOML: {problem}") from problem
+    unknown = sorted(set(data) - {"rule"})
+    if unknown:
+        raise BadConfig(f"{source}: {unknown[0]!r} is not known here; rules are written as [[rule]]")
+    rules = data.get("rule", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise BadConfig(f"{source}: write each rule under its own [[rule]]")
+    if len(rules) > _MOST_RULES:
+        raise BadConfig(f"{source} has {len(rules)} rules; {_MOST_RULES} is the most")
+    return tuple(_read_rule(rule, f"{source}, rule {at}") for at, rule in enumerate(rules, 1))
 
 
-def _credible_braced(_: bytes, found: re.Match[bytes]) -> bool:
-    value = found[1].strip(b"{}")
-    return len(value) >= 8 and _mixed(value) and not _PLACEHOLDER.search(value)
+def checked_rules(text: str, source: str) -> tuple[SecretRule, ...]:
+    """A person's own rules: each needs an example of what it finds, and does with its examples what it says."""
+    rules = read_rules(text, source)
+    for at, each in enumerate(rules, 1):
+        where = f"{source}, rule {at} ({each.rule.name})"
+        if not each.found:
+            raise BadConfig(f"{where}: give an example of what it finds under `found`")
+        if (wrong := failed_example(each)) is not None:
+            raise BadConfig(f"{where}: {wrong}")
+    return tuple(each.rule for each in rules)
 
 
-def _near_curl(data: bytes, found: re.Match[bytes]) -> bool:
-    return b"curl" in data[max(0, found.start() - 400) : found.start()] and _credible_braced(data, found)
+def failed_example(each: Examples) -> str | None:
+    """Which example a rule does not bear out. The example itself is not repeated: it may be a real one."""
+    rule, hint = compiled(each.rule), re.compile(each.rule.hint.encode())
+    for key, texts, wanted in (("found", each.found, True), ("left", each.left, False)):
+        for at, text in enumerate(texts, 1):
+            data = text.encode()
+            if any(found_by(rule, data, match.start()) for match in hint.finditer(data)) is not wanted:
+                return f"`{key}` example {at} is {'not found' if wanted else 'found'} by it"
+    return None
 
 
-def _after_facebook(data: bytes, found: re.Match[bytes]) -> bool:
-    return b"facebook" in data[max(0, found.start() - 60) : found.start()].lower()
+@lru_cache(maxsize=1024)
+def compiled(rule: SecretRule) -> Compiled:
+    """When a rule is first needed: most processes never need most of them."""
+    pattern = re.compile(rule.exact.encode())
+    if not pattern.groups:
+        pattern = re.compile("".join((_ALONE[0], rule.exact, _ALONE[1])).encode())
+    return Compiled(
+        rule,
+        pattern,
+        tuple(CHECKS[name] for name in rule.checks),
+        tuple(word.encode() for word in rule.near),
+        tuple(word.encode() for word in rule.far),
+    )
 
 
-def _assigned(data: bytes, found: re.Match[bytes]) -> bool:
-    value, name = found[1], data[max(0, found.start() - 24) : found.start()].lower()
-    if b"public" in name or _PLACEHOLDER.search(value) or _SEQUENCE.search(value) or _UUID.match(value):
+def found_by(each: Compiled, data: bytes, hint_at: int) -> list[tuple[int, int]]:
+    """Where a rule sees its secret around a hint."""
+    rule = each.rule
+    start, end = max(0, hint_at - rule.before), hint_at + rule.reach
+    if rule.every:
+        matches = list(each.exact.finditer(data, start, end))
+    else:
+        one = (each.exact.search if rule.before else each.exact.match)(data, start, end)
+        matches = [one] if one is not None else []
+    return [match.span(1) for match in matches if match[1] and _is_credible(each, data, match)]
+
+
+def _is_credible(each: Compiled, data: bytes, match: re.Match[bytes]) -> bool:
+    start, end = match.span(1)
+    value = match[1]
+    if _MARK in value or entropy(value) < each.rule.entropy:
         return False
-    return _mixed(value)
+    if each.near or each.far:
+        ahead = data[max(0, match.start() - each.rule.near_bytes) : match.start()].lower()
+        if each.near and not any(word in ahead for word in each.near):
+            return False
+        if any(word in ahead for word in each.far):
+            return False
+    return all(check(data, start, end) for check in each.checks)
 
 
-def _url_password(_: bytes, found: re.Match[bytes]) -> bool:
-    return not _PLACEHOLDER.search(found[1]) and len(set(found[1])) > 2
+def _read_rule(data: Mapping[str, Any], where: str) -> Examples:
+    for key in data:
+        if key not in _KNOWN:
+            close = get_close_matches(key, _KNOWN, 1)
+            raise BadConfig(f"{where}: {key!r} is not known{f'; did you mean {close[0]!r}?' if close else ''}")
+    for key in ("name", "hint", "exact"):
+        if key not in data:
+            raise BadConfig(f"{where}: {key!r} is missing")
+    where = f"{where} ({data['name']})" if isinstance(data["name"], str) else where
+    values: dict[str, Any] = {key: _value(key, value, where) for key, value in data.items()}
+    each = _rule_of(values)
+    _check_patterns(each.rule, where)
+    return each
 
 
-def _rule(
-    name: str,
-    hint: str,
-    exact: str,
-    min_entropy: float = 1.9,
-    *,
-    before: int = 0,
-    reach: int = 400,
-    accept: Callable[[bytes, re.Match[bytes]], bool] | None = None,
-) -> Rule:
-    return Rule(name, hint, re.compile(exact.encode()), min_entropy, before, reach, accept)
+def _rule_of(data: Mapping[str, Any]) -> Examples:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    found, left = values.pop("found", ()), values.pop("left", ())
+    return Examples(SecretRule(**values), *(tuple(text.replace(_DOT, "") for text in texts) for texts in (found, left)))
 
 
-_W = r"(?<![A-Za-z0-9_-])"
-_END = r"(?![A-Za-z0-9_-])"
-_NAME = r"(?i:(?:api|access|auth|private|encryption|secret)[_-]?key|secret|passw(?:or)?d|pwd|token|credentials?)"
-_ASSIGNED = r"[\"']?[ \t]{0,3}(?::|=|:=|=>)[ \t]{0,3}[\"']"
+def _value(key: str, value: Any, where: str) -> Any:
+    if key in _TEXTS:
+        return _text(key, value, where)
+    if key in _NUMBERS:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _NUMBERS[key]:
+            raise BadConfig(f"{where}: {key!r} is a number of bytes from 0 to {_NUMBERS[key]}")
+        return value
+    if key == "every":
+        if not isinstance(value, bool):
+            raise BadConfig(f"{where}: 'every' is true or false")
+        return value
+    if key == "entropy":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 8:
+            raise BadConfig(f"{where}: 'entropy' is a number of bits from 0 to 8")
+        return float(value)
+    return _texts(key, value, where)
 
-RULES = (
-    _rule("private-key", r"-----BEGIN[ A-Z0-9_-]{0,40}PRIVATE KEY",
-          r"-----BEGIN[ A-Z0-9_-]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-          r"((?:(?!-----BEGIN)[\s\S]){40,20000}?(?=-----END)|(?:[A-Za-z0-9+/=\s]|\\[nr]){40,20000})",
-          3.0, reach=20100),
-    _rule("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{4}",
-          r"(?<![A-Za-z0-9])((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?![A-Za-z0-9])", 2.5),
-    _rule("aws-secret-key", r"(?:[sS]ecret_?|SECRET_)(?:[aA]ccess_?|ACCESS_)?(?:[kK]ey|KEY)",
-          r"(?i:secret_?(?:access_?)?key)[\"']?\s{0,3}[:=>]{1,2}\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", 3.0),
-    _rule("aws-bedrock-key", r"ABSK[A-Za-z0-9+/]{4}",
-          r"(?<![A-Za-z0-9+/])(ABSK[A-Za-z0-9+/]{109,269}={0,2})(?![A-Za-z0-9+/=])"),
-    _rule("github-token", r"gh[pousr]_[0-9A-Za-z]{4}", _W + r"(gh[pousr]_[0-9A-Za-z]{36,255})" + _END),
-    _rule("github-token", r"github_pat_[0-9A-Za-z]{4}", _W + r"(github_pat_\w{40,255})" + _END),
-    _rule("gitlab-token", r"gl(?:pat|ptt|dt|rt|cbt|ft)-[\w-]{4}", _W + r"(gl(?:pat|ptt|dt|rt|cbt|ft)-[\w-]{20,64})", 2.5),
-    _rule("anthropic-key", r"sk-ant-", _W + r"(sk-ant-[\w-]{40,200})", 2.5),
-    _rule("openai-key", r"sk-(?:proj|svcacct|admin|None)-", _W + r"(sk-(?:proj|svcacct|admin|None)-[\w-]{20,250})"),
-    _rule("openai-key", r"\bsk-[A-Za-z0-9]{8}", _W + r"(sk-[A-Za-z0-9]{32,64})" + _END),
-    _rule("slack-token", r"xox[abeoprs][-.]", _W + r"(xox[abeoprs][-.](?:xox[bp]-)?[0-9][\w-]{18,250})", 2.9,
-          accept=lambda _, m: not _PLACEHOLDER.search(m[1]) and m[1].count(b"1234-") < 2),
-    _rule("slack-webhook", r"hooks\.slack\.com/", r"hooks\.slack\.com/((?:services|workflows|triggers)/[\w+/-]{30,90})", 3.0),
-    _rule("stripe-key", r"[sr]k_(?:live|test|prod)_", _W + r"([sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,120})", 2.0),
-    _rule("google-key", r"AIza[\w-]{4}", _W + r"(AIza[\w-]{35})" + _END, 3.5,
-          accept=lambda _, m: not _SEQUENCE.search(m[1])),
-    _rule("npm-token", r"npm_[0-9A-Za-z]{4}", _W + r"(npm_[0-9A-Za-z]{36})" + _END),
-    _rule("pypi-token", r"pypi-AgEI", _W + r"(pypi-AgEI[\w-]{50,1000})", reach=1100),
-    _rule("huggingface-token", r"hf_[A-Za-z]{4}", _W + r"(hf_[A-Za-z0-9]{34,40})" + _END, 2.5),
-    _rule("jwt", r"eyJ[A-Za-z0-9_-]{4}",
-          r"(?<![A-Za-z0-9_])(eyJ[\w-]{10,1000}\.eyJ[\w-]{10,8000}(?:\.[\w-]{10,2000})?)", 3.0, reach=12000),
-    _rule("twilio-key", r"\bSK[0-9a-f]{8}", _W + r"(SK[0-9a-f]{32})" + _END, 3.0),
-    _rule("sendgrid-key", r"SG\.[\w-]{4}", _W + r"(SG\.[\w-]{16,32}\.[\w-]{30,64})" + _END, 3.0),
-    _rule("shopify-token", r"shp(?:at|ca|pa|ss)_", _W + r"(shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32})" + _END, 2.5),
-    _rule("digitalocean-token", r"do[opr]_v1_", _W + r"(do[opr]_v1_[0-9a-f]{64})" + _END, 2.5),
-    _rule("telegram-token", r":AA[\w-]{4}", r"(?<!\d)(\d{8,10}:AA[\w-]{33})" + _END, 3.0, before=11),
-    _rule("notion-token", r"ntn_[0-9]{4}", _W + r"(ntn_[0-9]{11}[A-Za-z0-9]{35})" + _END, 3.0),
-    _rule("facebook-token", r"EAA[MC][A-Za-z0-9]{4}", _W + r"(EAA[MC][A-Za-z0-9]{80,300})" + _END, 3.5),
-    _rule("facebook-token", r"\|[\w-]{27}", r"(?<!\d)(\d{15,16}\|[\w-]{27,40})" + _END, 3.0, before=17, accept=_after_facebook),
-    _rule("sourcegraph-token", r"sgp_(?:local|[0-9a-fA-F]{4})",
-          _W + r"(sgp_(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40})" + _END, 3.0),
-    _rule("intra42-secret", r"s-s4t2", _W + r"(s-s4t2(?:ud|af)-[0-9a-f]{64})" + _END, 3.0),
-    _rule("vault-token", r"hv[sb]\.[\w-]{4}", _W + r"(hv[sb]\.[\w-]{24,300})", 3.5),
-    _rule("azure-secret", r"[0-9]Q~", r"(?<![\w~.])([\w~.]{3}[0-9]Q~[\w~.-]{29,34})(?![\w~-])", 3.3, before=4),
-    _rule("onepassword-token", r"ops_eyJ", r"(ops_eyJ[A-Za-z0-9+/]{200,4000}={0,3})", 4.0, reach=4100),
-    _rule("url-password", r"://[^\s/@:\"'<>]{0,64}:[^\s/@\"'<>]{3,128}@",
-          r"://[^\s/@:\"'<>]{0,64}:([^\s/@\"'<>]{3,128})@[\w\[]", 1.0, accept=_url_password),
-    _rule("curl-user", r"(?:-u|--user)[ \t=]{1,3}[\"']?[^\s\"':]{0,60}[\"']?:",
-          r"(?:-u|--user)[ \t=]{1,3}[\"']?[^\s\"':]{0,60}[\"']?:[\"']?([^\s\"']{3,128})", 2.0, accept=_near_curl),
-    _rule("authorization", r"[aA]uthorization[\"']?: ?",
-          r"(?i:authorization)[\"']?: ?[\"']?(?i:(?:basic|bearer|token) )?([\w~+/=.@-]{8,2000})", 2.0, reach=2100,
-          accept=_credible),
-    _rule("api-key-header", r"-H[ \t]|--header",
-          r"(?:-H|--header)[ \t]{1,3}[\"']?[\w-]{0,24}(?i:api-?key|token|secret|auth)[\w-]{0,10}: ?([\w~+/=.-]{8,200})", 2.0,
-          accept=_credible),
-    _rule("assigned-secret", _NAME + _ASSIGNED, _NAME + _ASSIGNED + r"([\w+/=.~@!#%^&*-]{12,200})[\"']", 3.3, accept=_assigned),
-    _rule("assigned-secret", r"[A-Z](?:_KEY|_?SECRET|_?PASSWORD|_?TOKEN)[ \t]?=",
-          r"[A-Z](?:_KEY|_?SECRET|_?PASSWORD|_?TOKEN)[ \t]?=[ \t]?([A-Za-z0-9+/=_.-]{20,200})(?![\w(])", 3.5, accept=_assigned),
-)  # fmt: skip
+
+def _text(key: str, value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value or not value.isascii():
+        raise BadConfig(f"{where}: {key!r} must be plain ASCII text")
+    if key == "name" and not _NAME.fullmatch(value):
+        raise BadConfig(f"{where}: a name is small letters, digits and single hyphens, such as acme-token")
+    return value
+
+
+def _texts(key: str, value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) and text for text in value):
+        raise BadConfig(f"{where}: {key!r} is a list of texts")
+    for name in value if key == "checks" else ():
+        if name not in CHECKS:
+            raise BadConfig(f"{where}: there is no check {name!r}; there are {', '.join(CHECKS)}")
+    return tuple(text.lower() for text in value) if key in {"near", "far"} else tuple(value)
+
+
+def _check_patterns(rule: SecretRule, where: str) -> None:
+    try:
+        exact = re.compile(rule.exact.encode())
+    except re.error as problem:
+        raise BadConfig(f"{where}: 'exact' is no regular expression: {problem}") from problem
+    if exact.groups > 1:
+        raise BadConfig(f"{where}: 'exact' has {exact.groups} groups; put what is secret in one, and write others as (?:…)")
+    try:
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.log_errors = False
+        re2.compile(rule.hint.encode(), options)
+        hint = re.compile(rule.hint.encode())
+    except (re.error, re2.error) as problem:
+        raise BadConfig(f"{where}: 'hint' is no regular expression that RE2 knows: {_said(problem)}") from problem
+    if hint.groups or hint.match(b"") is not None:
+        raise BadConfig(f"{where}: 'hint' must not have groups, nor match an empty text")
+
+
+def _said(problem: Exception) -> str:
+    said = problem.args[0] if problem.args else ""
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)

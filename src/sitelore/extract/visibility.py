@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from sitelore.extract import dom
+from sitelore.extract.colours import colour_of
 from sitelore.extract.folding import folded, keep_titles
 
 _NEVER_TEXT = (
@@ -16,8 +17,16 @@ _NEVER_TEXT = (
 _TELLING = "[style],[hidden],[aria-hidden]"
 _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    r"|font-size\s*:\s*0(?:\.0*)?\s*(?:[a-z%]+\s*)?(?:;|!|$)"
+    r"|font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"
+    # Off the screen, or cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
+    r"|(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top|text-indent)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
+    r"|text-indent\s*:\s*-\d{3}\s*(?:%|em|rem)"
+    r"|(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
+    r"|(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
+    r"|overflow(?:-[xy])?\s*:\s*hidden\s*;(?=(?:[^{}]*[;\s])?(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$))"
 )
+_TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
+_PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
 _SHORT_STYLE = 300  # what is worth remembering
 _STREAMED = "S:"  # React streams parts of a page hidden under such ids, and moves them into place at once
 _REVEALED_SHARE = 0.15
@@ -82,7 +91,17 @@ def _drop_consent(tree: dom.Tree) -> None:
 
 @lru_cache(maxsize=2048)
 def _hides(style: str) -> bool:
-    return _HIDING_STYLE.search(style.lower()) is not None
+    return _HIDING_STYLE.search(style.lower()) is not None or ("color" in style and _is_unpainted(style.lower()))
+
+
+def _is_unpainted(style: str) -> bool:
+    """Whether text has no colour, or that of its own background. Text that a picture shows through has its colour from that."""
+    text, paper = _TEXT_COLOUR.search(style), _PAPER.search(style)
+    if text is None or "clip" in style:
+        return False
+    if text[1] == "transparent":
+        return True
+    return paper is not None and colour_of(text[1]) == colour_of(paper[1]) != ""
 
 
 def _is_page_revealed_later(tree: dom.Tree, hidden: list[dom.Element]) -> bool:

@@ -19,6 +19,7 @@ from sitelore.fetch.cookies import CookieJar
 from sitelore.fetch.encodings import BodyDecoder, encodings_of
 from sitelore.fetch.failures import UNSENDABLE, explain
 from sitelore.fetch.guard import AddressGuard
+from sitelore.model.file_types import VAGUE_TYPES, is_document_type, starts_like_document
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings
 from sitelore.ports import Clock
@@ -50,6 +51,8 @@ class _Reading:
     cut_at_cap: bool
     sniff: bool
     """Its type was not told: it is left alone when it starts like no text."""
+    documents: bool = False
+    """Unless it starts like a file that is read."""
 
 
 _LEFT_ALONE = _Body(was_read=False)
@@ -75,6 +78,7 @@ class HttpFetcher:
         self._limits = settings.limits
         self._concurrency = max(1, settings.pace.concurrency)
         self._user_agent = settings.user_agent
+        self._documents = settings.documents
         self._guard = guard
         self._lookup = lookup
         self._sent = sent
@@ -123,7 +127,7 @@ class HttpFetcher:
         return self._session
 
     def _headers(self, request: Request) -> dict[str, str] | None:
-        headers = {}
+        headers = {} if request.accept is None else {"Accept": request.accept}
         if request.etag:
             headers["If-None-Match"] = request.etag
         if request.last_modified:
@@ -150,11 +154,11 @@ class HttpFetcher:
     async def _body(self, request: Request, answer: aiohttp.ClientResponse, attempt: Attempt) -> _Body:
         if answer.status == 101:
             return _Body(failure=Failure.PROTOCOL, detail="The server switched protocols unasked.")
-        sniff = False
+        sniff, content_type = False, ""
         if not request.whole_types:
             content_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            sniff = content_type in _UNTOLD_TYPES
-            if not sniff and not _is_text(content_type):
+            sniff = content_type in _UNTOLD_TYPES or (self._documents and content_type in VAGUE_TYPES)
+            if not sniff and not _is_text(content_type) and not (self._documents and is_document_type(content_type)):
                 return _LEFT_ALONE
         cap = self._limits.body_bytes
         if request.max_body_bytes is not None:
@@ -168,8 +172,10 @@ class HttpFetcher:
         wire_cap = self._limits.wire_bytes if decoder else min(cap, self._limits.wire_bytes)
         declared = answer.content_length
         if declared is not None and declared > wire_cap and not request.cut_at_cap and answer.status != 304:
+            if sniff and content_type not in _UNTOLD_TYPES:
+                return _LEFT_ALONE  # an archive, of which few are documents
             return _Body(failure=Failure.TOO_LARGE, detail=f"The body is {declared} bytes, {wire_cap} are allowed.")
-        body = await _read(answer.content, attempt, decoder, _Reading(wire_cap, request.cut_at_cap, sniff))
+        body = await _read(answer.content, attempt, decoder, _Reading(wire_cap, request.cut_at_cap, sniff, self._documents))
         if body.failure is None and body.was_read and _was_reset(answer, attempt):
             return _Body(failure=Failure.TRUNCATED, detail="The connection was reset before the body ended.")
         return body
@@ -194,7 +200,8 @@ async def _read(content: aiohttp.StreamReader, attempt: Attempt, decoder: BodyDe
             return _Body(failure=failure, detail=detail)
         if not is_sniffed and (start := decoder.start if decoder else piece[:_SNIFFED]):
             is_sniffed = True
-            if _BINARY.search(start) and not start.startswith(_BOMS):
+            is_file = how.documents and starts_like_document(start)
+            if not is_file and _BINARY.search(start) and not start.startswith(_BOMS):
                 return _LEFT_ALONE
     if decoder is None:
         return _Body(pieces[0] if len(pieces) == 1 else b"".join(pieces))

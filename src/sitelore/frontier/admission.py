@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from sitelore.frontier.scope import ScopeRule
 from sitelore.frontier.shape import endless, shape_of
 from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Lease, Offer, Source
+from sitelore.model.loading import is_loaded
+from sitelore.model.redaction import MARK
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.sitemap import SitemapEntry
 from sitelore.model.states import SkipReason
@@ -22,8 +24,12 @@ AddressRefusal = Callable[[Url], str | None]
 """The guard's offline judgement of a URL: a sentence when it is refused."""
 
 _MEMORY = 200_000
+MAX_SOURCES = 50_000
+"""Sitemaps and parts of collections that one worker takes from a run: as many as one sitemap index may list."""
 _Rank = tuple[int, int, int, int]
 Refusal = tuple[SkipReason, str]
+_ENDLESS: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
+HELD_A_SECRET: Refusal = (SkipReason.SECRET, "the address holds what may not be kept, so it was not fetched")
 
 
 class Admission:
@@ -35,6 +41,7 @@ class Admission:
         self._scope = ScopeRule(settings, joined_hosts)
         self._joined = joined_hosts
         self._since_wave = 0
+        self._sources = 0
         self._best: dict[Url, _Rank] = {}
         self._best_nofollow: dict[Url, _Rank] = {}
         """Kept apart: a link that may be followed outdoes one with nofollow whatever their ranks."""
@@ -91,8 +98,8 @@ class Admission:
     def redirect(self, lease: Lease, target: Url, chain: tuple[Hop, ...]) -> Offer:
         """The target of a redirect: same depth, never left out, since a wave may wait for it."""
         refusal = None if self.is_seed_redirect(lease) else self.refusal(target, lease.depth)
-        if refusal is None and (why := self._address_refusal(target)):
-            refusal = (SkipReason.ADDRESS, why)
+        if refusal is None:
+            refusal = self._unsafe(target)
         return self._offer(
             target, lease.depth, Source.REDIRECT, lease, 0, refusal=refusal, judged=True, kind=lease.kind, chain=chain
         )
@@ -105,13 +112,17 @@ class Admission:
         ]
 
     def sitemaps(self, lease: Lease, urls: Iterable[Url]) -> list[Offer]:
-        """Sitemaps that robots.txt or a sitemap index names: read before the next depth opens."""
-        return [
-            self._offer(
-                url, lease.depth, Source.SITEMAP, lease, position, judged=True, kind=Kind.SITEMAP, refusal=self._unsafe(url)
+        """Sitemaps that robots.txt or a sitemap index names, and further parts of an API's collection: read before the next
+        depth opens, so there must be an end to them.
+        """
+        offers = []
+        for position, url in enumerate(urls):
+            self._sources += 1
+            refusal = self._unsafe(url) if self._sources <= MAX_SOURCES else _ENDLESS
+            offers.append(
+                self._offer(url, lease.depth, Source.SITEMAP, lease, position, judged=True, kind=Kind.SITEMAP, refusal=refusal)
             )
-            for position, url in enumerate(urls)
-        ]
+        return offers
 
     @staticmethod
     def is_seed_redirect(lease: Lease) -> bool:
@@ -127,13 +138,20 @@ class Admission:
         if out is not None:
             return out
         limit = self._settings.max_depth
-        if limit is not None and depth > limit:
+        if limit is not None and depth > limit and not self._is_declared(url):
             return SkipReason.DEPTH, f"depth {depth} is beyond the limit of {limit}"
         if self._settings.detect_traps and (why := endless(url)):
             return SkipReason.TRAP, why
         return None
 
+    def _is_declared(self, url: Url) -> bool:
+        """Whether a loader of the site's config speaks of it: parts of a collection follow one another however deep."""
+        overrides = self._settings.overrides
+        return bool(overrides) and is_loaded(url, overrides)
+
     def _unsafe(self, url: Url) -> Refusal | None:
+        if MARK in url:
+            return HELD_A_SECRET
         why = self._address_refusal(url)
         return (SkipReason.ADDRESS, why) if why else None
 
@@ -153,7 +171,8 @@ class Admission:
     ) -> Offer:
         if not judged:
             refusal = self.refusal(url, depth) or refusal
-            if refusal is None and source in {Source.LINK, Source.CANONICAL} and self._settings.sitemap_only:
+            is_link = source in {Source.LINK, Source.CANONICAL}
+            if refusal is None and is_link and self._settings.sitemap_only and not self._is_declared(url):
                 refusal = (SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled")
         return Offer(
             url=url,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sitelore.frontier.retry import retry_at
+from sitelore.model.file_types import is_document_type
 from sitelore.model.frontier import Hop, Lease, Verdict
 from sitelore.model.response import Failure, Fetched, FetchFailure, Response, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
@@ -34,7 +35,7 @@ def judge(lease: Lease, fetched: Fetched, settings: CrawlSettings, rules: KeyRul
     if status == 304 and lease.known is not None:
         return Verdict(UrlState.NOT_MODIFIED, status)
     if 200 <= status < 300:
-        return _judge_body(fetched)
+        return _judge_body(fetched, settings)
     when = retry_at(fetched, lease.attempts, settings, now)
     if when is not None:
         return Verdict(UrlState.QUEUED, status, error=f"http_error: the server answered {status}", retry_at=when)
@@ -86,11 +87,14 @@ def _judge_redirect(lease: Lease, response: Response, settings: CrawlSettings, r
     return Redirected(Verdict(UrlState.ALIAS, status), target, chain)
 
 
-def _judge_body(response: Response) -> Verdict | None:
+def _judge_body(response: Response, settings: CrawlSettings) -> Verdict | None:
     if response.status in _NO_CONTENT:
         return Verdict(UrlState.SKIPPED, response.status, SkipReason.CONTENT_TYPE, "the response has no content")
     if not response.body_read:
-        return Verdict(UrlState.SKIPPED, response.status, SkipReason.CONTENT_TYPE, response.content_type)
+        detail = response.content_type
+        if is_document_type(detail) and not settings.documents:
+            detail = f"{detail}: this run reads no documents"
+        return Verdict(UrlState.SKIPPED, response.status, SkipReason.CONTENT_TYPE, detail)
     return None
 
 

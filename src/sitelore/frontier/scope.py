@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from sitelore.model.loading import is_loaded
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
@@ -47,12 +48,16 @@ class ScopeRule:
         self._domains = {_domain(authority) for authority in authorities} if self._scope is Scope.DOMAIN else set()
         self._where = ", ".join(dict.fromkeys(authorities)) or "no seed"
         self._directories = tuple(dict.fromkeys(_directory(url.path) for url in seeds))
+        self._overrides = settings.overrides
+        self._loads = any(own.loaders for own in settings.overrides)
         self._judged: dict[str, Refusal | None] = {}
         self._include = tuple(Pattern(text) for text in settings.include if text.strip())
         self._exclude = tuple(Pattern(text) for text in settings.exclude if text.strip())
 
     def refusal(self, url: Url) -> Refusal | None:
         """Why this URL is not part of the crawl, for a person to read; None when it is."""
+        if self._loads and is_loaded(url, self._overrides):
+            return None  # whoever declared it wants it
         origin = url.origin
         try:
             refused = self._judged[origin]

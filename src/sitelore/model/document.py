@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import RenderDecision, Shell
 from sitelore.model.settings import Overrides
 from sitelore.model.url import Url
@@ -93,6 +94,10 @@ class ReadOptions:
     """Whether structured data, forms, actions, media and brand are read as well."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
     """How the response was got, and why so; the document says it."""
+    redaction: Redaction = BUILT_IN_ALONE
+    """What may not be kept, besides what the built-in rules find."""
+    documents: bool = True
+    """Whether PDF and office files are read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ SiteloreError
 │   └── DiskFull          no room left, or no permission to write
 ├── Interrupted           the person stopped it; everything settled is kept: exit 11
 ├── OutOfTime             the run's time limit has passed: exit 15
-└── ReaderCrashed         one document ended or outlasted its reading process
+├── ReaderCrashed         one document ended or outlasted its reading process
+└── EmbeddingFailed       no vectors can be made now: search goes on by words, the texts wait
+    └── TextsRefused      of these texts; others may do
 """
 
 from __future__ import annotations
@@ -73,3 +75,11 @@ class OutOfTime(SiteloreError):
 
 class ReaderCrashed(SiteloreError):
     """One document ended or outlasted its reading process."""
+
+
+class EmbeddingFailed(SiteloreError):
+    """No vectors can be made now: search goes on by words, the texts wait."""
+
+
+class TextsRefused(EmbeddingFailed):
+    """No vectors are made of these texts; others may do."""

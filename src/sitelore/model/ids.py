@@ -17,3 +17,8 @@ CleanBytes = NewType("CleanBytes", bytes)
 """Bytes (compressed or not) of redacted content. Made in `extract/redact.py` alone."""
 
 NO_TEXT = CleanText("")
+
+
+def piece_of(text: CleanText, start: int, end: int) -> CleanText:
+    """The characters from `start` to `end`: a stretch of clean text is clean."""
+    return CleanText(text[start:end])

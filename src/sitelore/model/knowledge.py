@@ -229,7 +229,7 @@ class Hit:
     score: float
     lexical: float | None = None
     dense: float | None = None
-    snippet: CleanText = NO_TEXT
+    snippet: str = ""
     highlights: tuple[tuple[int, int], ...] = ()
     """Where in the snippet the words of the question stand, as character offsets."""
 

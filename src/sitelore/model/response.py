@@ -36,6 +36,8 @@ class Request:
     max_body_bytes: int | None = None
     """A tighter cap than the run's own; with `cut_at_cap` what came before it is kept instead of refused."""
     cut_at_cap: bool = False
+    accept: str | None = None
+    """The media type to ask for; None: a page."""
 
 
 @dataclass(frozen=True, slots=True)

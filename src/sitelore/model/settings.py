@@ -90,6 +90,49 @@ class Rendering:
     """Whether the home page's colours, fonts and logo are read."""
 
 
+class PersonalPolicy(StrEnum):
+    """Where data of persons (e-mail, phone, card, IBAN, national ids) is masked."""
+
+    OFF = "off"
+    CHUNKS = "chunks"
+    """In what is searched and handed to models, and in logs; documents keep it."""
+    EVERYWHERE = "everywhere"
+    """Before anything is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """A collection of an API whose records are read like pages. Paths and templates: `model/loading.py`."""
+
+    url: str
+    """Where the collection begins; for GraphQL the endpoint."""
+    records: str = ""
+    """Path of the list of records; empty: the answer is the list."""
+    record: str = ""
+    """Template of a record's own address: each is fetched. Empty: the answer is read as it is, a section for each record."""
+    page: str = ""
+    """Template or path (`{link}`) of the page on which people read the record."""
+    title: str = "title"
+    text: tuple[str, ...] = ()
+    """Paths of what is read, in order: HTML or plain text."""
+    updated: str = ""
+    published: str = ""
+    author: str = ""
+    lang: str = ""
+    next: str = ""
+    """Path of the next part's address or cursor; a `Link: rel=next` header is followed as well."""
+    more: str = ""
+    """Path of a flag without which there is no next part."""
+    cursor: str = ""
+    """The parameter (of GraphQL: the variable) that takes the cursor."""
+    query: str = ""
+    """A GraphQL query, sent by GET."""
+    variables: str = ""
+    """Its variables, as JSON."""
+    persisted: bool = False
+    """Whether the server knows the query already, so that its hash is sent alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Overrides:
     """A domain's own extraction rules (`--domain-config`)."""
@@ -100,6 +143,19 @@ class Overrides:
     identity: Identity = Identity()
     render: RenderMode | None = None
     """The domain's own word on rendering; None leaves it to the run."""
+    loaders: tuple[Loader, ...] = ()
+    """Collections of its API."""
+    own: bool = False
+    """Whether the site is ours: only there a GraphQL query may ask for the schema."""
+
+
+class Pipeline(StrEnum):
+    """What a run of a known site is for: the same visits, fed differently."""
+
+    INDEX_SITE = "index-site"
+    """Everything again, whatever is known of it."""
+    UPDATE_DELTA = "update-delta"
+    """What has changed: pages that are said to have, or whatever sitemaps, validators and hashes show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +186,19 @@ class CrawlSettings:
     pace: Pace = Pace()
     overrides: tuple[Overrides, ...] = ()
     rendering: Rendering = Rendering()
+    documents: bool = True
+    """Whether PDF and office files are read like pages."""
     open_origins: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
     keep_snapshots: bool = True
     detect_traps: bool = True
+    personal: PersonalPolicy = PersonalPolicy.CHUNKS
+    personal_ids: tuple[str, ...] = ()
+    """National ids that count as data of persons (`docs/reference/redaction.md`)."""
+    keep_contacts: bool = True
+    """Whether contact pages, and what a site says of its own business, keep e-mail addresses and phone numbers."""
+    pipeline: Pipeline | None = None
+    """The pipeline that made the run; None for a crawl that somebody asked for as such."""
 
     @property
     def sitemap_only(self) -> bool:

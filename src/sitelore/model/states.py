@@ -48,6 +48,7 @@ class SkipReason(StrEnum):
     ADDRESS = "address_refused"
     CONTENT_TYPE = "content_type"
     SITEMAP = "sitemap"
+    SECRET = "secret"
     CANCELLED = "cancelled"
 
 

@@ -15,10 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from sitelore.serve import operations, problems, quick, runs
+from sitelore.serve import knowledge, operations, problems, quick, runs
 from sitelore.serve.backstage import ApiSettings, Backstage
 from sitelore.serve.desk import Desk
 from sitelore.serve.doors import Doors
+from sitelore.serve.mcp_http import PATH as MCP_PATH
+from sitelore.serve.mcp_http import McpDoor
 from sitelore.serve.openapi import describe
 from sitelore.serve.problems import FieldProblem, Refused, problem_response
 
@@ -26,13 +28,13 @@ _BY_STATUS = {
     400: problems.BAD_JSON, 404: problems.NOT_FOUND, 405: problems.METHOD_NOT_ALLOWED, 413: problems.TOO_LARGE,
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
-ROUTERS = (quick.router, runs.router, operations.router)
+ROUTERS = (quick.router, runs.router, knowledge.router, operations.router)
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
 _NAMED = 20
 
 
-def application(backstage: Backstage, settings: ApiSettings, closing: asyncio.Event) -> FastAPI:
+def application(backstage: Backstage, settings: ApiSettings, closing: asyncio.Event, mcp: McpDoor | None = None) -> FastAPI:
     """Every route over one house. When `closing` is set, whoever follows a run is sent away."""
     app = FastAPI(title="Sitelore", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.desk = Desk(backstage, settings, closing)
@@ -47,6 +49,8 @@ def application(backstage: Backstage, settings: ApiSettings, closing: asyncio.Ev
         return Response(description(), media_type=quick.JSON)
 
     app.add_route(DESCRIPTION, openapi, methods=["GET"], include_in_schema=False)
+    if mcp is not None:
+        app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _validation_problem)
     app.add_exception_handler(Refused, _refused)

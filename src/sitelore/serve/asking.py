@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.listing import Once
-from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, Rendering, RenderMode, Scope
+from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, PersonalPolicy, Rendering, RenderMode, Scope
 from sitelore.model.url import Url
 from sitelore.serve.problems import ADDRESS_REFUSED, INVALID, FieldProblem, Refused
 
@@ -55,7 +55,9 @@ class RunSettings(BaseModel):
         Literal["host", "origin", "domain", "prefix", "same_host"],
         Field(description="How far to go from the seed. `same_host` is another word for `host`."),
     ] = "host"
-    include_documents: Annotated[bool, Field(description="Whether to follow links to PDF and office files.")] = False
+    include_documents: Annotated[bool, Field(description="Whether to follow links to PDF and office files, and read them.")] = (
+        False
+    )
     follow_redirects: Annotated[bool, Field(description="False: a redirecting URL ends as REDIRECT_301 and kin.")] = True
     demo_delay_ms: Annotated[
         int, Field(ge=0, le=60_000, description="Milliseconds between requests to a host; 0 adapts to the host.")
@@ -69,6 +71,10 @@ class RunSettings(BaseModel):
         Field(description="When a browser runs a page's scripts: where the page as sent is an empty shell, never, or always."),
     ] = "auto"
     screenshots: Annotated[bool, Field(description="Whether a picture of every page that a browser reads is kept.")] = False
+    personal: Annotated[
+        Literal["off", "chunks", "everywhere"],
+        Field(description="Where data of persons is masked: nowhere, in what is searched, or before anything is kept."),
+    ] = "chunks"
     max_retries: Annotated[int, Field(ge=0, le=10, description="Tries after the first one, for what may pass.")] = 2
 
 
@@ -84,7 +90,9 @@ class NewRun(BaseModel):
 def quick_settings(asked: QuickCrawl, allow_private: tuple[str, ...]) -> CrawlSettings:
     """The settings of a quick crawl."""
     seed = _open_url(asked.url, "body.url", allow_private)
-    return CrawlSettings(seeds=(seed,), max_pages=asked.max_pages, allow_private=allow_private, exclude=_NO_DOCUMENTS)
+    return CrawlSettings(
+        seeds=(seed,), max_pages=asked.max_pages, allow_private=allow_private, exclude=_NO_DOCUMENTS, documents=False
+    )
 
 
 def run_settings(asked: NewRun, allow_private: tuple[str, ...]) -> CrawlSettings:
@@ -98,20 +106,22 @@ def run_settings(asked: NewRun, allow_private: tuple[str, ...]) -> CrawlSettings
         seeds=(_open_url(asked.seed_url, "body.seedUrl", allow_private),),
         scope=_SCOPES[wish.scope_mode],
         exclude=() if wish.include_documents else _NO_DOCUMENTS,
+        documents=wish.include_documents,
         max_pages=wish.max_pages,
         max_depth=wish.max_depth,
         max_retries=wish.max_retries,
         follow_redirects=wish.follow_redirects,
         limits=limits,
         rendering=Rendering(mode=RenderMode(wish.render), screenshots=wish.screenshots),
+        personal=PersonalPolicy(wish.personal),
         pace=Pace(delay_s=wish.demo_delay_ms / 1000 if wish.demo_delay_ms else None),
         allow_private=allow_private,
     )
 
 
 def follows_documents(settings: CrawlSettings) -> bool:
-    """Whether links to PDF and office files are followed."""
-    return not set(_NO_DOCUMENTS).issubset(settings.exclude)
+    """Whether links to PDF and office files are followed, and the files read."""
+    return settings.documents and not set(_NO_DOCUMENTS).issubset(settings.exclude)
 
 
 def once_of(key: str | None, caller: str, settings: CrawlSettings) -> Once | None:

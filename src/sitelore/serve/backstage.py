@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from sitelore.crawl.library import Library
 from sitelore.model.ids import RunId
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.ports import Blobs, Clock, Ledger
 
 
@@ -22,6 +24,15 @@ class Backstage:
     are processes of their own. Returns with nothing leased to this process; an error ends the server."""
     announce: Callable[[RunId], Awaitable[None]]
     """A run was made or cancelled: a hint, which may be lost."""
+    open_library: Callable[[], Library]
+    """Where questions are answered; built when the first comes."""
+    redaction: Redaction = BUILT_IN_ALONE
+    """What the operator adds to redaction."""
+
+    @property
+    def library(self) -> Library:
+        """Where questions are answered."""
+        return self.open_library()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from sitelore.serve import wire
 from sitelore.serve.problems import MEDIA_TYPE, Kind, Problem
 
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
-    wire.RunView, wire.RunSummary, wire.RunList, wire.UrlList, wire.Graph, wire.Started, wire.JobAnswer, wire.Health, Problem,
+    wire.RunView, wire.RunSummary, wire.RunList, wire.UrlList, wire.Graph, wire.Started, wire.JobAnswer, wire.Health,
+    wire.Found, wire.SiteList, wire.HeldPages, Problem,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

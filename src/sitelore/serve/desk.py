@@ -10,15 +10,18 @@ import msgspec
 from starlette.requests import Request
 
 from sitelore.crawl import meters
+from sitelore.crawl.clearing import refuse_secrets
 from sitelore.crawl.runs import start_run, start_run_once
 from sitelore.export.repeats import Repeats, find_repeats
+from sitelore.extract.redact import redactor_of
+from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId
 from sitelore.model.listing import Once, RunListing, RunOnce, UrlListing
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.serve.backstage import ApiSettings, Backstage
-from sitelore.serve.problems import ALREADY_ENDED, KEY_REUSED, RUN_NOT_FOUND, Refused
+from sitelore.serve.problems import ALREADY_ENDED, INVALID, KEY_REUSED, RUN_NOT_FOUND, Refused
 from sitelore.serve.sharing import Shared
 from sitelore.serve.wire import RunList, RunSummary, UrlList, page_of, run_view, summary_view, url_view
 
@@ -51,11 +54,15 @@ class Desk:
 
     async def start(self, settings: CrawlSettings, once: Once | None) -> RunOnce:
         """A new run, or the one that was made under the same key."""
-        ledger, now = self.backstage.ledger, self.backstage.clock()
+        ledger, now, redaction = self.backstage.ledger, self.backstage.clock(), self.backstage.redaction
+        try:
+            refuse_secrets(settings, redactor_of(redaction))
+        except UsageError as problem:
+            raise Refused(INVALID, str(problem)) from problem
         if once is None:
-            made = RunOnce(await start_run(ledger, settings, now), "", is_new=True)
+            made = RunOnce(await start_run(ledger, settings, now, redaction), "", is_new=True)
         else:
-            made = await start_run_once(ledger, settings, once, now)
+            made = await start_run_once(ledger, settings, once, now, redaction)
             if made.fingerprint != once.fingerprint:
                 raise Refused(KEY_REUSED, "send another key, or the same request as before")
         self._shared.forget(_LISTS, made.run.id)

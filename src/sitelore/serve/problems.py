@@ -31,6 +31,7 @@ UNAUTHORIZED = Kind("unauthorized", 401, "A valid bearer token is needed")
 CROSS_ORIGIN = Kind("cross-origin", 403, "Requests from other sites are refused")
 NOT_FOUND = Kind("not-found", 404, "There is nothing here")
 RUN_NOT_FOUND = Kind("run-not-found", 404, "There is no such run")
+SITE_NOT_FOUND = Kind("site-not-found", 404, "There is no such site")
 METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "This cannot be done here")
 SLOW_BODY = Kind("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = Kind("already-ended", 409, "The run has ended already")
@@ -44,8 +45,8 @@ INTERNAL = Kind("internal", 500, "Something went wrong on our side")
 UNAVAILABLE = Kind("unavailable", 503, "The server cannot do that now")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, TOO_LARGE,
-    NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
+    BAD_JSON, UNAUTHORIZED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
+    ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 
 

@@ -6,12 +6,18 @@ import asyncio
 import contextlib
 import logging
 import socket
+from collections.abc import Awaitable, Callable
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sitelore.serve.app import application
 from sitelore.serve.backstage import ApiSettings, Backstage
+from sitelore.serve.doors import Doors
+from sitelore.serve.mcp_http import PATH as MCP_PATH
+from sitelore.serve.mcp_http import McpDoor
+from sitelore.serve.problems import NOT_FOUND, Refused
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,12 +41,43 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    backstage: Backstage, settings: ApiSettings, listening: socket.socket, stop: asyncio.Event | None = None
+    backstage: Backstage,
+    settings: ApiSettings,
+    listening: socket.socket,
+    stop: asyncio.Event | None = None,
+    mcp: McpDoor | None = None,
 ) -> None:
     """Answer requests until a signal comes, `stop` is set or the house's own work fails. Closes the socket."""
     closing = stop or asyncio.Event()
+    try:
+        await answer_requests(application(backstage, settings, closing, mcp), listening, closing, backstage.attend)
+    finally:
+        if mcp is not None:
+            await mcp.close()
+
+
+async def serve_mcp(
+    door: McpDoor, settings: ApiSettings, listening: socket.socket, attend: Callable[[asyncio.Event], Awaitable[None]]
+) -> None:
+    """The MCP server alone, behind the same doors as the API."""
+
+    async def only_mcp(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != MCP_PATH:
+            raise Refused(NOT_FOUND)
+        await door(scope, receive, send)
+
+    try:
+        await answer_requests(Doors(only_mcp, settings), listening, asyncio.Event(), attend)
+    finally:
+        await door.close()
+
+
+async def answer_requests(
+    app: ASGIApp, listening: socket.socket, closing: asyncio.Event, attend: Callable[[asyncio.Event], Awaitable[None]]
+) -> None:
+    """Serve an application on this socket, with something beside it that goes on until `closing` is set."""
     config = uvicorn.Config(
-        application(backstage, settings, closing),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -48,10 +85,10 @@ async def serve(
         timeout_graceful_shutdown=_GRACE_S,
     )
     server = _Server(config, closing)
-    attending = asyncio.ensure_future(backstage.attend(closing))
+    attending = asyncio.ensure_future(attend(closing))
     attending.add_done_callback(lambda _: setattr(server, "should_exit", True))
     host, port = listening.getsockname()[:2]
-    _LOG.info("listening", extra={"host": host, "port": port, "tokens": len(settings.tokens)})
+    _LOG.info("listening", extra={"host": host, "port": port})
     with contextlib.closing(listening):
         try:
             await server.serve(sockets=[listening])

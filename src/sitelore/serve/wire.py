@@ -10,7 +10,7 @@ import msgspec
 from sitelore.export.rows import chain_of
 from sitelore.model.frontier import Run, RunCounts, UrlRow
 from sitelore.model.listing import Edge
-from sitelore.model.settings import CrawlSettings, RenderMode, Scope
+from sitelore.model.settings import CrawlSettings, PersonalPolicy, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.serve.asking import follows_documents
@@ -41,6 +41,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     max_retries: int
     render: RenderMode
     screenshots: bool
+    personal: PersonalPolicy
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -237,6 +238,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         max_retries=settings.max_retries,
         render=settings.rendering.mode,
         screenshots=settings.rendering.screenshots,
+        personal=settings.personal,
     )
 
 
@@ -345,3 +347,72 @@ def _hosts(run: Run) -> list[str]:
             if "." in bare and not _ADDRESS.fullmatch(bare):
                 hosts |= {bare: None, f"www.{bare}": None}
     return sorted(hosts)
+
+
+class FlagView(msgspec.Struct, frozen=True):
+    """Text that reads like orders to a machine: which rule says so, and what it saw."""
+
+    rule: str
+    evidence: str
+
+
+class HitView(msgspec.Struct, frozen=True):
+    """One answer of a search, with where it stands."""
+
+    url: str
+    citation: str
+    site: str
+    title: str
+    headings: list[str]
+    snippet: str
+    highlights: list[tuple[int, int]]
+    score: float
+    lexical: float | None
+    dense: float | None
+    chunk: str
+    text: str
+    lead: str
+    start: int
+    end: int
+    tokens: int
+    landmark: str
+    lang: str
+    type: str
+    dated: str | None
+    fetched_at: str | None
+    presence: str
+    flags: list[FlagView]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a search found, best first, and by what means."""
+
+    query: str
+    mode: str
+    chunks: int
+    embedded: int
+    hits: list[HitView]
+
+
+class SiteView(msgspec.Struct, frozen=True):
+    """One site and how much of it is indexed."""
+
+    name: str
+    pages: int
+    waiting: int
+    chunks: int
+    embedded: int
+    held: int
+
+
+class SiteList(msgspec.Struct, frozen=True):
+    """Every site."""
+
+    sites: list[SiteView]
+
+
+class HeldPages(msgspec.Struct, frozen=True):
+    """Pages of a site that look gone, too many at once to be believed."""
+
+    site: str
+    pages: int

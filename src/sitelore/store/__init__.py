@@ -27,6 +27,16 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     redis_gate.py     `ports.HostGate` between processes; `gate.lua` is what Redis does of it
     clock.py          the database's clock, by which many machines go
 
+The index stands beside the pages it was made from, on the same engine; `knowledge.py` puts it behind `ports.Knowledge`:
+
+    indexing_sql.py   pages that wait, and their chunks in the place of those they had
+    postings_sql.py   where terms stand: segments of packed postings, and how they are kept few
+    shelves_sql.py    sites in numbers, live chunks as columns, the few that are shown
+    reckoning_sql.py  what runs say about pages that are no longer there
+    vectors_sql.py    vectors by model and text, and texts that have none
+    dense_sql.py      likeness by pgvector, where Postgres has it
+    matrices.py       likeness in the process, for SQLite and for a Postgres without
+
 This room decides nothing about a crawl: which offer is admissible, how a visit ends and what a wave admits come from
-`frontier` and `crawl` as data or as a pure function. Only `deploy` opens it.
+`frontier` and `crawl` as data or as a pure function, and so does which pages are gone. Only `deploy` opens it.
 """

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Known, Lease, Offer, Pulse, Reread, Run, RunCounts, Settlement, Sketched, UrlRow, WaveOpened
 from sitelore.model.ids import RunId, SiteId, WorkerId
+from sitelore.model.knowledge import DEFAULT_TENANT
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
@@ -36,8 +37,10 @@ class SqlLedger:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
-        """A new QUEUED run of the site of this name (made when it is new), with its first offers."""
+    async def create_run(
+        self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float, tenant: str = DEFAULT_TENANT
+    ) -> Run:
+        """A new QUEUED run of the tenant's site of this name (made when it is new), with its first offers."""
         named: list[RunId] = []
 
         def create(conn: sa.Connection) -> Run:
@@ -45,7 +48,7 @@ class SqlLedger:
             for run in named:
                 if (made := runs_sql.find_run(conn, run)) is not None:
                     return made
-            made = runs_sql.create_run(conn, site, settings, offers, now)
+            made = runs_sql.create_run(conn, site, settings, offers, now, tenant)
             named.append(made.id)
             return made
 
@@ -141,10 +144,16 @@ class SqlLedger:
         return await self._engine.browse(reading_sql.counts, run)
 
     async def create_run_once(
-        self, once: Once, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float
+        self,
+        once: Once,
+        site: str,
+        settings: CrawlSettings,
+        offers: Sequence[Offer],
+        now: float,
+        tenant: str = DEFAULT_TENANT,
     ) -> RunOnce:
         """The run made under this key within the last day, or a new one."""
-        return await self._engine.run(listing_sql.create_run_once, once, site, settings, offers, now)
+        return await self._engine.run(listing_sql.create_run_once, once, site, settings, offers, now, tenant)
 
     async def list_runs(self, listing: RunListing) -> tuple[list[Run], int]:
         """A page of the runs, and how many there are in all."""

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, UrlRow
 from sitelore.model.ids import RunId
+from sitelore.model.knowledge import DEFAULT_TENANT
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
@@ -65,7 +66,7 @@ def list_runs(conn: sa.Connection, listing: RunListing) -> tuple[list[Run], int]
     if listing.states:
         wanted &= runs.c.state.in_(sorted(state.value for state in listing.states))
     if listing.site:
-        wanted &= runs.c.site_id == sa.select(sites.c.id).where(sites.c.name == listing.site).scalar_subquery()
+        wanted &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.name == listing.site))
     total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(wanted)) or 0
     order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
     query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(wanted).order_by(*order)
@@ -78,7 +79,13 @@ def runs_by_state(conn: sa.Connection) -> dict[str, int]:
 
 
 def create_run_once(
-    conn: sa.Connection, once: Once, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float
+    conn: sa.Connection,
+    once: Once,
+    site: str,
+    settings: CrawlSettings,
+    offers: Sequence[Offer],
+    now: float,
+    tenant: str = DEFAULT_TENANT,
 ) -> RunOnce:
     """The run made under this key before, or a new one. Two calls at once: the second waits and gets the first one's run."""
     conn.execute(sa.delete(once_keys).where(once_keys.c.created_at < now - KEY_LASTS_S))
@@ -86,7 +93,7 @@ def create_run_once(
     insert = insert_for(conn.dialect.name)(once_keys).values(values).on_conflict_do_nothing(index_elements=["key"])
     this = once_keys.c.key == once.key
     if conn.execute(insert).rowcount:
-        run = create_run(conn, site, settings, offers, now)
+        run = create_run(conn, site, settings, offers, now, tenant)
         conn.execute(sa.update(once_keys).where(this).values(run_id=run.id))
         return RunOnce(run, once.fingerprint, is_new=True)
     stands = conn.execute(sa.select(once_keys.c.run_id, once_keys.c.fingerprint).where(this)).one()

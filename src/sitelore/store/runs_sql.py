@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Known, Offer, Run
 from sitelore.model.ids import RunId, SiteId
+from sitelore.model.knowledge import DEFAULT_TENANT
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_MOVES, RunState
@@ -21,11 +22,20 @@ from sitelore.store.schema import key_of, pages, robots, runs, sites
 from sitelore.store.statements import insert_for
 
 
-def create_run(conn: sa.Connection, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
-    """A new QUEUED run of the site of this name, with its first offers."""
+def create_run(
+    conn: sa.Connection,
+    site: str,
+    settings: CrawlSettings,
+    offers: Sequence[Offer],
+    now: float,
+    tenant: str = DEFAULT_TENANT,
+) -> Run:
+    """A new QUEUED run of the tenant's site of this name, with its first offers."""
     insert = insert_for(conn.dialect.name)
-    conn.execute(insert(sites).values(name=site, created_at=now).on_conflict_do_nothing(index_elements=["name"]))
-    site_id, learnt = conn.execute(sa.select(sites.c.id, sites.c.rendering).where(sites.c.name == site)).one()
+    made = insert(sites).values(name=site, tenant=tenant, created_at=now)
+    conn.execute(made.on_conflict_do_nothing(index_elements=["tenant", "name"]))
+    this_site = sa.and_(sites.c.tenant == tenant, sites.c.name == site)
+    site_id, learnt = conn.execute(sa.select(sites.c.id, sites.c.rendering).where(this_site)).one()
     values = {
         "site_id": site_id, "state": RunState.QUEUED.value, "settings": encode(settings).decode(), "created_at": now,
         "wave": 0, "depth": 0, "next_seq": 1, "wave_seq": 1, "kept_before": 0, "joined_hosts": "[]", "error": "",

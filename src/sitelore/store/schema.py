@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0004"
+REVISION = "0005"
 """The migration that ends in this schema."""
 
 KEY_CHARS = 2000
@@ -29,11 +29,21 @@ sites = sa.Table(
     "sites",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", _Key, nullable=False, unique=True),
+    sa.Column("name", _Key, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     # What its runs have learnt of who makes its pages, as JSON.
     sa.Column("rendering", sa.Text),
+    sa.Column("tenant", _Key, nullable=False, server_default="default"),
+    # Rises with every change of the site's chunks.
+    sa.Column("index_version", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("index_epoch", sa.Text),
+    sa.Column("next_page", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_chunk", sa.Integer, nullable=False, server_default="1"),
+    # Counted along: a search asks for them, and must not wait until a hundred thousand rows are counted.
+    sa.Column("indexed_pages", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("chunk_count", sa.Integer, nullable=False, server_default="0"),
 )
+sa.Index("sites_named", sites.c.tenant, sites.c.name, unique=True)
 
 runs = sa.Table(
     "runs",
@@ -60,6 +70,8 @@ runs = sa.Table(
     sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
     # `sites.rendering` as it stood when the run was made.
     sa.Column("site_rendering", sa.Text),
+    # Whether it has said which pages are gone. A flag and not a date: a run may be committed after one that ended later.
+    sa.Column("reckoned", sa.Integer, nullable=False, server_default="0"),
 )
 
 redactions = sa.Table(
@@ -160,6 +172,7 @@ _partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
 # The line of runs that wait, as it is served; and each site's end of it.
 _partial_of(runs, "runs_in_line", "state = 'QUEUED'", "turn", "created_at", "id", "site_id")
 _partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "turn")
+_partial_of(runs, "runs_to_reckon", "reckoned = 0", "site_id", "finished_at", "id")
 sa.Index("runs_made", runs.c.created_at, runs.c.id)
 sa.Index("runs_state", runs.c.state)
 
@@ -199,9 +212,116 @@ pages = sa.Table(
     sa.Column("headers", sa.Text),
     sa.Column("render_reason", sa.Text),
     sa.Column("screenshot", sa.Text),
+    sa.Column("long_url", sa.Text),
+    # From here on what the index knows; a visit leaves it alone.
+    sa.Column("presence", sa.Text, nullable=False, server_default="PRESENT"),
+    sa.Column("presence_at", sa.Double),
+    sa.Column("evidence", sa.Text),
+    sa.Column("soft_misses", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("held", sa.Integer, nullable=False, server_default="0"),
+    # The document that all of its chunks were made from. They are stale when `document` is another one by now.
+    sa.Column("indexed", sa.Text),
+    # NULL when they were made in another manner than the site's `index_epoch`.
+    sa.Column("indexed_epoch", sa.Text),
+    sa.Column("number", sa.Integer),
+    sa.Column("indexed_title", sa.Text),
+    sa.Column("lang", sa.Text),
+    sa.Column("indexed_kind", sa.Text),
+    sa.Column("dated", sa.Double),
+    # Numbers, lengths and flags of its chunks, packed: a search reads those of every page before it can begin.
+    sa.Column("shelved", sa.LargeBinary),
     sa.Column("volatile", sa.LargeBinary),
     sa.Column("sketch", sa.LargeBinary),
 )
+KNOWLEDGE_COLUMNS = (
+    "presence", "presence_at", "evidence", "soft_misses", "held", "indexed", "indexed_epoch", "number",
+    "indexed_title", "lang", "indexed_kind", "dated", "shelved",
+)  # fmt: skip
+
+# Said once, for the indexes and for whoever asks: the terms must be the same to the letter, or SQLite reads every page.
+MAY_BE_SEARCHED = "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
+TO_BE_INDEXED = "(indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
+HAS_CHUNKS = "indexed IS NOT NULL"
+NOT_TO_BE_SHOWN = "(indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
+_partial_of(pages, "pages_to_index", f"{MAY_BE_SEARCHED} AND {TO_BE_INDEXED}", "site_id", "url")
+_partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {NOT_TO_BE_SHOWN}", "site_id", "number")
+_partial_of(pages, "pages_held", "held = 1", "site_id")
+_partial_of(pages, "pages_numbered", "number IS NOT NULL", "site_id", "number")
+
+chunks = sa.Table(
+    "chunks",
+    metadata,
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("page", sa.Integer, nullable=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("text_hash", _Key, nullable=False),
+    # Checksums: of the terms, which are under the chunk's number for ever, and of everything else that is told of it.
+    sa.Column("terms_sum", sa.BigInteger, nullable=False),
+    sa.Column("told_sum", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Which chunks there are. What is shown of ten of them is in `chunk_texts`: a look at all would have to read all text."""
+sa.Index("chunks_of_page", chunks.c.site_id, chunks.c.page)
+sa.Index("chunks_of_text", chunks.c.text_hash)
+
+chunk_texts = sa.Table(
+    "chunk_texts",
+    metadata,
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("first_byte", sa.Integer, nullable=False),
+    sa.Column("end_byte", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("overlap", sa.Integer, nullable=False),
+    sa.Column("lead", sa.Text),
+    sa.Column("headings", sa.Text),
+    sa.Column("landmark", sa.Text),
+    sa.Column("fragment", sa.Text),
+    sa.Column("flags", sa.Text),
+    sa.Column("text", sa.Text),
+)
+
+segments = sa.Table(
+    "segments",
+    metadata,
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("segment", sa.Integer, primary_key=True),
+    sa.Column("last_number", sa.Integer, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("dead", sa.Integer, nullable=False),
+)
+"""Runs of chunk numbers whose terms were written together. A segment is named by its first number."""
+
+postings = sa.Table(
+    "postings",
+    metadata,
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("segment", sa.Integer, primary_key=True),
+    sa.Column("term", _Key, primary_key=True),
+    sa.Column("packed", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+models = sa.Table(
+    "models",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", _Key, nullable=False, unique=True),
+    # Rises with every vector that is put.
+    sa.Column("version", sa.Integer, nullable=False, server_default="0"),
+)
+
+vectors = sa.Table(
+    "vectors",
+    metadata,
+    sa.Column("model_id", sa.Integer, primary_key=True),
+    sa.Column("text_hash", _Key, primary_key=True),
+    # Of the model, when it was put: whoever has read some asks for what came since.
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("half", sa.LargeBinary, nullable=False),
+)
+sa.Index("vectors_put", vectors.c.model_id, vectors.c.version)
 
 robots = sa.Table(
     "robots",

@@ -11,10 +11,11 @@ import sqlalchemy as sa
 from sitelore.model.frontier import PageFacts, Settlement
 from sitelore.model.ids import BlobKey
 from sitelore.model.states import Proof, UrlState
+from sitelore.model.url import Url
 from sitelore.store.frontier_sql import chunks, lock_runs, offer
 from sitelore.store.rows import chain_text, encode, headers_text, names_of, render_text, storable
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
-from sitelore.store.statements import page_statement, redaction_statement, run_many, visit_statement
+from sitelore.store.statements import page_statement, redaction_statement, run_many, same_statement, visit_statement
 
 _Key = tuple[str, str]
 
@@ -30,6 +31,7 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]
     accepted: list[bool] = []
     visits: list[tuple[Any, ...]] = []
     pages: dict[tuple[int, str], tuple[Any, ...]] = {}
+    same: list[tuple[Any, ...]] = []
     for one in settlements:
         key = (one.lease.run, key_of(one.lease.url))
         token, lastmod = held.get(key, (None, None))
@@ -40,8 +42,13 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]
         visits.append(_visit_tuple(key, one))
         if one.effects.page is not None:
             site = sites[one.lease.run]
-            pages[site, key[1]] = _page_tuple(site, key[1], one.effects.page, one.at if one.effects.fetched else 0.0, lastmod)
+            fetched_at = one.at if one.effects.fetched else 0.0
+            pages[site, key[1]] = _page_tuple(site, one.lease.url, one.effects.page, fetched_at, lastmod)
+            known, document = one.lease.known, one.effects.page.document
+            if one.effects.changed is False and known is not None and known.document != document:
+                same.append((document, site, key[1], known.document))
     run_many(conn, visit_statement, visits)
+    run_many(conn, same_statement, same)
     run_many(conn, page_statement, [pages[key] for key in sorted(pages)])
     written = [one for one, ok in zip(settlements, accepted, strict=True) if ok]
     offer(conn, ((one.lease.run, each) for one in written for each in one.effects.offers))
@@ -129,13 +136,14 @@ def _render_part(page: PageFacts) -> tuple[str | None, str | None, BlobKey | Non
     return (None, None, page.screenshot) if note is None else (note.reason._value_, render_text(note), page.screenshot)
 
 
-def _page_tuple(site: int, key: str, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
-    """In the order of the columns of `pages`."""
+def _page_tuple(site: int, url: Url, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
+    """In the order of `PAGE_COLUMNS`."""
     (title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified,
      headers, sketch, render_reason, _, screenshot) = page_part(page)  # fmt: skip
     return (
-        site, key, fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
-        canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot, page.volatile or None, sketch,
+        site, key_of(url), fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
+        canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot,
+        str(url) if len(url) > KEY_CHARS else None, page.volatile or None, sketch,
     )  # fmt: skip
 
 

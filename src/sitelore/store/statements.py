@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.store.schema import pages, redactions, shape_yields, urls
+from sitelore.store.schema import KNOWLEDGE_COLUMNS, pages, redactions, shape_yields, urls
 
 OFFER_COLUMNS = (
     "run_id", "url", "long_url", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
@@ -24,7 +24,7 @@ _SET_BY_VISIT = (
     "last_modified", "headers", "sketch", "render_reason", "rendering", "screenshot", "elapsed_s", "body_bytes", "changed",
 )  # fmt: skip
 VISIT_PARAMETERS = (*_SET_BY_VISIT, "chain_met", "fetch_time", "more_attempts", "more_fetches", "the_run", "the_url")
-PAGE_COLUMNS = tuple(column.name for column in pages.c)
+PAGE_COLUMNS = tuple(column.name for column in pages.c if column.name not in KNOWLEDGE_COLUMNS)
 
 REREAD_COLUMNS = ("title", "content_hash", "novelty", "canonical", "word_count", "noindex", "document", "sketch")
 
@@ -145,6 +145,14 @@ def page_statement(dialect_name: str) -> _Built:
     changes["fetched_at"] = sa.case((fetched, new.fetched_at), else_=old.fetched_at)
     changes["lastmod"] = sa.case((fetched, sa.func.coalesce(new.lastmod, old.lastmod)), else_=old.lastmod)
     return insert.on_conflict_do_update(index_elements=[old.site_id, old.url], set_=changes), PAGE_COLUMNS
+
+
+def same_statement(_dialect_name: str) -> _Built:
+    """A page that differs from its last fetch in noise alone: its chunks stand for the new document as they did for the old."""
+    c = pages.c
+    statement = sa.update(pages).values(indexed=sa.bindparam("new", type_=sa.Text))
+    where = statement.where(c.site_id == sa.bindparam("the_site"), c.url == sa.bindparam("the_url"))
+    return where.where(c.document == sa.bindparam("before"), c.indexed == c.document), ("new", "the_site", "the_url", "before")
 
 
 def reread_statement(_dialect_name: str) -> _Built:

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from sitelore.deploy.logs import JsonLines, safe
+from sitelore.deploy.logs import JsonLines, PlainLines, safe
+from sitelore.model.redaction import Redaction
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,21 @@ def test_a_record_is_one_line_of_json_with_what_it_is_about() -> None:
     assert (line["level"], line["logger"], line["message"]) == ("warning", "sitelore.x", "line\nbreak here")
     assert line["time"].endswith("Z")
     assert "ValueError" in line["traceback"]
+
+
+def test_data_of_persons_is_masked_unless_a_crawl_says_otherwise() -> None:
+    record = logging.makeLogRecord({"msg": "mail %s to jane@example.com", "args": ("ghp_" + "a1B2" * 9,), "name": "sitelore.x"})
+    assert "mail [REDACTED:github-token] to [REDACTED:email]" in PlainLines().format(record)
+    assert "jane@example.com" in PlainLines(Redaction()).format(record)
+    assert json.loads(JsonLines().format(record))["message"] == "mail [REDACTED:github-token] to [REDACTED:email]"
+
+
+def test_a_traceback_for_a_person_is_redacted_too() -> None:
+    try:
+        int("ghp_" + "a1B2" * 9)
+    except ValueError:
+        record = logging.getLogger("test").makeRecord("sitelore.x", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
+    told = PlainLines().format(record)
+    assert "Traceback" in told
+    assert "[REDACTED:github-token]" in told
+    assert "a1B2" * 9 not in told.replace('"a1B2" * 9', "")

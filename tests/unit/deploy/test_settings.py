@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sitelore.deploy.settings import operator_settings
@@ -49,3 +51,46 @@ def test_a_length_of_time_that_is_none_is_one_sentence(monkeypatch: pytest.Monke
     monkeypatch.setenv("SITELORE_LEASE_S", text)
     with pytest.raises(UsageError, match="SITELORE_LEASE_S"):
         operator_settings()
+
+
+RULES = """
+[[rule]]
+name = "acme-token"
+hint = 'acme_[0-9a-f]{4}'
+exact = 'acme_[0-9a-f]{24}'
+found = ["acme_0123456789abcdef01234567"]
+"""
+
+
+def test_rules_for_secrets_and_the_key_of_their_hashes_come_by_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(RULES)
+    monkeypatch.setenv("SITELORE_SECRET_RULES", str(rules))
+    monkeypatch.setenv("SITELORE_REDACTION_KEY", "a key of some length")
+    settings = operator_settings()
+    assert [rule.name for rule in settings.redaction.rules] == ["acme-token"]
+    assert settings.redaction.key == b"a key of some length"
+    assert "some length" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("rules", "key", "sentence"),
+    [
+        (None, "a key of some length", "cannot read"),
+        (b"\xff\xfe", "", "is not UTF-8 text"),
+        (b"[[rule]]\nname = 'x'", "", "'hint' is missing"),
+        (RULES.encode(), "short", "SITELORE_REDACTION_KEY has fewer than 16 characters"),
+    ],
+)
+def test_rules_that_cannot_be_used_are_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rules: bytes | None, key: str, sentence: str
+) -> None:
+    if rules is not None:
+        (tmp_path / "rules.toml").write_bytes(rules)
+    monkeypatch.setenv("SITELORE_SECRET_RULES", str(tmp_path / "rules.toml"))
+    monkeypatch.setenv("SITELORE_REDACTION_KEY", key)
+    with pytest.raises(UsageError, match=sentence) as refused:
+        operator_settings()
+    assert "short" not in str(refused.value).replace("a longer one", "")

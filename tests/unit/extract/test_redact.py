@@ -22,8 +22,8 @@ def test_secrets_are_found_and_look_alikes_mostly_left(corpora: Path) -> None:
     missed = [text for _, text in cases["tps"] if not redact(text)[1]]
     false = [text for _, text in cases["fps"] if redact(text)[1]]
     print(f"secrets: {len(cases['tps']) - len(missed)} of {len(cases['tps'])}, false {len(false)} of {len(cases['fps'])}")
-    assert len(missed) <= 2
-    assert len(false) <= 15
+    assert len(missed) <= 1
+    assert len(false) <= 10
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_secrets_are_found_and_look_alikes_mostly_left(corpora: Path) -> None:
         ("github_pat_11ABCDEFG0" + "aB3dE6gH9j" * 6, "github-token"),
         ("glpat-x1Y2z3W4v5U6t7S8r9Q0", "gitlab-token"),
         ("sk-proj-" + "Ab1-Cd2_Ef3" * 6, "openai-key"),
-        ("sk-ant-api03-" + "Ab1-Cd2_Ef3" * 8, "anthropic-key"),
+        ("sk-ant-api03-" + "Ab1-Cd2_Ef3" * 8 + "hIjklAA", "anthropic-key"),
         ("xoxb-" + "263594206564-2343594206564-Fg3hIj4kLm5nOp6qRs7t", "slack-token"),
         ("sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc", "stripe-key"),
         ("AIza" + "SyDxKv9m3QpR7tLw2ZbN5cHf8JgE1uYoXaT", "google-key"),

@@ -107,7 +107,7 @@ async def test_a_text_like_body_is_read(content_type: str) -> None:
     assert (await response_to(reply(b"<p>hi</p>", content_type=content_type))).body == b"<p>hi</p>"
 
 
-@pytest.mark.parametrize("content_type", ["image/png", "application/pdf", "video/mp4", "application/zip"])
+@pytest.mark.parametrize("content_type", ["image/png", "application/postscript", "video/mp4", "application/zip"])
 async def test_another_body_is_left_on_the_wire_and_the_connection_dropped(content_type: str) -> None:
     answer = reply(b"x" * 100, content_type=content_type, Content_Length="1000000000")
     async with serving(always(answer)) as site, fetching(site) as fetcher:
@@ -129,6 +129,23 @@ async def test_a_body_of_untold_type_is_left_when_it_starts_like_no_text(content
     squeezed = reply(gzip.compress(b"\0\1\2" * 50), content_type=content_type, content_encoding="gzip")
     assert (await response_to(squeezed)).body_read is False
     assert (await response_to(reply("\ufeffhi".encode("utf-16"), content_type=content_type))).body_read is True
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "is_read"),
+    [
+        ("application/pdf", b"%PDF-1.7\n\x00\x01", True),
+        ("application/octet-stream", b"%PDF-1.7\n\x00\x01", True),
+        ("application/zip", b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", True),
+        ("application/zip", b"PK\x03\x04" + bytes(26) + b"photos/1.jpg", False),
+        ("application/force-download", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", True),
+        ("application/msword", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", True),
+    ],
+)
+async def test_a_file_that_holds_text_is_read_by_its_name_or_by_how_it_starts(
+    content_type: str, body: bytes, is_read: bool
+) -> None:
+    assert (await response_to(reply(body, content_type=content_type))).body_read is is_read
 
 
 async def test_compressed_bodies_are_decoded() -> None:

@@ -117,3 +117,15 @@ def test_a_canonical_link_stands_behind_ordinary_links() -> None:
     (offer,) = gate.canonical(lease(), urls("c")[0])
     (link,) = gate.links(lease(seq=99), urls("c"))
     assert link.rank < offer.rank
+
+
+def test_an_address_that_held_a_secret_is_refused_whatever_leads_to_it() -> None:
+    gate, marked = admission(), Url("http://site.test/a?t=[REDACTED:jwt]")
+    offers = [
+        *gate.links(lease(), [marked]),
+        *gate.canonical(lease(), marked),
+        gate.redirect(lease(), marked, ()),
+        *gate.sitemap(lease(), [SitemapEntry(marked)]),
+        *gate.sitemaps(lease(), [marked]),
+    ]
+    assert reasons(offers) == [SkipReason.SECRET] * 5

@@ -1,0 +1,258 @@
+"""How good answers are and how long they take, through the real search over the real embedded store.
+
+    python -m bench.search [FILE ...] [--json OUT]         nDCG@10 (linear gain) of hybrid, rank fusion, words and meaning
+    python -m bench.search --size 100000 [--questions N]   how long a question takes among so many chunks
+
+Without FILE both collections of `../shared/corpora/retrieval`; any file of the same form (`docs`, `queries`, `rel`) can be
+named. Each document is one page of one chunk: documents are shorter than a chunk. Vectors are made once for each text and kept
+in `.bench/search`. With `--size` chunks are sentences drawn from the collections' documents, their vectors are drawn too, and
+the question's own vector is made as always; another tenant has some of the same pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from pathlib import Path
+
+import numpy as np
+from bench.library import Library, Text, open_library
+
+from sitelore.index.embedding_local import LocalEmbedder
+from sitelore.index.embedding_model import find_model
+from sitelore.index.fusion import fuse_ranks
+from sitelore.index.searching import Searcher
+from sitelore.model.errors import SiteloreError
+from sitelore.model.knowledge import SearchMode, SearchQuery
+from sitelore.ports import Embedder
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPORA = Path(os.environ.get("SITELORE_CORPORA") or ROOT.parent / "shared" / "corpora") / "retrieval"
+FILES = (CORPORA / "cranfield.json", CORPORA / "k8s.json")
+KEPT = ROOT / ".bench" / "search"
+TOP = 10
+DEEP = 50
+CHUNKS_OF_A_PAGE = 4
+DIMENSIONS = 384
+WARM_UP = 20
+WAYS = ("hybrid", "rank fusion", "words", "meaning")
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """A collection of documents with questions and what answers them, graded."""
+
+    name: str
+    docs: Mapping[str, str]
+    queries: Mapping[str, str]
+    relevant: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def read(cls, path: Path) -> Questions:
+        """From a file with `docs`, `queries` and `rel`."""
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return cls(path.stem, found["docs"], found["queries"], found["rel"])
+
+    @property
+    def texts(self) -> list[Text]:
+        """One page for each document; addresses tell them apart and say nothing."""
+        return [Text(address, (text,)) for address, text in zip(self.addresses, self.docs.values(), strict=True)]
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Address → document."""
+        return {f"https://{self.name}.example/{at}": key for at, key in enumerate(self.docs)}
+
+
+class KeptVectors:
+    """An embedder that has kept what it made before, by text."""
+
+    def __init__(self, embedder: Embedder, path: Path) -> None:
+        self._embedder = embedder
+        self._path = path
+        self._kept: dict[str, bytes] = {}
+        if path.exists():
+            with np.load(path) as stored:
+                self._kept = dict(zip(stored["keys"].tolist(), (row.tobytes() for row in stored["rows"]), strict=True))
+
+    @property
+    def model(self) -> str:
+        """What vectors are kept under."""
+        return self._embedder.model
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Passages, as float16."""
+        return [np.frombuffer(await self._vector(text), "<f4").astype("<f2").tobytes() for text in texts]
+
+    async def embed_query(self, text: str) -> bytes:
+        """A question, as float32."""
+        return await self._vector(text)
+
+    async def close(self) -> None:
+        """Keep what was made."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        rows = np.array([np.frombuffer(vector, "<f4") for vector in self._kept.values()], "<f4")
+        np.savez(self._path, keys=np.array(list(self._kept)), rows=rows)
+        await self._embedder.close()
+
+    async def _vector(self, text: str) -> bytes:
+        key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        if key not in self._kept:
+            self._kept[key] = await self._embedder.embed_query(text)
+            if len(self._kept) % 500 == 0:
+                print(f"  {len(self._kept)} vectors", flush=True)
+        return self._kept[key]
+
+
+def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], top: int = TOP) -> float:
+    """With linear gain; 0 where nothing is relevant."""
+    ideal = sum(gain / log2(at + 2) for at, gain in enumerate(sorted(relevant.values(), reverse=True)[:top]))
+    found = sum(relevant.get(key, 0) / log2(at + 2) for at, key in enumerate(ranking[:top]))
+    return found / ideal if ideal else 0.0
+
+
+async def measured(collection: Questions, embedder: Embedder | None, directory: Path) -> dict[str, float]:
+    """nDCG@10 of every way that can be gone."""
+    async with open_library(directory / f"{collection.name}.db") as library:
+        texts = collection.texts
+        await library.shelved(texts)
+        if embedder is not None:
+            bodies = [text.chunks[0] for text in texts]
+            await library.given_vectors(embedder.model, zip(bodies, await embedder.embed(bodies), strict=True))
+        return await _figures(collection, Searcher(library.knowledge, embedder), has_vectors=embedder is not None)
+
+
+async def _figures(collection: Questions, searcher: Searcher, *, has_vectors: bool) -> dict[str, float]:
+    scores: dict[str, list[float]] = {way: [] for way in (WAYS if has_vectors else ("words",))}
+    addresses = collection.addresses
+    for key, text in collection.queries.items():
+        rankings: dict[str, list[str]] = {}
+        for way, mode in (("words", SearchMode.LEXICAL), ("meaning", SearchMode.DENSE), ("hybrid", SearchMode.HYBRID)):
+            if way in scores:
+                limit = DEEP if has_vectors and way != "hybrid" else TOP
+                answer = await searcher.search(SearchQuery(text, limit=limit, mode=mode))
+                assert answer.mode is mode, f"asked for {mode}, answered by {answer.mode}"
+                rankings[way] = [addresses[str(hit.card.url)] for hit in answer.hits]
+        if has_vectors:
+            both = fuse_ranks([rankings["words"], rankings["meaning"]])
+            rankings["rank fusion"] = sorted(both, key=lambda one: (-both[one], one))
+        for way, ranking in rankings.items():
+            scores[way].append(ndcg(ranking, collection.relevant.get(key, {})))
+    return {way: statistics.fmean(found) for way, found in scores.items()}
+
+
+def _local() -> Embedder | None:
+    try:
+        return KeptVectors(embedder := LocalEmbedder(find_model()), KEPT / f"{embedder.model}.npz")
+    except SiteloreError as problem:
+        print(f"words alone: {problem}")
+        return None
+
+
+async def quality(files: Sequence[Path]) -> dict[str, dict[str, float]]:
+    """Figures of every collection, printed as they come."""
+    embedder = _local()
+    found: dict[str, dict[str, float]] = {}
+    print(f"{'nDCG@10':<16}" + "".join(f"{way:>14}" for way in WAYS))
+    with tempfile.TemporaryDirectory() as directory:
+        for file in files:
+            collection = Questions.read(file)
+            figures = found[collection.name] = await measured(collection, embedder, Path(directory))
+            shown = "".join(f"{figures[way]:>14.4f}" if way in figures else f"{'-':>14}" for way in WAYS)
+            print(f"{collection.name:<16}{shown}", flush=True)
+    if embedder is not None:
+        await embedder.close()
+    return found
+
+
+def drawn(count: int, seed: int = 1) -> Iterator[str]:
+    """Chunks of the size that pages give: sentences of one collection's documents, in a new order."""
+    chance = random.Random(seed)
+    documents = [[*Questions.read(file).docs.values()] for file in FILES]
+    for _ in range(count):
+        source = chance.choice(documents)
+        parts = [chance.choice(source) for _ in range(3)]
+        yield "\n\n".join(part[: chance.randrange(300, 1_000)] for part in parts)
+
+
+async def _filled(library: Library, size: int, model: str) -> None:
+    """One tenant with so many chunks, and another with the first of the same pages."""
+    chance = np.random.default_rng(1)
+    pages = [tuple(chunks) for chunks in zip(*[drawn(size)] * CHUNKS_OF_A_PAGE, strict=False)]
+    for tenant, count in (("ours", len(pages)), ("theirs", len(pages) // 10)):
+        texts = [Text(f"https://{tenant}.example/p{at}", page, f"Page {at}") for at, page in enumerate(pages[:count])]
+        await library.shelved(texts, tenant, tenant)
+    bodies = [chunk for page in pages for chunk in page]
+    for start in range(0, len(bodies), 5_000):
+        some = bodies[start : start + 5_000]
+        rows = chance.standard_normal((len(some), DIMENSIONS), np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        await library.given_vectors(model, zip(some, (row.astype("<f2").tobytes() for row in rows), strict=True))
+
+
+async def speed(size: int, count: int, directory: Path) -> None:
+    """Prints how long questions take, one after the other, when everything is warm."""
+    try:
+        embedder = LocalEmbedder(find_model())
+    except SiteloreError as problem:
+        print(f"words alone: {problem}")
+        embedder = None
+    async with open_library(directory / "speed.db") as library:
+        began = time.monotonic()
+        await _filled(library, size, embedder.model if embedder else "none")
+        print(f"filled in {time.monotonic() - began:.0f} s", flush=True)
+        searcher = Searcher(library.knowledge, embedder)
+        asked = [text for file in FILES for text in Questions.read(file).queries.values()]
+        random.Random(2).shuffle(asked)
+        for mode in (SearchMode.HYBRID, SearchMode.LEXICAL) if embedder else (SearchMode.LEXICAL,):
+            for what, query in (
+                ("", SearchQuery("", "ours", mode=mode)),
+                (", one language", SearchQuery("", "ours", langs=("en",), mode=mode)),
+            ):
+                await _timed(f"{mode}{what}", query, searcher, asked[: count + WARM_UP])
+
+
+async def _timed(what: str, query: SearchQuery, searcher: Searcher, asked: Sequence[str]) -> None:
+    wall, cpu = [], []
+    for text in asked:
+        began, used = time.perf_counter(), time.process_time()
+        answer = await searcher.search(replace(query, text=text))
+        wall.append(1_000 * (time.perf_counter() - began))
+        cpu.append(1_000 * (time.process_time() - used))
+        assert answer.mode is query.mode, f"asked for {query.mode}, answered by {answer.mode}"
+    wall, cpu = sorted(wall[WARM_UP:]), sorted(cpu[WARM_UP:])
+    parts = (
+        f"{name} p50 {at[len(at) // 2]:.1f} p95 {at[len(at) * 95 // 100]:.1f}" for name, at in (("wall", wall), ("CPU", cpu))
+    )
+    print(f"{what:<24}{answer.chunks:,} chunks, ms: {', '.join(parts)}", flush=True)
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, default=FILES)
+    parser.add_argument("--size", type=int, default=0)
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if given.size:
+        with tempfile.TemporaryDirectory() as directory:
+            asyncio.run(speed(given.size, given.questions, Path(directory)))
+        return
+    found = asyncio.run(quality(given.files))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

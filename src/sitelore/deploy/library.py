@@ -1,0 +1,44 @@
+"""The library of a house, built when somebody first asks: a crawl has no use for it and must not pay for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sitelore.deploy.settings import operator_settings
+from sitelore.model.redaction import Redaction
+from sitelore.ports import Blobs, Clock, Ledger
+from sitelore.store.engine import Engine
+
+if TYPE_CHECKING:
+    from sitelore.crawl.library import Library
+
+
+class LibraryDoor:
+    """Opens the library over one database."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, blobs: Blobs, clock: Clock, redaction: Redaction) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._blobs = blobs
+        self._clock = clock
+        self._redaction = redaction
+        self._opened: Library | None = None
+
+    def open(self) -> Library:
+        """The library; the same one each time."""
+        if self._opened is None:
+            # Imported here: numpy, words of many languages and a model's runtime are nothing that a crawl needs.
+            from sitelore.crawl.indexing import Indexing  # noqa: PLC0415 see above
+            from sitelore.crawl.library import Library  # noqa: PLC0415 see above
+            from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
+            from sitelore.store.knowledge import SqlKnowledge  # noqa: PLC0415 see above
+
+            operator = operator_settings()
+            indexing = Indexing(self._ledger, SqlKnowledge(self._engine), self._blobs, self._clock, self._redaction)
+            self._opened = Library(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
+        return self._opened
+
+    async def close(self) -> None:
+        """Give back what a model holds."""
+        if self._opened is not None and self._opened.embedder is not None:
+            await self._opened.embedder.close()

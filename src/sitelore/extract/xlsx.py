@@ -1,0 +1,255 @@
+"""XLSX → HTML: a heading and tables for each sheet that is shown. Rows and cells beyond a limit are left out, with a note.
+
+Sheets are read as a stream: one can be far larger than what is kept of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from html import escape
+from xml.etree import ElementTree as ET
+from xml.parsers import expat
+
+from sitelore.extract.flow import Flow, linked, table
+from sitelore.extract.office_facts import Told, core_facts
+from sitelore.extract.office_package import Package, as_text, attribute, relation_id
+from sitelore.extract.unreadable import Unreadable
+
+_MAX_SHEETS = 200
+_MAX_ROWS = 20_000
+_MAX_CELLS = 200_000
+_MAX_COLUMNS = 500
+_MAX_CELL_CHARS = 32_767
+_DATE_FORMATS = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
+_QUOTED = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+_PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_EPOCH = datetime(1899, 12, 30)  # noqa: DTZ001 a sheet's dates have no zone
+_MAC_EPOCH = datetime(1904, 1, 1)  # noqa: DTZ001 as above
+_VALUES = frozenset({"v", "t"})
+
+
+class _Enough(Exception):
+    """The limit is reached."""
+
+
+@dataclass(slots=True)
+class _Book:
+    strings: list[str]
+    date_styles: frozenset[int]
+    epoch: datetime
+    cells: int = 0
+    is_cut: bool = False
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """One sheet as its elements come by."""
+
+    book: _Book
+    rows: list[list[str]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    hidden_columns: set[int] = field(default_factory=set)
+    names: dict[tuple[int, int], str] = field(default_factory=dict)
+    _row: dict[int, str] = field(default_factory=dict)
+    _number: int = 0
+    _column: int = -1
+    _is_hidden: bool = False
+    _kind: str = ""
+    _style: int = 0
+    _text: list[str] = field(default_factory=list)
+    _takes: bool = False
+    _is_sound: bool = False
+
+    def start(self, tag: str, attrs: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        if name == "c":
+            place = _PLACE.fullmatch(attrs.get("r", ""))
+            self._column = _column(place[1]) if place else self._column + 1
+            self._kind, style = attrs.get("t", "n"), attrs.get("s", "")
+            self._style = int(style) if style.isdecimal() and len(style) < 7 else 0
+            self._text = []
+        elif name in _VALUES:
+            self._takes = not self._is_sound
+        elif name == "rPh":
+            self._is_sound = True
+        elif name == "row":
+            said = attrs.get("r", "")
+            self._number = int(said) if said.isdecimal() and len(said) < 8 else self._number + 1
+            self._row, self._column = {}, -1
+            self._is_hidden = attrs.get("hidden", "") in {"1", "true"}
+        elif name == "col" and attrs.get("hidden", "") in {"1", "true"}:
+            low, high = attrs.get("min", ""), attrs.get("max", "")
+            if low.isdecimal() and high.isdecimal() and len(high) < 7:
+                self.hidden_columns.update(range(int(low) - 1, min(int(high), _MAX_COLUMNS)))
+        elif name == "hyperlink":
+            self.links[attrs.get("ref", "").partition(":")[0]] = next((v for k, v in attrs.items() if k.endswith(":id")), "")
+
+    def data(self, text: str) -> None:
+        if self._takes:
+            self._text.append(text)
+
+    def end(self, tag: str) -> None:
+        name = tag.rpartition(":")[2]
+        if name in _VALUES:
+            self._takes = False
+        elif name == "rPh":
+            self._is_sound = False
+        elif name == "c":
+            value = _value("".join(self._text)[:_MAX_CELL_CHARS], self._kind, self._style, self.book)
+            if value and self._column < _MAX_COLUMNS and self._column not in self.hidden_columns:
+                self._row[self._column] = value
+        elif name == "row" and self._row and not self._is_hidden:
+            self.book.cells += len(self._row)
+            if self.book.cells > _MAX_CELLS or len(self.rows) >= _MAX_ROWS:
+                self.book.is_cut = True
+                raise _Enough
+            self.places.append(self._number)
+            self.rows.append([self._row.get(at, "") for at in range(max(self._row) + 1)])
+
+
+def read_xlsx(body: bytes) -> Told:
+    """The content of a spreadsheet."""
+    package = Package(body)
+    part = package.main_part("xl/workbook.xml")
+    root, relations = package.document(part), package.relations(part)
+    folder = part.rpartition("/")[0]
+    dated = attribute(root.find("workbookPr"), "date1904") in {"1", "true"}
+    strings = _strings(package.tree(f"{folder}/sharedStrings.xml"))
+    book = _Book(strings, _date_styles(package.tree(f"{folder}/styles.xml")), _MAC_EPOCH if dated else _EPOCH)
+    flow = Flow()
+    sheets = root.findall("sheets/sheet")
+    shown = [one for one in sheets if one.get("state", "visible") == "visible" and relation_id(one) in relations]
+    for one in shown[:_MAX_SHEETS]:
+        relation = relations[relation_id(one)]
+        if not relation.is_external and not book.is_cut:
+            _write(one.get("name", ""), _sheet(package, relation.target, book), package, relation.target, flow)
+    notes = (f"Only the first {_MAX_ROWS} rows of a sheet and {_MAX_CELLS} cells in all were read.",) if book.is_cut else ()
+    return Told(flow.html(), core_facts(package, pages=len(sheets), notes=notes), holds_files=package.holds_files)
+
+
+def _sheet(package: Package, part: str, book: _Book) -> _Sheet:
+    sheet = _Sheet(book)
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = sheet.start
+    parser.EndElementHandler = sheet.end
+    parser.CharacterDataHandler = sheet.data
+    parser.StartDoctypeDeclHandler = _refused
+    with contextlib.suppress(expat.ExpatError, _Enough):  # what came before stands
+        parser.Parse(as_text(package.part(part)).encode("utf-8", "replace"), True)
+    return sheet
+
+
+def _refused(*_: object) -> None:
+    raise Unreadable("its XML has a document type, which no office writes")
+
+
+def _write(name: str, sheet: _Sheet, package: Package, part: str, flow: Flow) -> None:
+    relations = package.relations(part) if sheet.links else {}
+    hrefs = {
+        place: relations[key].target for place, key in sheet.links.items() if key in relations and relations[key].is_external
+    }
+    if not sheet.rows:
+        return
+    flow.heading(2, escape(name))
+    first = min((at for row in sheet.rows for at, value in enumerate(row) if value), default=0)
+    part_rows: list[list[str]] = []
+    before = 0
+    for number, row in zip(sheet.places, sheet.rows, strict=True):
+        if before and number > before + 1:  # an empty row parts two tables
+            _put(part_rows, flow)
+            part_rows = []
+        before = number
+        cells = [escape(value).replace("\n", "<br>") for value in row]
+        if hrefs:
+            cells = [linked(cell, hrefs.get(f"{_letters(at)}{number}", "")) for at, cell in enumerate(cells)]
+        part_rows.append(cells[first:])
+    _put(part_rows, flow)
+
+
+def _put(rows: list[list[str]], flow: Flow) -> None:
+    """A table, unless it is a line of text that somebody wrote into a sheet."""
+    filled = [[cell for cell in row if cell.strip()] for row in rows]
+    if len(rows) < 3 and all(len(row) < 2 for row in filled):
+        for row in filled:
+            flow.paragraph(" ".join(row))
+    else:
+        flow.block(table(rows))
+
+
+def _strings(root: ET.Element | None) -> list[str]:
+    """Shared strings; what tells how to pronounce one is no part of it."""
+    found = []
+    for one in root if root is not None else ():
+        sounds = {text for sound in one.iter("rPh") for text in sound.iter("t")}
+        found.append("".join(text.text or "" for text in one.iter("t") if text not in sounds)[:_MAX_CELL_CHARS])
+    return found
+
+
+def _date_styles(root: ET.Element | None) -> frozenset[int]:
+    if root is None:
+        return frozenset()
+    own = {one.get("numFmtId", ""): _QUOTED.sub("", one.get("formatCode", "")) for one in root.iter("numFmt")}
+    dates = {number for number, code in own.items() if re.search(r"[ymdhs]", code, re.IGNORECASE)}
+    used = [one.get("numFmtId", "") for one in root.findall("cellXfs/xf")]
+    return frozenset(
+        at
+        for at, number in enumerate(used)
+        if number in dates or (number.isdecimal() and number not in own and int(number) in _DATE_FORMATS)
+    )
+
+
+def _value(text: str, kind: str, style: int, book: _Book) -> str:
+    if kind == "s":
+        at = int(text) if text.isdecimal() and len(text) < 9 else -1
+        return book.strings[at].strip() if 0 <= at < len(book.strings) else ""
+    if kind == "b":
+        return "TRUE" if text.strip() == "1" else "FALSE" if text else ""
+    if kind != "n" or not text:
+        return text.strip()
+    if style in book.date_styles:
+        return _date(text, book.epoch)
+    return _number(text)
+
+
+def _number(text: str) -> str:
+    """Figures as a person would write them: what binary arithmetic left behind is rounded off."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text.strip()
+    if len(text) < 16 and "e" not in text.lower():
+        return text.strip()
+    return f"{value:.15g}"
+
+
+def _date(text: str, epoch: datetime) -> str:
+    try:
+        value = float(text)
+        moment = epoch + timedelta(seconds=round(value * 86_400))
+    except (ValueError, OverflowError):
+        return text.strip()
+    if 0 <= value < 1:
+        return moment.strftime("%H:%M:%S").removesuffix(":00")
+    written = moment.isoformat(sep=" ")
+    return written.removesuffix(" 00:00:00").removesuffix(":00") if moment.second == 0 else written
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number - 1
+
+
+def _letters(column: int) -> str:
+    letters = ""
+    number = column + 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters

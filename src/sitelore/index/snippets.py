@@ -1,0 +1,124 @@
+"""What an answer shows of a chunk: the few lines where the words of the question stand, and where in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sitelore.index.plain import plain_text
+from sitelore.index.terms import WORD, is_unspaced, vocabulary
+
+WIDTH = 300
+"""Characters, without the marks that something was left out."""
+_LEAD_IN = 60
+_REPEATED = 0.05
+_MORE = "…"
+_STOPS = ".!?。！？"  # noqa: RUF001 - the full stops of other scripts are meant
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Plain text, and where in it the words of the question stand."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    start: int
+    end: int
+    terms: tuple[str, ...]
+
+
+def snippet_of(markdown: str, worth: Mapping[str, float], lang: str = "") -> Snippet:
+    """The window that says most of what was asked; `worth` is what each term of the question counts."""
+    text = plain_text(markdown)
+    found = _found(text, worth, lang)
+    start, end = _grown(text, *_window(found, worth))
+    before = _MORE if start else ""
+    after = _MORE if end < len(text) else ""
+    shift = len(before) - start
+    marks = ((one.start + shift, one.end + shift) for one in found if start <= one.start and one.end <= end)
+    return Snippet(before + text[start:end] + after, _merged(marks))
+
+
+def _found(text: str, worth: Mapping[str, float], lang: str) -> list[_Found]:
+    places: list[_Found] = []
+    known, wanted = vocabulary(lang), worth.keys()
+    for match in WORD.finditer(text):
+        word = match[0]
+        if wanted.isdisjoint(known[word]):
+            continue
+        terms = tuple(term for term in known[word] if term in worth)
+        if is_unspaced(word):
+            places += _characters(word, match.start(), terms)
+        else:
+            places.append(_Found(match.start(), match.end(), terms))
+    return places
+
+
+def _characters(word: str, offset: int, terms: Sequence[str]) -> list[_Found]:
+    """Where in a run without spaces the terms stand."""
+    found = []
+    folded = word.casefold()
+    if len(folded) != len(word):
+        folded = word
+    for term in terms:
+        at = folded.find(term)
+        while at >= 0:
+            found.append(_Found(offset + at, offset + at + len(term), (term,)))
+            at = folded.find(term, at + len(term))
+    return sorted(found, key=lambda one: (one.start, one.end))
+
+
+def _window(found: Sequence[_Found], worth: Mapping[str, float]) -> tuple[int, int]:
+    """From the first to the last word of the stretch that says most; repeats say a little."""
+    best, span = 0.0, (0, 0)
+    for index, first in enumerate(found):
+        held: dict[str, int] = {}
+        for one in found[index:]:
+            if one.end - first.start > WIDTH:
+                break
+            for term in one.terms:
+                held[term] = held.get(term, 0) + 1
+            said = sum(worth[term] * (1 + _REPEATED * min(3, count - 1)) for term, count in held.items())
+            if said > best * (1 + 1e-9):
+                best, span = said, (first.start, one.end)
+    return span
+
+
+def _grown(text: str, start: int, end: int) -> tuple[int, int]:
+    """The window filled up to its width: from the start of a sentence or word before it, to the end of a word after it."""
+    if len(text) <= WIDTH:
+        return 0, len(text)
+    spare = max(0, WIDTH - (end - start))
+    earliest = max(0, start - min(spare, max(_LEAD_IN, spare - (len(text) - end))))
+    begin = _begin(text, earliest, start)
+    stop = min(len(text), begin + WIDTH)
+    if stop < len(text):
+        space = text.rfind(" ", end, stop + 1)
+        stop = space if space > begin else stop
+    return begin, stop
+
+
+def _begin(text: str, earliest: int, start: int) -> int:
+    if earliest == 0:
+        return 0
+    for mark in _STOPS:
+        at = text.find(f"{mark} ", earliest, start)
+        if at >= 0:
+            return at + 2
+    space = text.find(" ", earliest - 1, start)
+    return space + 1 if space >= 0 else start
+
+
+def _merged(marks: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Without overlaps: pairs of characters in a row are one mark."""
+    whole: list[tuple[int, int]] = []
+    for start, end in marks:
+        if whole and start < whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+        else:
+            whole.append((start, end))
+    return tuple(whole)

@@ -1,0 +1,130 @@
+"""`ports.Knowledge` over SQL: each call is one function in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections.abc import AsyncIterator, Collection, Sequence
+
+import numpy as np
+import sqlalchemy as sa
+
+from sitelore.model.frontier import Sketched
+from sitelore.model.ids import SiteId
+from sitelore.model.knowledge import (
+    Card,
+    IndexedPage,
+    IndexWritten,
+    Likeness,
+    PageNow,
+    PageToIndex,
+    Reckoning,
+    Shelf,
+    SiteShelf,
+    ToEmbed,
+)
+from sitelore.model.url import Url
+from sitelore.ports import Reckon
+from sitelore.store import dense_sql, indexing_sql, postings_sql, reckoning_sql, shelves_sql, vectors_sql
+from sitelore.store.dense_sql import Question
+from sitelore.store.engine import Engine
+from sitelore.store.matrices import Matrices, Matrix, nearest
+
+
+class SqlKnowledge:
+    """The index in SQLite or Postgres, beside the ledger and on the same engine. Whoever opened the engine closes it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._matrices = Matrices()
+        self._embedded: shelves_sql.Known = {}
+        self._counted: dense_sql.Counted = {}
+        self._finished: vectors_sql.Finished = {}
+
+    async def shelves(self, tenant: str | None, model: str = "") -> list[SiteShelf]:
+        """Every site of the tenant (None: of all), by name, in numbers."""
+        return await self._engine.browse(shelves_sql.shelves, tenant, model, self._embedded)
+
+    async def reckon(self, site: SiteId, decide: Reckon, now: float) -> list[Reckoning]:
+        """Let every run of the site that ended since the last time say which pages are gone; their chunks go with them."""
+        return await self._engine.run(reckoning_sql.reckon, site, decide, now)
+
+    async def release_held(self, site: SiteId, now: float, *, agreed: bool) -> int:
+        """Pages that look gone and were held: drop them (agreed), or keep them. Gives how many."""
+        return await self._engine.run(reckoning_sql.release_held, site, now, agreed)
+
+    async def sketches(self, site: SiteId) -> AsyncIterator[Sketched]:
+        """Every page of the site that is searched, with the sketch of its text, sorted by key."""
+        after = ""
+        while True:
+            page = await self._engine.browse(shelves_sql.sketches_after, site, after)
+            for _, sketched in page:
+                yield sketched
+            if len(page) < shelves_sql.SKETCHES_PER_PAGE:
+                return
+            after = page[-1][0]
+
+    async def open_epoch(self, site: SiteId, epoch: str) -> None:
+        """From now on chunks are made this way: pages whose chunks were made otherwise wait to be indexed again."""
+        await self._engine.run(indexing_sql.open_epoch, site, epoch)
+
+    async def pages_to_index(self, site: SiteId, limit: int, after: str = "") -> list[PageToIndex]:
+        """Pages whose chunks do not say what the page says, by URL, from the one after `after` on."""
+        return await self._engine.browse(indexing_sql.pages_to_index, site, limit, after)
+
+    async def write_pages(self, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
+        """Put these chunks in the place of those the pages had; chunks whose id stays keep their number and vector."""
+        return await self._engine.run(indexing_sql.write_pages, site, epoch, pages)
+
+    async def forget(self, site: SiteId) -> None:
+        """Drop every chunk of the site: the index can always be made again from the pages."""
+        await self._engine.run(indexing_sql.forget, site)
+
+    async def shelf(self, site: SiteId) -> Shelf:
+        """Every live chunk of a site, as numbers."""
+        return await self._engine.browse(shelves_sql.shelf, site)
+
+    async def postings(self, site: SiteId, terms: Collection[str]) -> dict[str, list[bytes]]:
+        """Where terms stand, as packed `Postings` in ascending order of numbers."""
+        return await self._engine.browse(postings_sql.find, site, terms)
+
+    async def cards(self, site: SiteId, numbers: Sequence[int]) -> list[Card]:
+        """These chunks as far as they may be shown, in the order asked for."""
+        return await self._engine.browse(shelves_sql.cards, site, numbers)
+
+    async def page(self, tenant: str, url: Url) -> PageNow | None:
+        """The tenant's page of this address, also one that is gone; the one looked at last where several sites have it."""
+        return await self._engine.browse(shelves_sql.page_now, tenant, url)
+
+    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:
+        """Texts of live chunks that have no vector of this model."""
+        return await self._engine.browse(vectors_sql.texts_to_embed, model, limit, site, self._finished)
+
+    async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
+        """Vectors by text hash, as little-endian float16 of unit length."""
+        if vectors:
+            await self._engine.run(_put_vectors, model, vectors)
+
+    async def likeness(
+        self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
+    ) -> Likeness:
+        """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
+        # As precise as the vectors are, so that every database compares the same numbers.
+        asked = np.frombuffer(query, "<f4").astype(np.float16).astype(np.float32)
+        few = None if among is None else array("I", among).tolist()
+
+        def compare(conn: sa.Connection) -> Likeness | tuple[Matrix, list[int]] | None:
+            compared = dense_sql.nearest(conn, Question(site, model, asked.tolist(), limit, also, few), self._counted)
+            return self._matrices.current(conn, site, model, len(asked)) if compared is None else compared
+
+        found = await self._engine.browse(compare)
+        if isinstance(found, tuple):
+            return await asyncio.to_thread(nearest, *found, asked, limit, also, among)
+        return found or Likeness()
+
+
+def _put_vectors(conn: sa.Connection, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
+    with_pgvector = dense_sql.prepare(conn)
+    number, put = vectors_sql.put_vectors(conn, model, vectors)
+    if with_pgvector:
+        dense_sql.put(conn, number, put)

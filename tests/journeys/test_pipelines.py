@@ -1,0 +1,90 @@
+"""Pipelines by name: the same visits, fed differently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.faces.api import serving_api, whole_house
+from tests.web.journey import command
+from tests.web.serve import Answer, Web, page, prose, serving, site
+
+from sitelore.crawl.pipelines import pipeline_settings
+from sitelore.model.errors import UsageError
+from sitelore.model.settings import CrawlSettings, Pipeline
+from sitelore.serve.backstage import ApiSettings
+
+NAMES = ("apples", "bears", "clouds", "doors")
+
+
+def shop() -> dict[str, Answer]:
+    return {"/": page("Shop", prose("shop"), links=tuple(f"/{name}" for name in NAMES))} | {
+        f"/{name}": page(name.title(), prose(name), links=("/",)) for name in NAMES
+    }
+
+
+def crawled(web: Web, data: Path) -> str:
+    done = command("crawl", web.url(), "--delay", "0", "--output", "db", "--json", "--data", str(data))
+    assert done.code == 0, done.err
+    web.forget()
+    return web.origin.removeprefix("http://")
+
+
+def test_everything_or_what_changed_or_what_is_said_to_have(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        name = crawled(web, tmp_path)
+        again = command("pipeline", "index-site", name, "--json", "--output", "db", "--data", str(tmp_path))
+        assert again.code == 0, again.err
+        assert again.summary["states"] == {"VISITED": 5}
+        assert not any(hit.conditional for hit in web.hits)
+        web.forget()
+        web.edit("/clouds")
+        delta = command("pipeline", "update-delta", name, "--json", "--output", "db", "--data", str(tmp_path))
+        assert delta.summary["states"] == {"NOT_MODIFIED": 4, "VISITED": 1}
+        web.forget()
+        web.edit("/bears")
+        dirty = command(
+            "pipeline", "update-delta", name, web.url("/bears"), "--json", "--output", "db", "--data", str(tmp_path)
+        )
+        assert dirty.code == 0, dirty.err
+        assert [hit.target for hit in web.hits if hit.target != "/robots.txt"] == ["/bears"]
+        unknown = command("pipeline", "update-delta", "nobody.example", "--data", str(tmp_path))
+        assert unknown.code == 2
+        assert "crawl it once" in unknown.err
+
+
+def test_a_webhook_starts_a_delta_of_the_pages_it_names(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        name = crawled(web, tmp_path)
+        web.edit("/doors")
+        settings = ApiSettings(look_s=0.05)
+        with serving_api(lambda: whole_house(tmp_path), settings) as api:
+            made = api.call("POST", f"/hooks/{name}", {"urls": [web.url("/doors")]})
+            assert made.status == 201, made.body
+            api.finish(json.loads(made.body)["id"])
+            assert [hit.target for hit in web.hits if hit.target != "/robots.txt"] == ["/doors"]
+            elsewhere = api.call("POST", f"/hooks/{name}", {"urls": ["http://169.254.169.254/latest"]})
+            assert elsewhere.status == 422
+            assert api.call("POST", "/hooks/nobody", {}).status == 404
+            found = json.loads(api.call("GET", "/search?q=doors&limit=3&mode=lexical").body)
+            assert found["hits"][0]["url"] == web.url("/doors")
+            [shelf] = json.loads(api.call("GET", "/sites").body)["sites"]
+            assert (shelf["name"], shelf["pages"], shelf["held"]) == (name, 5, 0)
+            assert json.loads(api.call("GET", f"/sites/{name}/deletions").body) == {"site": name, "pages": 0}
+            assert api.call("GET", "/search?q=doors&since=yesterday").status == 422
+
+
+@pytest.mark.parametrize("url", ["ftp://shop.example/x", "https://evil.example/", "https://shop.example.evil/", "x"])
+def test_a_url_of_another_site_is_refused(url: str) -> None:
+    before = CrawlSettings(seeds=("https://shop.example/",))
+    with pytest.raises(UsageError):
+        pipeline_settings(before, "shop.example", Pipeline.UPDATE_DELTA, [url])
+
+
+def test_the_twin_of_a_host_is_the_same_site() -> None:
+    before = CrawlSettings(seeds=("https://shop.example/",), max_pages=5)
+    settings = pipeline_settings(before, "shop.example", Pipeline.UPDATE_DELTA, ["https://www.shop.example/a"])
+    assert (settings.seeds, settings.max_depth, settings.max_pages) == (("https://www.shop.example/a",), 0, None)
+    with pytest.raises(UsageError):
+        pipeline_settings(before, "shop.example", Pipeline.INDEX_SITE, ["https://shop.example/a"])

@@ -1,0 +1,754 @@
+"""Chunks, words, vectors and presence: one suite over every database."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.ports.conftest import Database
+from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, seed, u
+
+from sitelore.model.frontier import Effects, Lease, Merge, Run, Settlement, Verdict, WaveFacts, WavePlan
+from sitelore.model.ids import BlobKey, ChunkId, CleanText, SiteId
+from sitelore.model.knowledge import (
+    Chunk,
+    Flag,
+    Indexed,
+    IndexedPage,
+    IndexWritten,
+    Postings,
+    Presence,
+    Reckoning,
+    RunOutcome,
+    Shelf,
+    SiteShelf,
+    Standing,
+)
+from sitelore.model.settings import CrawlSettings, Scope
+from sitelore.model.states import Proof, RunState, SkipReason, UrlState
+from sitelore.model.url import Url
+from sitelore.ports import Knowledge
+from sitelore.store import dense_sql
+from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.ledger import SqlLedger
+
+MODEL = "words-4"
+EPOCH = "e1"
+
+
+class Shop:
+    """A ledger and its knowledge over one database."""
+
+    def __init__(self, ledger: SqlLedger, knowledge: SqlKnowledge) -> None:
+        self.ledger = ledger
+        self.knowledge = knowledge
+        self.now = NOW
+
+    async def crawled(
+        self,
+        pages: dict[str, str],
+        *,
+        tenant: str = "default",
+        settings: CrawlSettings | None = None,
+        ends: dict[str, Callable[[Lease], Settlement]] | None = None,
+        noindex: Sequence[str] = (),
+        plan: Callable[[WaveFacts], WavePlan] = admit_all,
+        state: RunState = RunState.COMPLETED,
+        sketch: bytes = b"",
+    ) -> Run:
+        """A run that has met these pages with this content, and these others with these ends."""
+        self.now += 100.0
+        asked = settings or CrawlSettings(seeds=(str(u("a")),))
+        paths = [*pages, *(ends or {})]
+        offers = [seed(path, position) for position, path in enumerate(paths)]
+        run = await self.ledger.create_run("site", asked, offers, self.now, tenant)
+        assert await self.ledger.begin_run(run.id, self.now)
+        await self.ledger.open_wave(run.id, 0, admit_all)
+        held = {lease.url: lease for lease in await self.ledger.claim(run.id, W1, 1000, self.now, 60.0)}
+        visits = []
+        for path, content in pages.items():
+            page = replace(facts(content), noindex=path in noindex, sketch=sketch)
+            effects = Effects(page=page, fetched=True)
+            visits.append(Settlement(held[u(path)], Verdict(UrlState.VISITED, 200), effects, self.now))
+        visits += [end(held[u(path)]) for path, end in (ends or {}).items()]
+        assert all(await self.ledger.settle(visits))
+        await self.ledger.open_wave(run.id, 1, plan)
+        assert await self.ledger.end_run(run.id, state, self.now)
+        return run
+
+    async def indexed(self, site: SiteId, epoch: str = EPOCH) -> IndexWritten:
+        """Every page that waits, each with the chunks its content stands for."""
+        await self.knowledge.open_epoch(site, epoch)
+        total = IndexWritten()
+        while waiting := await self.knowledge.pages_to_index(site, 3):
+            pages = [page_of(one.url, one.document[3:]) for one in waiting]
+            one = await self.knowledge.write_pages(site, epoch, pages)
+            total = IndexWritten(
+                total.pages + one.pages, total.added + one.added, total.kept + one.kept, total.dropped + one.dropped
+            )
+        return total
+
+    async def embedded(self) -> int:
+        """Give every text that has none its vector."""
+        count = 0
+        while texts := await self.knowledge.texts_to_embed(MODEL, 5):
+            await self.knowledge.put_vectors(MODEL, [(one.text_hash, vector(one.text.rsplit("\n")[-1])) for one in texts])
+            count += len(texts)
+        return count
+
+    async def texts(self, site: SiteId) -> list[str]:
+        """What can be found, read off the shelf."""
+        cards = await self.knowledge.cards(site, numbers_of(await self.knowledge.shelf(site)))
+        return sorted(card.text for card in cards)
+
+    async def said(self, site: SiteId, term: str) -> dict[int, int]:
+        """Live chunks with this term, and how often."""
+        live = set(numbers_of(await self.knowledge.shelf(site)))
+        found: dict[int, int] = {}
+        last = 0
+        for block in (await self.knowledge.postings(site, [term])).get(term, []):
+            n = len(block) // 8
+            numbers, counts = array("I", block[: 4 * n]), array("H", block[4 * n : 6 * n])
+            assert list(numbers) == sorted(numbers)
+            assert not n or numbers[0] > last
+            last = numbers[-1]
+            found.update((number, count) for number, count in zip(numbers, counts, strict=True) if number in live)
+        return found
+
+
+def page_of(url: Url, content: str, **more: Any) -> IndexedPage:
+    """Content is sentences parted by `/`; each is a chunk."""
+    chunks, start = [], 0
+    for text in content.split("/") if content else []:
+        size = len(text.encode())
+        chunks.append(chunk_of(url, text, start, size))
+        start += size + 1
+    page = IndexedPage(url, BlobKey(f"doc{content}"), CleanText("Title"), "en", "page", 5.0, tuple(chunks))
+    return replace(page, **more)
+
+
+def chunk_of(url: Url, text: str, start: int, size: int) -> Indexed:
+    words = text.split()
+    chunk = Chunk(
+        ChunkId(hashlib.sha256(f"{url} {text}".encode()).hexdigest()),
+        CleanText(text),
+        start,
+        start + size,
+        len(words),
+        headings=(CleanText("Top"),),
+        fragment=f":~:text={text}",
+        flags=(Flag("orders", CleanText("ignore")),) if "ignore" in words else (),
+    )
+    return Indexed(chunk, {word: words.count(word) for word in words}, len(words), hashlib.sha256(text.encode()).hexdigest())
+
+
+def vector(text: str) -> bytes:
+    values = np.array([1 + sum(text.encode()) % 7, len(text) % 5, text.count("e"), 1.0])
+    return bytes((values / np.linalg.norm(values)).astype("<f2").tobytes())
+
+
+def question(text: str) -> bytes:
+    return bytes(np.frombuffer(vector(text), "<f2").astype("<f4").tobytes())
+
+
+def numbers_of(shelf: Shelf) -> list[int]:
+    return list(array("I", shelf.numbers))
+
+
+def nothing(_: RunOutcome) -> Reckoning:
+    return Reckoning()
+
+
+def noting(seen: list[RunOutcome]) -> Callable[[RunOutcome], Reckoning]:
+    def decide(outcome: RunOutcome) -> Reckoning:
+        seen.append(outcome)
+        return Reckoning()
+
+    return decide
+
+
+def standings(*changed: Standing) -> Callable[[RunOutcome], Reckoning]:
+    return lambda _: Reckoning(changed, sum(one.held for one in changed), sum(one.presence is Presence.GONE for one in changed))
+
+
+@pytest.fixture
+def without_pgvector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Postgres where the extension cannot be had."""
+    monkeypatch.setattr(dense_sql, "_MAKE", ("CREATE EXTENSION there_is_none",))
+
+
+@pytest.fixture
+async def shop(database: Database) -> Shop:
+    engine = await database.engine()
+    return Shop(SqlLedger(engine), SqlKnowledge(engine))
+
+
+async def only_shelf(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteShelf:
+    [found] = await shop.knowledge.shelves(tenant, model)
+    return found
+
+
+def test_the_sql_knowledge_keeps_the_port(shop: Shop) -> None:
+    port: Knowledge = shop.knowledge  # the type checker's half of this test
+    assert {name for name in vars(Knowledge) if not name.startswith("_")} <= set(dir(port))
+
+
+# Writing
+
+
+async def test_pages_wait_until_their_chunks_say_what_they_say(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    waiting = await shop.knowledge.pages_to_index(site, 10)
+    assert [(one.url, one.document, one.title, one.fetched_at) for one in waiting] == [
+        (u("a"), "docone/two", "One/Two", shop.now),
+        (u("b"), "docthree", "Three", shop.now),
+    ]
+    assert [one.url for one in await shop.knowledge.pages_to_index(site, 10, u("a"))] == [u("b")]
+    assert await shop.indexed(site) == IndexWritten(pages=2, added=3)
+    assert await shop.knowledge.pages_to_index(site, 10) == []
+    await shop.crawled({"a": "one/other", "b": "three"})
+    assert [one.url for one in await shop.knowledge.pages_to_index(site, 10)] == [u("a")]
+    assert await shop.texts(site) == ["three"], "what a page no longer says is not shown, though it is not indexed yet"
+    shelf = await only_shelf(shop)
+    assert (shelf.pages, shelf.waiting, shelf.chunks) == (2, 1, 1)
+    assert await shop.indexed(site) == IndexWritten(pages=1, added=1, kept=1, dropped=1)
+    assert await shop.texts(site) == ["one", "other", "three"]
+
+
+async def test_a_chunk_that_stays_keeps_its_number_though_it_moves(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "first part/second part/third part"})).site
+    await shop.indexed(site)
+    before = {card.text: card for card in await shop.knowledge.cards(site, [1, 2, 3])}
+    await shop.crawled({"a": "first longer part/second part/third part"})
+    await shop.indexed(site)
+    numbers = numbers_of(await shop.knowledge.shelf(site))
+    after = {card.text: card for card in await shop.knowledge.cards(site, numbers)}
+    assert numbers == [2, 3, 4]
+    moved = after[CleanText("third part")]
+    assert moved.number == before[CleanText("third part")].number
+    assert (moved.start, moved.end) == (before[CleanText("third part")].start + 7, before[CleanText("third part")].end + 7)
+    assert after[CleanText("first longer part")].number == 4
+
+
+async def test_a_chunk_whose_terms_change_gets_a_new_number(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "same"})).site
+    await shop.indexed(site)
+    page = page_of(u("a"), "same")
+    other = replace(page.chunks[0], terms={"same": 1, "heading": 1}, length=2)
+    assert await shop.knowledge.write_pages(site, EPOCH, [replace(page, chunks=(other,))]) == IndexWritten(1, 1, 0, 1)
+    assert await shop.said(site, "same") == await shop.said(site, "heading") == {2: 1}
+
+
+async def test_writing_the_same_again_changes_nothing(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two/two", "b": ""})).site
+    await shop.indexed(site)
+    before, shelf = await only_shelf(shop), await shop.knowledge.shelf(site)
+    pages = [page_of(u("a"), "one/two/two"), page_of(u("b"), "")]
+    assert await shop.knowledge.write_pages(site, EPOCH, pages) == IndexWritten(pages=2, kept=3)
+    assert await only_shelf(shop) == before
+    assert await shop.knowledge.shelf(site) == shelf
+    assert len(numbers_of(shelf)) == 3, "a page may say the same twice"
+
+
+async def test_chunks_of_what_a_page_no_longer_says_are_not_written(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "new", "b": "hidden"}, noindex=["b"])).site
+    await shop.knowledge.open_epoch(site, EPOCH)
+    late = [page_of(u("a"), "old"), page_of(u("b"), "hidden"), page_of(u("unknown"), "x")]
+    assert await shop.knowledge.write_pages(site, EPOCH, late) == IndexWritten()
+    assert await shop.texts(site) == []
+    assert [one.url for one in await shop.knowledge.pages_to_index(site, 9)] == [u("a")]
+
+
+async def test_another_manner_makes_every_page_wait_and_leaves_it_searchable(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one", "b": "two"})).site
+    await shop.indexed(site)
+    await shop.knowledge.open_epoch(site, EPOCH)
+    assert await shop.knowledge.pages_to_index(site, 9) == []
+    await shop.knowledge.open_epoch(site, "e2")
+    assert len(await shop.knowledge.pages_to_index(site, 9)) == 2
+    assert await shop.texts(site) == ["one", "two"]
+    await shop.knowledge.write_pages(site, EPOCH, [page_of(u("a"), "one")])
+    assert len(await shop.knowledge.pages_to_index(site, 9)) == 2, "made in the old manner"
+    assert await shop.indexed(site, "e2") == IndexWritten(pages=2, kept=2)
+    assert (await only_shelf(shop)).epoch == "e2"
+
+
+async def test_a_card_says_all_that_is_known_of_a_chunk(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "x"})).site
+    await shop.knowledge.open_epoch(site, EPOCH)
+    [one] = page_of(u("a"), "x").chunks
+    chunk = replace(
+        one.chunk,
+        text=CleanText("naïve\0 text"),
+        start=10,
+        end=22,
+        overlap=3,
+        lead=CleanText("| h |"),
+        headings=(CleanText("Ä"), CleanText('"B"')),
+        landmark="main",
+        flags=(Flag("orders", CleanText("do this")),),
+    )
+    page = page_of(u("a"), "x", lang="de", kind="pdf", dated=7.5, chunks=(replace(one, chunk=chunk, length=70_000),))
+    await shop.knowledge.write_pages(site, EPOCH, [page])
+    [card] = await shop.knowledge.cards(site, [9, 1, 9])
+    assert (card.number, card.id, card.site, card.site_name, card.url) == (1, chunk.id, site, "site", u("a"))
+    assert (card.title, card.lang, card.kind, card.dated) == ("Title", "de", "pdf", 7.5)
+    assert (card.text, card.lead, card.headings, card.flags) == ("naïve\ufffd text", "| h |", ("Ä", '"B"'), chunk.flags)
+    assert (card.start, card.end, card.tokens, card.landmark, card.fragment) == (10, 22, 1, "main", ":~:text=x")
+    assert (card.presence, card.fetched_at) == (Presence.PRESENT, shop.now)
+    shelf = await shop.knowledge.shelf(site)
+    assert [(page.number, page.url, page.lang, page.kind, page.dated) for page in shelf.pages] == [
+        (1, u("a"), "de", "pdf", 7.5)
+    ]
+    assert (shelf.numbers, shelf.page_numbers) == (array("I", [1]).tobytes(), array("I", [1]).tobytes())
+    assert (shelf.lengths, shelf.flagged) == (array("H", [65_535]).tobytes(), b"\1")
+
+
+async def test_cards_come_in_the_order_asked_for(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two/three"})).site
+    await shop.indexed(site)
+    assert [card.text for card in await shop.knowledge.cards(site, [3, 1, 2])] == ["three", "one", "two"]
+
+
+async def test_a_url_beyond_the_length_of_a_key_comes_back_whole(shop: Shop) -> None:
+    path = "a" * 3000
+    site = (await shop.crawled({path: "long"})).site
+    assert [one.url for one in await shop.knowledge.pages_to_index(site, 9)] == [u(path)]
+    await shop.indexed(site)
+    [card] = await shop.knowledge.cards(site, [1])
+    assert card.url == u(path)
+    assert [page.url for page in (await shop.knowledge.shelf(site)).pages] == [u(path)]
+
+
+async def test_a_site_that_is_forgotten_comes_back_the_same_but_for_numbers(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three ignore", "c": "four"})).site
+    await shop.indexed(site)
+    before, texts = await shop.knowledge.shelf(site), await shop.texts(site)
+    await shop.knowledge.forget(site)
+    assert await shop.texts(site) == []
+    assert await shop.said(site, "one") == {}
+    shelf = await only_shelf(shop)
+    assert (shelf.pages, shelf.waiting, shelf.chunks) == (3, 3, 0)
+    await shop.indexed(site)
+    after = await shop.knowledge.shelf(site)
+    assert await shop.texts(site) == texts
+    assert after.version > before.version
+    assert not set(numbers_of(after)) & set(numbers_of(before))
+    assert (after.pages, after.page_numbers, after.lengths, after.flagged) == (
+        before.pages, before.page_numbers, before.lengths, before.flagged,
+    )  # fmt: skip
+
+
+async def test_two_writers_of_one_site_take_turns(database: Database, shop: Shop) -> None:
+    site = (await shop.crawled({f"p{at}": f"word{at}/both" for at in range(40)})).site
+    other = SqlKnowledge(await database.engine())
+    await shop.knowledge.open_epoch(site, EPOCH)
+    pages = [page_of(u(f"p{at}"), f"word{at}/both") for at in range(40)]
+    writes = [
+        writer.write_pages(site, EPOCH, pages[start : start + 8])
+        for start in range(0, 40, 4)
+        for writer in (shop.knowledge, other)
+    ]
+    written = await asyncio.gather(*writes)
+    assert sum(one.added for one in written) == 80
+    shelf = await shop.knowledge.shelf(site)
+    assert len(set(numbers_of(shelf))) == 80
+    assert len(await shop.said(site, "both")) == 40
+    assert (await only_shelf(shop)).chunks == 80
+
+
+# Words
+
+
+async def test_postings_say_where_a_term_stands_how_often_and_in_how_long_a_chunk(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "b b a/c", "d": "a a a d"})).site
+    await shop.indexed(site)
+    found = await shop.knowledge.postings(site, ["a", "b", "none", "", "x" * 5000, "\0", "\ud800"])
+    assert found == {"a": [Postings([1, 3], [1, 3], [3, 4]).packed()], "b": [Postings([1], [2], [3]).packed()]}
+
+
+async def test_terms_that_no_index_takes_do_not_stop_a_page(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "x"})).site
+    await shop.knowledge.open_epoch(site, EPOCH)
+    page = page_of(u("a"), "x")
+    long, longer = "y" * 9000, "y" * 9001
+    odd = replace(page.chunks[0], terms={"x": 70_000, long: 1, longer: 2, "a\0b": 1, "\ud800": 1, "": 1})
+    await shop.knowledge.write_pages(site, EPOCH, [replace(page, chunks=(odd, page.chunks[0]))])
+    found = await shop.knowledge.postings(site, ["x", long, longer])
+    assert found["x"] == [Postings([1, 2], [70_000, 1], [1, 1]).packed()]
+    assert found[long] == [Postings([1], [1], [1]).packed()]
+    assert found[longer] == [Postings([1], [2], [1]).packed()]
+
+
+async def test_segments_stay_few_and_joining_them_keeps_what_they_say(shop: Shop) -> None:
+    texts = {f"p{at:03d}": f"word{at % 7} all/only{at} all" for at in range(40)}
+    site = (await shop.crawled(texts)).site
+    await shop.knowledge.open_epoch(site, EPOCH)
+    for path, text in texts.items():
+        await shop.knowledge.write_pages(site, EPOCH, [page_of(u(path), text)])
+    blocks = (await shop.knowledge.postings(site, ["all"]))["all"]
+    assert len(blocks) <= 16
+    assert len(await shop.said(site, "all")) == 80
+    assert len(await shop.said(site, "word3")) == len([at for at in range(40) if at % 7 == 3])
+    assert [len(await shop.said(site, f"only{at}")) for at in (0, 22, 39)] == [1, 1, 1]
+
+
+async def test_dead_numbers_leave_the_postings_in_the_end(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "stays", "b": "first word"})).site
+    await shop.indexed(site)
+    for round_ in range(12):
+        await shop.crawled({"a": "stays", "b": f"round{round_} word"})
+        await shop.indexed(site)
+    [*blocks] = (await shop.knowledge.postings(site, ["word"]))["word"]
+    assert sum(len(block) for block in blocks) // 8 <= 2
+    assert len(await shop.said(site, "word")) == len(await shop.said(site, "stays")) == 1
+    assert await shop.said(site, "round10") == {}
+
+
+# Presence
+
+
+async def test_a_run_says_how_it_met_every_page_and_is_asked_once(shop: Shop) -> None:
+    def ends_as(state: UrlState, **more: Any) -> Callable[[Lease], Settlement]:
+        return lambda lease: ended(lease, state, **more)
+
+    first = await shop.crawled({path: path for path in "abcdef"})
+    seen: list[RunOutcome] = []
+    decide = noting(seen)
+    assert await shop.knowledge.reckon(first.site, decide, shop.now) == [Reckoning()]
+    second = await shop.crawled(
+        {"a": "a"},
+        ends={
+            "b": ends_as(UrlState.NOT_FOUND, status_code=410),
+            "c": ends_as(UrlState.FAILED),
+            "d": lambda lease: redirected(lease, u("a")),
+            "e": ends_as(UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS),
+            "other": ends_as(UrlState.SOFT_404),
+        },
+    )
+    await shop.knowledge.reckon(first.site, decide, shop.now)
+    assert await shop.knowledge.reckon(first.site, decide, shop.now) == []
+    assert [(one.run, one.is_complete, len(one.pages)) for one in seen] == [(first.id, True, 6), (second.id, False, 6)]
+    met = {one.url: one for one in seen[1].pages}
+    assert [(met[u(path)].state, met[u(path)].status_code) for path in "abcdf"] == [
+        (UrlState.VISITED, 200),
+        (UrlState.NOT_FOUND, 410),
+        (UrlState.FAILED, None),
+        (UrlState.ALIAS, 301),
+        (None, None),
+    ]
+    assert met[u("d")].alias_of == u("a")
+    assert met[u("e")].skip_reason is SkipReason.ROBOTS
+    assert {one.presence for one in met.values()} == {Presence.PRESENT}
+
+
+async def test_exactly_the_chunks_of_pages_that_are_gone_go_and_come_back_with_them(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three", "c": "four"})).site
+    await shop.indexed(site)
+    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.GONE, "410")), shop.now)
+    assert await shop.texts(site) == ["four", "three"]
+    assert await shop.knowledge.cards(site, [1, 2]) == []
+    assert await shop.knowledge.pages_to_index(site, 9) == []
+    shelf = await only_shelf(shop)
+    assert (shelf.pages, shelf.waiting, shelf.chunks, shelf.held) == (2, 0, 2, 0)
+    await shop.crawled({"a": "one/two", "b": "three", "c": "four"})
+    assert await shop.texts(site) == ["four", "three"]
+    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.PRESENT)), shop.now)
+    assert await shop.indexed(site) == IndexWritten(pages=1, added=2)
+    assert await shop.texts(site) == ["four", "one", "three", "two"]
+
+
+async def test_what_became_of_a_page_is_given_to_the_next_decision(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.UNKNOWN, "soft 404", 1)), shop.now)
+    await shop.crawled({"b": "two"})
+    seen: list[RunOutcome] = []
+    await shop.knowledge.reckon(site, noting(seen), shop.now)
+    assert [(one.url, one.presence, one.soft_misses) for one in seen[0].pages] == [
+        (u("a"), Presence.UNKNOWN, 1),
+        (u("b"), Presence.PRESENT, 0),
+    ]
+    await shop.indexed(site)
+    assert [card.presence for card in await shop.knowledge.cards(site, [1])] == [Presence.UNKNOWN], "what it last said stays"
+
+
+async def test_an_earlier_run_says_nothing_about_what_a_later_one_found(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await shop.crawled({"a": "one", "b": "two"})
+    seen: list[RunOutcome] = []
+    await shop.knowledge.reckon(site, noting(seen), shop.now)
+    assert [[(one.url, one.state) for one in outcome.pages] for outcome in seen] == [
+        [],
+        [(u("a"), UrlState.VISITED), (u("b"), UrlState.VISITED)],
+    ]
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+async def test_pages_that_are_held_stay_until_somebody_decides(shop: Shop, agreed: bool) -> None:
+    site = (await shop.crawled({"a": "one", "b": "two", "c": "three"})).site
+    await shop.indexed(site)
+    held = [Standing(u(path), Presence.PRESENT, "404", held=True) for path in "ab"]
+    await shop.knowledge.reckon(site, standings(*held), shop.now)
+    assert await shop.texts(site) == ["one", "three", "two"]
+    assert (await only_shelf(shop)).held == 2
+    assert await shop.knowledge.release_held(site, shop.now, agreed=agreed) == 2
+    assert await shop.texts(site) == (["three"] if agreed else ["one", "three", "two"])
+    assert (await only_shelf(shop)).held == 0
+    assert await shop.knowledge.release_held(site, shop.now, agreed=True) == 0
+
+
+async def test_pages_that_became_aliases_or_want_no_index_lose_their_chunks(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one", "b": "two", "c": "three"})).site
+    await shop.indexed(site)
+    merged = WavePlan(merges=(Merge(u("c"), u("a"), Proof.CANONICAL),))
+    await shop.crawled({"a": "one", "b": "two", "c": "three"}, noindex=["b"], plan=lambda _: merged)
+    assert await shop.texts(site) == ["one"]
+    assert await shop.knowledge.pages_to_index(site, 9) == []
+    assert (await only_shelf(shop)).chunks == 1
+    version = (await only_shelf(shop)).version
+    await shop.knowledge.reckon(site, nothing, shop.now)
+    shelf = await only_shelf(shop)
+    assert (shelf.pages, shelf.chunks, shelf.version) == (1, 1, version + 1)
+    await shop.crawled({"a": "one", "b": "two", "c": "three"})
+    assert await shop.texts(site) == ["one"]
+    assert await shop.indexed(site) == IndexWritten(pages=2, added=2)
+
+
+NARROW = [
+    CrawlSettings(seeds=(str(u("a")),), scope=Scope.PREFIX),
+    CrawlSettings(seeds=(str(u("a")),), include=("/x*",)),
+    CrawlSettings(seeds=(str(u("a")),), exclude=("/x*",)),
+    CrawlSettings(sitemaps=(str(u("a")),)),
+    CrawlSettings(seeds=(str(u("a")),), scope=Scope.ORIGIN),
+    CrawlSettings(seeds=(str(u("a")),), discover_sitemaps=False),
+]
+
+
+async def test_a_run_that_did_not_look_everywhere_is_not_complete(shop: Shop) -> None:
+    def skipped(reason: SkipReason) -> Callable[[Lease], Settlement]:
+        return lambda lease: ended(lease, UrlState.SKIPPED, skip_reason=reason)
+
+    site = (await shop.crawled({"a": "one", "b": "two"})).site
+    for settings in NARROW:
+        await shop.crawled({"a": "one"}, settings=settings)
+    await shop.crawled({"b": "two"})  # began elsewhere, and never came by where the first one began
+    await shop.crawled({"a": "one"}, state=RunState.CANCELLED)
+    for reason in (SkipReason.BUDGET, SkipReason.DEPTH, SkipReason.TRAP, SkipReason.ROBOTS_UNREACHABLE):
+        await shop.crawled({"a": "one"}, ends={"z": skipped(reason)})
+    await shop.crawled({"a": "one"}, ends={"z": lambda lease: ended(lease, UrlState.HTTP_TERMINAL, status_code=451)})
+    await shop.crawled({"a": "one"}, ends={"b": lambda lease: ended(lease, UrlState.FORBIDDEN, status_code=403)})
+    count = len(NARROW) + 8
+    for quiet in (UrlState.NOT_FOUND, UrlState.SOFT_404, UrlState.FORBIDDEN):
+        await shop.crawled({"a": "one"}, ends={"z": lambda lease, state=quiet: ended(lease, state)})  # type: ignore[misc]
+    seen: list[RunOutcome] = []
+    await shop.knowledge.reckon(site, noting(seen), shop.now)
+    assert [outcome.is_complete for outcome in seen] == [True, *[False] * count, True, True, True]
+
+
+# Tenants
+
+
+async def test_two_tenants_with_the_same_pages_never_see_each_others(shop: Shop) -> None:
+    pages = {"a": "one/two", "b": "three"}
+    ours, theirs = (await shop.crawled(pages)).site, (await shop.crawled(pages, tenant="theirs")).site
+    assert ours != theirs
+    await shop.indexed(theirs)
+    assert await shop.embedded() == 3
+    [mine], [other] = await shop.knowledge.shelves("default", MODEL), await shop.knowledge.shelves("theirs", MODEL)
+    assert (mine.site, mine.name, mine.chunks, mine.embedded, mine.waiting) == (ours, "site", 0, 0, 2)
+    assert (other.site, other.name, other.chunks, other.embedded, other.waiting) == (theirs, "site", 3, 3, 0)
+    assert await shop.knowledge.shelves("nobody") == []
+    assert [one.tenant for one in await shop.knowledge.shelves(None)] == ["default", "theirs"]
+    assert await shop.texts(ours) == []
+    assert await shop.knowledge.postings(ours, ["one"]) == {}
+    assert await shop.knowledge.cards(ours, [1, 2, 3]) == []
+    assert (await shop.knowledge.likeness(ours, MODEL, question("one"), 9)).numbers == []
+    await shop.indexed(ours)
+    await shop.knowledge.forget(theirs)
+    assert await shop.texts(ours) == ["one", "three", "two"]
+    assert len((await shop.knowledge.likeness(ours, MODEL, question("one"), 9)).numbers) == 3
+    assert (await shop.knowledge.likeness(theirs, MODEL, question("one"), 9)).numbers == []
+    again = await shop.ledger.create_run("site", CrawlSettings(), [], shop.now, tenant="theirs")
+    assert again.site == theirs
+
+
+async def test_a_page_is_found_by_its_address_within_its_tenant(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "ours"})).site
+    await shop.crawled({"a": "theirs"}, tenant="theirs")
+    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.GONE, "410")), shop.now)
+    found = await shop.knowledge.page("default", u("a"))
+    assert found is not None
+    assert (found.site, found.site_name, found.url, found.document) == (site, "site", u("a"), "docours")
+    assert (found.presence, found.evidence, found.fetched_at) == (Presence.GONE, "410", NOW + 100.0)
+    assert await shop.knowledge.page("nobody", u("a")) is None
+    assert await shop.knowledge.page("default", u("b")) is None
+
+
+async def test_sketches_are_those_of_pages_that_are_searched(shop: Shop) -> None:
+    pages = {path: path for path in "abcd"}
+    site = (await shop.crawled(pages, noindex=["b"], sketch=b"s")).site
+    await shop.knowledge.reckon(site, standings(Standing(u("c"), Presence.GONE, "410")), shop.now)
+    found = [(one.url, one.sketch) async for one in shop.knowledge.sketches(site)]
+    assert found == [(u("a"), b"s"), (u("d"), b"s")]
+
+
+# Vectors
+
+
+async def test_a_text_is_embedded_once_wherever_it_stands(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "same/one", "b": "same"})).site
+    await shop.indexed(site)
+    texts = await shop.knowledge.texts_to_embed(MODEL, 9, site)
+    assert sorted(one.text for one in texts) == ["Top\none", "Top\nsame"]
+    assert await shop.knowledge.texts_to_embed(MODEL, 9, SiteId(99)) == []
+    assert await shop.embedded() == 2
+    assert (await only_shelf(shop)).embedded == 3
+    await shop.crawled({"a": "same/one", "b": "same", "c": "one"})
+    await shop.indexed(site)
+    assert await shop.knowledge.texts_to_embed(MODEL, 9) == []
+    assert (await only_shelf(shop)).embedded == 4
+    assert len(await shop.knowledge.texts_to_embed("another model", 9)) == 2
+    assert (await only_shelf(shop, model="another model")).embedded == 0
+
+
+async def test_texts_of_pages_that_are_not_shown_are_not_embedded(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one", "b": "two"})).site
+    await shop.indexed(site)
+    await shop.crawled({"a": "one", "b": "other"})
+    assert [one.text for one in await shop.knowledge.texts_to_embed(MODEL, 9)] == ["Top\none"]
+    await shop.indexed(site)
+    assert await shop.embedded() == 2
+
+
+async def test_likeness_is_exact(shop: Shop) -> None:
+    texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
+    site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
+    await shop.indexed(site)
+    assert await shop.knowledge.likeness(site, MODEL, question("x"), 5) == replace(
+        await shop.knowledge.likeness(site, MODEL, question("x"), 5), numbers=(), scores=(), embedded=0
+    )
+    await shop.embedded()
+    cards = await shop.knowledge.cards(site, numbers_of(await shop.knowledge.shelf(site)))
+    asked = np.frombuffer(question("what is asked"), "<f4")
+    truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
+    ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
+    found = await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    assert found.embedded == 60
+    assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
+    assert same(found.scores, [truth[number] for number in found.numbers])
+    assert len(found.numbers) == len(set(found.numbers))
+    assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
+    few = array("I", ranked[30:40])
+    among = await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
+    assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
+    assert (among.embedded, set(among.numbers) <= set(few), ranked[39] in among.numbers) == (10, True, True)
+    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
+    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
+
+
+def same(found: Iterable[float], wanted: Iterable[float]) -> bool:
+    return bool(np.allclose(list(found), list(wanted), atol=2e-3))
+
+
+async def test_likeness_follows_every_change(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    await shop.indexed(site)
+
+    async def near() -> list[str]:
+        found = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+        assert found.embedded == len(found.numbers)
+        cards = await shop.knowledge.cards(site, list(found.numbers))
+        assert len(cards) == len(found.numbers)
+        return sorted(card.text for card in cards)
+
+    assert await near() == []
+    [first, *rest] = await shop.knowledge.texts_to_embed(MODEL, 9)
+    await shop.knowledge.put_vectors(MODEL, [(first.text_hash, vector("one"))])
+    assert await near() == ["one"]
+    await shop.knowledge.put_vectors(MODEL, [(one.text_hash, vector("two")) for one in rest])
+    assert await near() == ["one", "three", "two"]
+    await shop.knowledge.put_vectors(MODEL, [(first.text_hash, vector("something else"))])
+    scores = (await shop.knowledge.likeness(site, MODEL, question("something else"), 1)).scores
+    assert same(scores, [1.0])
+    await shop.crawled({"a": "one/four", "b": "three"})
+    assert await near() == ["three"], "the page says something else by now"
+    await shop.indexed(site)
+    assert await near() == ["one", "three"]
+    await shop.embedded()
+    assert await near() == ["four", "one", "three"]
+    await shop.knowledge.reckon(site, standings(Standing(u("b"), Presence.GONE, "404")), shop.now)
+    assert await near() == ["four", "one"]
+    await shop.knowledge.forget(site)
+    assert await near() == []
+
+
+@pytest.mark.usefixtures("without_pgvector")
+async def test_without_pgvector_the_process_compares(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    await shop.indexed(site)
+    await shop.embedded()
+    found = await shop.knowledge.likeness(site, MODEL, question("two"), 1, also=[3])
+    assert (list(found.numbers), found.embedded) == ([2, 3], 3)
+    await shop.crawled({"a": "one", "b": "three/four"})
+    await shop.indexed(site)
+    assert (await shop.knowledge.likeness(site, MODEL, question("two"), 9)).embedded == 2
+    await shop.embedded()
+    assert (await shop.knowledge.likeness(site, MODEL, question("two"), 9)).embedded == 3
+
+
+async def test_an_extension_that_comes_late_finds_the_vectors_there_are(
+    database: Database, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    await shop.indexed(site)
+    with monkeypatch.context() as before:
+        before.setattr(dense_sql, "_MAKE", ("CREATE EXTENSION there_is_none",))
+        await shop.embedded()
+    await shop.knowledge.put_vectors("another model", [("text", vector("text"))])
+    engine = await database.engine()
+    assert await engine.read(dense_sql.is_ready) == isinstance(database.where, str)
+    found = await shop.knowledge.likeness(site, MODEL, question("two"), 9)
+    assert (sorted(found.numbers), found.numbers[0], found.embedded) == ([1, 2, 3], 2, 3)
+
+
+async def test_vectors_and_chunks_that_come_at_once_find_each_other(database: Database, shop: Shop) -> None:
+    pages = {f"p{at}": f"word{at}" for at in range(24)}
+    site = (await shop.crawled(pages)).site
+    await shop.knowledge.open_epoch(site, EPOCH)
+    made = [page_of(u(path), text) for path, text in pages.items()]
+    other = SqlKnowledge(await database.engine())
+    puts = [other.put_vectors(MODEL, [(page.chunks[0].text_hash, vector(page.chunks[0].chunk.text))]) for page in made]
+    await asyncio.gather(*(shop.knowledge.write_pages(site, EPOCH, [page]) for page in made), *puts)
+    assert (await shop.knowledge.likeness(site, MODEL, question("x"), 99)).embedded == 24
+
+
+async def test_vectors_that_are_none_are_passed_over(shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one/two/three"})).site
+    await shop.indexed(site)
+    one, two, three = await shop.knowledge.texts_to_embed(MODEL, 9)
+    odd = np.array([1, 0, 0], "<f2").tobytes()
+    broken = np.array([np.nan, np.inf, 0, 0], "<f2").tobytes()
+    await shop.knowledge.put_vectors(MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)])
+    await shop.knowledge.put_vectors(MODEL, [])
+    found = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    assert found.numbers[0] == 1
+    assert all(np.isfinite(found.scores))
+    assert list((await shop.knowledge.likeness(site, "no such model", question("one"), 9)).numbers) == []
+    assert list((await shop.knowledge.likeness(SiteId(99), MODEL, question("one"), 9)).numbers) == []
+
+
+async def test_a_site_that_nobody_knows_is_empty(shop: Shop) -> None:
+    nowhere = SiteId(99)
+    assert await shop.knowledge.shelf(nowhere) == Shelf(0)
+    assert await shop.knowledge.pages_to_index(nowhere, 9) == []
+    assert await shop.knowledge.write_pages(nowhere, EPOCH, [page_of(u("a"), "x")]) == IndexWritten()
+    await shop.knowledge.open_epoch(nowhere, EPOCH)
+    await shop.knowledge.forget(nowhere)
+    assert await shop.knowledge.reckon(nowhere, nothing, NOW) == []

@@ -1,0 +1,58 @@
+"""What search by words reached on two collections is not lost again.
+
+`make bench-search` gives the figures of all ways of searching, through the store; when one has become better, the floor is
+raised to it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from bench.search import CORPORA, Questions, ndcg
+
+from sitelore.index.candidates import best_by_words
+from sitelore.index.lexical import Collection, Entries, LiveChunks, scores, unpacked, weighed
+from sitelore.index.terms import query_terms, terms_of
+from sitelore.model.knowledge import Postings
+
+FLOORS = {"cranfield": 0.445, "k8s": 0.618}
+
+
+def indexed(docs: Mapping[str, str], wanted: frozenset[str]) -> tuple[LiveChunks, dict[str, Entries]]:
+    """Every document as one chunk, the words that are asked for as a store would keep them."""
+    found: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    lengths = []
+    for number, text in enumerate(docs.values()):
+        terms = terms_of(text, "en")
+        lengths.append(sum(terms.values()))
+        for term in wanted & terms.keys():
+            numbers, counts = found[term]
+            numbers.append(number)
+            counts.append(terms[term])
+    chunks = LiveChunks(np.arange(len(lengths), dtype="<u4"), np.array(lengths, "<u2"))
+    packed = {
+        term: Postings(numbers, counts, [lengths[at] for at in numbers]).packed() for term, (numbers, counts) in found.items()
+    }
+    return chunks, {term: unpacked([block], chunks) for term, block in packed.items()}
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_words_alone_find_what_they_found_before(name: str) -> None:
+    if not (CORPORA / f"{name}.json").exists():
+        pytest.skip("the retrieval corpora are not on this machine (set SITELORE_CORPORA)")
+    collection = Questions.read(CORPORA / f"{name}.json")
+    asked = {key: query_terms(text, ["en"]) for key, text in collection.queries.items()}
+    chunks, entries = indexed(collection.docs, frozenset(t for words in asked.values() for word in words for t in word.terms))
+    keys, lengths, pages = list(collection.docs), Collection.of([chunks]), np.arange(len(chunks))
+    found = []
+    for key, words in asked.items():
+        total = scores(weighed(words, entries, lengths), lengths)
+        ranking = [keys[place] for place in best_by_words(total, pages, None, 10, 1).tolist()]
+        found.append(ndcg(ranking, collection.relevant.get(key, {})))
+    figure = statistics.fmean(found)
+    print(f"{name}: {figure:.4f}")
+    assert figure >= FLOORS[name]

@@ -1,0 +1,136 @@
+"""The rule file does what it says, and what is wrong in a person's own is said in one sentence."""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from sitelore.extract.redact import Redactor, redact
+from sitelore.extract.secret_checks import CHECKS
+from sitelore.extract.secret_rules import BUILT_IN, Examples, built_in_rules, checked_rules, failed_example, read_rules
+from sitelore.model.errors import BadConfig
+from sitelore.model.redaction import Redaction
+
+SOURCE = files("sitelore.extract").joinpath(BUILT_IN).read_text(encoding="utf-8")
+OWN = """
+[[rule]]
+name = "acme-token"
+description = "Token of Acme."
+hint = 'acme_[0-9a-f]{4}'
+exact = 'acme_[0-9a-f]{24}'
+entropy = 2.0
+found = ["acme_0123456789abcdef01234567"]
+left = ["acme_000000000000000000000000"]
+"""
+
+
+def test_every_rule_is_written_right_and_shows_what_it_finds_and_what_it_leaves() -> None:
+    rules = read_rules(SOURCE, BUILT_IN)
+    assert [each.rule for each in rules] == [each.rule for each in built_in_rules()]
+    assert [each.rule.name for each in rules if not (each.found and each.left and each.rule.description)] == []
+
+
+@pytest.mark.parametrize("each", built_in_rules(), ids=lambda each: each.rule.name)
+def test_a_rule_finds_its_examples_and_leaves_the_others(each: Examples) -> None:
+    assert failed_example(each) is None
+    for text in each.found:
+        clean, found = redact(f"before {text} after")
+        assert found, text
+        assert clean.startswith("before ")
+
+
+def test_the_file_itself_holds_nothing_that_a_scanner_would_take_for_a_leak() -> None:
+    by_place = {"url-password", "connection-password", "curl-user", "basic-auth", "xml-secret"}
+    assert set(redact(SOURCE)[1]) <= by_place
+
+
+def test_every_check_is_used_by_a_rule() -> None:
+    assert set(CHECKS) == {name for each in built_in_rules() for name in each.rule.checks}
+
+
+def test_the_table_in_the_docs_is_the_rule_file() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "redaction.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \|$", page.partition("## Rules")[2].partition("\n## ")[0], re.MULTILINE)
+    told: dict[str, list[str]] = {}
+    for each in built_in_rules():
+        told.setdefault(each.rule.name, []).append(each.rule.description)
+    assert dict(rows) == {name: " ".join(texts) for name, texts in sorted(told.items())}
+
+
+def test_a_persons_own_rules_count_beside_the_built_in_ones() -> None:
+    redactor = Redactor(Redaction(rules=checked_rules(OWN, "own.toml")))
+    clean, found = redactor.text("acme_0123456789abcdef01234567 and ghp_" + "a1B2" * 9)
+    assert clean == "[REDACTED:acme-token] and [REDACTED:github-token]"
+    assert found == {"acme-token": 1, "github-token": 1}
+    assert redact("acme_0123456789abcdef01234567")[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("name =", "nmae ="), "'nmae' is not known; did you mean 'name'"),
+        (('"acme-token"', '"Acme Token"'), "small letters"),
+        (("hint = 'acme_[0-9a-f]{4}'", ""), "'hint' is missing"),
+        (("'acme_[0-9a-f]{4}'", "'acme_(?=x)'"), "no regular expression that RE2 knows"),
+        (("'acme_[0-9a-f]{4}'", "'(?:acme)?'"), "nor match an empty text"),
+        (("'acme_[0-9a-f]{24}'", "'acme_[0-9a-f'"), "'exact' is no regular expression"),
+        (("'acme_[0-9a-f]{24}'", "'(acme)_([0-9a-f]{24})'"), "2 groups"),
+        (("entropy = 2.0", "entropy = 20"), "from 0 to 8"),
+        (("entropy = 2.0", "reach = 99999"), "'reach' is a number of bytes"),
+        (("entropy = 2.0", 'every = "yes"'), "true or false"),
+        (("entropy = 2.0", 'checks = ["mixd"]'), "no check 'mixd'"),
+        (("entropy = 2.0", 'near = "acme"'), "'near' is a list of texts"),
+        (("found = [", 'found = ["nothing", '), "`found` example 1 is not found by it"),
+        (("left = [", 'left = ["acme_0123456789abcdef01234567", '), "`left` example 1 is found by it"),
+        (("found =", "near ="), "give an example"),
+        (("[[rule]]", "[rule]"), "under its own [[rule]]"),
+        (("[[rule]]", "[[rules]]"), "'rules' is not known here"),
+        (("[[rule]]", "[[rule"), "is not TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_rule_is_said_in_a_sentence(change: tuple[str, str], sentence: str) -> None:
+    assert change[0] in OWN
+    with pytest.raises(BadConfig, match=re.escape(sentence)) as refused:
+        checked_rules(OWN.replace(*change), "own.toml")
+    assert str(refused.value).startswith("own.toml")
+    assert "\n" not in str(refused.value)
+    assert "0123456789abcdef" not in str(refused.value)
+
+
+def test_equal_secrets_have_equal_marks_only_under_one_key() -> None:
+    one, other = ("ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9)
+    marks = [Redactor(Redaction(key=key)).text(f"{one} {one} {other}")[0].split() for key in (b"k" * 16, b"l" * 16)]
+    for first, again, third in marks:
+        assert re.fullmatch(r"\[REDACTED:github-token:[0-9a-f]{6}\]", first)
+        assert first == again != third
+    assert marks[0][0] != marks[1][0]
+    assert redact(one)[0] == "[REDACTED:github-token]"
+
+
+def test_what_was_redacted_once_stays_as_it_is() -> None:
+    for options in (Redaction(), Redaction(key=b"k" * 16, personal=True)):
+        redactor = Redactor(options)
+        for each in built_in_rules():
+            for text in each.found:
+                once = redactor.text(text)[0]
+                assert redactor.text(once) == (once, {})
+
+
+@pytest.mark.parametrize("before", ["next=%2Fx%3Ft%3D", "line\\n", "a\\u003d", "x-", "x_", "key:"])
+def test_a_secret_is_found_whatever_stands_before_it(before: str) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    assert redact(f"{before}{secret}-x")[0] == f"{before}[REDACTED:github-token]-x"
+    assert redact(f"a{secret}")[1] == {}
+
+
+def test_a_hint_that_comes_to_nothing_hides_no_secret_in_it() -> None:
+    assert redact("https://user:${PASS}ghp_" + "a1B2" * 9 + "@example.com/")[1]
+    assert redact('secret_key = "9f8a7B6c5D4e3F2a1b0c"')[1] == {"assigned-secret": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["://a:" * 40_000, "heroku_" * 40_000 + "key", "eyJ" * 60_000, "-u=" * 60_000 + ":", "A" * 200_000]
+)
+def test_text_made_to_be_slow_is_not(text: str) -> None:
+    assert redact(text)[0] == text

@@ -1,0 +1,104 @@
+"""What an answer shows: plain text, the right window, and marks that stand exactly."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitelore.index.plain import plain_text
+from sitelore.index.snippets import WIDTH, Snippet, snippet_of
+from sitelore.index.terms import query_terms
+
+
+def of(markdown: str, question: str, lang: str = "en") -> Snippet:
+    return snippet_of(markdown, {term: word.weight for word in query_terms(question, [lang]) for term in word.terms}, lang)
+
+
+def marked(snippet: Snippet) -> list[str]:
+    return [snippet.text[start:end] for start, end in snippet.highlights]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "plain"),
+    [
+        ("## A **bold** _move_", "A bold move"),
+        ('See [the `kubectl` docs](https://a.example/b_(c) "t") now', "See the kubectl docs now"),
+        ("![a chart](x.png) and [![alt](i.png)](https://a.example)", "a chart and alt"),
+        ("- one\n- [x] two\n1. three\n> said", "one two three said"),
+        ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a · b 1 · 2"),
+        ("```python\nx = __init__  # *kept*\n```\nafter", "x = __init__ # *kept* after"),
+        ("snake_case_name and 2 \\* 3 and `a*b`", "snake_case_name and 2 * 3 and a*b"),
+        ("<!-- no --><https://a.example/x> &amp; <b>co</b>", "https://a.example/x & co"),
+        ("Title\n=====\n\n---\n\n[ref]: https://a.example", "Title"),
+        ("~~gone~~ line  \nnext", "gone line next"),
+        ("", ""),
+    ],
+)
+def test_markdown_is_read_as_plain_text(markdown: str, plain: str) -> None:
+    assert plain_text(markdown) == plain
+
+
+def test_words_of_the_question_are_marked_in_every_form() -> None:
+    found = of("Rolling updates of a **Deployment** update its pods.", "update deployments")
+    assert marked(found) == ["updates", "Deployment", "update"]
+
+
+def test_the_window_is_where_most_of_the_question_stands() -> None:
+    text = (
+        "Pods are small. " + "Nothing is said here. " * 60 + "A pod needs a volume claim to keep data. " + "More follows. " * 60
+    )
+    found = of(text, "pod volume claim")
+    assert "A pod needs a volume claim" in found.text
+    assert found.text.startswith("…")
+    assert found.text.endswith("…")
+    assert len(found.text) <= WIDTH + 2
+    assert marked(found) == ["pod", "volume", "claim"]
+
+
+def test_without_a_match_the_beginning_is_shown() -> None:
+    found = of("The beginning. " + "More. " * 100, "unrelated")
+    assert found.text.startswith("The beginning.")
+    assert found.highlights == ()
+
+
+def test_a_short_text_is_shown_whole() -> None:
+    assert of("A *small* text", "small").text == "A small text"
+
+
+def test_pairs_of_characters_in_a_row_are_one_mark() -> None:
+    assert marked(of("这是日本語の文書です", "日本語", "ja")) == ["日本語"]
+
+
+@given(st.text(alphabet="ab cd.*_`[]()#|\\<>!-\n語é", max_size=900), st.sampled_from(["ab cd", "語語", "a.b-c", ""]))
+@settings(max_examples=150, deadline=None)
+def test_marks_stand_inside_the_snippet_and_never_overlap(markdown: str, question: str) -> None:
+    found = of(markdown, question)
+    last = 0
+    for start, end in found.highlights:
+        assert last <= start < end <= len(found.text)
+        last = end
+    assert len(found.text) <= WIDTH + 2
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "[" * 50_000,
+        "`" * 50_000,
+        "*a" * 50_000,
+        "<" * 50_000,
+        "![](" * 20_000,
+        "> " * 50_000,
+        "| " * 50_000,
+        "[a](" + "(" * 50_000,
+        "\\" * 50_000,
+        "- " * 40_000,
+    ],
+)
+def test_hostile_markdown_takes_bounded_time(hostile: str) -> None:
+    began = time.process_time()
+    of(hostile, "a b")
+    assert time.process_time() - began < 5
