@@ -12,8 +12,10 @@ import string
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import zstandard
+from tests.web.files import docx, prose_pdf, word
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.serve import Answer, page, prose, redirect, serving, site
 
@@ -23,6 +25,7 @@ from sitelore.crawl.meters import exposition
 from sitelore.deploy.embedded import embedded
 from sitelore.deploy.logs import JsonLines
 from sitelore.model.errors import UsageError
+from sitelore.model.knowledge import SearchQuery
 from sitelore.model.redaction import Redaction
 from sitelore.model.settings import PersonalPolicy
 from sitelore.model.url import Url
@@ -31,6 +34,7 @@ PLACES = (
     "body", "attribute", "script", "comment", "alt", "jsonld", "title", "meta", "entity", "query", "path", "fragment",
     "canonical", "header_link", "etag", "content_type", "redirect", "redirect_query", "redirect_loop", "refresh", "sitemap",
     "sitemap_index", "robots_rule", "robots_sitemap", "error_page", "robots_tag", "form", "image", "text_file",
+    "pdf", "docx",
 )  # fmt: skip
 
 
@@ -56,7 +60,8 @@ def hostile_site() -> dict[str, Answer]:
 <form action="/send?k={told["form"]}"><input name=q></form>
 <a href="/page?token={told["query"]}">one</a><a href="/in/{told["path"]}/there">two</a><a href="/x#{told["fragment"]}">three</a>
 <a href="/headers">h</a><a href="/moved">m</a><a href="/moved-query">mq</a><a href="/loop">l</a><a href="/broken">b</a>
-<a href="/private/x">p</a><a href="/notes.txt">n</a><a href="/refresh">r</a><a href="/plain">plain</a></main></body></html>"""
+<a href="/private/x">p</a><a href="/notes.txt">n</a>
+<a href="/paper.pdf">f</a><a href="/letter">d</a><a href="/refresh">r</a><a href="/plain">plain</a></main></body></html>"""
     entries = f"<url><loc>ORIGIN/listed?k={told['sitemap']}</loc></url><url><loc>ORIGIN/plain</loc></url>"
     index = f"<sitemap><loc>ORIGIN/more.xml?k={told['sitemap_index']}</loc></sitemap>"
     pages = {
@@ -79,6 +84,10 @@ def hostile_site() -> dict[str, Answer]:
         "/broken": Answer(404, f"<title>Gone</title><p>no {told['error_page']}".encode()),
         "/private/x": page("Private", prose("private")),
         "/notes.txt": Answer(body=f"notes\n{told['text_file']}\n".encode(), content_type="text/plain"),
+        "/paper.pdf": Answer(body=prose_pdf("Paper", prose("paper"), secret=told["pdf"]), content_type="application/pdf"),
+        "/letter": Answer(
+            body=docx(word(f"A letter: {prose('letter')} {told['docx']}")), content_type="application/octet-stream"
+        ),
         "/refresh": Answer(body=f'<meta http-equiv=refresh content="0; url=/r?k={told["refresh"]}"><p>wait'.encode()),
         "/sitemap.xml": Answer(
             body=f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode(),
@@ -150,6 +159,8 @@ async def test_a_secret_is_left_in_no_byte_of_what_a_crawl_keeps_logs_or_exports
             async with embedded(data, writing=True, redaction=Redaction(key=b"a key for this test alone")) as house:
                 journey = await crawl_in(house, crawl_settings(web.url("/")))
                 await write_tree(house, journey.run, tmp_path / "md")
+                answer = await house.library.search(SearchQuery("keys paper letter notes", limit=50))
+                (tmp_path / "answer").write_bytes(msgspec.json.encode(answer, enc_hook=str))
                 for form in ("json", "csv", "jsonl", "warc", "llms-txt", "actions", "tools"):
                     with (tmp_path / f"export.{form}").open("wb") as sink:
                         assert await write_to(house, journey.run, form, sink) > 0
@@ -163,6 +174,7 @@ async def test_a_secret_is_left_in_no_byte_of_what_a_crawl_keeps_logs_or_exports
 
     assert leaks(everything_in(tmp_path), SECRETS) == set()
     assert log.stat().st_size > 1000
+    assert {hit.card.kind for hit in answer.hits} >= {"page", "docx", "pdf"}, "what was indexed was looked through too"
     # What was found is counted, and marked where it stood; equal secrets have equal marks.
     assert journey.counts.redactions["github-token"] >= 15
     marks = {url: reason for url, reason in states.items() if "[REDACTED:" in url}

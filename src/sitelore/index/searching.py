@@ -47,7 +47,7 @@ MAX_QUESTION = 2_000
 MAX_LIMIT = 100
 EMBEDDING_S = 5.0
 """How long a question waits for its vector before it is answered by words alone."""
-READ = 20
+READ = 30
 """Texts that are read for words side by side, if there are as many."""
 
 _SAME = 6
