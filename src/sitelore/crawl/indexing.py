@@ -23,7 +23,6 @@ from sitelore.extract.personal import mask_markdown
 from sitelore.extract.redact import redact
 from sitelore.frontier.presence import reckon
 from sitelore.index.chunking import chunk_page
-from sitelore.index.hygiene import flags_of
 from sitelore.index.terms import terms_of
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
 from sitelore.model.knowledge import (
@@ -178,7 +177,7 @@ def index_page(page: PageToIndex, document: _Stored, manner: _Manner) -> Indexed
         document.lang,
         _KINDS.get(document.strategy, "page"),
         _moment(document.modified or document.published),
-        tuple(_indexed(replace(chunk, flags=flags_of(chunk.text)), title, document.lang) for chunk in chunks),
+        tuple(_indexed(chunk, title, document.lang) for chunk in chunks),
     )
 
 

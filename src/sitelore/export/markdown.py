@@ -24,7 +24,8 @@ from sitelore.export.rows import Rows
 from sitelore.model.ids import BlobKey
 from sitelore.ports import Blobs
 
-_NOT_IN_FRONT_MATTER = frozenset({"markdown", "text", "excerpt", "headings", "landmarks"})  # the Markdown below shows its own headings
+# The Markdown below shows its own headings.
+_NOT_IN_FRONT_MATTER = frozenset({"markdown", "text", "excerpt", "headings", "landmarks"})
 # YAML 1.2 §5.1: what JSON may hold as it is and YAML may not.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _LISTS = ".sitelore"

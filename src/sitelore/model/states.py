@@ -48,7 +48,7 @@ class SkipReason(StrEnum):
     ADDRESS = "address_refused"
     CONTENT_TYPE = "content_type"
     SITEMAP = "sitemap"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 a reason, and no secret itself
     CANCELLED = "cancelled"
 
 
