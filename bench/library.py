@@ -8,6 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.servers import LocalServers
+from tests.web.fleet import new_database
+
 from sitelore.index.terms import terms_of
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict, WaveFacts, WavePlan
 from sitelore.model.ids import BlobKey, ChunkId, CleanText, SiteId, WorkerId
@@ -16,7 +19,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Knowledge
-from sitelore.store.engine import open_sqlite
+from sitelore.store.engine import PostgresTerms, open_postgres, open_sqlite
 from sitelore.store.knowledge import SqlKnowledge
 from sitelore.store.ledger import SqlLedger
 
@@ -107,6 +110,18 @@ async def open_library(path: Path) -> AsyncIterator[Library]:
         yield Library(SqlLedger(engine), SqlKnowledge(engine))
     finally:
         await engine.close()
+
+
+@asynccontextmanager
+async def open_shared_library() -> AsyncIterator[Library]:
+    """A library on a Postgres of its own."""
+    with LocalServers() as servers:
+        async with new_database(servers.postgres.url) as url:
+            engine = await open_postgres(url, PostgresTerms(4, 60.0, frozen_s=60.0))
+            try:
+                yield Library(SqlLedger(engine), SqlKnowledge(engine))
+            finally:
+                await engine.close()
 
 
 def _visit(lease: Lease, text: Text) -> Settlement:

@@ -2,6 +2,7 @@
 
     python -m bench.search [FILE ...] [--json OUT]         nDCG@10 (linear gain) of hybrid, rank fusion, words and meaning
     python -m bench.search --size 100000 [--questions N]   how long a question takes among so many chunks
+    python -m bench.search … --scaled                      the same on Postgres
 
 Without FILE both collections of `../shared/corpora/retrieval`; any file of the same form (`docs`, `queries`, `rel`) can be
 named. Each document is one page of one chunk: documents are shorter than a chunk. Vectors are made once for each text and kept
@@ -20,13 +21,14 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from math import log2
 from pathlib import Path
 
 import numpy as np
-from bench.library import Library, Text, open_library
+from bench.library import Library, Text, open_library, open_shared_library
 
 from sitelore.index.embedding_local import LocalEmbedder
 from sitelore.index.embedding_model import find_model
@@ -121,9 +123,13 @@ def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], top: int = TOP) 
     return found / ideal if ideal else 0.0
 
 
-async def measured(collection: Questions, embedder: Embedder | None, directory: Path) -> dict[str, float]:
+Opened = Callable[[str], AbstractAsyncContextManager[Library]]
+"""A new library, by name."""
+
+
+async def measured(collection: Questions, embedder: Embedder | None, opened: Opened) -> dict[str, float]:
     """nDCG@10 of every way that can be gone."""
-    async with open_library(directory / f"{collection.name}.db") as library:
+    async with opened(collection.name) as library:
         texts = collection.texts
         await library.shelved(texts)
         if embedder is not None:
@@ -159,17 +165,16 @@ def _local() -> Embedder | None:
         return None
 
 
-async def quality(files: Sequence[Path]) -> dict[str, dict[str, float]]:
+async def quality(files: Sequence[Path], opened: Opened) -> dict[str, dict[str, float]]:
     """Figures of every collection, printed as they come."""
     embedder = _local()
     found: dict[str, dict[str, float]] = {}
     print(f"{'nDCG@10':<16}" + "".join(f"{way:>14}" for way in WAYS))
-    with tempfile.TemporaryDirectory() as directory:
-        for file in files:
-            collection = Questions.read(file)
-            figures = found[collection.name] = await measured(collection, embedder, Path(directory))
-            shown = "".join(f"{figures[way]:>14.4f}" if way in figures else f"{'-':>14}" for way in WAYS)
-            print(f"{collection.name:<16}{shown}", flush=True)
+    for file in files:
+        collection = Questions.read(file)
+        figures = found[collection.name] = await measured(collection, embedder, opened)
+        shown = "".join(f"{figures[way]:>14.4f}" if way in figures else f"{'-':>14}" for way in WAYS)
+        print(f"{collection.name:<16}{shown}", flush=True)
     if embedder is not None:
         await embedder.close()
     return found
@@ -200,14 +205,14 @@ async def _filled(library: Library, size: int, model: str) -> None:
         await library.given_vectors(model, zip(some, (row.astype("<f2").tobytes() for row in rows), strict=True))
 
 
-async def speed(size: int, count: int, directory: Path) -> None:
+async def speed(size: int, count: int, opened: Opened) -> None:
     """Prints how long questions take, one after the other, when everything is warm."""
     try:
         embedder = LocalEmbedder(find_model())
     except SiteloreError as problem:
         print(f"words alone: {problem}")
         embedder = None
-    async with open_library(directory / "speed.db") as library:
+    async with opened("speed") as library:
         began = time.monotonic()
         await _filled(library, size, embedder.model if embedder else "none")
         print(f"filled in {time.monotonic() - began:.0f} s", flush=True)
@@ -244,12 +249,17 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=0)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--scaled", action="store_true", help="on Postgres")
     given = parser.parse_args()
-    if given.size:
-        with tempfile.TemporaryDirectory() as directory:
-            asyncio.run(speed(given.size, given.questions, Path(directory)))
-        return
-    found = asyncio.run(quality(given.files))
+    with tempfile.TemporaryDirectory() as directory:
+
+        def opened(name: str) -> AbstractAsyncContextManager[Library]:
+            return open_shared_library() if given.scaled else open_library(Path(directory) / f"{name}.db")
+
+        if given.size:
+            asyncio.run(speed(given.size, given.questions, opened))
+            return
+        found = asyncio.run(quality(given.files, opened))
     if given.json:
         given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
