@@ -87,7 +87,7 @@ class Chooser:
     def _places_of(self, trees: Trees) -> tuple[int, ...]:
         known, places = self._asked
         if known is not trees:
-            places = (*map(address, (trees.feature, trees.bound, trees.value)), *trees.feature.shape)
+            places = (*(address(part) for part in (trees.feature, trees.bound, trees.value)), *trees.feature.shape)
             self._asked = (trees, places)
         return places
 

@@ -68,6 +68,9 @@ class _Draft:
     strategy: str
     markdown: str
     text: str
+    markdown_utf8: bytes | None = None
+    text_utf8: bytes | None = None
+    """The same in UTF-8, where they were at hand."""
     links: Found = NO_LINKS
     secret_in_link: bool = False
     """Whether a link was left out because parsing brought a secret to light in it."""
@@ -75,10 +78,10 @@ class _Draft:
     offers: _Offers = NO_OFFERS
 
 
-class _Row(msgspec.Struct):
+class _Row(msgspec.Struct, gc=False):
     """A `Link` on its way into JSON: a struct costs a fifth of a frozen dataclass, and a page has a hundred of them."""
 
-    url: Url
+    url: str
     nofollow: bool
     text: CleanText
 
@@ -119,7 +122,18 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
     markdown = write_markdown(content.nodes, resolver)
     text = write_text(content.nodes)
-    return _Draft(metadata, content.strategy, markdown, text, links, links is not found, structured, offers)
+    return _Draft(
+        metadata,
+        content.strategy,
+        markdown.text,
+        text.text,
+        markdown.utf8,
+        text.utf8,
+        links,
+        links is not found,
+        structured,
+        offers,
+    )
 
 
 def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> _Offers:
@@ -162,9 +176,7 @@ def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _
 def _reading(
     draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, source: CleanText, found: dict[str, int]
 ) -> Reading:
-    document, measures, hidden = _document(draft, response.url)
-    shell = NO_SHELL if options.rendering.wanted or draft.strategy == "text" else _shell(source, measures.words)
-    document = replace(document, rendering=_rendering(options.rendering, shell))
+    document, measures, shell, hidden = _document(draft, response.url, source, options)
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
     if options.keep_snapshot and not document.noarchive and not hidden and not draft.secret_in_link:
@@ -217,20 +229,23 @@ def _sketch(document: Document, missing: float) -> tuple[int, ...]:
     return fingerprint(document.title, document.text, document.url)
 
 
-def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, int]]:
-    """The document, every text of it redacted once more; what its text measures; and what redaction found."""
+def _document(
+    draft: _Draft, url: Url, source: CleanText, options: ReadOptions
+) -> tuple[Document, _Measures, Shell, dict[str, int]]:
+    """The document, every text of it redacted once more; what its text measures; how much it is a shell; what was redacted."""
     metadata = draft.metadata
     own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
     outline = metadata.outline
     told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
-    clean, hidden = _clean([*own, draft.markdown, draft.text, *told, *metadata.meta.values(), *draft.links.texts])
+    others = [*told, *metadata.meta.values(), *draft.links.texts]
+    clean, hidden = _clean([*own, draft.markdown, draft.text, *others], _utf8(own, draft, others))
     title, h1, description, author, site_name, image, markdown, text, *rest = clean
     headings = tuple([Heading(level, rest[at]) for at, (level, _) in enumerate(outline.headings)])
     landmarks = tuple([Landmark(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))])
     del rest[: len(told)]
     meta = dict(zip(metadata.meta, rest, strict=False))
     urls, refused = draft.links.urls, draft.links.refused
-    links = tuple(map(_Row, urls, map(refused.__contains__, urls), rest[len(meta) :]))
+    links = tuple(map(_Row, map(str, urls), map(refused.__contains__, urls), rest[len(meta) :]))
     offers = draft.offers
     nested = (*draft.structured, *offers.forms, *offers.actions, *offers.media, *offers.brand)
     told_all, within = _clean_entities(nested) if nested else ((), {})
@@ -238,7 +253,9 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
     cut = (draft.structured, offers.forms, offers.actions, offers.media)
     structured, forms, actions, media = [tuple(islice(parts, len(part))) for part in cut]
     hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
-    measures = _measure(title, text, is_even=draft.strategy != "text" and text == draft.text)
+    is_kept = text == draft.text
+    measures = _measure(title, text, draft.text_utf8 if is_kept else None, is_even=draft.strategy != "text" and is_kept)
+    shell = NO_SHELL if options.rendering.wanted or draft.strategy == "text" else _shell(source, measures.words)
     document = Document(
         url=url,
         title=title,
@@ -268,13 +285,23 @@ def _document(draft: _Draft, url: Url) -> tuple[Document, _Measures, dict[str, i
         actions=actions,
         media=media,
         brand=next(parts, {}),
+        rendering=_rendering(options.rendering, shell),
     )
-    return document, measures, hidden
+    return document, measures, shell, hidden
 
 
-def _clean(texts: list[str]) -> tuple[list[CleanText], dict[str, int]]:
-    """Texts without what cannot be seen, then without secrets (the first can hide the second)."""
-    utf8 = "\n".join(texts).encode("utf-8", "replace")
+def _utf8(own: list[str], draft: _Draft, others: list[str]) -> bytes | None:
+    """All texts of a page together, the long ones as they were written; None where they were not."""
+    if draft.markdown_utf8 is None or draft.text_utf8 is None:
+        return None
+    first, last = ("\n".join(texts).encode("utf-8", "replace") for texts in (own, others))
+    return b"\n".join((first, draft.markdown_utf8, draft.text_utf8, last))
+
+
+def _clean(texts: list[str], utf8: bytes | None = None) -> tuple[list[CleanText], dict[str, int]]:
+    """Texts without what cannot be seen, then without secrets (the first can hide the second). `utf8` is all of them."""
+    if utf8 is None:
+        utf8 = "\n".join(texts).encode("utf-8", "replace")
     if chars := unseen(utf8):
         plain = any(map(str.isascii, chars))
         texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
@@ -303,11 +330,15 @@ class _Measures:
     sketch: bytes = b""
 
 
-def _measure(title: str, text: str, *, is_even: bool) -> _Measures:
-    """`is_even` says that white space in the text is single already; then counting it is counting words."""
+def _measure(title: str, text: str, utf8: bytes | None, *, is_even: bool) -> _Measures:
+    """`is_even` says that white space in the text is single already; then counting it is counting words.
+
+    `utf8` is the text again, where it is at hand.
+    """
     if not text or text.isspace():
         return _Measures(0, "", "")
-    lowered = f"{title}\n{text}".encode("utf-8", "replace").lower()
+    body = text.encode("utf-8", "replace") if utf8 is None else utf8
+    lowered = b"%b\n%b" % (title.encode("utf-8", "replace").lower(), body.lower())
     normal = lowered.replace(b"\n", b" ").strip()
     if not is_even:
         normal = b" ".join(normal.split())

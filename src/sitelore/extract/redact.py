@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import re2
 
@@ -55,7 +56,7 @@ def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict
     Markdown, plain text and title repeat each other, so a kind counts as often as in the text that has it most.
     """
     if not _spans(utf8):
-        return [CleanText(text) for text in texts], {}
+        return cast("list[CleanText]", list(texts)), {}
     found: dict[str, int] = {}
     clean = []
     for text in texts:
