@@ -13,6 +13,7 @@ import sys
 from typing import BinaryIO
 
 from sitelore.crawl.reading_wire import READY, Job, encode, encode_reading, job_decoder, widen
+from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
@@ -24,6 +25,7 @@ _MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
 def main() -> None:
     """Length-prefixed jobs in, length-prefixed readings out."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    give_back_large_blocks()
     # A private copy of the output: whatever a library may print must not stand between two answers.
     sink = os.dup(1)
     os.dup2(2, 1)

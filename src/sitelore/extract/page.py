@@ -16,7 +16,7 @@ from sitelore.extract.actions import MARKED, read_actions
 from sitelore.extract.brand import read_brand
 from sitelore.extract.brand_probe import unpacked
 from sitelore.extract.content import main_content
-from sitelore.extract.decode import Decoded, decode
+from sitelore.extract.decode import decode
 from sitelore.extract.entities import Entity
 from sitelore.extract.forms import read_forms
 from sitelore.extract.jsonld import read_scripts
@@ -102,11 +102,13 @@ def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
     utf8 = response.body if decoded.is_utf8 else decoded.text.encode("utf-8", "replace")
     source, found = redact_source(decoded.text, utf8)
+    charset = decoded.charset
+    del decoded, utf8  # a large page with a secret in it would stay in memory twice
     if kind is Kind.HTML:
         draft = _read_html(source, response, options)
     else:
         draft = _read_text(source, response, is_markdown=kind is Kind.MARKDOWN)
-    return _reading(draft, response, options, decoded, source, found)
+    return _reading(draft, response, options, charset, source, found)
 
 
 def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _Draft:
@@ -175,13 +177,13 @@ def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _
 
 
 def _reading(
-    draft: _Draft, response: Response, options: ReadOptions, decoded: Decoded, source: CleanText, found: dict[str, int]
+    draft: _Draft, response: Response, options: ReadOptions, charset: str, source: CleanText, found: dict[str, int]
 ) -> Reading:
     document, measures, shell, hidden = _document(draft, response.url, source, options)
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
     if options.keep_snapshot and not document.noarchive and not hidden and not draft.secret_in_link:
-        body = snapshot_bytes(response.body, source, decoded.charset, touched=bool(found))
+        body = snapshot_bytes(response.body, source, charset, touched=bool(found))
         snapshot = _blob(body)
     redactions = dict(found)
     add_counts(redactions, hidden)
