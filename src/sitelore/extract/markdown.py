@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import NamedTuple
 
 from sitelore.extract import dom
@@ -26,6 +27,7 @@ _NONE = frozenset[str]()
 _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
 _ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
+_DATA = attrgetter("data")
 _FEW = 16
 _MAX_TABLE_DEPTH = 8
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
@@ -130,8 +132,8 @@ def _clear_text(node: dom.Node) -> None:
     if not chars and "\xa0" not in text and "\u202f" not in text:
         return
     has_code = dom.first(node, "pre") is not None
-    for piece in dom.texts(node):
-        data = piece.data
+    pieces = list(dom.texts(node))
+    for piece, data in zip(pieces, map(_DATA, pieces), strict=True):
         if data.isascii():
             continue
         cleared = without(data, chars) if chars else data
