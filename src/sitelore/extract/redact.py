@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 import re2
 
@@ -56,7 +55,7 @@ def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict
     Markdown, plain text and title repeat each other, so a kind counts as often as in the text that has it most.
     """
     if not _spans(utf8):
-        return cast("list[CleanText]", list(texts)), {}
+        return [CleanText(text) for text in texts], {}
     found: dict[str, int] = {}
     clean = []
     for text in texts:
