@@ -17,7 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOM = Path("src/sitelore/extract")
-SOURCES = (ROOM / "walk.c", ROOM / "describe.c")
+SOURCES = (ROOM / "walk.c", ROOM / "describe.c", ROOM / "choose.c", ROOM / "texts.c")
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
 

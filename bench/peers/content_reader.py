@@ -33,11 +33,13 @@ def sitelore(*, offers: bool = False) -> Extract:
     import zstandard
 
     from sitelore.extract import content, scorer
+    from sitelore.extract.memory import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions
     from sitelore.model.response import Response
     from sitelore.model.url import Url
 
+    give_back_large_blocks()
     options, unzip = ReadOptions(keep_snapshot=False, offers=offers), zstandard.ZstdDecompressor()
     headers = (("content-type", "text/html; charset=utf-8"),)
     current = ""

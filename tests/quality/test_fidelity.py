@@ -37,7 +37,7 @@ def written(source: str) -> str:
     prepare(tree)
     body = dom.body(tree)
     assert body is not None
-    return write_markdown((body,), resolver_for(()).on_page(_URL))
+    return write_markdown((body,), resolver_for(()).on_page(_URL)).text
 
 
 def of_page(body: str) -> str:
@@ -194,4 +194,4 @@ def test_plain_text_comes_from_the_same_tree() -> None:
     body = dom.body(tree)
     assert body is not None
     write_markdown((body,), resolver_for(()).on_page(_URL))
-    assert write_text((body,)) == "Head\nE$x^2$"
+    assert write_text((body,)).text == "Head\nE$x^2$"

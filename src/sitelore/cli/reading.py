@@ -26,6 +26,7 @@ import zstandard
 
 from sitelore.cli.console import note, print_json
 from sitelore.deploy.settings import operator_redaction
+from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
 from sitelore.intake.seeds import typed_url
 from sitelore.model.document import Reading, ReadOptions
@@ -235,11 +236,12 @@ def _error_line(line: bytes, error: str) -> bytes:
 def _pool(workers: int) -> ProcessPoolExecutor:
     # Forking is quick, and safe here: this process has no thread yet. Elsewhere it is not the custom of the system.
     context = get_context("fork" if sys.platform == "linux" else "spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_ctrl_c_to_the_parent)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_reading)
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin_reading() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    give_back_large_blocks()
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

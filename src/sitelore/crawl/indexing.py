@@ -46,7 +46,7 @@ _LOG = logging.getLogger(__name__)
 _MADE_BY = "1"
 """Raised whenever the same page would give other chunks or terms: every page is then indexed again."""
 _BATCH = 32
-_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "record": "record"}
+_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field
 
-from sitelore.crawl.reading_wire import READING, READY, SITEMAP, Job, encode
+from sitelore.crawl.reading_wire import READY, SITEMAP, Job, decode_reading, encode
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
@@ -37,7 +37,7 @@ class ReaderPool:
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
-        return READING.decode(await self._ask(Job(response, options)))
+        return decode_reading(await self._ask(Job(response, options)))
 
     async def read_sitemap(self, response: Response, options: ReadOptions | None = None) -> SitemapReading:
         """Parse a sitemap, sitemap index, text list or feed; with `options`, a declared collection of an API as well."""

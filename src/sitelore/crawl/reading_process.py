@@ -12,13 +12,13 @@ import resource
 import sys
 from typing import BinaryIO
 
-from sitelore.crawl.reading_wire import READY, Job, encode, job_decoder, widen
+from sitelore.crawl.reading_wire import READY, Job, encode, encode_reading, job_decoder, widen
+from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
 from sitelore.intake.loaders import read_collection
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
 from sitelore.model.loading import collection_loader
-from sitelore.model.sitemap import SitemapReading
 
 _GARBAGE = 20_000
 _MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
@@ -27,6 +27,7 @@ _MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
 def main() -> None:
     """Length-prefixed jobs in, length-prefixed readings out."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    give_back_large_blocks()
     # A private copy of the output: whatever a library may print must not stand between two answers.
     sink = os.dup(1)
     os.dup2(2, 1)
@@ -37,7 +38,7 @@ def main() -> None:
     gc.set_threshold(_GARBAGE, 20, 20)
     _write(sink, READY)
     while (message := _message(sys.stdin.buffer)) is not None:
-        answer = encode(_answer(decoder.decode(message)))
+        answer = _answer(decoder.decode(message))
         _write(sink, len(answer).to_bytes(4, "big") + answer)
 
 
@@ -52,16 +53,16 @@ def _message(source: BinaryIO) -> bytes | None:
     return source.read(int.from_bytes(head, "big")) if len(head) == 4 else None
 
 
-def _answer(job: Job) -> Reading | SitemapReading:
+def _answer(job: Job) -> bytes:
     response = job.response
     if job.sitemap:
         if job.options.overrides and (loader := collection_loader(response.url, job.options.overrides)) is not None:
-            return read_collection(response, loader)
-        return read_sitemap(response.body, response.url, response.content_type)
+            return encode(read_collection(response, loader))
+        return encode(read_sitemap(response.body, response.url, response.content_type))
     try:
-        return read(response, job.options)
+        return encode_reading(read(response, job.options))
     except (RecursionError, MemoryError) as error:
-        return Reading(problem=f"parse_error: {type(error).__name__} while reading the document")
+        return encode_reading(Reading(problem=f"parse_error: {type(error).__name__} while reading the document"))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -56,5 +56,31 @@ def job_decoder() -> msgspec.msgpack.Decoder[Job]:
     return msgspec.msgpack.Decoder(Job, dec_hook=_typed)
 
 
-READING = msgspec.msgpack.Decoder(Reading, dec_hook=_typed)
+class _Answer(msgspec.Struct, array_like=True):
+    """A reading whose links travel as one text: a hundred strings of a type of their own are a hundred calls on both sides."""
+
+    reading: Reading
+    links: str = ""
+    refused: str = ""
+
+
+_ANSWER = msgspec.msgpack.Decoder(_Answer, dec_hook=_typed)
+
+
+def encode_reading(reading: Reading) -> bytes:
+    """What `decode_reading` makes the same reading of. No URL holds a line's end."""
+    plain = replace(reading, links=(), refused_links=())
+    return encode(_Answer(plain, "\n".join(reading.links), "\n".join(reading.refused_links)))
+
+
+def decode_reading(message: bytes) -> Reading:
+    """A reading as the reading process made it."""
+    answer = _ANSWER.decode(message)
+    return replace(answer.reading, links=_urls(answer.links), refused_links=_urls(answer.refused))
+
+
+def _urls(joined: str) -> tuple[Url, ...]:
+    return tuple(map(Url.trusted, joined.split("\n"))) if joined else ()
+
+
 SITEMAP = msgspec.msgpack.Decoder(SitemapReading, dec_hook=_typed)

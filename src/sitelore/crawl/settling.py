@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 from sitelore.model.frontier import Settlement
 from sitelore.ports import Blobs, Clock, Ledger
@@ -43,7 +42,7 @@ class Settler:
 
     def add(self, settlement: Settlement) -> None:
         """Take a settlement in; it is durable once `written` was called with it."""
-        self._waiting.append(replace(settlement, at=self._clock()))
+        self._waiting.append(Settlement(settlement.lease, settlement.verdict, settlement.effects, self._clock()))
         self._wake.set()
         if len(self._waiting) >= BATCH:
             self._hurry.set()

@@ -52,6 +52,8 @@ _LOG = logging.getLogger(__name__)
 _FOREVER = 1e12
 _AGAIN_S = 1.0
 _UPKEEP_ALONE_S = 0.25
+_SETTLED_S = 5.0
+"""After its start, a server has other things to do than to look at its index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +137,7 @@ class House:
             sites_at_once=self.sites_at_once,
             pause_s=shared.terms.pause_s,
         )
-        async with (
-            _beside(Maintenance(shared, self.blobs).forever(stop)),
-            _beside(self._wake(foreman)),
-            _beside(self.library.keep_current(stop)),
-        ):
+        async with _beside(Maintenance(shared, self.blobs).forever(stop)), _beside(self._wake(foreman)):
             while not stop.is_set():
                 try:
                     await foreman.work(stop)
@@ -150,11 +148,20 @@ class House:
                     await _pause(stop)
 
     async def attend(self, stop: asyncio.Event) -> None:
-        """What belongs beside a server: everything in a house of one process, maintenance where workers are processes."""
-        if self.is_shared:
-            await Maintenance(self.shared, self.blobs).forever(stop)
-        else:
-            await self.work(stop)
+        """What belongs beside a server: the index, and all work in a house of one process or maintenance in one of many."""
+        async with _beside(self._keep_library(stop)):
+            if self.is_shared:
+                await Maintenance(self.shared, self.blobs).forever(stop)
+            else:
+                await self.work(stop)
+
+    async def _keep_library(self, stop: asyncio.Event) -> None:
+        """The index, beside a server. Workers leave it alone: it takes its memory in every process that has it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLED_S):
+                await stop.wait()
+        if not stop.is_set():
+            await self.library.keep_current(stop)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every gate this URL met in the run."""

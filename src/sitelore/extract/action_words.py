@@ -6,6 +6,7 @@ A label counts when it is one of these, or starts with one of the openings; a se
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LABELS: dict[str, tuple[str, ...]] = {
     "cart.add": (
@@ -111,6 +112,7 @@ _LONGEST_OPENED = 32  # longer than that, it is a sentence
 _EDGES = " \t\n.!…»\u203a→>+:"
 
 
+@lru_cache(maxsize=4096)
 def may_be_action(label: str) -> bool:
     """Whether `action_of` is worth asking; so of one label in ten."""
     lowered = label.lower().strip(_EDGES)

@@ -7,16 +7,16 @@ metadata. Hidden text never survives, and a page with visible text never ends up
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sitelore.extract import dom
 from sitelore.extract.block_features import scene_of
 from sitelore.extract.blocks import segment
+from sitelore.extract.choosing import CHOOSER
 from sitelore.extract.markdown import prepare
 from sitelore.extract.rungs import marked_content
-from sitelore.extract.scene import Scene
-from sitelore.extract.scorer import Choice, choose, trees_from
-from sitelore.extract.trimming import trim
+from sitelore.extract.scorer import Choice, Trees, choose, trees_from
+from sitelore.extract.trimming import Cuts, cuts_of, trim
 from sitelore.extract.visibility import drop_unseen
 from sitelore.model.settings import Overrides
 
@@ -32,23 +32,41 @@ _MAX_LOOKS = 300
 class Judged:
     """A page's blocks and what the scorer made of them."""
 
-    scene: Scene
+    html: bytes
     choice: Choice
+    cuts: Cuts
     elements: list[dom.Element]
     """Every element of the page, in document order."""
+    words: float
+    kept_words: float
+
+    def texts(self) -> list[bytes]:
+        """The text of every block."""
+        return segment(self.html).texts()
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """The chosen subtrees, in page order, and the rung that chose them.
 
-    `strategy` is `override`, `learned`, `article`, `main`, `cms` or `body`; `scores` are the figures that decided.
+    `strategy` is `override`, `learned`, `article`, `main`, `cms` or `body`.
     """
 
     nodes: tuple[dom.Node, ...]
     strategy: str
-    scores: dict[str, float] = field(default_factory=dict)
     judged: Judged | None = None
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The figures that decided."""
+        judged = self.judged
+        if judged is None:
+            return {}
+        return {
+            "expected_f1": round(judged.choice.expected, 3),
+            "threshold": round(judged.choice.threshold, 3),
+            "kept_share": round(judged.kept_words / judged.words, 3),
+        }
 
 
 def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...]) -> Content:
@@ -68,12 +86,12 @@ def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overri
         return Content((tree,), "body")
     judged = judge(body)
     if judged is not None and not _is_tiny(judged):
-        trim(judged.elements, judged.scene.blocks, judged.choice.kept)
-        return Content((body,), "learned", _figures(judged), judged)
+        trim(judged.elements, judged.cuts)
+        return Content((body,), "learned", judged)
     marked = marked_content(body)
     if marked is None:
         return _unpruned(source)
-    return Content(*marked, _figures(judged) if judged is not None else {}, judged)
+    return Content(*marked, judged)
 
 
 def judge(body: dom.Element) -> Judged | None:
@@ -81,6 +99,21 @@ def judge(body: dom.Element) -> Judged | None:
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None
+    trees = trees_from()
+    looked = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
+    if looked is None:
+        return _judged_slowly(body, html, trees)
+    if not looked.is_worthwhile:
+        return None
+    elements = dom.all_elements(body)
+    if looked.opened != len(elements):
+        return None
+    choice, cuts, kept_words = looked.decided()
+    return Judged(html, choice, cuts, elements, float(looked.words), kept_words)
+
+
+def _judged_slowly(body: dom.Element, html: bytes, trees: Trees) -> Judged | None:
+    """The same where nothing was compiled, or where the compiled code cannot cut a page."""
     blocks = segment(html)
     if len(blocks) > _MAX_BLOCKS or blocks.words.sum() < _FEW_WORDS:
         return None
@@ -88,21 +121,13 @@ def judge(body: dom.Element) -> Judged | None:
     if blocks.opened != len(elements):
         return None
     scene = scene_of(blocks)
-    return Judged(scene, choose(scene, trees_from()), elements)
-
-
-def _figures(judged: Judged) -> dict[str, float]:
-    choice, words = judged.choice, judged.scene.words
-    return {
-        "expected_f1": round(choice.expected, 3),
-        "threshold": round(choice.threshold, 3),
-        "kept_share": round(float(words[choice.kept].sum() / words.sum()), 3),
-    }
+    choice = choose(scene, trees)
+    kept_words = float(scene.words[choice.kept].sum())
+    return Judged(html, choice, cuts_of(blocks, choice.kept), elements, scene.total, kept_words)
 
 
 def _is_tiny(judged: Judged) -> bool:
-    kept = float(judged.scene.words[judged.choice.kept].sum())
-    return kept < _TINY_WORDS and kept < _TINY_SHARE * judged.scene.total
+    return judged.kept_words < _TINY_WORDS and judged.kept_words < _TINY_SHARE * judged.words
 
 
 def _is_for(domain: str, host: str) -> bool:

@@ -381,7 +381,7 @@ static void describe_title(Page *page) {
 }
 
 /* A number for the words of a block, spaces and case aside. */
-static int64_t line_key(const uint8_t *at, const uint8_t *end) {
+int64_t line_key(const uint8_t *at, const uint8_t *end) {
     uint64_t hash = 0xCBF29CE484222325ull;
     int pending = 0, begun = 0;
     for (; at < end; at++) {

@@ -69,6 +69,9 @@ class Described:
 class Describer:
     """Computes all features in one pass. What tags and names mean is told to it once."""
 
+    told: NDArray[np.int64]
+    """What tags and landmarks mean, in the order of `describe.c`."""
+
     def __init__(
         self, found: ctypes.CDLL, landmarks: Sequence[str], landmark_of: NDArray[np.int64], masks: tuple[int, int]
     ) -> None:
@@ -77,14 +80,14 @@ class Describer:
         self._describe.restype = ctypes.c_int64
         self._describe.argtypes = [*[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2, ctypes.c_char_p, *[ctypes.c_void_p] * 3]
         told = [TAG_NUMBER[tag] for tag in _TOLD_TAGS]
-        self._told = np.array([*told, len(GROUPS), len(landmarks), *masks, *landmark_of.tolist()], np.int64)
+        self.told = np.array([*told, len(GROUPS), len(landmarks), *masks, *landmark_of.tolist()], np.int64)
 
     def __call__(self, walked: Walked) -> Described | None:
         """None where there is nothing to describe, or no memory to do it in."""
         count, rows = walked.blocks.shape[1], walked.elements.shape[1]
         matrix = np.empty((len(self.names), count), np.float32)
         facts = np.empty((4, count), np.int64)
-        into = (self._told.ctypes.data, matrix.ctypes.data, facts.ctypes.data)
+        into = (self.told.ctypes.data, matrix.ctypes.data, facts.ctypes.data)
         given = (walked.blocks.ctypes.data, walked.elements.ctypes.data, walked.text)
         if count == 0 or self._describe(count, rows, *given, *into) != len(self.names):
             return None

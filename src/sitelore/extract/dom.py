@@ -79,6 +79,11 @@ def link_text(node: Element) -> str:
     return node.text or node.attr("alt") or ""
 
 
+def any_refuses(node: Node) -> bool:
+    """Whether it is worth asking links, one by one, whether they say nofollow."""
+    return any(node.select(f"{tag}[rel*=nofollow i]") for tag in ("a", "area", "link"))
+
+
 def refuses(node: Element) -> bool:
     """Whether a link says nofollow."""
     rel = node.attr("rel")

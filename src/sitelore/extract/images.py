@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sitelore.extract import dom
 
@@ -48,6 +49,7 @@ def source_of(image: dom.Element) -> str:
     return next(filter(None, rare), "") or _of_sets(image) or _of_picture(image) or source
 
 
+@lru_cache(maxsize=1024)
 def _is_placeholder(source: str) -> bool:
     """What tells it is the file's name alone, and few names hold such a word: asking the pattern takes far longer than this."""
     query = source.find("?")

@@ -96,7 +96,7 @@ def _blocks(content: Content, source: CleanText, document: _Read) -> tuple[Block
 
 def _by_score(judged: Judged) -> list[Block]:
     choice = judged.choice
-    texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.scene.blocks.texts()]
+    texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.texts()]
     return [
         Block(" ".join(text.split()), round(score, 3), kept, _reason(score, choice.threshold, kept=kept))
         for text, score, kept in zip(texts, choice.scores.tolist(), choice.kept.tolist(), strict=True)

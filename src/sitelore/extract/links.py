@@ -156,21 +156,21 @@ def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: b
     if first.pop(None, None) is not None:
         others += [element for element, target in zip(elements, targets, strict=True) if target.url is None]
     found, firsts = cast("list[Url]", list(first)), list(first.values())
-    texts = [_text(element) for element in firsts[:_MAX_TEXTS]]
+    texts = [" ".join((element.text or element.attr("alt") or "").split()) for element in firsts[:_MAX_TEXTS]]
+    texts = [text if len(text) <= _MAX_TEXT_CHARS else text[:_MAX_TEXT_CHARS].rstrip() for text in texts]
     if len(found) < len(targets) and not all(texts):
         _fill(texts, found, targets, elements)
     texts += [""] * (len(found) - len(texts))
-    refused = frozenset(found) if nofollow else _refused(elements, targets)
+    refused = frozenset(found) if nofollow else _refused(elements, targets) if dom.any_refuses(tree) else frozenset()
     return Found(found, texts, refused, firsts, others)
 
 
 def _firsts(targets: list[Target], elements: list[dom.Element]) -> dict[Url | None, dom.Element]:
     """The first link to each target."""
-    first: dict[Url | None, dom.Element] = {}
-    for (url, _), element in zip(targets, elements, strict=True):
-        if url not in first:
-            first[url] = element
-    return first
+    urls = [url for url, _ in targets]
+    # The last of what is given for a key stays, and the first key's place.
+    known = dict(zip(reversed(urls), reversed(elements), strict=True))
+    return {url: known[url] for url in dict.fromkeys(urls)}
 
 
 def _text(element: dom.Element) -> str:

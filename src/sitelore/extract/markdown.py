@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-
-import re2
+from operator import attrgetter
+from typing import NamedTuple
 
 from sitelore.extract import dom
 from sitelore.extract.embeds import keep_embeds, keep_spare_images, keep_task_boxes
@@ -12,10 +12,9 @@ from sitelore.extract.emphasis import is_crowded
 from sitelore.extract.formulas import keep_delimited, keep_formulas
 from sitelore.extract.links import PageResolver
 from sitelore.extract.rewriting import REWRITTEN, Rewriter, flatten_marks
+from sitelore.extract.texts import Within, even
 from sitelore.extract.tidying import tidy
 
-# White space that str.split knows, beyond what every second page has.
-_RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]")
 # Zero-width, bidi and tag characters, variation selectors 17-256 and controls: text can hide in all of them.
 _RANGES = (
     (0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160),
@@ -23,10 +22,12 @@ _RANGES = (
     (0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
 _UNSEEN = frozenset(chr(code) for low, high in _RANGES for code in range(low, high + 1))
-_ANY_UNSEEN = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in _RANGES), "]"]).encode())
+_ANY_UNSEEN = Within(_RANGES)
+_NONE = frozenset[str]()
 _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
 _ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
+_DATA = attrgetter("data")
 _FEW = 16
 _MAX_TABLE_DEPTH = 8
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
@@ -42,13 +43,13 @@ def unseen(utf8: bytes) -> frozenset[str]:
     found: set[str] = set()
     start = 0
     # Each round takes one kind of them out; text with more kinds than a page has by accident is searched for all.
-    while (first := _ANY_UNSEEN.search(utf8, start)) is not None:
+    while (start := _ANY_UNSEEN.first(utf8, start)) >= 0:
         if len(found) > _FEW:
             return _UNSEEN
-        found.add(first[0].decode())
-        start = first.start()
-        utf8 = utf8.replace(first[0], b"")
-    return frozenset(found)
+        char = utf8[start : start + 4].decode("utf-8", "ignore")[0]
+        found.add(char)
+        utf8 = utf8.replace(char.encode(), b"")
+    return frozenset(found) if found else _NONE
 
 
 def without(text: str, chars: frozenset[str]) -> str:
@@ -75,9 +76,19 @@ def prepare(tree: dom.Tree) -> None:
     keep_spare_images(tree)
 
 
-def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> str:
-    """The Markdown of the chosen subtrees. Changes them in place; `write_text` may come before or after."""
-    parts = []
+class Written(NamedTuple):
+    """A text, and the same in UTF-8 where that was at hand: what is looked for in a text is found there at less cost."""
+
+    text: str
+    utf8: bytes | None
+
+
+def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Written:
+    """The Markdown of the chosen subtrees. Changes them in place; `write_text` may come before or after.
+
+    Its UTF-8 may have more white space at its ends.
+    """
+    parts, utf8 = [], None
     for node in nodes:
         # Rules may put something else in an element's place; the caller's nodes stay what they are.
         if isinstance(node, dom.Element) and node.tag in REWRITTEN:
@@ -93,8 +104,11 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> str:
             flatten_marks(node)
             markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
             utf8 = markdown.encode("utf-8", "replace")
-        parts.append(tidy(markdown, utf8))
-    return _without_edge_rules("\n\n".join(filter(None, parts)).strip("\n").rstrip())
+        tidied = tidy(markdown, utf8)
+        parts.append(tidied)
+        utf8 = utf8 if tidied is markdown else None
+    whole = "\n\n".join(filter(None, parts)).strip("\n").rstrip()
+    return Written(_without_edge_rules(whole), utf8 if len(parts) == 1 else None)
 
 
 def _without_edge_rules(markdown: str) -> str:
@@ -118,8 +132,8 @@ def _clear_text(node: dom.Node) -> None:
     if not chars and "\xa0" not in text and "\u202f" not in text:
         return
     has_code = dom.first(node, "pre") is not None
-    for piece in dom.texts(node):
-        data = piece.data
+    pieces = list(dom.texts(node))
+    for piece, data in zip(pieces, map(_DATA, pieces), strict=True):
         if data.isascii():
             continue
         cleared = without(data, chars) if chars else data
@@ -131,7 +145,7 @@ def _clear_text(node: dom.Node) -> None:
             piece.data = cleared
 
 
-def write_text(nodes: tuple[dom.Node, ...]) -> str:
+def write_text(nodes: tuple[dom.Node, ...]) -> Written:
     """The plain text of the chosen subtrees, one line a block. Takes tables within tables apart."""
     for node in nodes:
         # The writer lays every table out in columns, once for each table around it: nested ones would take for ever.
@@ -154,11 +168,9 @@ def _take_apart_tables(node: dom.Node, deeper_than: int) -> None:
             return
 
 
-def _even(text: str) -> str:
+def _even(text: str) -> Written:
     """Text with single spaces, no empty lines and no spaces around line ends."""
-    utf8 = text.replace("\xa0", " ").replace("\u202f", " ").replace("\t", " ").encode("utf-8", "replace")
-    if _RARE_SPACE.search(utf8) is not None:
-        return "\n".join(filter(None, [" ".join(line.split()) for line in text.split("\n")]))
-    # Most lines are even already; to see that, in bytes, costs a fifth of splitting and joining them.
-    lines = [b" ".join(line.split()) if b"  " in line else line.strip(b" ") for line in utf8.split(b"\n") if line]
-    return b"\n".join(filter(None, lines)).decode()
+    utf8 = even(text.encode("utf-8", "replace"))
+    if utf8 is None:
+        return Written("\n".join(filter(None, [" ".join(line.split()) for line in text.split("\n")])), None)
+    return Written(utf8.decode(), utf8)

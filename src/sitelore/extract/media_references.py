@@ -123,7 +123,9 @@ def _take_frame(frame: dom.Element, resolver: PageResolver, found: dict[str, Med
 
 def _take_files(links: Found, found: dict[str, Media]) -> None:
     """Links to files, by the ends of their paths."""
-    for at, url in enumerate(links.urls):
+    likely = [at for at, url in enumerate(links.urls) if "?" in url or url[url.rfind(".") + 1 :].lower() in _KIND]
+    for at in likely:
+        url = links.urls[at]
         path = url[: url.index("?")] if "?" in url else url
         extension = path[path.rfind(".") + 1 :].lower()
         if extension not in _KIND or path.count("/") < 3:

@@ -23,10 +23,10 @@ from sitelore.extract.walking import ask_trees
 Scores = NDArray[np.float64]
 
 # Elements that are never cut in two, up to this many words: a longer row of a table is a layout, a longer list has parts.
-_MOST_WORDS = np.full(128, -1.0)
-_MOST_WORDS[[TAG_NUMBER[b"ul"], TAG_NUMBER[b"ol"]]] = 80
-_MOST_WORDS[TAG_NUMBER[b"tr"]] = 200
-_MOST_WORDS[TAG_NUMBER[b"pre"]] = np.inf
+MOST_WORDS = np.full(128, -1.0)
+MOST_WORDS[[TAG_NUMBER[b"ul"], TAG_NUMBER[b"ol"]]] = 80
+MOST_WORDS[TAG_NUMBER[b"tr"]] = 200
+MOST_WORDS[TAG_NUMBER[b"pre"]] = np.inf
 _HOLE_BLOCKS, _HOLE_WORDS, _HOLE_SCORE = 5, 40, 0.1
 _UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
 _REPEATED_WORDS = 4
@@ -50,8 +50,11 @@ class Trees:
             raise ValueError("the trained scorer knows other features than this version computes; train it again")
         columns = matrix(scene)
         said = ask_trees(columns, self.feature, self.bound, self.value)
-        total = (self._ask_slowly(columns) if said is None else said) + self.bias - _UNDERRATED
-        return np.asarray(1 / (1 + np.exp(-total)))
+        return self.shares(self._ask_slowly(columns) if said is None else said)
+
+    def shares(self, said: Scores) -> Scores:
+        """What the trees say of each block, as a share between 0 and 1."""
+        return np.asarray(1 / (1 + np.exp(-(said + self.bias - _UNDERRATED))))
 
     def _ask_slowly(self, columns: NDArray[np.float32]) -> Scores:
         """What `ask` in `walk.c` does, where that was not compiled."""
@@ -97,7 +100,9 @@ def choose(scene: Scene, trees: Trees) -> Choice:
     scores = trees.scores(scene)
     order = np.argsort(-scores, kind="stable")
     mass = scores * scene.words
-    expected = float((2 * np.cumsum(mass[order]) / (np.cumsum(scene.words[order]) + mass.sum())).max())
+    # Added up in page order, as the compiled code does: `sum` has an order of its own.
+    whole = np.cumsum(mass)[-1]
+    expected = float((2 * np.cumsum(mass[order]) / (np.cumsum(scene.words[order]) + whole)).max())
     threshold = min(expected / 2, float(scores.max()))
     kept = _whole_atoms(scene, scores, threshold, _without_holes(scene, scores, scores >= threshold))
     kept = _without_bare_headings(scene, _without_repeats(scene, kept))
@@ -133,7 +138,7 @@ def _whole_atoms(scene: Scene, scores: Scores, threshold: float, kept: Flags) ->
     """
     elements = scene.blocks.elements
     words = scene.within(scene.run_words, np.arange(len(elements.tag)))
-    atoms = np.flatnonzero((words <= _MOST_WORDS[elements.tag]) & (elements.last - elements.first > 1))
+    atoms = np.flatnonzero((words <= MOST_WORDS[elements.tag]) & (elements.last - elements.first > 1))
     if len(atoms) == 0:
         return kept
     kept = kept.copy()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from operator import eq
 
 from sitelore.extract import dom
 from sitelore.extract.emphasis import TAG, spell_tags
+from sitelore.extract.texts import repeats
 
 _FENCE = re.compile(r"[ >]*(?:(?:[-*+]|\d{1,9}[.)]) +)*(`{3,})[^`]*$")
 _CODE_SPAN = re.compile(r"(`(?<![\\`]`)`*)(?!`)(?:.*?[^`])\1(?!`)")
@@ -37,9 +37,7 @@ def tidy(markdown: str, utf8: bytes) -> str:
         markdown = _on_prose(markdown, lambda lines: _around_spans("\n".join(lines), spell_tags).split("\n"))
     if b"<br>" in utf8:
         markdown = _on_prose(markdown, lambda lines: [_broken(line) if "<br>" in line else line for line in lines])
-    blocks = utf8.split(b"\n\n")
-    lines = list(filter(None, utf8.split(b"\n")))
-    if any(map(eq, lines, lines[1:])) or any(map(eq, blocks, blocks[1:])):
+    if repeats(utf8):
         markdown = _without_repeats(markdown)
     return markdown
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sitelore.extract import dom
@@ -9,11 +11,28 @@ from sitelore.extract.blocks import Blocks, Flags, Ints
 from sitelore.extract.tag_marks import INLINE, TAG_NUMBER
 
 _KEPT_AROUND = 0.5
-_NEVER_ALONE = [TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr")]  # dropping an empty cell would shift its row
+NEVER_ALONE = [TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr")]  # dropping an empty cell would shift its row
 
 
-def trim(in_order: list[dom.Element], blocks: Blocks, kept: Flags) -> None:
-    """Drop everything of a subtree, given as all its elements, but what belongs to a kept block."""
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """What goes: elements, by their places among all elements, and texts that stand directly in an element which stays."""
+
+    elements: list[int]
+    texts: dict[int, set[bytes]]
+    """By the place of the element they stand in."""
+
+
+def trim(in_order: list[dom.Element], cuts: Cuts) -> None:
+    """Cut a subtree, given as all its elements."""
+    for place, texts in cuts.texts.items():
+        _drop_loose(in_order[place], {_plain(text.decode("utf-8", "replace")) for text in texts})
+    for place in cuts.elements:
+        dom.drop(in_order[place])
+
+
+def cuts_of(blocks: Blocks, kept: Flags) -> Cuts:
+    """Everything of a page but what belongs to a kept block. `choose.c` does the same where it was compiled."""
     elements = blocks.elements
     run_kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
     run_words = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(kept, blocks.words, 0))])
@@ -28,23 +47,18 @@ def trim(in_order: list[dom.Element], blocks: Blocks, kept: Flags) -> None:
     stays = held > 0
     parent = np.maximum(elements.parent, 0)
     stays |= empty & neighbour & (share[parent] >= _KEPT_AROUND) & (words[parent] > 0)
-    stays |= empty & stays[parent] & (empty[parent] | np.isin(elements.tag, _NEVER_ALONE))
+    stays |= empty & stays[parent] & (empty[parent] | np.isin(elements.tag, NEVER_ALONE))
     stays[0] = True
     goes = ~stays & stays[parent]
-    loose = _loose(blocks, kept, stays)
-    for row in loose:
-        _drop_loose(in_order[int(elements.order[row])], loose[row])
-    for order in elements.order[goes].tolist():
-        dom.drop(in_order[order])
+    return Cuts(elements.order[goes].tolist(), _loose(blocks, kept, stays))
 
 
-def _loose(blocks: Blocks, kept: Flags, stays: Flags) -> dict[int, set[str]]:
-    """Texts to drop that stand directly in an element which stays, by the row of that element."""
-    found: dict[int, set[str]] = {}
+def _loose(blocks: Blocks, kept: Flags, stays: Flags) -> dict[int, set[bytes]]:
+    found: dict[int, set[bytes]] = {}
     dropped: Ints = np.flatnonzero(~kept & stays[blocks.element])
     for block in dropped.tolist():
-        text = blocks.text[blocks.begins[block] : blocks.ends[block]]
-        found.setdefault(int(blocks.element[block]), set()).add(_plain(text.decode("utf-8", "replace")))
+        place = int(blocks.elements.order[blocks.element[block]])
+        found.setdefault(place, set()).add(blocks.text[blocks.begins[block] : blocks.ends[block]])
     return found
 
 

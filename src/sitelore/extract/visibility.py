@@ -106,10 +106,14 @@ def _is_unpainted(style: str) -> bool:
 
 def _is_page_revealed_later(tree: dom.Tree, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
+    looked_at = hidden[:_MAX_LOOKS]
+    size = sum(map(_size, looked_at))
+    # On most pages what is hidden is short, and all of the page need not be measured to see that.
+    if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
+        return False
     body = dom.body(tree)
     whole = _size(body) if body is not None else 0
-    looked_at = hidden[:_MAX_LOOKS]
-    if whole < _REVEALED_CHARS or sum(map(_size, looked_at)) < (1 - _REVEALED_SHARE) * whole:
+    if whole < _REVEALED_CHARS or size < (1 - _REVEALED_SHARE) * whole:
         return False
     inside: set[dom.Element] = set(looked_at)
     outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]

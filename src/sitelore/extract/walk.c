@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define VERSION 2
+#define VERSION 3
 
 enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6 };
 enum { KIND_SPACE = 0, KIND_OTHER = 1, KINDS = 8, INLINE = 1, VOID = 2 };
@@ -298,8 +298,14 @@ EXPORT int64_t walk(const uint8_t *html, int64_t length, int64_t room, int64_t l
     return state.depth ? -1 : 0;
 }
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define FOR_EACH_PROCESSOR
+#endif
+
 /* For each block, the sum of what the trees say. `columns` has a row a feature; trees ask one question a level. */
-EXPORT void ask(const float *columns, int64_t blocks, const int64_t *feature, const float *bound, const float *value, int64_t trees,
+EXPORT FOR_EACH_PROCESSOR void ask(const float *columns, int64_t blocks, const int64_t *feature, const float *bound, const float *value, int64_t trees,
                 int64_t levels, double *sums, int32_t *leaf) {
     for (int64_t tree = 0; tree < trees; tree++) {
         memset(leaf, 0, (size_t)blocks * sizeof *leaf);

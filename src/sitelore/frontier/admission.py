@@ -72,11 +72,13 @@ class Admission:
         """Offers for a page's links. Position is the index among the distinct links that may be followed."""
         depth, seq, best = lease.depth + 1, lease.seq, self._best
         source = SOURCE_RANK[Source.LINK]
+        # A rank that is lower than this, which lacks the position, is lower at any position.
+        here = (depth, source, seq)
         offers: list[Offer] = []
-        for position, url in enumerate(links):
-            known = best.get(url)
-            if known is not None and known <= (depth, source, seq, position):
+        for position, known in enumerate(map(best.get, links := tuple(links))):
+            if known is not None and (known < here or known <= (depth, source, seq, position)):
                 continue
+            url = links[position]
             offers.append(self._offer(url, depth, Source.LINK, lease, position))
         for position, url in enumerate(nofollow):
             rank = (depth, source, seq, position)

@@ -32,7 +32,7 @@ _MAX_LENGTH = 2000
 def shape_of(url: Url) -> str:
     """`/news/2026/05?page=7&sort=a` → `/news/{date}?page&sort`: one string for all URLs of one template."""
     path, _, query = url.target.partition("?")
-    if any(c.isdigit() for c in path):
+    if _DIGITS.search(path) is not None:
         path = _DIGITS.sub("#", "/".join("#" if _TOKEN.match(s) else s for s in _dateless(path).split("/")))
     if not query:
         return f"{url.authority}{path}"

@@ -6,7 +6,7 @@ import pytest
 from sitelore.extract import dom, tag_marks
 from sitelore.extract.block_features import matrix, scene_of
 from sitelore.extract.blocks import Blocks, segment
-from sitelore.extract.trimming import trim
+from sitelore.extract.trimming import cuts_of, trim
 
 
 def body_of(html: str) -> dom.Element:
@@ -94,7 +94,7 @@ def test_trimming_keeps_the_chosen_blocks_and_nothing_else() -> None:
     body = body_of(html)
     blocks = segment(dom.serialised(body))
     wanted = {"Title", "First &lt;p&gt;.", "Second."}
-    trim(dom.all_elements(body), blocks, np.array([line in wanted for line in lines(blocks)]))
+    trim(dom.all_elements(body), cuts_of(blocks, np.array([line in wanted for line in lines(blocks)])))
     assert " ".join(dom.raw_text(body).split()) == "TitleFirst <p>.Second."
 
 
@@ -104,11 +104,11 @@ def test_a_picture_between_kept_paragraphs_stays_and_one_among_dropped_ones_goes
         "<div><p>seven</p><figure><img src=b></figure><p>eight</p></div>"
     )
     body = body_of(html)
-    trim(dom.all_elements(body), segment(dom.serialised(body)), np.array([True, True, False, False]))
+    trim(dom.all_elements(body), cuts_of(segment(dom.serialised(body)), np.array([True, True, False, False])))
     assert [dom.attribute(image, "src") for image in dom.select(body, "img")] == ["a"]
 
 
 def test_empty_cells_of_a_kept_row_stay() -> None:
     body = body_of("<p>x</p><table><tr><td>a</td><td></td><td>b</td></tr></table>")
-    trim(dom.all_elements(body), segment(dom.serialised(body)), np.array([False, True, True]))
+    trim(dom.all_elements(body), cuts_of(segment(dom.serialised(body)), np.array([False, True, True])))
     assert len(dom.select(body, "td")) == 3

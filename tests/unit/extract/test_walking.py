@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sitelore.extract import blocks, dom
 from sitelore.extract.block_features import DESCRIBE, matrix, scene_in_numpy, scene_of
 from sitelore.extract.blocks import Blocks, _from_walk, _segment_slowly, segment
+from sitelore.extract.content import _judged_slowly, judge
 from sitelore.extract.markdown import prepare
 from sitelore.extract.scorer import trees_from
 from sitelore.extract.visibility import drop_unseen
@@ -131,3 +132,30 @@ def test_real_pages_are_cut_and_scored_alike() -> None:
         said = ask_trees(columns, trees.feature, trees.bound, trees.value)
         assert said is not None
         assert said.tolist() == trees._ask_slowly(columns).tolist()
+        assert_chosen_alike(body)
+
+
+def assert_chosen_alike(body: dom.Element) -> None:
+    html, trees = dom.serialised(body), trees_from()
+    found, plain = judge(body), _judged_slowly(body, html, trees)
+    if plain is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found.choice.kept.tolist() == plain.choice.kept.tolist()
+    assert found.choice.scores.tolist() == plain.choice.scores.tolist()
+    assert (found.choice.threshold, found.choice.expected) == (plain.choice.threshold, plain.choice.expected)
+    assert (found.words, found.kept_words, found.cuts) == (plain.words, plain.kept_words, plain.cuts)
+    assert list(found.cuts.texts) == list(plain.cuts.texts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(_element(), min_size=1, max_size=4))
+def test_compiled_and_plain_choose_alike(parts: list[str]) -> None:
+    words = "".join(
+        f"<h2>Part {n}</h2><p>{'some words in a row, said once more. ' * 5}</p>{part}" for n, part in enumerate(parts * 6)
+    )
+    tree = dom.parse(f"<body><h1>A title</h1>{words}</body>")
+    body = dom.body(tree)
+    assert body is not None
+    assert_chosen_alike(body)

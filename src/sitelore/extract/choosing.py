@@ -1,0 +1,101 @@
+"""The compiled way from a page's HTML to what is kept of it (`choose.c`): the same choice as `scorer` and `trimming` make."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sitelore.extract.block_features import DESCRIBE, IN_PRE, IN_TABLE
+from sitelore.extract.describing import Describer
+from sitelore.extract.scorer import MOST_WORDS, Choice, Trees
+from sitelore.extract.tag_marks import LEAST_WITHIN, TAG_NUMBER
+from sitelore.extract.trimming import NEVER_ALONE, Cuts
+from sitelore.extract.walking import address, library
+
+_WHOLE_BYTES = 8
+_SIZES, _COUNTS, _FIGURES = ctypes.c_int64 * 4, ctypes.c_int64 * 6, ctypes.c_double * 2
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A page that the compiled code holds, until it looks at the next one."""
+
+    chooser: Chooser
+    trees: Trees
+    count: int
+    opened: int
+    words: int
+    is_worthwhile: bool
+
+    def decided(self) -> tuple[Choice, Cuts, float]:
+        """What is kept, what goes, and how many words are kept."""
+        return self.chooser.decided(self.trees, self.count)
+
+
+class Chooser:
+    """Looks at a page, then decides, in the same thread."""
+
+    def __init__(self, found: ctypes.CDLL, describe: Describer) -> None:
+        self._names = describe.names
+        self._look, self._ask, self._decide = found.look, found.ask_all, found.decide
+        for function in (self._look, self._ask, self._decide):
+            function.restype = ctypes.c_int64
+        whole, place = ctypes.c_int64, ctypes.c_void_p
+        self._look.argtypes = [ctypes.c_char_p, whole, whole, place, whole, whole, whole, place]
+        self._ask.argtypes = [place, place, place, whole, whole, place]
+        self._decide.argtypes = [place] * 6
+        # Kept here because the addresses below are of their data.
+        alone = np.zeros(len(MOST_WORDS), np.uint8)
+        alone[NEVER_ALONE] = 1
+        self._rules = (describe.told, MOST_WORDS, alone, np.array([TAG_NUMBER[b"pre"], IN_TABLE | IN_PRE], np.int64))
+        self._told, *self._kept_by = map(address, self._rules)
+        self._asked: tuple[Trees | None, tuple[int, ...]] = (None, ())
+
+    def look(self, html: bytes, trees: Trees, most_blocks: int, few_words: int) -> Looked | None:
+        """Cut and describe a page; None where that has to be done the plain way. Sizes out of bounds are not worthwhile."""
+        if trees.names != self._names:
+            raise ValueError("the trained scorer knows other features than this version computes; train it again")
+        sizes = _SIZES()
+        done = self._look(html, len(html), LEAST_WITHIN, self._told, len(self._names), most_blocks, few_words, sizes)
+        if done < 0:
+            return None
+        count, _, opened, words = sizes
+        return Looked(self, trees, count, opened, words, done == 0)
+
+    def decided(self, trees: Trees, count: int) -> tuple[Choice, Cuts, float]:
+        """The choice among the blocks that were looked at last."""
+        said = np.empty(count)
+        scores: NDArray[np.float64] = np.zeros(0)
+        if self._ask(*self._places_of(trees), address(said)) == 0:
+            scores = trees.shares(said)
+        counts, figures = _COUNTS(), _FIGURES()
+        if len(scores) == 0 or self._decide(address(scores), *self._kept_by, figures, counts) != 0:
+            raise MemoryError
+        going, loose, kept_words, plan_at, text_at, kept_at = counts
+        plan = memoryview(ctypes.string_at(plan_at, (going + 3 * loose) * _WHOLE_BYTES)).cast("q").tolist()
+        texts: dict[int, set[bytes]] = {}
+        for at in range(going, len(plan), 3):
+            place, begins, ends = plan[at : at + 3]
+            texts.setdefault(place, set()).add(ctypes.string_at(text_at + begins, ends - begins))
+        kept = np.frombuffer(ctypes.string_at(kept_at, count), np.bool_)
+        threshold, expected = figures
+        return Choice(kept, scores, threshold, expected), Cuts(plan[:going], texts), float(kept_words)
+
+    def _places_of(self, trees: Trees) -> tuple[int, ...]:
+        known, places = self._asked
+        if known is not trees:
+            places = (*(address(part) for part in (trees.feature, trees.bound, trees.value)), *trees.feature.shape)
+            self._asked = (trees, places)
+        return places
+
+
+def _chooser() -> Chooser | None:
+    found = library()
+    return Chooser(found, DESCRIBE) if found is not None and DESCRIBE is not None else None
+
+
+CHOOSER = _chooser()
+"""None where it was not compiled."""

@@ -1,0 +1,104 @@
+/* Looks at whole texts, in UTF-8, that Python would take many passes for. `texts.py` says in Python what each one means, and does
+ * it where this was not compiled.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { STRETCH = 64 };
+
+/* The code point that begins here, and how many bytes it takes; 0 bytes where it is cut off. */
+static int64_t code_at(const uint8_t *at, const uint8_t *end, int *size) {
+    int more = *at < 0x80 ? 0 : *at < 0xE0 ? 1 : *at < 0xF0 ? 2 : 3;
+    int64_t code = more == 0 ? *at : *at & (0x3F >> more);
+    *size = end - at > more ? more + 1 : 0;
+    for (int i = 1; i <= more && *size; i++) code = code << 6 | (at[i] & 0x3F);
+    return code;
+}
+
+/* Where the first character stands whose code lies in one of these ranges (low, high, in order), from `start` on; -1 where there is
+ * none. White space of plain text lies in no range. */
+EXPORT int64_t first_within(const uint8_t *text, int64_t length, int64_t start, const int64_t *ranges, int64_t count) {
+    const uint8_t *at = text + start, *end = text + length;
+    while (at < end) {
+        int odd = 1;
+        if (end - at >= STRETCH) {
+            odd = 0;
+            for (int i = 0; i < STRETCH; i++) odd |= (at[i] < 32 && at[i] != 10 && at[i] != 9 && at[i] != 13) | (at[i] >= 127);
+            if (!odd) { at += STRETCH; continue; }
+        }
+        for (const uint8_t *stop = end - at >= STRETCH ? at + STRETCH : end; at < stop;) {
+            if (*at >= 32 && *at < 127) { at++; continue; }
+            int size;
+            int64_t code = code_at(at, end, &size);
+            if (!size) return -1;
+            for (int64_t i = 0; i < count && ranges[2 * i] <= code; i++)
+                if (code <= ranges[2 * i + 1]) return at - text;
+            at += size;
+        }
+    }
+    return -1;
+}
+
+/* 1 for a space, tab or one that does not break, 2 for white space that is not plain, 0 for all else; and its size. */
+static int space_at(const uint8_t *at, const uint8_t *end, int *size) {
+    *size = 1;
+    if (*at < 0x80) return *at == ' ' || *at == '\t' ? 1 : *at == '\r' || *at == 11 || *at == 12 || (*at >= 0x1C && *at < 0x20) ? 2 : 0;
+    if (*at != 0xC2 && *at != 0xE1 && *at != 0xE2 && *at != 0xE3) return 0;
+    int64_t code = code_at(at, end, size);
+    if (!*size) return *size = 1, 0;
+    if (code == 0xA0 || code == 0x202F) return 1;
+    return code == 0x85 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x205F ||
+           code == 0x3000 ? 2 : 0;
+}
+
+/* The text with single spaces, without empty lines and without spaces around line ends. Its size, or -1 where it has white space
+ * that is not plain. */
+EXPORT int64_t even(const uint8_t *text, int64_t length, uint8_t *out) {
+    const uint8_t *at = text, *end = text + length;
+    uint8_t *to = out;
+    int has_line = 0, has_space = 0, is_new_line = 1;
+    while (at < end) {
+        if (*at == '\n') { is_new_line = 1, has_space = 0, at++; continue; }
+        int size, space = space_at(at, end, &size);
+        if (space == 2) return -1;
+        if (space) { has_space = 1, at += size; continue; }
+        if (is_new_line) {
+            if (has_line) *to++ = '\n';
+            has_line = 1, is_new_line = 0;
+        } else if (has_space) *to++ = ' ';
+        has_space = 0;
+        for (int i = 0; i < size; i++) *to++ = *at++;
+        while (at < end && *at > ' ' && *at < 0x80) *to++ = *at++;
+    }
+    return to - out;
+}
+
+static int is_same(const uint8_t *one, const uint8_t *one_end, const uint8_t *other, const uint8_t *other_end) {
+    return one_end - one == other_end - other && !memcmp(one, other, (size_t)(one_end - one));
+}
+
+/* Whether a line says what the line before it says, empty ones aside, or a block between empty lines what the block before it does. */
+EXPORT int64_t repeats(const uint8_t *text, int64_t length) {
+    const uint8_t *end = text + length, *last = 0, *last_end = 0;
+    for (const uint8_t *at = text; at < end;) {
+        const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        if (stop > at) {
+            if (last && is_same(last, last_end, at, stop)) return 1;
+            last = at, last_end = stop;
+        }
+        at = stop + 1;
+    }
+    last = 0;
+    for (const uint8_t *at = text;;) {
+        const uint8_t *stop = at;
+        while (stop < end && (stop = memchr(stop, '\n', (size_t)(end - stop))) && !(stop + 1 < end && stop[1] == '\n')) stop++;
+        if (!stop || stop >= end) stop = end;
+        if (last && is_same(last, last_end, at, stop)) return 1;
+        last = at, last_end = stop;
+        if (stop == end) return 0;
+        at = stop + 2;
+    }
+}

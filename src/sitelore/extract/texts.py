@@ -1,0 +1,76 @@
+"""Looks at whole texts in UTF-8: by compiled code (`texts.c`), or in Python where that was not built."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from operator import eq
+
+import numpy as np
+import re2
+
+from sitelore.extract.walking import address, library
+
+# White space that str.split knows, beyond what every second page has.
+_RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]")
+
+
+class Within:
+    """Finds the first character whose code lies in one of many ranges. None of them may hold tab, line feed or return."""
+
+    def __init__(self, ranges: tuple[tuple[int, int], ...]) -> None:
+        self._pattern = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in ranges), "]"]).encode())
+        self._ranges = array("q", [code for pair in sorted(ranges) for code in pair])
+        self._told = (self._ranges.buffer_info()[0], len(ranges))
+
+    def first(self, utf8: bytes, start: int = 0) -> int:
+        """Where it stands, from `start` on; -1 where there is none."""
+        if _FIRST_WITHIN is not None:
+            return int(_FIRST_WITHIN(utf8, len(utf8), start, *self._told))
+        return self.first_slowly(utf8, start)
+
+    def first_slowly(self, utf8: bytes, start: int = 0) -> int:
+        """The same in Python."""
+        found = self._pattern.search(utf8, start)
+        return -1 if found is None else int(found.start())
+
+
+def even(utf8: bytes) -> bytes | None:
+    """Text with single spaces, no empty lines and no spaces around line ends; None where it has rare white space."""
+    if _EVEN is None:
+        return even_slowly(utf8)
+    out = np.empty(len(utf8) + 1, np.uint8)
+    size = _EVEN(utf8, len(utf8), address(out))
+    return None if size < 0 else out[:size].tobytes()
+
+
+def even_slowly(utf8: bytes) -> bytes | None:
+    """The same in Python."""
+    utf8 = utf8.replace(b"\xc2\xa0", b" ").replace(b"\xe2\x80\xaf", b" ").replace(b"\t", b" ")
+    if _RARE_SPACE.search(utf8) is not None:
+        return None
+    # Most lines are even already; to see that, in bytes, costs a fifth of splitting and joining them.
+    lines = [b" ".join(line.split()) if b"  " in line else line.strip(b" ") for line in utf8.split(b"\n") if line]
+    return b"\n".join(filter(None, lines))
+
+
+def repeats(utf8: bytes) -> bool:
+    """Whether a line says what the line before it says, empty ones aside, or a block what the block before it does."""
+    return bool(_REPEATS(utf8, len(utf8))) if _REPEATS is not None else repeats_slowly(utf8)
+
+
+def repeats_slowly(utf8: bytes) -> bool:
+    """The same in Python."""
+    blocks = utf8.split(b"\n\n")
+    lines = list(filter(None, utf8.split(b"\n")))
+    return any(map(eq, lines, lines[1:])) or any(map(eq, blocks, blocks[1:]))
+
+
+_FIRST_WITHIN = _EVEN = _REPEATS = None
+if (_found := library()) is not None:
+    _FIRST_WITHIN, _EVEN, _REPEATS = _found.first_within, _found.even, _found.repeats
+    for _function in (_FIRST_WITHIN, _EVEN, _REPEATS):
+        _function.restype = ctypes.c_int64
+    _FIRST_WITHIN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
+    _EVEN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p]
+    _REPEATS.argtypes = [ctypes.c_char_p, ctypes.c_int64]
