@@ -38,7 +38,11 @@ scaled: $(DEV_STAMP)  ## Postgres, Valkey, S3 and workers on this machine, witho
 
 test: $(DEV_STAMP) browser  ## make the environment, install everything and run all tests
 	@mkdir -p $(dir $(JUNIT))
-	$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS)
+	$(PY) -m pytest --junitxml=$(JUNIT) $(if $(ARGS),$(ARGS),--numprocesses 2 --dist loadfile $(ALONE:%=--ignore=%))
+	$(if $(ARGS),,$(PY) -m pytest --junitxml=$(JUNIT:.xml=-alone.xml) $(ALONE))
+
+# One test of these is many requests under one name, or looks at a clock: they run when nothing else does.
+ALONE := tests/faces/test_api_schema.py tests/journeys/test_politeness.py
 
 # Tests that need a browser are skipped where there is none, so nothing here may fail.
 browser: $(DEV_STAMP)

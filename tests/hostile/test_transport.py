@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -114,13 +115,15 @@ async def test_an_image_labelled_as_html_is_handed_on_as_bytes(hostile: Hostile,
     assert response.body.startswith(b"\x89PNG")
 
 
-async def test_a_pdf_is_left_alone_unless_it_is_asked_for(hostile: Hostile, fetcher: HttpFetcher) -> None:
-    left = await fetched(fetcher, hostile, 62)
-    assert isinstance(left, Response)
-    assert (left.status, left.body, left.body_read) == (200, b"", False)
-    taken = await fetched(fetcher, hostile, 62, whole_types=True)
-    assert isinstance(taken, Response)
-    assert taken.body.startswith(b"%PDF")
+async def test_a_pdf_is_left_alone_where_files_are_not_wanted(hostile: Hostile, fetcher: HttpFetcher) -> None:
+    async with fetching(hostile, replace(SETTINGS, documents=False)) as picky:
+        left = await fetched(picky, hostile, 62)
+        assert isinstance(left, Response)
+        assert (left.status, len(left.body), left.body_read) == (200, 0, False)
+        asked_for = await fetched(picky, hostile, 62, whole_types=True)
+    for taken in (asked_for, await fetched(fetcher, hostile, 62)):
+        assert isinstance(taken, Response)
+        assert taken.body.startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("number", [111, 112, 113])

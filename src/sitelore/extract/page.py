@@ -31,7 +31,7 @@ from sitelore.extract.redact import Redactor, add_counts, redactor_of, sealed, s
 from sitelore.extract.selectors import Selectors
 from sitelore.extract.shell import NO_SHELL, shell_of
 from sitelore.extract.structured import read_structured, texts_of, with_texts, written
-from sitelore.extract.visibility import drop_unseen
+from sitelore.extract.visibility import drop_unseen, shown
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.loading import is_loaded
@@ -192,9 +192,10 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions, reda
     links = _without_secrets(found, redactor)
     offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
     content = main_content(tree, source, response.url.host, options.overrides)
+    nodes = shown(content.nodes)
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
-    markdown = write_markdown(content.nodes, resolver)
-    text = write_text(content.nodes)
+    markdown = write_markdown(nodes, resolver)
+    text = write_text(nodes)
     return _Draft(
         metadata,
         content.strategy,

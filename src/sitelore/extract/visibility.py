@@ -19,12 +19,16 @@ _HIDING_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     r"|font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"
     # Off the screen, or cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
-    r"|(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top|text-indent)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
-    r"|text-indent\s*:\s*-\d{3}\s*(?:%|em|rem)"
+    r"|(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
     r"|(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
-    r"|(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
+)
+# These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
+_COLLAPSED_STYLE = re.compile(
+    r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
     r"|overflow(?:-[xy])?\s*:\s*hidden\s*;(?=(?:[^{}]*[;\s])?(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$))"
 )
+_INDENTED_STYLE = re.compile(r"text-indent\s*:\s*-(?:\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)|\d{3}\s*(?:%|em|rem))")
+_LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"})
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
 _PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
 _SHORT_STYLE = 300  # what is worth remembering
@@ -63,6 +67,26 @@ def drop_unseen(tree: dom.Tree) -> None:
     _drop_consent(tree)
     if has_spare:
         _drop_spare(tree)
+
+
+def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
+    """What was chosen, without what stands in it cut down to nothing or indented off the screen."""
+    for node in nodes:
+        for element in dom.select(node, "[style*=overflow],[style*=text-indent]"):
+            if element is not node and _is_collapsed(element):
+                dom.drop(element)
+    return tuple([node for node in nodes if not _is_collapsed(node)])
+
+
+def _is_collapsed(node: dom.Node) -> bool:
+    """Not what unfolds when somebody asks for it, nor the name of something that a picture stands for."""
+    element = dom.as_element(node)
+    if element is None:
+        return False
+    style = (element.attr("style") or "").lower()
+    if "text-indent" in style and element.tag not in _LABELS and _INDENTED_STYLE.search(style):
+        return True
+    return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
 
 
 def _is_hidden(element: dom.Element) -> bool:
