@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.tools import PoliteRenderer, Tools
-from sitelore.extract.brand_probe import brand_probe, with_probed
+from sitelore.extract.offers.brand_probe import brand_probe, with_probed
 from sitelore.frontier.freshness import request_for
 from sitelore.frontier.rendering import failed, noted
 from sitelore.frontier.retry import retry_at

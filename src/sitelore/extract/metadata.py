@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from sitelore.extract import dom
 from sitelore.extract.dates import date_in_path, iso_date
-from sitelore.extract.jsonld import Script
 from sitelore.extract.linked import Linked, read_linked
 from sitelore.extract.outline import NO_OUTLINE, Outline, read_outline, walk
+from sitelore.extract.structured.jsonld import Script
 from sitelore.model.response import Response
 from sitelore.model.url import KeyRules, Url
 

@@ -12,25 +12,25 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.actions import MARKED, read_actions
-from sitelore.extract.brand import read_brand
-from sitelore.extract.brand_probe import unpacked
 from sitelore.extract.content import main_content
 from sitelore.extract.decode import decode
-from sitelore.extract.entities import Entity
-from sitelore.extract.forms import read_forms
-from sitelore.extract.jsonld import read_scripts
 from sitelore.extract.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
-from sitelore.extract.media_references import read_media
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
+from sitelore.extract.offers.actions import MARKED, read_actions
+from sitelore.extract.offers.brand import read_brand
+from sitelore.extract.offers.brand_probe import unpacked
+from sitelore.extract.offers.forms import read_forms
+from sitelore.extract.offers.media_references import read_media
+from sitelore.extract.offers.selectors import Selectors
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
 from sitelore.extract.redact import Redactor, add_counts, redactor_of, sealed, snapshot_bytes
-from sitelore.extract.selectors import Selectors
 from sitelore.extract.shell import NO_SHELL, shell_of
-from sitelore.extract.structured import read_structured, texts_of, with_texts, written
+from sitelore.extract.structured.entities import Entity
+from sitelore.extract.structured.jsonld import read_scripts
+from sitelore.extract.structured.reading import read_structured, texts_of, with_texts, written
 from sitelore.extract.visibility import drop_unseen, shown
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
@@ -123,8 +123,8 @@ def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
 
 def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     """A PDF or office file, which becomes a page of nothing but content. It is kept itself only when no secret is in it."""
-    from sitelore.extract.documents import as_page, metadata_of, read_document, unseen_text  # noqa: PLC0415 most sites have none
-    from sitelore.extract.unreadable import Unreadable  # noqa: PLC0415 as above
+    from sitelore.extract.files.reading import as_page, metadata_of, read_document, unseen_text  # noqa: PLC0415 most sites have none
+    from sitelore.extract.files.unreadable import Unreadable  # noqa: PLC0415 as above
 
     try:
         kind, told = read_document(kind, response.body)
@@ -149,9 +149,9 @@ def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
 
 def _read_records(response: Response, options: ReadOptions) -> Reading:
     """An answer of a declared API: its text is taken from where the declaration says."""
-    from sitelore.extract.documents import as_page, metadata_of  # noqa: PLC0415 few sites declare any
+    from sitelore.extract.files.reading import as_page, metadata_of  # noqa: PLC0415 few sites declare any
+    from sitelore.extract.files.unreadable import Unreadable  # noqa: PLC0415 as above
     from sitelore.extract.records import records_as_page  # noqa: PLC0415 as above
-    from sitelore.extract.unreadable import Unreadable  # noqa: PLC0415 as above
 
     decoded = decode(response.body, response.header("content-type") or "")
     redactor = redactor_of(options.redaction)

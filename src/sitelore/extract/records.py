@@ -9,8 +9,8 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.dates import iso_date
-from sitelore.extract.office_facts import Facts, Told, language
-from sitelore.extract.unreadable import Unreadable
+from sitelore.extract.files.office_facts import Facts, Told, language
+from sitelore.extract.files.unreadable import Unreadable
 from sitelore.model.loading import api_error, collection_loader, filled, next_part, record_loader, records_in, text_at, values
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader, Overrides

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from sitelore.extract import dom
-from sitelore.extract.colours import colour_of
 from sitelore.extract.folding import folded, keep_titles
+from sitelore.extract.offers.colours import colour_of
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",

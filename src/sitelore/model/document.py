@@ -76,7 +76,7 @@ class Document:
 
 
 PROBED_HEADER = "sitelore-probed"
-"""Carries what a browser computed of a home page (`extract/brand_probe.py`); no site sends it."""
+"""Carries what a browser computed of a home page (`extract/offers/brand_probe.py`); no site sends it."""
 READ_HEADERS = ("content-language", "link", "x-robots-tag", PROBED_HEADER)
 """Headers that reading a page depends on, besides its content type: kept with the page, so that it can be read again."""
 

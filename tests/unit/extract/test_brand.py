@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.brand import merged, read_brand
-from sitelore.extract.brand_css import read_sheets
-from sitelore.extract.brand_probe import brand_probe, packed, unpacked, with_probed
-from sitelore.extract.colours import colour_of, tailwind_colour
-from sitelore.extract.fonts import first_font, font_name, service_fonts
 from sitelore.extract.links import resolver_for
+from sitelore.extract.offers.brand import merged, read_brand
+from sitelore.extract.offers.brand_css import read_sheets
+from sitelore.extract.offers.brand_probe import brand_probe, packed, unpacked, with_probed
+from sitelore.extract.offers.colours import colour_of, tailwind_colour
+from sitelore.extract.offers.fonts import first_font, font_name, service_fonts
 from sitelore.model.document import PROBED_HEADER, READ_HEADERS
 from sitelore.model.response import Response
 from sitelore.model.url import Url

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.structured import read_structured, texts_of, with_texts
+from sitelore.extract.structured.reading import read_structured, texts_of, with_texts
 
 from .conftest import ReadPage
 

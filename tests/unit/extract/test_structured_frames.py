@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.entities import amount, currency, number
-from sitelore.extract.structured import read_structured
+from sitelore.extract.structured.entities import amount, currency, number
+from sitelore.extract.structured.reading import read_structured
 
 PAGE = "https://shop.example/p/1"
 

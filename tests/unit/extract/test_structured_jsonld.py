@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.jsonld_repair import decoded
-from sitelore.extract.structured import read_structured
+from sitelore.extract.structured.jsonld_repair import decoded
+from sitelore.extract.structured.reading import read_structured
 
 PAGE = "https://site.example/dir/page"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from sitelore.extract.unreadable import Unreadable
+from sitelore.extract.files.unreadable import Unreadable
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _END = 0xFFFFFFFA  # this and all above mean: no sector

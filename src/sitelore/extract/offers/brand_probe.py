@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from sitelore.extract.brand_css import Sheets, ranked_variables
-from sitelore.extract.colours import colour_of, is_pale
-from sitelore.extract.fonts import first_font, font_name
+from sitelore.extract.offers.brand_css import Sheets, ranked_variables
+from sitelore.extract.offers.colours import colour_of, is_pale
+from sitelore.extract.offers.fonts import first_font, font_name
 from sitelore.model.document import PROBED_HEADER
 from sitelore.model.response import Response
 
@@ -28,7 +28,7 @@ _MOST = 6
 @cache
 def brand_probe() -> str:
     """The script, one expression whose value are the findings; hand it to `RenderRequest.probe` for home pages."""
-    return files("sitelore.extract").joinpath("brand_probe.js").read_text("utf-8")
+    return files("sitelore.extract.offers").joinpath("brand_probe.js").read_text("utf-8")
 
 
 def packed(probed: Any) -> str:

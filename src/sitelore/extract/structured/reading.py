@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.entities import Entity, settle
-from sitelore.extract.frames import frame_of
-from sitelore.extract.jsonld import Script, linked_entities, read_scripts
-from sitelore.extract.microdata import microdata_entities
-from sitelore.extract.opengraph import opengraph_entities
-from sitelore.extract.rdfa import rdfa_entities
+from sitelore.extract.structured.entities import Entity, settle
+from sitelore.extract.structured.frames import frame_of
+from sitelore.extract.structured.jsonld import Script, linked_entities, read_scripts
+from sitelore.extract.structured.microdata import microdata_entities
+from sitelore.extract.structured.opengraph import opengraph_entities
+from sitelore.extract.structured.rdfa import rdfa_entities
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 _MAX_ENTITIES = 500

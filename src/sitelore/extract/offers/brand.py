@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sitelore.extract import dom, images
-from sitelore.extract.brand_css import Sheets, ranks_of, read_sheets
-from sitelore.extract.colours import colour_of, is_pale, is_vivid, tailwind_colour
-from sitelore.extract.fonts import first_font, font_name, service_fonts
 from sitelore.extract.links import PageResolver
+from sitelore.extract.offers.brand_css import Sheets, ranks_of, read_sheets
+from sitelore.extract.offers.colours import colour_of, is_pale, is_vivid, tailwind_colour
+from sitelore.extract.offers.fonts import first_font, font_name, service_fonts
 
 Brand = dict[str, Any]
 

@@ -11,8 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.entities import MAX_SHOWN_CHARS, Entity, absolute, add, entity, type_names, value_of, with_place
-from sitelore.extract.vocabularies import short
+from sitelore.extract.structured.entities import (
+    MAX_SHOWN_CHARS,
+    Entity,
+    absolute,
+    add,
+    entity,
+    type_names,
+    value_of,
+    with_place,
+)
+from sitelore.extract.structured.vocabularies import short
 
 _MAX_ELEMENTS = 20_000
 _MAX_VALUES = 10_000

@@ -13,10 +13,10 @@ from html import escape
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from sitelore.extract.flow import Flow, linked, table
-from sitelore.extract.office_facts import Told, core_facts
-from sitelore.extract.office_package import Package, as_text, attribute, relation_id
-from sitelore.extract.unreadable import Unreadable
+from sitelore.extract.files.flow import Flow, linked, table
+from sitelore.extract.files.office_facts import Told, core_facts
+from sitelore.extract.files.office_package import Package, as_text, attribute, relation_id
+from sitelore.extract.files.unreadable import Unreadable
 
 _MAX_SHEETS = 200
 _MAX_ROWS = 20_000

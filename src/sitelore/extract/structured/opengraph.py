@@ -11,7 +11,7 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.dates import iso_date
-from sitelore.extract.entities import Entity, absolute, add, amount, entity, number, with_place
+from sitelore.extract.structured.entities import Entity, absolute, add, amount, entity, number, with_place
 
 _PREFIXES = ("og:", "article:", "product:", "twitter:", "book:", "profile:", "music:", "video:", "place:", "business:", "fb:")
 _MEDIA = {"image": "ImageObject", "video": "VideoObject", "audio": "AudioObject"}

@@ -12,12 +12,12 @@ from importlib import import_module
 from urllib.parse import unquote
 
 from sitelore.extract import dom
+from sitelore.extract.files.office_facts import Facts, Told
+from sitelore.extract.files.office_package import Package, as_text
+from sitelore.extract.files.unreadable import Unreadable
 from sitelore.extract.media import Kind
 from sitelore.extract.metadata import Metadata, robots_of
-from sitelore.extract.office_facts import Facts, Told
-from sitelore.extract.office_package import Package, as_text
 from sitelore.extract.outline import read_outline, walk
-from sitelore.extract.unreadable import Unreadable
 from sitelore.model.response import Response
 
 _READERS = {
@@ -37,7 +37,7 @@ def read_document(kind: Kind, body: bytes) -> tuple[Kind, Told]:
     if kind is Kind.ARCHIVE:
         kind = _office_kind(body)
     module, name = _READERS[kind]
-    reader: Callable[[bytes], Told] = getattr(import_module(f"sitelore.extract.{module}"), name)
+    reader: Callable[[bytes], Told] = getattr(import_module(f"sitelore.extract.files.{module}"), name)
     return kind, reader(_from_its_start(body) if kind is Kind.PDF else body)
 
 

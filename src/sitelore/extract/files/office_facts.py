@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from sitelore.extract.dates import iso_date
-from sitelore.extract.office_package import Package
+from sitelore.extract.files.office_package import Package
 
 _PROGRAM_TITLE = re.compile(
     r"(?i)microsoft (?:word|powerpoint|excel) - |\.(?:docx?|pptx?|xlsx?|pdf|dvi|tex|indd|qxd)$|^(?:untitled|title|slide 1)$"

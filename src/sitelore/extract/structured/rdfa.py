@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.entities import MAX_SHOWN_CHARS, Entity, absolute, add, entity, value_of, with_place
-from sitelore.extract.vocabularies import SCHEMA, is_schema, joined, short, unprefixed
+from sitelore.extract.structured.entities import MAX_SHOWN_CHARS, Entity, absolute, add, entity, value_of, with_place
+from sitelore.extract.structured.vocabularies import SCHEMA, is_schema, joined, short, unprefixed
 
 _MAX_ELEMENTS = 20_000
 _MAX_VALUES = 10_000

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from sitelore.extract.compound import CompoundFile
-from sitelore.extract.flow import Flow, linked, table
-from sitelore.extract.office_facts import Facts, Told, file_time, sensible_title
-from sitelore.extract.unreadable import Unreadable
+from sitelore.extract.files.compound import CompoundFile
+from sitelore.extract.files.flow import Flow, linked, table
+from sitelore.extract.files.office_facts import Facts, Told, file_time, sensible_title
+from sitelore.extract.files.unreadable import Unreadable
 
 _WORD = 0xA5EC
 _ENCRYPTED, _SECOND_TABLE = 0x0100, 0x0200

@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 from sitelore.extract import dom, images
-from sitelore.extract.form_fields import one_line
 from sitelore.extract.links import Found, PageResolver
+from sitelore.extract.offers.form_fields import one_line
 from sitelore.model.url import Url
 
 Media = dict[str, Any]

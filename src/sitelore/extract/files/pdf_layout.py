@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 
-from sitelore.extract.flow import Flow, linked
+from sitelore.extract.files.flow import Flow, linked
 
 _HEADING_SIZE = 1.12
 _HEADING_CHARS = 200

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from sitelore.extract.entities import amount, number
+from sitelore.extract.structured.entities import amount, number
 
 MAX_LISTED = 500
 _MAX_CHARS = 20_000

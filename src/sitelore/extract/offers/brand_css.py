@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sitelore.extract.colours import colour_of
+from sitelore.extract.offers.colours import colour_of
 
 _FRAMES = re.compile(
     r"(?:wp--preset--color--|e-global-color-|bs-|mdc-theme-|md-sys-color-|md-|ifm-|chakra-|mantine-|tw-|vp-c-|sl-|ds-|colou?rs?-+|clr-|c-"

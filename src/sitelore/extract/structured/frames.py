@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sitelore.extract.entities import Entity, value_of
-from sitelore.extract.frame_kinds import INNER, OPENGRAPH, kind_of
-from sitelore.extract.frame_parts import (
+from sitelore.extract.structured.entities import Entity, value_of
+from sitelore.extract.structured.frame_kinds import INNER, OPENGRAPH, kind_of
+from sitelore.extract.structured.frame_parts import (
     OFFER,
     PLACE,
     RATING,
@@ -35,7 +35,7 @@ from sitelore.extract.frame_parts import (
     search_address,
     steps,
 )  # fmt: skip
-from sitelore.extract.frame_values import (
+from sitelore.extract.structured.frame_values import (
     Field,
     Frame,
     Properties,

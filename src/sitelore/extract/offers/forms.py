@@ -12,7 +12,8 @@ from itertools import islice
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.form_fields import (
+from sitelore.extract.links import PageResolver
+from sitelore.extract.offers.form_fields import (
     BUTTONS,
     CONTROLS,
     Field,
@@ -27,9 +28,8 @@ from sitelore.extract.form_fields import (
     options_of,
     type_of,
 )
-from sitelore.extract.form_kinds import Seen, kind_of
-from sitelore.extract.links import PageResolver
-from sitelore.extract.selectors import Selectors, quoted
+from sitelore.extract.offers.form_kinds import Seen, kind_of
+from sitelore.extract.offers.selectors import Selectors, quoted
 from sitelore.model.url import Url
 
 Form = dict[str, Any]

@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.entities import MAX_CHARS, Entity, add, entity, value_of, with_place
-from sitelore.extract.jsonld_context import EMPTY, Context, Term
-from sitelore.extract.jsonld_repair import decoded
+from sitelore.extract.structured.entities import MAX_CHARS, Entity, add, entity, value_of, with_place
+from sitelore.extract.structured.jsonld_context import EMPTY, Context, Term
+from sitelore.extract.structured.jsonld_repair import decoded
 
 _MAX_SCRIPTS = 64
 _MAX_SOURCE_CHARS = 1_000_000

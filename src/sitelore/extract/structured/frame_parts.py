@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sitelore.extract.frame_values import (
+from sitelore.extract.structured.frame_values import (
     MAX_LISTED,
     Frame,
     Properties,

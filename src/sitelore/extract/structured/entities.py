@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sitelore.extract.dates import iso_date
-from sitelore.extract.vocabularies import short
+from sitelore.extract.structured.vocabularies import short
 from sitelore.model.url import whatwg
 
 Entity: TypeAlias = dict[str, Any]

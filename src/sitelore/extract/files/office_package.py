@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import IO
 from xml.etree import ElementTree as ET
 
-from sitelore.extract.unreadable import Unreadable
+from sitelore.extract.files.unreadable import Unreadable
 
 _MAX_ENTRIES = 10_000
 _MAX_PART_BYTES = 48 * 2**20

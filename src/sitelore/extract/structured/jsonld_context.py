@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from sitelore.extract.entities import absolute
-from sitelore.extract.vocabularies import SCHEMA, is_schema, joined, short, unprefixed
+from sitelore.extract.structured.entities import absolute
+from sitelore.extract.structured.vocabularies import SCHEMA, is_schema, joined, short, unprefixed
 
 _MAX_TERMS = 500
 _MAX_CONTEXTS = 32

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sitelore.extract.flow import Flow
-from sitelore.extract.office_facts import Facts, Told, language, pdf_date, sensible_title
-from sitelore.extract.pdf_layout import Line, Page, write_pages
-from sitelore.extract.unreadable import Unreadable
+from sitelore.extract.files.flow import Flow
+from sitelore.extract.files.office_facts import Facts, Told, language, pdf_date, sensible_title
+from sitelore.extract.files.pdf_layout import Line, Page, write_pages
+from sitelore.extract.files.unreadable import Unreadable
 
 _MAX_PAGES = 1000
 _MAX_CHARS = 8_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 from xml.etree import ElementTree as ET
 
-from sitelore.extract.flow import Flow, linked, marked, table
-from sitelore.extract.office_facts import Told, core_facts
-from sitelore.extract.office_package import Package, Relation, attribute, relation_id
+from sitelore.extract.files.flow import Flow, linked, marked, table
+from sitelore.extract.files.office_facts import Told, core_facts
+from sitelore.extract.files.office_package import Package, Relation, attribute, relation_id
 
 _MAX_SLIDES = 2000
 _MAX_CHARS = 8_000_000

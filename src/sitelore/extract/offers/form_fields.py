@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.selectors import Selectors, quoted
+from sitelore.extract.offers.selectors import Selectors, quoted
 from sitelore.extract.tokens import is_token
 
 CONTROLS = ("input", "select", "textarea", "button")
