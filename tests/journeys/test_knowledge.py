@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scripts.servers import LocalServers
+from tests.web.fleet import scaled_house
 from tests.web.journey import command, crawl_in, crawl_settings
 from tests.web.library import NOUNS, article, articles, topics
 from tests.web.serve import Answer, Web, serving
 
 from sitelore.deploy.embedded import House, embedded
+from sitelore.index.searching import Searcher
 from sitelore.model.knowledge import Presence, SearchAnswer, SearchMode, SearchQuery, SiteShelf
 from sitelore.model.settings import FetchLimits
 
@@ -187,6 +193,50 @@ async def test_hidden_text_is_not_found_and_orders_are_marked(house: House) -> N
         assert marked.hits[0].card.flags
         without = await asked(house, "previous instructions password attacker", flagged=False)
         assert all(not hit.card.flags for hit in without.hits)
+
+
+async def test_postgres_answers_what_sqlite_answers_and_each_tenant_its_own(house: House, servers: LocalServers) -> None:
+    names = topics(8)
+    questions = [f"what opens the {noun} of {name}" for noun, name in zip(NOUNS, names, strict=False)]
+    vectors = {}
+
+    async def answers(where: House, mode: SearchMode) -> list[list[tuple[str, int, float]]]:
+        searcher = Searcher(where.library.knowledge, _Drawn())
+        found = [await searcher.search(SearchQuery(question, mode=mode)) for question in questions]
+        assert {one.mode for one in found} == {mode}
+        return [[(str(hit.card.url), hit.card.start, round(hit.score, 4)) for hit in one.hits] for one in found]
+
+    async with scaled_house(servers) as (shared, _):
+        with serving(articles(names)) as web:
+            for where in (house, shared):
+                await crawl_and_index(where, web)
+                texts = await where.library.knowledge.texts_to_embed(MODEL, 10_000)
+                vectors = {text.text_hash: drawn(text.text).astype("<f2").tobytes() for text in texts}
+                await where.library.knowledge.put_vectors(MODEL, list(vectors.items()))
+            assert vectors
+            for mode in (SearchMode.LEXICAL, SearchMode.HYBRID):
+                assert await answers(house, mode) == await answers(shared, mode)
+            other = await shared.library.search(SearchQuery(questions[0], tenant="somebody else", mode=SearchMode.LEXICAL))
+            assert (other.hits, other.chunks) == ((), 0)
+
+
+def drawn(text: str) -> NDArray[np.float32]:
+    """A vector that is the same for the same text, and near to none other."""
+    row = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(32).astype(np.float32)
+    return row / np.float32(np.linalg.norm(row))
+
+
+class _Drawn:
+    model = MODEL
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        return [drawn(text).astype("<f2").tobytes() for text in texts]
+
+    async def embed_query(self, text: str) -> bytes:
+        return drawn(text).astype("<f4").tobytes()
+
+    async def close(self) -> None:
+        pass
 
 
 def test_search_from_the_shell(tmp_path: Path) -> None:
