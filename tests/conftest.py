@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -16,6 +17,17 @@ ROOT = Path(__file__).parents[1]
 _OURS_BEFORE: set[int] = set()
 # A server makes vectors whenever it has time, which tests of anything else would pay for; those that want them say so.
 os.environ.setdefault("SITELORE_EMBEDDINGS", "none")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A command that logs sets the whole process up for it; the next test must not find that."""
+    loggers = [logging.getLogger(name) for name in ("", "sitelore")]
+    before = [(logger.level, logger.handlers[:]) for logger in loggers]
+    yield
+    for logger, (level, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

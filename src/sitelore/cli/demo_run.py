@@ -46,6 +46,7 @@ def _say_what_next(address: str, data: Path) -> None:
     console.print("Try next:", style="bold")
     for command in (
         f"sitelore explain {address}private/drafts --data {data}",
+        f"sitelore search 'what does 503 mean' --data {data}",
         f"sitelore inspect {address}articles/tables --data {data}",
         f"sitelore export latest --format csv --data {data}",
         "sitelore crawl https://example.com --max-pages 50",

@@ -31,7 +31,7 @@ async def test_what_is_away_is_waited_for_and_named_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     answering(monkeypatch, iter([DATABASE | REDIS, DATABASE, DATABASE, {}]))
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, "sitelore"):
         assert await wait_for_servers(LATER)
     said = [record.getMessage() for record in caplog.records]
     assert said[:2] == [
