@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.index.lexical import LiveChunks
+from sitelore.index.lexical import Entries, LiveChunks
 from sitelore.model.ids import SiteId
 from sitelore.model.knowledge import SearchQuery, Shelf
 
@@ -38,6 +39,8 @@ class SiteColumns:
         paths = [path_of(page.url) for page in pages]
         self._by_path = np.array(sorted(range(len(paths)), key=paths.__getitem__), np.int64)
         self._paths = sorted(paths)
+        self.entries: OrderedDict[str, Entries] = OrderedDict()
+        """Where terms stand that were asked for, those asked for last behind the others."""
 
     @property
     def langs(self) -> Sequence[str]:

@@ -11,14 +11,18 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from sitelore.index.columns import Mask, SiteColumns
+from sitelore.index.lexical import NOWHERE, Entries, Numbers, Places, joined, unpacked
 from sitelore.index.lexical import Collection as Lengths
-from sitelore.index.lexical import Entries, Numbers, Places, joined, unpacked
 from sitelore.model.ids import SiteId
 from sitelore.model.knowledge import SearchQuery, SiteShelf
 from sitelore.ports import Knowledge
 
 CACHED_CHUNKS = 2_000_000
 """Of all sites together that are kept in memory between questions, about 30 bytes each."""
+
+
+CACHED_ENTRIES = 4_000_000
+"""Of one site, 16 bytes each: where the words that were asked for last stand."""
 
 
 class Holdings:
@@ -62,9 +66,27 @@ class Holdings:
         parts: dict[str, list[Entries]] = {}
         for first, site in zip(self._firsts, self.sites, strict=True):
             if len(site.chunks):
-                for term, packed in (await knowledge.postings(site.site, terms)).items():
-                    parts.setdefault(term, []).append(unpacked(packed, site.chunks, first))
+                for term, found in (await _entries(knowledge, site, terms)).items():
+                    if len(found.places):
+                        parts.setdefault(term, []).append(Entries(found.places + first, found.counts) if first else found)
         return {term: joined(found) for term, found in parts.items()}
+
+
+async def _entries(knowledge: Knowledge, site: SiteColumns, terms: Collection[str]) -> dict[str, Entries]:
+    """Where terms stand in one site. Questions share most of their words: what was read for one is kept for the next."""
+    kept = site.entries
+    missing = [term for term in terms if term not in kept]
+    if missing:
+        packed = await knowledge.postings(site.site, missing)
+        for term in missing:
+            kept[term] = unpacked(packed[term], site.chunks) if term in packed else NOWHERE
+    found = {term: kept[term] for term in terms}
+    for term in terms:
+        kept.move_to_end(term)
+    size = sum(len(one.places) for one in kept.values())
+    while size > CACHED_ENTRIES and len(kept) > len(found):
+        size -= len(kept.popitem(last=False)[1].places)
+    return found
 
 
 class Catalogue:

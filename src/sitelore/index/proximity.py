@@ -73,7 +73,7 @@ class Neighbours:
 
     def score(self, text: str, lang: str, length: float, collection: Collection) -> float:
         """What the pairs in a text of so many terms add to the score of its words."""
-        counts = Counter(pairwise(_sequence(text, lang)))
+        counts = Counter(filter(self._worth.__contains__, pairwise(_sequence(text, lang))))
         found = [(worth, counts[pair]) for pair, worth in self._worth.items() if pair in counts]
         if not found:
             return 0.0

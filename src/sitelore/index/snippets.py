@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from sitelore.index.plain import plain_text
 from sitelore.index.terms import WORD, is_unspaced, vocabulary
@@ -12,6 +13,7 @@ WIDTH = 300
 """Characters, without the marks that something was left out."""
 _LEAD_IN = 60
 _REPEATED = 0.05
+_MOST_REPEATS = 3
 _MORE = "…"
 _STOPS = ".!?。！？"  # noqa: RUF001 - the full stops of other scripts are meant
 
@@ -77,12 +79,16 @@ def _window(found: Sequence[_Found], worth: Mapping[str, float]) -> tuple[int, i
     best, span = 0.0, (0, 0)
     for index, first in enumerate(found):
         held: dict[str, int] = {}
-        for one in found[index:]:
-            if one.end - first.start > WIDTH:
+        said, last = 0.0, first.start + WIDTH
+        for one in islice(found, index, None):
+            if one.end > last:
                 break
             for term in one.terms:
-                held[term] = held.get(term, 0) + 1
-            said = sum(worth[term] * (1 + _REPEATED * min(3, count - 1)) for term, count in held.items())
+                times = held[term] = held.get(term, 0) + 1
+                if times == 1:
+                    said += worth[term]
+                elif times <= _MOST_REPEATS + 1:
+                    said += _REPEATED * worth[term]
             if said > best * (1 + 1e-9):
                 best, span = said, (first.start, one.end)
     return span
