@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import sqlite3
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -147,3 +148,15 @@ async def test_a_check_leaves_nothing_behind(where: Path | str) -> None:
 def test_a_url_that_names_no_store_is_one_sentence(url: str) -> None:
     with pytest.raises(BadConfig, match="SITELORE_BLOBS_URL"):
         ObjectBlobs(url)
+
+
+def test_several_may_open_a_new_file_at_the_same_moment(tmp_path: Path) -> None:
+    async def put_one(path: Path, number: int) -> None:
+        async with opened(path) as blobs:
+            await blobs.put([blob(f"{number}".encode())])
+
+    with ThreadPoolExecutor(4) as threads:
+        for turn in range(25):
+            path = tmp_path / f"{turn}.db"
+            for done in [threads.submit(asyncio.run, put_one(path, number)) for number in range(4)]:
+                done.result()

@@ -18,7 +18,7 @@ import zstandard
 from sitelore.model.document import Blob
 from sitelore.model.errors import CorruptData
 from sitelore.model.ids import BlobKey
-from sitelore.store.engine import sqlite_problem
+from sitelore.store.engine import set_pragma, sqlite_problem
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         for pragma in _PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}").close()
+            set_pragma(connection, pragma)
         connection.execute("CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL)")
     except BaseException:
         connection.close()

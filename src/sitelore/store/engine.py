@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
+_LOCKED_S = 0.005
 _BUSY_TIMEOUT_MS = 30_000
 _TRIES = 5
 _PAUSES_S = (0.05, 1.0)
@@ -112,7 +113,25 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
         "wal_autocheckpoint = 4000",
         "journal_size_limit = 67108864",
     ):
-        connection.execute(f"PRAGMA {pragma}").close()
+        set_pragma(connection, pragma)
+
+
+def set_pragma(connection: sqlite3.Connection, pragma: str) -> None:
+    """Set it, however many do so at the same moment.
+
+    Of two that turn a new file to WAL at once, SQLite tells one that the file is locked, whatever its timeout: they would
+    wait for each other.
+    """
+    until = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.execute(f"PRAGMA {pragma}").close()
+        except sqlite3.OperationalError as problem:
+            if "locked" not in str(problem) or time.monotonic() > until:
+                raise
+            time.sleep(_LOCKED_S)
+        else:
+            return
 
 
 class SqliteEngine:
