@@ -251,7 +251,7 @@ async def kills(origin: str, pages: int, times: int) -> bool:
                 moved.clear()
                 await moved.wait()
             running = browser.current
-            if running is not None and not running.is_dead and running.active:
+            if running is not None and running.active and await running.answers():
                 kinds = await running.processes()
                 os.kill(next(number for number, kind in kinds.items() if kind == "browser"), signal.SIGKILL)
                 killed += 1
