@@ -99,6 +99,24 @@ async def test_sites_take_turns_whoever_has_queued_how_much(ledger: SqlLedger) -
     assert set(rounds[45:]) == {"greedy"}
 
 
+async def test_runs_that_are_made_at_once_stand_in_line_one_behind_the_other(database: Database) -> None:
+    """A site that asks for many runs at the same moment has one turn in each round all the same."""
+    ledgers = [await database.ledger() for _ in range(4)]
+    settings = (await begin(ledgers[0], site="first")).settings
+    [spare] = await ledgers[0].runs()
+    await ledgers[0].end_run(spare.id, RunState.CANCELLED, NOW)
+    asked = ["greedy"] * 24 + [f"site{number % 3}" for number in range(9)]
+    made = await asyncio.gather(*(ledgers[at % 4].create_run(site, settings, [], NOW + at) for at, site in enumerate(asked)))
+    sites = {run.id: run.site_name for run in made}
+    served = []
+    for _ in range(12):
+        [head, *_] = await ledgers[0].workable_runs(1, NOW + 100)
+        assert await ledgers[0].begin_run(head.id, NOW + 100)
+        await ledgers[0].end_run(head.id, RunState.COMPLETED, NOW + 100)
+        served.append(sites[head.id])
+    assert [served.count(site) for site in ("greedy", "site0", "site1", "site2")] == [3, 3, 3, 3]
+
+
 async def test_a_site_that_comes_late_has_its_turn_in_the_round_that_is_served(ledger: SqlLedger) -> None:
     settings = (await begin(ledger, site="old")).settings
     early = [await ledger.create_run("old", settings, [], NOW + n) for n in range(1, 6)]

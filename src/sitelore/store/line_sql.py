@@ -28,7 +28,7 @@ _first_in_line = (
 
 
 def next_turn(conn: sa.Connection, site: int) -> int:
-    """The round of a new run of this site. Two that are made at once may get the same one; they follow each other anyway."""
+    """The round of a new run of this site, whose row the caller has locked."""
     served, waiting, last_of_site, served_of_site = conn.execute(_rounds, {"site": site}).one()
     now = served if served is not None else waiting or 0
     last = last_of_site if last_of_site is not None else served_of_site

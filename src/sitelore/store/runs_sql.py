@@ -35,7 +35,9 @@ def create_run(
     made = insert(sites).values(name=site, tenant=tenant, created_at=now)
     conn.execute(made.on_conflict_do_nothing(index_elements=["tenant", "name"]))
     this_site = sa.and_(sites.c.tenant == tenant, sites.c.name == site)
-    site_id, learnt = conn.execute(sa.select(sites.c.id, sites.c.rendering).where(this_site)).one()
+    # Runs of one site are made one after the other: two made at once would get the same turn, and the site two in a round.
+    row = sa.select(sites.c.id, sites.c.rendering).where(this_site).with_for_update(key_share=True)
+    site_id, learnt = conn.execute(row).one()
     values = {
         "site_id": site_id, "state": RunState.QUEUED.value, "settings": encode(settings).decode(), "created_at": now,
         "wave": 0, "depth": 0, "next_seq": 1, "wave_seq": 1, "kept_before": 0, "joined_hosts": "[]", "error": "",
