@@ -31,6 +31,7 @@ from sitelore.extract.shell import NO_SHELL, shell_of
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import read_scripts
 from sitelore.extract.structured.reading import read_structured, texts_of, with_texts, written
+from sitelore.extract.style_sheets import drop_hidden, read_hiding
 from sitelore.extract.visibility import drop_unseen, shown
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
@@ -191,8 +192,10 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions, reda
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     links = _without_secrets(found, redactor)
     offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
+    hiding = read_hiding(tree)
     content = main_content(tree, source, response.url.host, options.overrides)
     nodes = shown(content.nodes)
+    drop_hidden(tree, nodes, hiding)
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
     markdown = write_markdown(nodes, resolver)
     text = write_text(nodes)

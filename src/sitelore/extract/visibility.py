@@ -115,10 +115,10 @@ def _drop_consent(tree: dom.Tree) -> None:
 
 @lru_cache(maxsize=2048)
 def _hides(style: str) -> bool:
-    return _HIDING_STYLE.search(style.lower()) is not None or ("color" in style and _is_unpainted(style.lower()))
+    return _HIDING_STYLE.search(style.lower()) is not None or ("color" in style and is_unpainted(style.lower()))
 
 
-def _is_unpainted(style: str) -> bool:
+def is_unpainted(style: str) -> bool:
     """Whether text has no colour, or that of its own background. Text that a picture shows through has its colour from that."""
     text, paper = _TEXT_COLOUR.search(style), _PAPER.search(style)
     if text is None or "clip" in style:
