@@ -1,8 +1,9 @@
 """The pace as a server in a process of its own sees it: the shortest gap, and how much of the rate is reached.
 
-    python -m bench.politeness [--delays 0.05 0.1 0.2] [--pages 100]
+    python -m bench.politeness [--delays 0.05 0.1 0.2] [--pages 100] [--workers N]
 
-Counts every request, robots.txt and sitemap included. Exits 1 when a gap is shorter than the delay or under 90 % is reached.
+With `--workers` so many workers crawl together on Postgres, Valkey and S3; otherwise one process on SQLite. Counts every
+request, robots.txt and sitemap included. Exits 1 when a gap is shorter than the delay or under 90 % is reached.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from scripts.servers import LocalServers
+from tests.web.fleet import crawled_by_others, fleet, scaled_house
+from tests.web.journey import crawl_settings
 
 TIMES = "/__times"
 LASTS_S = 300
@@ -59,41 +66,66 @@ async def serve() -> None:
     await asyncio.sleep(LASTS_S)
 
 
-def log_of_a_crawl(delay_s: float, pages: int) -> list[float]:
-    """When the server was asked during one crawl."""
+@contextmanager
+def logging_site() -> Iterator[str]:
+    """The origin of a site in a process of its own."""
     server = subprocess.Popen([sys.executable, "-m", "bench.politeness", "--serve"], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
-        origin = f"http://127.0.0.1:{server.stdout.readline().strip()}"
-        with tempfile.TemporaryDirectory() as data:
-            crawl = [sys.executable, "-m", "sitelore", "crawl", f"{origin}/", "--data", data, "--output", "db", "--json"]
-            subprocess.run([*crawl, "--delay", str(delay_s), "--max-pages", str(pages)], check=True, capture_output=True)
-        with urllib.request.urlopen(origin + TIMES) as answer:
-            return [float(at) for at in json.load(answer)]
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
     finally:
         server.kill()
         server.wait()
+
+
+def crawl_alone(origin: str, delay_s: float, pages: int) -> None:
+    """One process on SQLite, as a user starts it."""
+    with tempfile.TemporaryDirectory() as data:
+        crawl = [sys.executable, "-m", "sitelore", "crawl", f"{origin}/", "--data", data, "--output", "db", "--json"]
+        subprocess.run([*crawl, "--delay", str(delay_s), "--max-pages", str(pages)], check=True, capture_output=True)
+
+
+def crawl_together(servers: LocalServers, workers: int) -> Callable[[str, float, int], None]:
+    """So many workers on one run."""
+
+    async def crawl(origin: str, delay_s: float, pages: int) -> None:
+        settings = crawl_settings(f"{origin}/", delay_s=delay_s, max_pages=pages, concurrency=4)
+        async with scaled_house(servers) as (house, operator):
+            with fleet(operator) as crew:
+                crew.hire(workers)
+                await crawled_by_others(house, settings, LASTS_S)
+
+    return lambda origin, delay_s, pages: asyncio.run(crawl(origin, delay_s, pages))
+
+
+def is_polite(crawl: Callable[[str, float, int], None], delay_s: float, pages: int) -> bool:
+    """One crawl, as its site saw it."""
+    with logging_site() as origin:
+        crawl(origin, delay_s, pages)
+        with urllib.request.urlopen(origin + TIMES) as answer:
+            times = [float(at) for at in json.load(answer)]
+    shortest = min(b - a for a, b in itertools.pairwise(times))
+    steady = times[WARM_UP:]
+    reached = delay_s * (len(steady) - 1) / (steady[-1] - steady[0])
+    seen = f"{len(times)} requests, shortest gap {shortest * 1000:.1f} ms, {reached:.0%} of the rate"
+    print(f"delay {delay_s * 1000:.0f} ms: {seen}", flush=True)
+    return shortest >= delay_s and reached >= 0.9
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="the pace as a server sees it")
     parser.add_argument("--delays", type=float, nargs="+", default=[0.05, 0.1, 0.2])
     parser.add_argument("--pages", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=0, help="so many workers, on Postgres, Valkey and S3")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         asyncio.run(serve())
         return
-    fine = True
-    for delay_s in given.delays:
-        times = log_of_a_crawl(delay_s, given.pages)
-        shortest = min(b - a for a, b in itertools.pairwise(times))
-        steady = times[WARM_UP:]
-        reached = delay_s * (len(steady) - 1) / (steady[-1] - steady[0])
-        fine = fine and shortest >= delay_s and reached >= 0.9
-        seen = f"{len(times)} requests, shortest gap {shortest * 1000:.1f} ms, {reached:.0%} of the rate"
-        print(f"delay {delay_s * 1000:.0f} ms: {seen}")
-    sys.exit(0 if fine else 1)
+    with ExitStack() as closing:
+        crawl = crawl_together(closing.enter_context(LocalServers()), given.workers) if given.workers else crawl_alone
+        fine = [is_polite(crawl, delay_s, given.pages) for delay_s in given.delays]
+    sys.exit(0 if all(fine) else 1)
 
 
 if __name__ == "__main__":
