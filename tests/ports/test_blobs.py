@@ -68,6 +68,28 @@ async def test_a_frame_without_its_size_is_read_too(where: Path | str) -> None:
         assert await blobs.get(one.key) == content
 
 
+async def test_who_asks_at_the_same_moment_is_answered_each_for_itself(where: Path | str) -> None:
+    many = [blob(f"page {n}".encode() * n) for n in range(20)]
+    async with opened(where) as blobs:
+        await blobs.put(many)
+        keys = [*(one.key for one in many), many[3].key, BlobKey("0" * 64)]
+        given_up = asyncio.create_task(blobs.get(many[0].key))
+        asked = asyncio.gather(*map(blobs.get, keys), return_exceptions=True)
+        await asyncio.sleep(0)
+        given_up.cancel()
+        *found, again, missing = await asked
+    assert found == [f"page {n}".encode() * n for n in range(20)]
+    assert again == b"page 3" * 3
+    assert isinstance(missing, KeyError)
+
+
+async def test_a_closed_file_answers_nobody(path: Path) -> None:
+    async with opened(path) as blobs:
+        await blobs.put([blob(b"x")])
+    with pytest.raises(RuntimeError):
+        await blobs.get(blob(b"x").key)
+
+
 async def test_a_key_without_a_blob_is_a_key_error(where: Path | str) -> None:
     async with opened(where) as blobs:
         for key in ("0" * 64, "", "../../etc/passwd", "' OR 1=1 --"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,13 +17,15 @@ from sitelore.cli.writing import Written
 from sitelore.deploy.house import House
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, RunCounts
+from sitelore.model.ids import BlobKey
 from sitelore.model.rendering import IN_BROWSER
 from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_SAMPLE = 500
+_SAMPLE = 200
+_AT_ONCE = 20
 _SHOWN_FAILURES = 20
 
 
@@ -107,16 +110,19 @@ async def summarise(
 async def _markdown_chars(house: House, run: Run, pages: int) -> float:
     """The average length of a page's Markdown, over an even sample when there are very many."""
     step = max(1, pages // _SAMPLE)
-    decoder = msgspec.json.Decoder(_Length)
-    seen = measured = total = 0
+    keys: list[BlobKey] = []
+    seen = 0
     async for row in house.ledger.rows(run.id):
-        if not is_page(row) or row.document is None:
-            continue
-        seen += 1
-        if seen % step == 0:
-            total += len(decoder.decode(await house.blobs.get(row.document)).markdown)
-            measured += 1
-    return total / max(1, measured)
+        if is_page(row) and row.document is not None:
+            seen += 1
+            if seen % step == 0:
+                keys.append(row.document)
+    decoder = msgspec.json.Decoder(_Length)
+    total = 0
+    for start in range(0, len(keys), _AT_ONCE):
+        documents = await asyncio.gather(*map(house.blobs.get, keys[start : start + _AT_ONCE]))
+        total += sum(len(decoder.decode(document).markdown) for document in documents)
+    return total / max(1, len(keys))
 
 
 async def debug_lines(house: House, run: Run) -> list[str]:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from sitelore.deploy.house import House
 from sitelore.export.files import whole_file
-from sitelore.export.llms_txt import write_llms_txt
-from sitelore.export.manifest import Manifest, build_manifest, encoded, read_manifest
-from sitelore.export.markdown import MarkdownTree, write_markdown
-from sitelore.export.pages import write_jsonl
-from sitelore.export.repeats import NO_REPEATS, Repeats, find_repeats
-from sitelore.export.rows import write_csv, write_json
-from sitelore.export.tools import encoded_tools
-from sitelore.export.warc import write_warc
 from sitelore.model.frontier import Run
 from sitelore.model.states import RunState
+
+if TYPE_CHECKING:
+    from sitelore.export.manifest import Manifest
+    from sitelore.export.markdown import MarkdownTree
+    from sitelore.export.repeats import Repeats
 
 FILES = {"jsonl": "pages.jsonl", "warc": "crawl.warc.gz", "llms-txt": "llms.txt", "json": "urls.json", "csv": "urls.csv"}
 
@@ -49,6 +46,8 @@ async def write_outputs(house: House, run: Run, out: Path, outputs: frozenset[st
 
 async def write_tree(house: House, run: Run, folder: Path, *, whole: bool = False) -> MarkdownTree:
     """The Markdown files of a run. Those of pages that are gone are removed only when the run saw the whole site."""
+    from sitelore.export.markdown import write_markdown
+
     rows = partial(house.ledger.rows, run.id)
     prune = run.state is RunState.COMPLETED
     repeats = await _repeats(house, run, whole=whole)
@@ -60,23 +59,38 @@ async def write_to(house: House, run: Run, output: str, sink: BinaryIO, *, whole
     rows = partial(house.ledger.rows, run.id)
     match output:
         case "json":
+            from sitelore.export.rows import write_json
+
             return await write_json(rows(), sink)
         case "csv":
+            from sitelore.export.rows import write_csv
+
             return await write_csv(rows(), sink)
         case "jsonl":
+            from sitelore.export.pages import write_jsonl
+
             return await write_jsonl(rows, house.blobs, sink, await _repeats(house, run, whole=whole))
         case "actions" | "tools":
+            from sitelore.export.manifest import build_manifest, encoded
+            from sitelore.export.tools import encoded_tools
+
             manifest = await build_manifest(rows, house.blobs, run.site_name)
             sink.write(encoded_tools(manifest) if output == "tools" else encoded(manifest))
             return len(manifest["actions"])
         case "warc":
+            from sitelore.export.warc import write_warc
+
             return await write_warc(run, rows(), house.blobs, sink)
         case _:
+            from sitelore.export.llms_txt import write_llms_txt
+
             return await write_llms_txt(rows, house.blobs, run.site_name, sink)
 
 
 async def write_manifest(house: House, run: Run, path: Path) -> tuple[Manifest, bool]:
     """The Action Manifest of a run as a file, and whether that was needed: one that says the same already is left alone."""
+    from sitelore.export.manifest import build_manifest, encoded
+
     previous = _earlier(path)
     manifest = await build_manifest(partial(house.ledger.rows, run.id), house.blobs, run.site_name, previous)
     if manifest is previous:
@@ -87,6 +101,8 @@ async def write_manifest(house: House, run: Run, path: Path) -> tuple[Manifest, 
 
 
 def _earlier(path: Path) -> Manifest | None:
+    from sitelore.export.manifest import read_manifest
+
     try:
         return read_manifest(path.read_bytes())
     except OSError:
@@ -95,4 +111,6 @@ def _earlier(path: Path) -> Manifest | None:
 
 async def _repeats(house: House, run: Run, *, whole: bool) -> Repeats:
     """What repeats over the run's pages and is therefore left out of them, unless they are wanted whole."""
+    from sitelore.export.repeats import NO_REPEATS, find_repeats
+
     return NO_REPEATS if whole else await find_repeats(house.ledger.sketches(run.id))

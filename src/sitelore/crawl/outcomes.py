@@ -19,6 +19,7 @@ from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
 _HEADER_CHARS = 500
+_AS_KEYED = Identity()
 
 
 async def page(lease: Lease, look: Look, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
@@ -135,7 +136,7 @@ async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: F
 
 def _identity(lease: Lease, tools: Tools) -> str:
     options = tools.settings.identity
-    return identity(lease.url, options) if options != Identity() else ""
+    return identity(lease.url, options) if options != _AS_KEYED else ""
 
 
 def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:

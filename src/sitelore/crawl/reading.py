@@ -8,10 +8,11 @@ process; the ones queued behind it are read by the next.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 from sitelore.crawl.reading_wire import READY, SITEMAP, Job, decode_reading, encode
 from sitelore.model.document import Reading, ReadOptions
@@ -20,7 +21,8 @@ from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 
 TIME_LIMIT_S = 30.0
-_STREAM_LIMIT = 2**20
+_ON_THE_WIRE = 2
+"""One document being read, one waiting in the pipe."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,10 +49,10 @@ class ReaderPool:
         """End the processes."""
         await asyncio.gather(*(lane.close() for lane in self._lanes))
 
-    async def _ask(self, job: Job) -> bytes:
+    def _ask(self, job: Job) -> asyncio.Future[bytes]:
         task = _Task(encode(job))
         min(self._lanes, key=lambda lane: lane.load).put(task)
-        return await task.answer
+        return task.answer
 
 
 class _Lane:
@@ -60,7 +62,7 @@ class _Lane:
         self._time_limit_s = time_limit_s
         self._tasks: deque[_Task] = deque()
         self._sent = 0
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: _Process | None = None
         self._loop_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
@@ -74,7 +76,7 @@ class _Lane:
         if self._loop_task is None:
             self._loop_task = asyncio.create_task(self._run())
         elif self._process is not None:
-            self._send()
+            self._send(self._process)
 
     async def close(self) -> None:
         if self._loop_task is not None:
@@ -82,11 +84,14 @@ class _Lane:
             await asyncio.gather(self._loop_task, return_exceptions=True)
         for task in self._tasks:
             task.answer.cancel()
-        await self._end_process()
 
     async def _run(self) -> None:
         try:
-            await self._serve()
+            while True:
+                while not self._tasks:
+                    self._wake.clear()
+                    await self._wake.wait()
+                await self._serve()
         except SiteloreError as error:
             for task in self._tasks:
                 if not task.answer.done():
@@ -95,74 +100,152 @@ class _Lane:
             self._loop_task = None
 
     async def _serve(self) -> None:
-        while True:
-            while not self._tasks:
-                self._wake.clear()
-                await self._wake.wait()
-            if self._process is None:
-                self._process = await self._start()
-                self._sent = 0
-            self._send()
-            await self._receive()
+        """A process, for as long as it lives; what it was reading when it ended is to blame."""
+        process = await _Process.start(self._answered, self._time_limit_s)
+        self._process, self._sent = process, 0
+        try:
+            self._send(process)
+            why = await process.ended
+        finally:
+            self._process = None
+            await process.end()
+        if self._sent and not (blamed := self._tasks.popleft()).answer.done():
+            blamed.answer.set_exception(ReaderCrashed(why))
+
+    def _send(self, process: _Process) -> None:
+        while self._sent < min(_ON_THE_WIRE, len(self._tasks)) and not process.ended.done():
+            process.send(self._tasks[self._sent].message, is_next=self._sent == 0)
+            self._sent += 1
+
+    def _answered(self, answer: bytes) -> bool:
+        """The document in front was read; whether another one is being read now."""
+        task = self._tasks.popleft()
+        self._sent -= 1
+        if not task.answer.done():
+            task.answer.set_result(answer)
+        if self._process is not None:
+            self._send(self._process)
+        return self._sent > 0
+
+
+class _Process(asyncio.SubprocessProtocol):
+    """A reading process. Its answers are handed on in the call that brings them: no task of ours wakes up in between."""
+
+    def __init__(self, answered: Callable[[bytes], bool], time_limit_s: float) -> None:
+        self._answered = answered
+        self._time_limit_s = time_limit_s
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._stdin: asyncio.WriteTransport | None = None
+        self._unread = bytearray()
+        self._is_ready = False
+        self._due: float | None = None
+        """When the document that is being read has taken too long."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.ready: asyncio.Future[bool] = self._loop.create_future()
+        self.ended: asyncio.Future[str] = self._loop.create_future()
+        """Why no more answers come."""
+        self._gone: asyncio.Future[None] = self._loop.create_future()
 
     @staticmethod
-    async def _start() -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "sitelore.crawl.reading_process",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
+    async def start(answered: Callable[[bytes], bool], time_limit_s: float) -> _Process:
+        """A process that has given its greeting."""
+        loop = asyncio.get_running_loop()
+        command = (sys.executable, "-m", "sitelore.crawl.reading_process")
+        _, process = await loop.subprocess_exec(
+            lambda: _Process(answered, time_limit_s),
+            *command,
             stderr=asyncio.subprocess.DEVNULL,
-            limit=_STREAM_LIMIT,
             start_new_session=True,  # Ctrl-C is for the crawl, which drains; it ends its readers itself
         )
-        # Documents are blamed for what happens after this greeting; a process that never gives it is our own fault.
-        assert process.stdout is not None
-        if await process.stdout.read(len(READY)) != READY:
-            await process.wait()
+        is_ready = False
+        try:
+            is_ready = await process.ready
+        finally:
+            if not is_ready:
+                await process.end()
+        # Documents are blamed for what happens after its greeting; a process that never gives it is our own fault.
+        if not is_ready:
             raise SiteloreError("the reading process does not start; run with --debug for its error")
         return process
 
-    def _send(self) -> None:
-        """At most two documents are on the wire: one being read, one waiting in the pipe."""
-        assert self._process is not None
-        assert self._process.stdin is not None
-        while self._sent < min(2, len(self._tasks)):
-            message = self._tasks[self._sent].message
-            self._process.stdin.writelines((len(message).to_bytes(4, "big"), message))
-            self._sent += 1
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        assert self._transport is not None
+        return self._transport.get_pid()
 
-    async def _receive(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        stdout = self._process.stdout
-        try:
-            async with asyncio.timeout(self._time_limit_s):
-                size = int.from_bytes(await stdout.readexactly(4), "big")
-                answer = await stdout.readexactly(size)
-        except TimeoutError:
-            await self._give_up(f"reading took longer than {self._time_limit_s:.0f} s")
-        except (asyncio.IncompleteReadError, ConnectionError):
-            await self._give_up("the reading process ended on this document")
-        else:
-            task = self._tasks.popleft()
-            self._sent -= 1
-            if not task.answer.done():
-                task.answer.set_result(answer)
+    def send(self, message: bytes, *, is_next: bool) -> None:
+        """Hand a document over; `is_next`: nothing is in front of it, so its time begins."""
+        assert self._stdin is not None
+        self._stdin.writelines((len(message).to_bytes(4, "big"), message))
+        if is_next:
+            self._give_time()
 
-    async def _give_up(self, why: str) -> None:
-        task = self._tasks.popleft()
-        await self._end_process()
-        if not task.answer.done():
-            task.answer.set_exception(ReaderCrashed(why))
+    async def end(self) -> None:
+        """No process is left behind."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transport is not None:
+            self._transport.close()
+        await self._gone
 
-    async def _end_process(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It has been started."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self._stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+
+    def pipe_data_received(self, _fd: int, data: bytes | str) -> None:
+        """Part of an answer, or the greeting."""
+        assert isinstance(data, bytes)
+        self._unread += data
+        if not self._is_ready:
+            if len(self._unread) < len(READY):
+                return
+            self._is_ready = self._unread.startswith(READY)
+            self.ready.set_result(self._is_ready)
+            del self._unread[: len(READY)]
+        while len(self._unread) >= 4 and self._is_ready:
+            end = 4 + int.from_bytes(self._unread[:4], "big")
+            if len(self._unread) < end:
+                return
+            answer = bytes(memoryview(self._unread)[4:end])
+            del self._unread[:end]
+            self._due = None
+            if self._answered(answer):
+                self._give_time()
+
+    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+        """It reads or writes no more. What it had written before it ended is heard first: the next document is to blame."""
+        if fd == 1:
+            self._over("the reading process ended on this document")
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """It has ended, and so have its pipes."""
+        self._over("the reading process ended on this document")
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def _give_time(self) -> None:
+        self._due = self._loop.time() + self._time_limit_s
+        # One timer for all documents: when it rings for one that was read long ago, it is set for the one that is due.
+        if self._timer is not None and self._timer.when() > self._due:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._due, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._due is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        if process.stdin is not None:
-            process.stdin.close()
-        await process.wait()
+        if self._loop.time() >= self._due:
+            self._over(f"reading took longer than {self._time_limit_s:.0f} s")
+        else:
+            self._timer = self._loop.call_at(self._due, self._ring)
+
+    def _over(self, why: str) -> None:
+        if not self.ready.done():
+            self.ready.set_result(False)
+        if not self.ended.done():
+            self.ended.set_result(why)

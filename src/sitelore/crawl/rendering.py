@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.tools import PoliteRenderer, Tools
-from sitelore.extract.offers.brand_probe import brand_probe, with_probed
 from sitelore.frontier.freshness import request_for
 from sitelore.frontier.rendering import failed, noted
 from sitelore.frontier.retry import retry_at
@@ -101,7 +100,8 @@ async def better_look(lease: Lease, look: Look, reading: Reading, tools: Tools) 
 
 def read_options(lease: Lease, look: Look, tools: Tools) -> ReadOptions:
     """The run's own, with how the page was looked at."""
-    return replace(tools.read_options, rendering=look.decision or tools.policy.over_http(lease.url))
+    options, rendering = tools.read_options, look.decision or tools.policy.over_http(lease.url)
+    return options if rendering == options.rendering else replace(options, rendering=rendering)
 
 
 async def render_as_fetch(request: Request, renderer: PoliteRenderer) -> Fetched:
@@ -122,6 +122,8 @@ async def _in_browser(lease: Lease, decision: RenderDecision, tools: Tools) -> L
     rendered = await tools.renderer.render(_request(lease.url, tools.settings.rendering))
     if isinstance(rendered, RenderFailure):
         return _given_up(lease, rendered, decision, tools)
+    from sitelore.extract.offers.brand_probe import with_probed  # noqa: PLC0415 most crawls open no browser
+
     response = with_probed(rendered.response, rendered.probed)
     led = _led_away(lease.url, rendered, tools)
     if led is not None:
@@ -134,6 +136,8 @@ async def _in_browser(lease: Lease, decision: RenderDecision, tools: Tools) -> L
 
 
 def _request(url: Url, wishes: Rendering) -> RenderRequest:
+    from sitelore.extract.offers.brand_probe import brand_probe  # noqa: PLC0415 as above
+
     return RenderRequest(
         url,
         screenshot=wishes.screenshots,

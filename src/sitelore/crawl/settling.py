@@ -1,8 +1,8 @@
 """Many visits, one transaction. Visits hand their settlements in; they are written together, blobs first.
 
-A batch is written when it is full, when a short window has passed, or at once when no other visit is under way that could
-still join it: a chain of single pages must not pay the window on every page. What a `kill -9` loses is what was in flight
-plus this window.
+A batch is written when half of what may be pending has come together, when a short window has passed, or at once when no other
+visit is under way that could still join it: a chain of single pages must not pay the window on every page. What a `kill -9`
+loses is what was in flight plus what is pending. A transaction costs more than a page in it does, hence the window.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Callable
 from sitelore.model.frontier import Settlement
 from sitelore.ports import Blobs, Clock, Ledger
 
-BATCH = 64
-WINDOW_S = 0.1
+PENDING = 64
+_BATCH = PENDING // 2  # the next batch may come together while one is written
+_WINDOW_S = 0.4
 
 
 class Settler:
@@ -37,14 +38,14 @@ class Settler:
 
     @property
     def is_full(self) -> bool:
-        """Whether visits should wait: what is not durable yet must stay within one batch, or a crash would cost more."""
-        return self.pending >= BATCH
+        """Whether visits should wait: the more is not durable yet, the more a crash would cost."""
+        return self.pending >= PENDING
 
     def add(self, settlement: Settlement) -> None:
         """Take a settlement in; it is durable once `written` was called with it."""
         self._waiting.append(Settlement(settlement.lease, settlement.verdict, settlement.effects, self._clock()))
         self._wake.set()
-        if len(self._waiting) >= BATCH:
+        if len(self._waiting) >= _BATCH:
             self._hurry.set()
 
     def hurry(self) -> None:
@@ -57,11 +58,11 @@ class Settler:
             await self._wake.wait()
             if not self._hurry.is_set():
                 try:
-                    async with asyncio.timeout(WINDOW_S):
+                    async with asyncio.timeout(_WINDOW_S):
                         await self._hurry.wait()
                 except TimeoutError:
                     pass
-            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            batch, self._waiting = self._waiting[:PENDING], self._waiting[PENDING:]
             if not self._waiting:
                 self._wake.clear()
                 self._hurry.clear()

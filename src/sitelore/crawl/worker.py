@@ -35,7 +35,7 @@ _POLL_S = 0.25
 _TELL_S = 1.0
 _WRITE_S = 5.0
 _RELEASE_S = 3.0
-_CLAIM = 32
+_CLAIM = 64
 _GATE_POLL_S = 0.05
 
 _KEPT = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
@@ -62,6 +62,7 @@ class Worker:
         self._draining = False
         self._claimed_at: dict[Url, float] = {}
         self._held: dict[Url, Lease] = {}
+        self._redactor = redactor_of(tools.read_options.redaction)
         self._began = tools.clock()
         self._dry_until = 0.0
         """The ledger had nothing more to claim; asking again before this time is not worthwhile unless a wave opens."""
@@ -114,19 +115,38 @@ class Worker:
         self._progress.queued = max(0, self._progress.queued - len(leases))
 
     def _start_visits(self) -> None:
-        for _ in range(len(self._buffer)):
-            if len(self._visits) >= self._concurrency or self._settler.is_full or self._shared.seats.is_full:
-                break
-            lease = self._buffer.popleft()
-            if lease.url.authority in self._closed:
-                self._buffer.append(lease)
-                continue
-            meters.QUEUE_LATENCY.take(self._since_claim(lease))
-            task = asyncio.create_task(self._visit(lease))
-            self._shared.seats.take()
+        while len(self._visits) < self._concurrency and (lease := self._next()) is not None:
+            task = asyncio.create_task(self._visit_in_turn(lease))
             self._visits.add(task)
-            task.add_done_callback(self._visit_done)
+            task.add_done_callback(self._visits_done)
         self._progress.in_flight = len(self._visits)
+
+    def _next(self) -> Lease | None:
+        """A claimed row whose host may be asked; a seat is taken for it."""
+        if self._draining or self._settler.is_full or self._shared.seats.is_full:
+            return None
+        for _ in range(len(self._buffer)):
+            lease = self._buffer.popleft()
+            if lease.url.authority not in self._closed:
+                meters.QUEUE_LATENCY.take(self._since_claim(lease))
+                self._shared.seats.take()
+                return lease
+            self._buffer.append(lease)
+        return None
+
+    async def _visit_in_turn(self, first: Lease) -> None:
+        """One visit after the other, for as long as there is one to make: a task for each would cost the loop more rounds."""
+        lease: Lease | None = first
+        while lease is not None:
+            try:
+                await self._visit(lease)
+            finally:
+                self._shared.seats.give_back()
+            lease = self._next()
+            self._start_visits()
+            # The loop is woken only where it has something to do.
+            if len(self._buffer) < self._concurrency and self._tools.clock() >= self._dry_until:
+                self._moved.set()
 
     async def _visit(self, lease: Lease) -> None:
         try:
@@ -137,18 +157,14 @@ class Worker:
             # A fault of ours on one page must not end the crawl of all others; it is recorded where `explain` shows it.
             _LOG.exception("visit failed", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             settlement = Settlement(lease, Verdict(UrlState.FAILED, error=f"internal_error: {type(error).__name__}"))
-        self._settler.add(cleared(settlement, redactor_of(self._tools.read_options.redaction)))
+        self._settler.add(cleared(settlement, self._redactor))
 
-    def _visit_done(self, task: asyncio.Task[None]) -> None:
-        """Start the next one at once; wake the loop only where it has something to do."""
-        self._shared.seats.give_back()
+    def _visits_done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or task.exception() is not None:
             # A visit that failed stays in the set until `_raise_failures` brings its error to the person.
             self._moved.set()
             return
         self._visits.discard(task)
-        if not self._draining:
-            self._start_visits()
         if not self._visits:
             self._settler.hurry()
         if len(self._buffer) < self._concurrency:

@@ -8,14 +8,13 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.crawl.clearing import saving_cleared
-from sitelore.crawl.explain import Explanation, explain
 from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
 from sitelore.crawl.probing import Probes
@@ -31,7 +30,6 @@ from sitelore.fetch.browser import Browser
 from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.finding_browser import ADVICE
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.renderer import BrowserRenderer
 from sitelore.fetch.robots import RobotsKeeper
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.rendering import RenderPolicy
@@ -39,13 +37,16 @@ from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
 
 if TYPE_CHECKING:
+    from sitelore.crawl.explain import Explanation
     from sitelore.crawl.library import Library
+    from sitelore.fetch.renderer import BrowserRenderer
 
 _LOG = logging.getLogger(__name__)
 
@@ -165,6 +166,8 @@ class House:
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every gate this URL met in the run."""
+        from sitelore.crawl.explain import explain  # noqa: PLC0415 a crawl explains nothing
+
         return await explain(redactor_of(redaction_of(run.settings, self.redaction)).url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
@@ -249,7 +252,7 @@ class House:
         robots = RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
         navigations = Navigations(robots, admission, rules_of(settings), options.redaction)
-        in_browser = BrowserRenderer(self.browser, settings, guard, navigations.judge)
+        in_browser = _LateRenderer(self.browser, settings, guard, navigations.judge)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)
         tools = Tools(
@@ -274,6 +277,29 @@ class House:
             await tools.rendered_probes.close()
             await renderer.close()
             await fetcher.close()
+
+
+class _LateRenderer:
+    """Renders from when a page first needs it: most crawls open no browser, and what it takes is not loaded for them."""
+
+    def __init__(
+        self, browser: Browser, settings: CrawlSettings, guard: AddressGuard, judge: Callable[[Url], Awaitable[str | None]]
+    ) -> None:
+        self._parts = (browser, settings, guard, judge)
+        self._made: BrowserRenderer | None = None
+
+    async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
+        """The page as a browser shows it."""
+        if self._made is None:
+            from sitelore.fetch.renderer import BrowserRenderer  # noqa: PLC0415 see above
+
+            self._made = BrowserRenderer(*self._parts)
+        return await self._made.render(request)
+
+    async def close(self) -> None:
+        """Forget the run's cookies and pages."""
+        if self._made is not None:
+            await self._made.close()
 
 
 @asynccontextmanager

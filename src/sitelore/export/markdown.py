@@ -6,13 +6,14 @@ files of pages that are gone, and nothing else.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
-from typing import Any, TextIO
+from typing import TextIO
 
 import msgspec
 
@@ -26,8 +27,9 @@ from sitelore.ports import Blobs
 
 # The Markdown below shows its own headings.
 _NOT_IN_FRONT_MATTER = frozenset({"markdown", "text", "excerpt", "headings", "landmarks"})
-# YAML 1.2 §5.1: what JSON may hold as it is and YAML may not.
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# YAML 1.2 §5.1: what JSON may hold as it is and YAML may not, in UTF-8: U+007F to 9F, 2028, 2029, FEFF, FFFE, FFFF.
+_UNPRINTABLE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
+_json = msgspec.json.Encoder().encode
 _LISTS = ".sitelore"
 
 
@@ -52,13 +54,13 @@ async def write_markdown(
     with saying_where(folder):
         aliases = await aliases_of(rows())
         with listing.open() as written:
-            async for row, document in documents(rows(), blobs):
+            async for row, document in documents(rows(), blobs, passing=True):
                 name = names.name(row.url)
                 written.write(f"{name}\n")
                 page = page_of(row, document, aliases.get(row.url, []), repeats)
                 parent = name.rpartition("/")[0]
                 if parent not in made:
-                    _make_folder(folder / parent)
+                    _make_folder(f"{folder}/{parent}")
                     made.add(parent)
                 if row.screenshot is not None:
                     picture = names.picture(name)
@@ -83,31 +85,34 @@ async def _write_picture(key: BlobKey, path: str, blobs: Blobs, temporary: str) 
 
 def file_of(page: Page) -> bytes:
     """A page as a Markdown file."""
-    return front_matter(page).encode() + b"\n" + str(page["markdown"]).strip("\n").encode("utf-8", "replace") + b"\n"
+    return _front_matter(page) + b"\n" + str(page["markdown"]).strip("\n").encode("utf-8", "replace") + b"\n"
 
 
-def front_matter(page: Page) -> str:
+def _front_matter(page: Page) -> bytes:
     """The page's facts as YAML. Every value is written as JSON, which YAML reads the same, so no text can end the block."""
-    lines = ["---"]
+    lines = [b"---"]
     for name, value in page.items():
         if name in _NOT_IN_FRONT_MATTER:
             continue
         if name == "aliases" and value:
-            lines.append("aliases:")
-            lines.extend(f"  - {_scalar(alias)}" for alias in value)
+            lines.append(b"aliases:")
+            lines.extend(b"  - " + _json(alias) for alias in value)
         else:
-            lines.append(f"{name}: {_scalar(value)}")
-    lines.append("---\n")
-    return "\n".join(lines)
+            lines.append(name.encode() + b": " + _json(value))
+    lines.append(b"---\n")
+    block = b"\n".join(lines)
+    return block if block.isascii() and b"\x7f" not in block else _UNPRINTABLE.sub(_escaped, block)
 
 
-def _scalar(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if text.isascii() and "\x7f" not in text else _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
 
 
-def _make_folder(path: Path) -> None:
-    path.mkdir(parents=True, exist_ok=True)
+def _make_folder(path: str) -> None:
+    try:
+        os.mkdir(path)  # noqa: PTH102 mostly the one above is there, and then this is a third of the time
+    except OSError:
+        Path(path).mkdir(parents=True, exist_ok=True)
 
 
 class _Listing:

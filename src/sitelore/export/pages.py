@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, BinaryIO
+from functools import lru_cache
+from typing import Any, BinaryIO, TypedDict
 
 import msgspec
 
@@ -27,6 +28,39 @@ _FILES = frozenset({"pdf", "docx", "doc", "pptx", "xlsx"})
 _EXCERPT_CHARS = 10_000
 """Of a file's text this much is shown; all of it stays in `markdown` and `text`, which chunks are made of."""
 _REDIRECTS = frozenset(REDIRECT_STATES.values())
+
+
+class Passed(TypedDict, total=False):
+    """A stored document of which most is passed on as it was written: taking it apart would only be undone again."""
+
+    canonical_url: Any
+    title: Any
+    h1: Any
+    description: Any
+    lang: Any
+    author: Any
+    published: Any
+    modified: Any
+    site_name: Any
+    image: Any
+    markdown: Any
+    text: Any
+    word_count: Any
+    strategy: Any
+    headings: msgspec.Raw
+    landmarks: msgspec.Raw
+    links: msgspec.Raw
+    structured: msgspec.Raw
+    forms: msgspec.Raw
+    actions: msgspec.Raw
+    media: msgspec.Raw
+    brand: msgspec.Raw
+    rendering: msgspec.Raw
+    meta: msgspec.Raw
+
+
+_WHOLE: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_PASSED: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Passed)
 
 
 class CrawlStatus(StrEnum):
@@ -56,7 +90,12 @@ def crawl_status(row: UrlRow) -> CrawlStatus | None:
 
 def moment(seconds: float | None) -> str | None:
     """A Unix time as ISO 8601 in UTC, to the second."""
-    return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if seconds is None else _moment(int(seconds))
+
+
+@lru_cache(maxsize=1024)
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: Repeats = NO_REPEATS) -> Page:
@@ -104,9 +143,14 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: 
     }
 
 
-async def documents(rows: AsyncIterator[UrlRow], blobs: Blobs) -> AsyncIterator[tuple[UrlRow, dict[str, Any]]]:
-    """Every page's row with its document, in the order of the rows, a few read at a time."""
-    decoder = msgspec.json.Decoder()
+async def documents(
+    rows: AsyncIterator[UrlRow], blobs: Blobs, *, passing: bool = False
+) -> AsyncIterator[tuple[UrlRow, dict[str, Any]]]:
+    """Every page's row with its document, in the order of the rows, a few read at a time.
+
+    `passing`: for who writes them down as they are (`Passed`).
+    """
+    decoder = _PASSED if passing else _WHOLE
     batch: list[UrlRow] = []
     async for row in rows:
         if is_page(row):
@@ -121,7 +165,7 @@ async def documents(rows: AsyncIterator[UrlRow], blobs: Blobs) -> AsyncIterator[
 
 async def document_of(row: UrlRow, blobs: Blobs) -> dict[str, Any]:
     """The stored document of one page."""
-    [(_, document)] = await _read([row], blobs, msgspec.json.Decoder())
+    [(_, document)] = await _read([row], blobs, _WHOLE)
     return document
 
 
@@ -147,7 +191,7 @@ async def jsonl_lines(rows: Rows, blobs: Blobs, repeats: Repeats = NO_REPEATS) -
     """The same, line by line, each with its end."""
     aliases = await aliases_of(rows())
     encoder = msgspec.json.Encoder()
-    async for row, document in documents(rows(), blobs):
+    async for row, document in documents(rows(), blobs, passing=True):
         yield encoder.encode(page_of(row, document, aliases.get(row.url, []), repeats)) + b"\n"
 
 

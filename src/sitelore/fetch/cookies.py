@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
 from functools import cache
 
 from sitelore.model.url import Url
@@ -122,7 +121,11 @@ def _expiry(given: dict[str, str], now: float) -> float | None:
     max_age = given.get("max-age", "")
     if re.fullmatch(r"-?\d{1,18}", max_age):
         return now + int(max_age) if int(max_age) > 0 else 0.0
-    moment = parsedate_tz(given.get("expires", ""))
+    if not given.get("expires"):
+        return None
+    from email.utils import mktime_tz, parsedate_tz  # noqa: PLC0415 loads half of `email`; many runs meet no such cookie
+
+    moment = parsedate_tz(given["expires"])
     try:
         return float(mktime_tz(moment)) if moment else None
     except (ValueError, OverflowError):

@@ -27,6 +27,7 @@ _MEMORY = 200_000
 MAX_SOURCES = 50_000
 """Sitemaps and parts of collections that one worker takes from a run: as many as one sitemap index may list."""
 _Rank = tuple[int, int, int, int]
+_NONE: _Rank = (-1, 0, 0, 0)
 Refusal = tuple[SkipReason, str]
 _ENDLESS: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
 HELD_A_SECRET: Refusal = (SkipReason.SECRET, "the address holds what may not be kept, so it was not fetched")
@@ -43,6 +44,8 @@ class Admission:
         self._since_wave = 0
         self._sources = 0
         self._best: dict[Url, _Rank] = {}
+        self._worst: _Rank = _NONE
+        """No rank in memory is worse than this one."""
         self._best_nofollow: dict[Url, _Rank] = {}
         """Kept apart: a link that may be followed outdoes one with nofollow whatever their ranks."""
 
@@ -52,8 +55,8 @@ class Admission:
             self._joined = hosts
             self._scope = ScopeRule(self._settings, hosts)
             self._since_wave = wave
-            self._best.clear()
-            self._best_nofollow.clear()
+            self._forget(self._best)
+            self._forget(self._best_nofollow)
 
     def remember(self, lease: Lease, offers: Iterable[Offer]) -> None:
         """These offers of a visit are written: what is no better need not be offered again."""
@@ -62,11 +65,18 @@ class Admission:
         for offer in offers:
             memory = self._best_nofollow if offer.refusal is SkipReason.NOFOLLOW else self._best
             if len(memory) >= _MEMORY:
-                memory.clear()
+                self._forget(memory)
             rank = offer.rank[1:]
             known = memory.get(offer.url)
             if known is None or rank < known:
                 memory[offer.url] = rank
+                if rank > self._worst and memory is self._best:
+                    self._worst = rank
+
+    def _forget(self, memory: dict[Url, _Rank]) -> None:
+        memory.clear()
+        if memory is self._best:
+            self._worst = _NONE
 
     def links(self, lease: Lease, links: Iterable[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
         """Offers for a page's links. Position is the index among the distinct links that may be followed."""
@@ -74,12 +84,15 @@ class Admission:
         source = SOURCE_RANK[Source.LINK]
         # A rank that is lower than this, which lacks the position, is lower at any position.
         here = (depth, source, seq)
-        offers: list[Offer] = []
-        for position, known in enumerate(map(best.get, links := tuple(links))):
-            if known is not None and (known < here or known <= (depth, source, seq, position)):
-                continue
-            url = links[position]
-            offers.append(self._offer(url, depth, Source.LINK, lease, position))
+        if self._worst < here:  # pages come in nearly in their order, so this is the rule: what is known is known as better
+            new = [(position, url) for position, url in enumerate(links) if url not in best]
+        else:
+            new = [
+                (position, url)
+                for position, url in enumerate(links)
+                if (known := best.get(url)) is None or not (known < here or known <= (depth, source, seq, position))
+            ]
+        offers = [self._offer(url, depth, Source.LINK, lease, position) for position, url in new]
         for position, url in enumerate(nofollow):
             rank = (depth, source, seq, position)
             known = best.get(url) or self._best_nofollow.get(url)

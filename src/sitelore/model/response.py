@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from sitelore.model.url import Url
@@ -69,8 +68,12 @@ class Response:
     def retry_after_s(self, now: float) -> float | None:
         """Retry-After in either form (RFC 9110 §10.2.3), in seconds from now."""
         value = (self.header("retry-after") or "").strip()
+        if not value:
+            return None
         if re.fullmatch(r"\d{1,12}", value):
             return float(value)
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 loads half of `email`; hardly a server says it so
+
         try:
             return max(0.0, parsedate_to_datetime(value).timestamp() - now)
         except (ValueError, TypeError, OverflowError):

@@ -39,6 +39,9 @@ class SqliteBlobs:
         self._path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-blobs")
         self._connection: sqlite3.Connection | None = None
+        self._decompressor = zstandard.ZstdDecompressor()
+        """For the thread alone."""
+        self._wanted: dict[BlobKey, list[asyncio.Future[bytes]]] = {}
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
@@ -46,18 +49,44 @@ class SqliteBlobs:
             await self._run(lambda db: _put(db, blobs))
 
     async def get(self, key: BlobKey) -> bytes:
-        """The uncompressed bytes; KeyError when there are none."""
-        found = await self._run(lambda db: db.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone())
-        if found is None:
-            raise KeyError(key)
-        frame = zstandard.ZstdDecompressor().decompressobj()
+        """The uncompressed bytes; KeyError when there are none. Who asks at the same moment is answered together."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[bytes] = loop.create_future()
+        if not self._wanted:
+            loop.call_soon(self._ask)
+        self._wanted.setdefault(key, []).append(answer)
+        return await answer
+
+    def _ask(self) -> None:
+        wanted, self._wanted = self._wanted, {}
+
+        def look_up(db: sqlite3.Connection) -> list[bytes | Exception]:
+            return [self._get(db, key) for key in wanted]
+
         try:
-            content = frame.decompress(found[0])
-        except zstandard.ZstdError as error:
-            raise CorruptData(f"The stored page {key} in {self._path} is damaged.") from error
-        if not frame.eof:
-            raise CorruptData(f"The stored page {key} in {self._path} is cut short.")
-        return content
+            asked = asyncio.get_running_loop().run_in_executor(self._thread, self._call, look_up)
+        except RuntimeError as closed:
+            _hand_out(wanted, [closed] * len(wanted))
+        else:
+            asked.add_done_callback(lambda _: _hand_out(wanted, _contents(asked, len(wanted))))
+
+    def _get(self, db: sqlite3.Connection, key: BlobKey) -> bytes | Exception:
+        found = db.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            return KeyError(key)
+        try:
+            return self._decompressor.decompress(found[0])
+        except (zstandard.ZstdError, MemoryError):  # a damaged frame may claim to hold anything
+            return self._get_unsized(key, found[0])
+
+    def _get_unsized(self, key: BlobKey, data: bytes) -> bytes | Exception:
+        """Of a frame that does not say how much it holds, or of none."""
+        frame = self._decompressor.decompressobj()
+        try:
+            content = frame.decompress(data)
+        except zstandard.ZstdError:
+            return CorruptData(f"The stored page {key} in {self._path} is damaged.")
+        return content if frame.eof else CorruptData(f"The stored page {key} in {self._path} is cut short.")
 
     async def close(self) -> None:
         """Give the file back."""
@@ -79,6 +108,26 @@ class SqliteBlobs:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _contents(asked: asyncio.Future[list[bytes | Exception]], count: int) -> Sequence[bytes | BaseException]:
+    if asked.cancelled():
+        return [asyncio.CancelledError()] * count
+    problem = asked.exception()
+    return asked.result() if problem is None else [problem] * count
+
+
+def _hand_out(wanted: dict[BlobKey, list[asyncio.Future[bytes]]], contents: Sequence[bytes | BaseException]) -> None:
+    for answers, content in zip(wanted.values(), contents, strict=True):
+        for answer in answers:
+            if answer.done():
+                continue
+            if isinstance(content, asyncio.CancelledError):
+                answer.cancel()
+            elif isinstance(content, BaseException):
+                answer.set_exception(content)
+            else:
+                answer.set_result(content)
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -6,7 +6,7 @@ import pytest
 
 from sitelore.crawl.reading import ReaderPool
 from sitelore.model.document import ReadOptions
-from sitelore.model.errors import ReaderCrashed
+from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
 from sitelore.model.url import Url
 
@@ -50,11 +50,33 @@ async def test_a_document_that_outlasts_the_limit_is_given_up() -> None:
         process = pool._lanes[0]._process
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
-        pool._lanes[0]._time_limit_s = 0.05
+        process._time_limit_s = 0.05
         with pytest.raises(ReaderCrashed, match="longer than"):
             await pool.read(page(1), ReadOptions())
-        pool._lanes[0]._time_limit_s = 20
         assert (await pool.read(page(2), ReadOptions())).title == "Page 2"
+    finally:
+        await pool.close()
+
+
+async def test_a_reading_process_that_ends_between_two_documents_costs_none() -> None:
+    pool = ReaderPool(1)
+    try:
+        await pool.read(page(0), ReadOptions())
+        process = pool._lanes[0]._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        await process.ended
+        assert (await pool.read(page(1), ReadOptions())).title == "Page 1"
+    finally:
+        await pool.close()
+
+
+async def test_a_reading_process_that_does_not_start_is_our_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sitelore.crawl.reading.sys.executable", "/bin/false")
+    pool = ReaderPool(1)
+    try:
+        with pytest.raises(SiteloreError, match="does not start"):
+            await pool.read(page(0), ReadOptions())
     finally:
         await pool.close()
 

@@ -18,7 +18,7 @@ from tests.unit.fetch.wire import Seen, always, failure_of, fetching, reply, res
 from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.response import Failure, FetchFailure, Request, Response
-from sitelore.model.settings import CrawlSettings, FetchLimits
+from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 
 HTML = "text/html; charset=utf-8"
 SMALL = FetchLimits(wire_bytes=10_000, body_bytes=10_000)
@@ -505,3 +505,112 @@ async def test_tls_with_a_server_that_speaks_none_is_a_tls_error() -> None:
     server.close()
     assert isinstance(failure, FetchFailure)
     assert failure.failure in {Failure.TLS, Failure.CONNECTION}  # a reset may come before the bytes
+
+
+async def test_interim_answers_are_passed_over() -> None:
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+    response = await response_to(early + reply(b"<p>hi</p>", content_type=HTML))
+    assert (response.status, response.body) == (200, b"<p>hi</p>")
+
+
+async def test_interim_answers_without_end_are_no_answer() -> None:
+    assert (await failure_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 30)).failure is Failure.PROTOCOL
+
+
+async def test_chunks_and_what_was_done_for_the_way_are_undone() -> None:
+    packed = gzip.compress(b"<p>hello</p>")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+    pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in packed)
+    response = await response_to(head + pieces + b"0\r\n\r\n")
+    assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(packed))
+
+
+async def test_an_answer_that_drips_in_is_put_together() -> None:
+    whole = reply(b"<p>" + b"x" * 300 + b"</p>", content_type=HTML)
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        for at in range(0, len(whole), 7):
+            writer.write(whole[at : at + 7])
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with serving(answer) as site, fetching(site) as fetcher:
+        response = await fetcher.fetch(Request(site.url()))
+        again = await fetcher.fetch(Request(site.url()))
+    assert isinstance(response, Response)
+    assert isinstance(again, Response)
+    assert response.body == again.body == b"<p>" + b"x" * 300 + b"</p>"
+    assert site.connections == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(b"one", content_type=HTML) + b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse",
+        CHUNKED + b"3\r\none\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse",
+        reply(status="304 Not Modified") + b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse",
+        reply(b"one", content_type=HTML, connection="close"),
+    ],
+)
+async def test_a_connection_on_which_more_came_than_was_asked_for_is_not_used_again(answer: bytes) -> None:
+    async with serving(always(answer)) as site, fetching(site) as fetcher:
+        for _ in range(2):
+            response = await fetcher.fetch(Request(site.url()))
+            assert isinstance(response, Response)
+            assert response.body in {b"one", b""}
+    assert site.connections == 2
+
+
+async def test_what_a_server_sends_unasked_ends_the_connection() -> None:
+    unasked = asyncio.Event()
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply(b"one", content_type=HTML))
+        await unasked.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse")
+
+    async with serving(answer) as site, fetching(site) as fetcher:
+        assert isinstance(await fetcher.fetch(Request(site.url())), Response)
+        unasked.set()
+        await asyncio.wait_for(site.closed.wait(), 10)
+        response = await fetcher.fetch(Request(site.url()))
+    assert isinstance(response, Response)
+    assert (response.body, site.connections) == (b"one", 2)
+
+
+async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
+    async with serving(always(reply(b"x", content_type=HTML))) as site:
+
+        async def lookup(host: str, port: int) -> list[str]:
+            return ["::1", "127.0.0.1"]  # nobody listens on the first
+
+        fetcher = HttpFetcher(CrawlSettings(), AddressGuard(allow_private=["both.example"]), lookup=lookup)
+        response = await fetcher.fetch(Request(url_of(f"http://both.example:{site.port}/")))
+        await fetcher.close()
+    assert isinstance(response, Response)
+    assert response.remote == "127.0.0.1"
+
+
+async def test_no_more_connections_wait_than_requests_may_run() -> None:
+    async with serving(always(reply(b"x", content_type=HTML))) as one, serving(always(reply(b"x", content_type=HTML))) as two:
+        settings = CrawlSettings(pace=Pace(concurrency=1))
+        fetcher = HttpFetcher(settings, AddressGuard([one.origin, two.origin]))
+        for site in (one, two, one):
+            assert isinstance(await fetcher.fetch(Request(site.url())), Response)
+        await fetcher.close()
+    assert (one.connections, two.connections) == (2, 1)
+
+
+async def test_a_fetch_that_is_under_way_when_the_fetcher_closes_is_no_verdict_on_the_page() -> None:
+    asked = asyncio.Event()
+
+    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with serving(answer) as site, fetching(site) as fetcher:
+        task = asyncio.create_task(fetcher.fetch(Request(site.url())))
+        await asked.wait()
+        await fetcher.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            await task
