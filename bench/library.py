@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import multiprocessing
+import os
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.servers import LocalServers
+from scripts.servers import postgres_alone
 from tests.web.fleet import new_database
 
 from sitelore.index.terms import terms_of
@@ -26,6 +31,8 @@ from sitelore.store.ledger import SqlLedger
 NOW = 1_000_000.0
 EPOCH = "texts"
 AT_ONCE = 1_000
+AHEAD = 3
+"""Batches whose terms are made before they are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +72,10 @@ class Text:
 class Library:
     """Sites of texts, with the ledger that answers are joined with."""
 
-    def __init__(self, ledger: SqlLedger, knowledge: SqlKnowledge) -> None:
+    def __init__(self, ledger: SqlLedger, knowledge: SqlKnowledge, server: int = 0) -> None:
         self.ledger = ledger
+        self.server = server
+        """The database's process, where it has one."""
         self.knowledge: Knowledge = knowledge
 
     async def crawled(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
@@ -88,8 +97,9 @@ class Library:
     async def indexed(self, site: SiteId, texts: Sequence[Text], at_once: int = AT_ONCE) -> None:
         """Their chunks, in this order."""
         await self.knowledge.open_epoch(site, EPOCH)
-        for start in range(0, len(texts), at_once):
-            await self.knowledge.write_pages(site, EPOCH, [text.indexed() for text in texts[start : start + at_once]])
+        batches = [texts[start : start + at_once] for start in range(0, len(texts), at_once)]
+        async for made in _worded(batches):
+            await self.knowledge.write_pages(site, EPOCH, made)
 
     async def shelved(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
         """Crawled and indexed."""
@@ -115,13 +125,35 @@ async def open_library(path: Path) -> AsyncIterator[Library]:
 @asynccontextmanager
 async def open_shared_library() -> AsyncIterator[Library]:
     """A library on a Postgres of its own."""
-    with LocalServers() as servers:
-        async with new_database(servers.postgres.url) as url:
+    with postgres_alone() as server:
+        async with new_database(server.url) as url:
             engine = await open_postgres(url, PostgresTerms(4, 60.0, frozen_s=60.0))
+            knowledge = SqlKnowledge(engine)
             try:
-                yield Library(SqlLedger(engine), SqlKnowledge(engine))
+                yield Library(SqlLedger(engine), knowledge, server.pid)
             finally:
+                await knowledge.close()
                 await engine.close()
+
+
+async def _worded(batches: Sequence[Sequence[Text]]) -> AsyncIterator[list[IndexedPage]]:
+    """Batches with their terms, in order. Of many, the next are made by other processes while one is written."""
+    if len(batches) <= AHEAD:
+        for batch in batches:
+            yield _indexed(batch)
+        return
+    loop = asyncio.get_running_loop()
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        waiting = deque(loop.run_in_executor(pool, _indexed, batch) for batch in batches[:AHEAD])
+        for batch in batches[AHEAD:]:
+            yield await waiting.popleft()
+            waiting.append(loop.run_in_executor(pool, _indexed, batch))
+        for made in waiting:
+            yield await made
+
+
+def _indexed(texts: Sequence[Text]) -> list[IndexedPage]:
+    return [text.indexed() for text in texts]
 
 
 def _visit(lease: Lease, text: Text) -> Settlement:

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import numpy as np
 from bench.library import Library, Text, open_library, open_shared_library
+from bench.measure import tree_run_s
 
 from sitelore.index.embedding_local import LocalEmbedder
 from sitelore.index.embedding_model import find_model
@@ -219,12 +220,19 @@ async def speed(size: int, count: int, opened: Opened) -> None:
         searcher = Searcher(library.knowledge, embedder)
         asked = [text for file in FILES for text in Questions.read(file).queries.values()]
         random.Random(2).shuffle(asked)
+        began, used = time.monotonic(), time.process_time()
+        await searcher.search(SearchQuery(asked[0], "ours"))
+        print(f"the first question, which loads all: {time.monotonic() - began:.1f} s, CPU {time.process_time() - used:.1f} s")
         for mode in (SearchMode.HYBRID, SearchMode.LEXICAL) if embedder else (SearchMode.LEXICAL,):
             for what, query in (
                 ("", SearchQuery("", "ours", mode=mode)),
                 (", one language", SearchQuery("", "ours", langs=("en",), mode=mode)),
             ):
+                served = tree_run_s(library.server) if library.server else 0.0
                 await _timed(f"{mode}{what}", query, searcher, asked[: count + WARM_UP])
+                if library.server:
+                    served = 1_000 * (tree_run_s(library.server) - served) / (count + WARM_UP)
+                    print(f"{'':<24}Postgres' CPU for a question, ms: {served:.1f}", flush=True)
 
 
 async def _timed(what: str, query: SearchQuery, searcher: Searcher, asked: Sequence[str]) -> None:
@@ -239,7 +247,7 @@ async def _timed(what: str, query: SearchQuery, searcher: Searcher, asked: Seque
     parts = (
         f"{name} p50 {at[len(at) // 2]:.1f} p95 {at[len(at) * 95 // 100]:.1f}" for name, at in (("wall", wall), ("CPU", cpu))
     )
-    print(f"{what:<24}{answer.chunks:,} chunks, ms: {', '.join(parts)}", flush=True)
+    print(f"{what:<24}{answer.chunks:,} chunks, ms: {', '.join(parts)}, load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def main() -> None:

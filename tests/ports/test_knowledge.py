@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, seed, u
 
@@ -22,6 +23,7 @@ from sitelore.model.knowledge import (
     Indexed,
     IndexedPage,
     IndexWritten,
+    Likeness,
     Postings,
     Presence,
     Reckoning,
@@ -37,6 +39,7 @@ from sitelore.ports import Knowledge
 from sitelore.store import dense_sql
 from sitelore.store.knowledge import SqlKnowledge
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.likeness import OwnLikeness
 
 MODEL = "words-4"
 EPOCH = "e1"
@@ -184,9 +187,11 @@ def without_pgvector(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def shop(database: Database) -> Shop:
+async def shop(database: Database) -> AsyncIterator[Shop]:
     engine = await database.engine()
-    return Shop(SqlLedger(engine), SqlKnowledge(engine))
+    knowledge = SqlKnowledge(engine)
+    yield Shop(SqlLedger(engine), knowledge)
+    await knowledge.close()
 
 
 async def only_shelf(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteShelf:
@@ -598,6 +603,17 @@ async def test_sketches_are_those_of_pages_that_are_searched(shop: Shop) -> None
     assert found == [(u("a"), b"s"), (u("d"), b"s")]
 
 
+async def test_a_glance_leaves_nothing_behind_even_when_it_fails(database: Database) -> None:
+    engine = await database.engine()
+    for _ in range(6):  # more often than there are connections
+        with pytest.raises(sa.exc.DBAPIError):
+            await engine.glance(lambda conn: conn.execute(sa.text("SELECT nothing FROM nowhere")))
+    assert await engine.glance(lambda conn: conn.scalar(sa.text("SELECT 7"))) == 7
+    if isinstance(database.where, str):
+        held = sa.text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'")
+        assert await engine.run(lambda conn: conn.scalar(held)) == 0
+
+
 # Vectors
 
 
@@ -687,6 +703,45 @@ async def test_likeness_follows_every_change(shop: Shop) -> None:
     assert await near() == ["four", "one"]
     await shop.knowledge.forget(site)
     assert await near() == []
+
+
+async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_changes_by_the_database(
+    database: Database, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_database: list[int] = []
+    compare = dense_sql.nearest
+
+    def noted(*args: Any) -> Likeness | None:
+        by_database.append(1)
+        return compare(*args)
+
+    monkeypatch.setattr(dense_sql, "nearest", noted)
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    other = (await shop.crawled({"a": "one/two"}, tenant="other")).site
+    for one in (site, other):
+        await shop.indexed(one)
+    await shop.embedded()
+
+    async def near(text: str) -> Likeness:
+        found = await shop.knowledge.likeness(site, MODEL, question(text), 9)
+        comparing = shop.knowledge._comparing
+        assert isinstance(comparing, OwnLikeness)
+        await asyncio.gather(*comparing._reading.values())
+        return found
+
+    asked = ["one", "two", "three", "four", "five", "one"]
+    found = [await near(text) for text in asked]
+    in_postgres = isinstance(database.where, str)
+    assert len(by_database) == (4 if in_postgres else 0)
+    assert list(found[0].numbers) == list(found[-1].numbers)
+    assert same(found[0].scores, found[-1].scores)
+    assert {len(one.numbers) for one in found} == {one.embedded for one in found} == {3}
+    by_database.clear()
+    await shop.crawled({"a": "one", "b": "three"})
+    assert list((await near("one")).numbers) == [3], "stale pages are left out of a matrix too"
+    await shop.indexed(site)
+    assert sorted((await near("one")).numbers) == [1, 3]
+    assert len(by_database) == in_postgres
 
 
 @pytest.mark.usefixtures("without_pgvector")

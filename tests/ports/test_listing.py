@@ -87,6 +87,17 @@ async def test_edges_lead_from_the_page_a_url_was_found_on(ledger: SqlLedger) ->
     assert [edge.url for edge in edges] == sorted(edge.url for edge in edges)
 
 
+async def test_runs_of_two_tenants_with_sites_of_one_name_are_told_apart(ledger: SqlLedger) -> None:
+    settings = CrawlSettings(seeds=("https://a.example/",))
+    ours = await ledger.create_run("a.example", settings, (), NOW, "one")
+    theirs = await ledger.create_run("a.example", settings, (), NOW + 1, "two")
+    for tenant, run in (("one", ours), ("two", theirs)):
+        found, total = await ledger.list_runs(RunListing(site="a.example", tenant=tenant))
+        assert ([one.id for one in found], total) == ([run.id], 1)
+    assert await ledger.list_runs(RunListing(tenant="three")) == ([], 0)
+    assert (await ledger.list_runs(RunListing(site="a.example")))[1] == 2
+
+
 async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) -> None:
     sites = ("a.example", "b.example", "a.example")
     runs = [await start_run(ledger, CrawlSettings(seeds=(f"https://{site}/",)), NOW + at) for at, site in enumerate(sites)]

@@ -47,7 +47,7 @@ def test_words_alone_find_what_they_found_before(name: str) -> None:
     collection = Questions.read(CORPORA / f"{name}.json")
     asked = {key: query_terms(text, ["en"]) for key, text in collection.queries.items()}
     chunks, entries = indexed(collection.docs, frozenset(t for words in asked.values() for word in words for t in word.terms))
-    keys, lengths, pages = list(collection.docs), Collection.of([chunks]), np.arange(len(chunks))
+    keys, lengths, pages = list(collection.docs), Collection([chunks]), np.arange(len(chunks))
     found = []
     for key, words in asked.items():
         total = scores(weighed(words, entries, lengths), lengths)

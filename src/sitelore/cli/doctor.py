@@ -85,13 +85,15 @@ def _servers() -> Iterator[Check]:
     except SiteloreError as problem:
         yield Check("settings", False, f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
         return
+    import asyncio
+
+    from sitelore.deploy.checks import check_servers, check_vectors
+
+    for name, ok, sentence in asyncio.run(check_vectors(settings)):
+        yield Check(name, ok, sentence)
     if not settings.is_scaled:
         yield Check("servers", None, "No servers are named by settings: everything is kept in the data directory.")
         return
-    import asyncio
-
-    from sitelore.deploy.checks import check_servers
-
     for name, ok, sentence in asyncio.run(check_servers(settings)):
         yield Check(name, ok, sentence)
 

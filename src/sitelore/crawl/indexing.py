@@ -146,7 +146,7 @@ class Indexing:
 
     async def _manner(self, shelf: SiteShelf) -> _Manner:
         repeats = await find_repeats(self.knowledge.sketches(shelf.site))
-        runs, _ = await self.ledger.list_runs(RunListing(site=shelf.name, limit=1))
+        runs, _ = await self.ledger.list_runs(RunListing(site=shelf.name, limit=1, tenant=shelf.tenant))
         settings = runs[0].settings if runs else CrawlSettings()
         wanted = settings.personal is not PersonalPolicy.OFF
         return _Manner(repeats, self.sizes, replace(redaction_of(settings, self.redaction), personal=wanted))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sitelore.crawl.runs import first_offers
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
+from sitelore.model.knowledge import DEFAULT_TENANT
 from sitelore.model.listing import RunListing
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings, Pipeline
@@ -23,17 +24,23 @@ MOST_DIRTY = 10_000
 
 
 async def start_pipeline(
-    ledger: Ledger, site: str, pipeline: Pipeline, dirty: Sequence[str], now: float, redaction: Redaction = BUILT_IN_ALONE
+    ledger: Ledger,
+    site: str,
+    pipeline: Pipeline,
+    dirty: Sequence[str],
+    now: float,
+    redaction: Redaction = BUILT_IN_ALONE,
+    tenant: str = DEFAULT_TENANT,
 ) -> Run:
-    """A new run of a site that was crawled before."""
-    before = await last_crawl(ledger, site)
+    """A new run of a tenant's site that was crawled before."""
+    before = await last_crawl(ledger, site, tenant)
     settings = pipeline_settings(before, site, pipeline, dirty)
-    return await ledger.create_run(site, settings, first_offers(settings, redaction), now)
+    return await ledger.create_run(site, settings, first_offers(settings, redaction), now, tenant)
 
 
-async def last_crawl(ledger: Ledger, site: str) -> CrawlSettings:
+async def last_crawl(ledger: Ledger, site: str, tenant: str = DEFAULT_TENANT) -> CrawlSettings:
     """What was asked for when the whole site was last crawled."""
-    runs, _ = await ledger.list_runs(RunListing(site=site, limit=_LOOKED_AT))
+    runs, _ = await ledger.list_runs(RunListing(site=site, limit=_LOOKED_AT, tenant=tenant))
     for run in runs:
         if run.settings.pipeline is not Pipeline.UPDATE_DELTA:
             return run.settings

@@ -42,6 +42,13 @@ async def check_servers(settings: OperatorSettings) -> list[Found]:
     )
 
 
+async def check_vectors(settings: OperatorSettings) -> list[Found]:
+    """The vector store, where the settings name one."""
+    if settings.vectors in {"", "database"}:
+        return []
+    return [await _judged("vectors", _vectors(settings), "SITELORE_VECTORS")]
+
+
 async def tried(settings: OperatorSettings) -> dict[str, str]:
     """The servers that cannot be used now, each with the sentence that says why. A wrong setting is raised."""
     checks = {"database": _database(settings), "redis": _redis(settings), "blobs": _blobs(settings)}
@@ -60,18 +67,18 @@ async def _problem(name: str, check: Awaitable[str]) -> str:
     return ""
 
 
-def _no_answer(name: str) -> str:
-    return f"The {name} named by SITELORE_{name.upper()}_URL gave no answer in {_AT_MOST_S:.0f} s."
+def _no_answer(name: str, variable: str = "") -> str:
+    return f"The {name} named by {variable or f'SITELORE_{name.upper()}_URL'} gave no answer in {_AT_MOST_S:.0f} s."
 
 
-async def _judged(name: str, check: Awaitable[str]) -> Found:
+async def _judged(name: str, check: Awaitable[str], variable: str = "") -> Found:
     try:
         async with asyncio.timeout(_AT_MOST_S):
             return name, True, await check
     except SiteloreError as problem:
         return name, False, str(problem)
     except TimeoutError:
-        return name, False, _no_answer(name)
+        return name, False, _no_answer(name, variable)
 
 
 async def _database(settings: OperatorSettings) -> str:
@@ -85,6 +92,17 @@ async def _database(settings: OperatorSettings) -> str:
     if apart_s > _CLOCKS_S:
         return f"The database can be used; its clock, which counts, and this machine's are {apart_s:.0f} s apart."
     return "The database can be used."
+
+
+async def _vectors(settings: OperatorSettings) -> str:
+    from sitelore.store.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where one is named
+
+    rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
+    try:
+        await rest.collections()
+    finally:
+        await rest.close()
+    return "Qdrant answers; it compares vectors."
 
 
 async def _redis(settings: OperatorSettings) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sitelore.deploy.settings import operator_settings
+from sitelore.deploy.settings import OperatorSettings, operator_settings
 from sitelore.model.redaction import Redaction
 from sitelore.ports import Blobs, Clock, Ledger
 from sitelore.store.engine import Engine
 
 if TYPE_CHECKING:
     from sitelore.crawl.library import Library
+    from sitelore.store.knowledge import SqlKnowledge
+    from sitelore.store.likeness import Comparing
 
 
 class LibraryDoor:
@@ -23,6 +25,7 @@ class LibraryDoor:
         self._clock = clock
         self._redaction = redaction
         self._opened: Library | None = None
+        self._knowledge: SqlKnowledge | None = None
 
     def open(self) -> Library:
         """The library; the same one each time."""
@@ -34,11 +37,24 @@ class LibraryDoor:
             from sitelore.store.knowledge import SqlKnowledge  # noqa: PLC0415 see above
 
             operator = operator_settings()
-            indexing = Indexing(self._ledger, SqlKnowledge(self._engine), self._blobs, self._clock, self._redaction)
+            self._knowledge = SqlKnowledge(self._engine, _comparing(self._engine, operator))
+            indexing = Indexing(self._ledger, self._knowledge, self._blobs, self._clock, self._redaction)
             self._opened = Library(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
         return self._opened
 
     async def close(self) -> None:
-        """Give back what a model holds."""
+        """Give back what a model and a vector store hold."""
         if self._opened is not None and self._opened.embedder is not None:
             await self._opened.embedder.close()
+        if self._knowledge is not None:
+            await self._knowledge.close()
+
+
+def _comparing(engine: Engine, operator: OperatorSettings) -> Comparing | None:
+    """Who compares vectors, if not the database or this process."""
+    if operator.vectors in {"", "database"}:
+        return None
+    from sitelore.store.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is named
+    from sitelore.store.qdrant_vectors import QdrantLikeness  # noqa: PLC0415 see above
+
+    return QdrantLikeness(engine, QdrantServer.read(operator.vectors, operator.vectors_key))

@@ -52,6 +52,10 @@ class OperatorSettings:
     """`SITELORE_EMBEDDINGS`: who makes vectors (`index/embedding.py`); nothing: the local model where it is installed."""
     embeddings_key: str = field(default="", repr=False)
     """`SITELORE_EMBEDDINGS_KEY`: what an endpoint wants to see."""
+    vectors: str = field(default="", repr=False)
+    """`SITELORE_VECTORS`: who compares vectors (`store/qdrant_rest.py`); nothing, or `database`: the database."""
+    vectors_key: str = field(default="", repr=False)
+    """`SITELORE_VECTORS_KEY`: what a vector store wants to see."""
 
     redaction: Redaction = BUILT_IN_ALONE
     """`SITELORE_SECRET_RULES`, a file of rules for secrets on top of the built-in ones, and `SITELORE_REDACTION_KEY`."""
@@ -86,7 +90,9 @@ def operator_settings() -> OperatorSettings:
         allow_private=_words("SITELORE_ALLOW_PRIVATE"),
         sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
         embeddings=os.environ.get("SITELORE_EMBEDDINGS", "").strip(),
-        embeddings_key=_embeddings_key(),
+        embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
+        vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
+        vectors_key=_key("SITELORE_VECTORS_KEY"),
         redaction=operator_redaction(),
     )
 
@@ -139,9 +145,9 @@ def _tokens() -> tuple[str, ...]:
     return tokens
 
 
-def _embeddings_key() -> str:
+def _key(name: str) -> str:
     """Never shown, not even when it is wrong."""
-    key = os.environ.get("SITELORE_EMBEDDINGS_KEY", "").strip()
+    key = os.environ.get(name, "").strip()
     if not key.isascii() or any(not "!" <= sign <= "~" for sign in key):
-        raise UsageError("SITELORE_EMBEDDINGS_KEY has characters that no header can carry")
+        raise UsageError(f"{name} has characters that no header can carry")
     return key

@@ -18,6 +18,8 @@ PER_PAGE = 3
 _POOL = 20
 """Times as many are ordered as are wanted, for the pages that have too many among them."""
 
+_SAMPLED = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -35,15 +37,26 @@ class Ranked:
 
 def best_by_words(scores: Floats, pages: Places, allowed: Mask | None, count: int, per_page: int) -> Places:
     """The places of the best that hold any word at all; equal ones by page, then by place."""
-    places = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
     pool = _POOL * count
+    held = scores if allowed is None else np.where(allowed, scores, 0.0)
+    places = np.flatnonzero(held > _floor(held, pool))
     if len(places) > pool:
-        found = scores[places]
+        found = held[places]
         # The lowest of the pool, and all that equal it: which of equals stay must not hang on their order here.
         places = places[found >= np.partition(found, len(found) - pool)[len(found) - pool]]
     order = np.lexsort((places, pages[places], -scores[places]))
     places = places[order]
     return places[_turns(pages[places]) < per_page][:count]
+
+
+def _floor(scores: Floats, pool: int) -> float:
+    """A score that far more than `pool` are above, by what every so manieth shows; else zero, so that all are looked at."""
+    some = scores[::_SAMPLED]
+    rank = 2 * pool // _SAMPLED
+    if not 0 < rank < len(some) // 2:
+        return 0.0
+    floor = max(0.0, float(np.partition(some, len(some) - rank)[len(some) - rank]))
+    return floor if np.count_nonzero(scores > floor) > pool else 0.0
 
 
 def ordered(ranked: Ranked, pages: Places, per_page: int) -> Ranked:

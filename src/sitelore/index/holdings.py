@@ -32,7 +32,7 @@ class Holdings:
         self.sites = sites
         sizes = [len(site.chunks) for site in sites]
         self._firsts = [sum(sizes[:index]) for index in range(len(sites))]
-        self.lengths = Lengths.of([site.chunks for site in sites])
+        self.lengths = Lengths([site.chunks for site in sites])
         below = [sum(site.pages for site in sites[:index]) for index in range(len(sites))]
         rows = [site.page_rows + first for site, first in zip(sites, below, strict=True)]
         self.pages: Places = np.concatenate(rows) if rows else np.empty(0, np.int64)
@@ -48,7 +48,8 @@ class Holdings:
 
     def masks(self, query: SearchQuery) -> list[Mask | None]:
         """For each site, which of its chunks may be among the answers; None for all."""
-        return [site.mask(query) for site in self.sites]
+        masks = [site.mask(query) for site in self.sites]
+        return [None if mask is not None and mask.all() else mask for mask in masks]
 
     def split(self, places: Places) -> Iterator[tuple[int, SiteColumns, list[int]]]:
         """Places as numbers, site by site: the first place of the site, the site, and its numbers in the order given."""
@@ -95,13 +96,17 @@ class Catalogue:
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._seen: OrderedDict[SiteId, SiteColumns] = OrderedDict()
+        self._last = Holdings(())
 
     async def holdings(self, shelves: Sequence[SiteShelf]) -> Holdings:
         """These sites as they are now."""
         ordered = sorted(shelves, key=lambda shelf: shelf.name)
         sites = [await self._columns(shelf) for shelf in ordered]
         self._forget(keep=len(sites))
-        return Holdings(sites)
+        last = self._last
+        if len(last.sites) != len(sites) or any(one is not other for one, other in zip(last.sites, sites, strict=True)):
+            last = self._last = Holdings(sites)
+        return last
 
     async def _columns(self, shelf: SiteShelf) -> SiteColumns:
         seen = self._seen.get(shelf.site)

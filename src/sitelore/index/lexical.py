@@ -6,6 +6,7 @@ sites that are asked at once. So an index that was made again gives the same sco
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -21,6 +22,8 @@ B = 0.7
 """How much oftener a long chunk must say a word."""
 
 _ENTRY_BYTES = 8
+_COMMON_SHARE, _COMMON_WORDS = 8, 32
+"""A word is common that every eighth chunk holds; 8 bytes for each chunk are kept for so many of them."""
 _SPREAD = 8
 _SMALL = 1 << 16
 
@@ -75,13 +78,11 @@ NOWHERE = Entries(np.empty(0, np.int64), np.empty(0, np.float64))
 
 def unpacked(packed: Sequence[bytes], chunks: LiveChunks, first_place: int = 0) -> Entries:
     """Packed postings of one site without what is dead. Places begin at `first_place`."""
-    parts = []
-    for part in packed:
-        size = len(part) // _ENTRY_BYTES
-        found, live = chunks.places(np.frombuffer(part, "<u4", size))
-        counts = np.frombuffer(part, "<u2", size, 4 * size)[live]
-        parts.append(Entries(found + first_place, counts.astype(np.float64)))
-    return joined(parts)
+    sizes = [len(part) // _ENTRY_BYTES for part in packed]
+    numbers = b"".join([part[: 4 * size] for part, size in zip(packed, sizes, strict=True)])
+    counts = b"".join([part[4 * size : 6 * size] for part, size in zip(packed, sizes, strict=True)])
+    found, live = chunks.places(np.frombuffer(numbers, "<u4"))
+    return Entries(found + first_place, np.frombuffer(counts, "<u2")[live].astype(np.float64))
 
 
 def joined(parts: Sequence[Entries]) -> Entries:
@@ -102,19 +103,18 @@ def merged(entries: Sequence[Entries]) -> Entries:
     return Entries(places, counts)
 
 
-@dataclass(frozen=True, slots=True)
 class Collection:
     """The chunks that are asked, of one site or several, one behind the other."""
 
-    lengths: Floats
-    mean_length: float
+    __slots__ = ("_common", "lengths", "norms")
 
-    @classmethod
-    def of(cls, sites: Sequence[LiveChunks]) -> Collection:
-        """These sites as one collection."""
+    def __init__(self, sites: Sequence[LiveChunks]) -> None:
         lengths = np.concatenate([site.lengths for site in sites]) if sites else np.empty(0, np.uint16)
-        total = int(lengths.sum(dtype=np.int64))
-        return cls(lengths.astype(np.float64), max(1.0, total / max(1, len(lengths))))
+        self.lengths = lengths.astype(np.float64)
+        mean = max(1.0, int(lengths.sum(dtype=np.int64)) / max(1, len(lengths)))
+        self.norms: Floats = K1 * (1 - B + B * self.lengths / mean)
+        """How many mentions count half as much as mentions can, in each chunk."""
+        self._common: OrderedDict[tuple[str, ...], Floats] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -122,6 +122,18 @@ class Collection:
     def rarity(self, holding: int) -> float:
         """How much a word says that so many chunks hold; above zero even for a word that all do."""
         return log(1 + (len(self) - holding + 0.5) / (holding + 0.5))
+
+    def common(self, terms: tuple[str, ...], found: Entries) -> Floats:
+        """What its mentions are worth in every chunk, for a word of which most questions have some: it is kept."""
+        known = self._common.get(terms)
+        if known is None:
+            known = np.zeros(len(self))
+            known[found.places] = saturated(found.counts, self.norms[found.places])
+            self._common[terms] = known
+            if len(self._common) > _COMMON_WORDS:
+                self._common.popitem(last=False)
+        self._common.move_to_end(terms)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +157,17 @@ def weighed(asked: Sequence[Asked], entries: Mapping[str, Entries], collection: 
 
 def scores(words: Sequence[Weighed], collection: Collection) -> Floats:
     """The score of every chunk of the collection; zero where none of the words stands."""
-    total = np.zeros(len(collection))
+    total, part = np.zeros(len(collection)), np.empty(len(collection))
     for word in words:
-        places, counts = word.found.places, word.found.counts
-        total[places] += word.asked.weight * word.rarity * saturated(counts, collection.lengths[places], collection)
+        places, weight = word.found.places, word.asked.weight * word.rarity
+        if _COMMON_SHARE * len(places) > len(collection):
+            total += np.multiply(weight, collection.common(word.asked.terms, word.found), out=part)
+        else:
+            total[places] += weight * saturated(word.found.counts, collection.norms[places])
     return total
 
 
-def saturated(counts: Floats, lengths: Floats, collection: Collection) -> Floats:
-    """What so many mentions in chunks of these lengths are worth."""
-    norm = K1 * (1 - B + B * lengths / collection.mean_length)
-    worth: Floats = counts * (K1 + 1) / (counts + norm)
+def saturated(counts: Floats, norms: Floats) -> Floats:
+    """What so many mentions in chunks of these norms are worth."""
+    worth: Floats = counts * (K1 + 1) / (counts + norms)
     return worth

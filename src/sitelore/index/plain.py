@@ -33,15 +33,17 @@ _INLINE = re.compile(
     """,
     re.VERBOSE,
 )
-_SPACE = re.compile(r"\s+")
+_MARK = re.compile(r"[`\\!\[<*~_]")
+"""What `_INLINE` may begin with: looking for it passes over text many times faster."""
 
 
 def plain_text(markdown: str) -> str:
     """The text without its marks; what stands in code is left as it is."""
     lines: list[str] = []
     fence = ""
-    for line in _COMMENT.sub(" ", markdown[:MAX_TEXT]).splitlines():
-        mark = _FENCE.match(line)
+    text = markdown[:MAX_TEXT]
+    for line in (_COMMENT.sub(" ", text) if "<!--" in text else text).splitlines():
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence:
             if mark and mark[1].startswith(fence):
                 fence = ""
@@ -51,23 +53,33 @@ def plain_text(markdown: str) -> str:
             fence = mark[1]
         elif not _DROPPED.fullmatch(line):
             lines.append(_line(line))
-    return _SPACE.sub(" ", " ".join(lines)).strip()
+    return " ".join(" ".join(lines).split())
 
 
 def _line(line: str) -> str:
     while (leading := _LEADING.match(line)) and leading.end():
         line = line[leading.end() :]
-    if row := _ROW.fullmatch(line):
+    if "|" in line and (row := _ROW.fullmatch(line)):
         line = " · ".join(cell for cell in _CELLS.split(row[1]) if cell)
     return html.unescape(_inline(line)) if "&" in line else _inline(line)
 
 
 def _inline(text: str, depth: int = 0) -> str:
-    def read(found: re.Match[str]) -> str:
-        if found["code"] is not None:
-            return found["code"]
-        if found["label"] is not None:
-            return _inline(found["label"], depth + 1) if depth < _DEEP else found["label"]
-        return found["literal"] or found["address"] or ""
+    parts: list[str] = []
+    done = at = 0
+    while mark := _MARK.search(text, at):
+        found = _INLINE.match(text, mark.start())
+        if found is None:
+            at = mark.end()
+            continue
+        parts += (text[done : found.start()], _read(found, depth))
+        done = at = found.end()
+    return "".join((*parts, text[done:])) if parts else text
 
-    return _INLINE.sub(read, text)
+
+def _read(found: re.Match[str], depth: int) -> str:
+    if found["code"] is not None:
+        return found["code"]
+    if found["label"] is not None:
+        return _inline(found["label"], depth + 1) if depth < _DEEP else found["label"]
+    return found["literal"] or found["address"] or ""

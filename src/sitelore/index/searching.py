@@ -17,6 +17,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from heapq import heappush, heappushpop
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from sitelore.index.lexical import Floats, Places, Weighed, scores, weighed
 from sitelore.index.proximity import Neighbours
 from sitelore.index.snippets import snippet_of
 from sitelore.index.terms import Asked, query_terms
+from sitelore.model.errors import VectorsAway
 from sitelore.model.knowledge import Card, Hit, SearchAnswer, SearchMode, SearchQuery
 from sitelore.ports import Embedder, Knowledge
 
@@ -52,6 +54,7 @@ READ = 30
 
 _SAME = 6
 """Digits of a likeness that count: beyond them the order of rows in a matrix shows."""
+_ROUNDING = 1e-9
 _LOG = logging.getLogger(__name__)
 
 
@@ -66,12 +69,26 @@ class _Question:
     asked: list[Asked]
 
     @property
+    def depth(self) -> int:
+        """Candidates of either half."""
+        return max(DEPTH, 2 * self.query.limit)
+
+    @property
     def allowed(self) -> Mask | None:
         if all(mask is None for mask in self.masks):
             return None
         sizes = (len(site.chunks) for site in self.holdings.sites)
         whole = [np.ones(size, np.bool_) if mask is None else mask for mask, size in zip(self.masks, sizes, strict=True)]
         return np.concatenate(whole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Worded:
+    """What words alone say: each, the score of every chunk, and the best places."""
+
+    words: list[Weighed]
+    scores: Floats
+    best: Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +109,21 @@ class Searcher:
         self._knowledge = knowledge
         self._embedder = embedder
         self._catalogue = Catalogue(knowledge)
+        self._had_vectors = False
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
         """The best answers, with snippets; none for a question without words."""
         query = _bounded(query)
+        if query.mode is SearchMode.LEXICAL or not self._had_vectors:
+            return await self._answer(query, None)
+        # Most of the time goes into the vector, in a thread of its own: it is begun before it is known to be needed.
+        begun = asyncio.ensure_future(self._vector(query.text))
+        try:
+            return await self._answer(query, begun)
+        finally:
+            begun.cancel()
+
+    async def _answer(self, query: SearchQuery, begun: asyncio.Future[bytes | None] | None) -> SearchAnswer:
         shelves = await self._knowledge.shelves(query.tenant, self._embedder.model if self._embedder else "")
         wanted = [shelf for shelf in shelves if shelf.chunks and (not query.sites or shelf.name in query.sites)]
         question = _question(query, await self._catalogue.holdings(wanted))
@@ -104,12 +132,14 @@ class Searcher:
             for site, mask in zip(question.holdings.sites, question.masks, strict=True)
         )
         embedded = min(chunks, sum(shelf.embedded for shelf in wanted))
+        self._had_vectors = embedded > 0
         if not question.asked or not chunks:
             return SearchAnswer((), SearchMode.LEXICAL, chunks, embedded)
         may_embed = embedded > 0 and query.mode is not SearchMode.LEXICAL
-        vector, words = await asyncio.gather(self._vector(query.text) if may_embed else _nothing(), self._words(question))
-        ranked, mode = await self._ranked(question, words, vector)
-        hits = await self._hits(question, words, ranked)
+        asked = (begun or self._vector(query.text)) if may_embed else _nothing()
+        vector, worded = await asyncio.gather(asked, self._words(question))
+        ranked, mode = await self._ranked(question, worded, vector)
+        hits = await self._hits(question, worded.words, ranked)
         return SearchAnswer(hits, mode, chunks, embedded)
 
     async def _vector(self, text: str) -> bytes | None:
@@ -122,29 +152,38 @@ class Searcher:
             _LOG.warning("a question is answered by words alone, its vector could not be made: %s", type(problem).__name__)
             return None
 
-    async def _words(self, question: _Question) -> list[Weighed]:
-        terms = {term for word in question.asked for term in word.terms}
-        entries = await question.holdings.entries(self._knowledge, terms)
-        return weighed(question.asked, entries, question.holdings.lengths)
-
-    async def _ranked(self, question: _Question, words: list[Weighed], vector: bytes | None) -> tuple[Ranked, SearchMode]:
-        """Every candidate, the best first, and which halves took part."""
+    async def _words(self, question: _Question) -> _Worded:
         query, holdings = question.query, question.holdings
-        depth = max(DEPTH, 2 * query.limit)
+        terms = {term for word in question.asked for term in word.terms}
+        words = weighed(question.asked, await holdings.entries(self._knowledge, terms), holdings.lengths)
         found = scores(words, holdings.lengths)
-        best = best_by_words(found, holdings.pages, question.allowed, depth, max(PER_PAGE, query.per_page))
-        if vector is None:
+        best = best_by_words(found, holdings.pages, question.allowed, question.depth, max(PER_PAGE, query.per_page))
+        return _Worded(words, found, best)
+
+    async def _ranked(self, question: _Question, worded: _Worded, vector: bytes | None) -> tuple[Ranked, SearchMode]:
+        """Every candidate, the best first, and which halves took part."""
+        query, best, found = question.query, worded.best, worded.scores
+        compared = None if vector is None else await self._compared(question, worded, vector)
+        if compared is None:
             ranked, mode = by_words(best, found), SearchMode.LEXICAL
         else:
-            always = best if query.mode is SearchMode.HYBRID else best[:0]
-            near, nearness = await self._nearest(question, vector, always, depth)
+            near, nearness = compared
             mode = query.mode
             ranked = by_meaning(near, nearness) if mode is SearchMode.DENSE else by_both(best, found, near, nearness)
-        return ordered(ranked, holdings.pages, query.per_page), mode
+        return ordered(ranked, question.holdings.pages, query.per_page), mode
 
-    async def _nearest(self, question: _Question, vector: bytes, always: Places, depth: int) -> tuple[Places, Floats]:
+    async def _compared(self, question: _Question, worded: _Worded, vector: bytes) -> tuple[Places, Floats] | None:
+        """The nearest, with those that are the best by words in a hybrid; None while nobody can compare."""
+        always = worded.best if question.query.mode is SearchMode.HYBRID else worded.best[:0]
+        try:
+            return await self._nearest(question, vector, always)
+        except VectorsAway as problem:
+            _LOG.warning("a question is answered by words alone: %s", problem)
+            return None
+
+    async def _nearest(self, question: _Question, vector: bytes, always: Places) -> tuple[Places, Floats]:
         model = self._embedder.model if self._embedder else ""
-        holdings = question.holdings
+        holdings, depth = question.holdings, question.depth
         parts = []
         for index, (_, site, also) in enumerate(holdings.split(always)):
             mask = question.masks[index]
@@ -213,18 +252,27 @@ def _question(query: SearchQuery, holdings: Holdings) -> _Question:
 
 
 def _side_by_side(question: _Question, words: list[Weighed], read: list[_Read], ranked: Ranked) -> list[_Read]:
-    """Scores with what words side by side add, in the measure in which words count."""
+    """Scores with what words side by side add, in the measure in which words count, of all that may be among the answers.
+
+    What postings say bounds what a text can get: one that stays behind the last answer even so is not looked at.
+    """
     neighbours = Neighbours(question.query.text, question.langs, words)
     best = float(np.nanmax(ranked.lexical)) if len(read) and not np.isnan(ranked.lexical).all() else 0.0
     if best <= 0 or not neighbours:
         return read
     share = 1.0 if np.isnan(ranked.dense).all() else LEXICAL_WEIGHT / best
-    lengths = question.holdings.lengths
-
-    def added(one: _Read) -> float:
-        return share * neighbours.score(one.card.text, one.card.lang, float(lengths.lengths[one.place]), lengths)
-
-    return [replace(one, score=one.score + added(one)) for one in read]
+    lengths, limit = question.holdings.lengths, question.query.limit
+    most = share * neighbours.most(np.array([one.place for one in read]), lengths) + [one.score for one in read]
+    found: list[_Read] = []
+    leading: list[float] = []
+    for row in np.argsort(-most, kind="stable").tolist():
+        if len(leading) == limit and most[row] < leading[0] - _ROUNDING:
+            break
+        one = read[row]
+        added = neighbours.score(one.card.text, one.card.lang, float(lengths.norms[one.place]))
+        found.append(replace(one, score=one.score + share * added))
+        (heappush if len(leading) < limit else heappushpop)(leading, found[-1].score)
+    return found
 
 
 def _worth(asked: list[Asked], words: list[Weighed]) -> Mapping[str, float]:

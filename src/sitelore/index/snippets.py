@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
+from typing import NamedTuple
 
 from sitelore.index.plain import plain_text
-from sitelore.index.terms import WORD, is_unspaced, vocabulary
+from sitelore.index.terms import EDGES, WORD, is_unspaced, pieces, vocabulary
 
 WIDTH = 300
 """Characters, without the marks that something was left out."""
@@ -26,8 +27,7 @@ class Snippet:
     highlights: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     start: int
     end: int
     terms: tuple[str, ...]
@@ -46,18 +46,32 @@ def snippet_of(markdown: str, worth: Mapping[str, float], lang: str = "") -> Sni
 
 
 def _found(text: str, worth: Mapping[str, float], lang: str) -> list[_Found]:
-    places: list[_Found] = []
-    known, wanted = vocabulary(lang), worth.keys()
-    for match in WORD.finditer(text):
-        word = match[0]
-        if wanted.isdisjoint(known[word]):
-            continue
+    """Plain text has one kind of space, and pieces that say nothing of the question are passed over as a whole."""
+    parts = text.split(" ")
+    says_nothing = worth.keys().isdisjoint
+    said = [at for at, terms in enumerate(map(pieces(lang).__getitem__, parts)) if not says_nothing(terms)]
+    if not said:
+        return []
+    starts = list(accumulate(map(len, parts), initial=0))
+    return [one for at in said for one in _words(parts[at], starts[at] + at, worth, lang)]
+
+
+def _words(piece: str, offset: int, worth: Mapping[str, float], lang: str) -> list[_Found]:
+    """The words of a piece that the question has too, one after the other."""
+    known = vocabulary(lang)
+    bare = piece.strip(EDGES)
+    if bare.isalnum() and bare.isascii():
+        start = offset + piece.index(bare)
+        return [_Found(start, start + len(bare), tuple(term for term in known[bare] if term in worth))]
+    found: list[_Found] = []
+    for match in WORD.finditer(piece):
+        word, start = match[0], offset + match.start()
         terms = tuple(term for term in known[word] if term in worth)
-        if is_unspaced(word):
-            places += _characters(word, match.start(), terms)
-        else:
-            places.append(_Found(match.start(), match.end(), terms))
-    return places
+        if terms and is_unspaced(word):
+            found += _characters(word, start, terms)
+        elif terms:
+            found.append(_Found(start, start + len(word), terms))
+    return found
 
 
 def _characters(word: str, offset: int, terms: Sequence[str]) -> list[_Found]:
@@ -80,17 +94,17 @@ def _window(found: Sequence[_Found], worth: Mapping[str, float]) -> tuple[int, i
     for index, first in enumerate(found):
         held: dict[str, int] = {}
         said, last = 0.0, first.start + WIDTH
-        for one in islice(found, index, None):
-            if one.end > last:
+        for _, end, terms in islice(found, index, None):
+            if end > last:
                 break
-            for term in one.terms:
+            for term in terms:
                 times = held[term] = held.get(term, 0) + 1
                 if times == 1:
                     said += worth[term]
                 elif times <= _MOST_REPEATS + 1:
                     said += _REPEATED * worth[term]
             if said > best * (1 + 1e-9):
-                best, span = said, (first.start, one.end)
+                best, span = said, (first.start, end)
     return span
 
 

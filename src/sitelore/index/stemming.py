@@ -8,6 +8,8 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol
 
+from sitelore.index.stemming_english import stem_english
+
 MAIN_LANGUAGE = "en"
 """What Latin letters are taken for where a page does not say."""
 
@@ -78,11 +80,11 @@ def stem(word: str, language: str) -> str:
     """The stem of a folded word: by the language of its page if that has such letters, else by the main one that has."""
     for index, (letters, main, languages) in enumerate(_SCRIPTS):
         if letters.match(word):
-            if language in languages:
-                return _rules(language)().stemWord(word)
-            if language in _UNSTEMMED.get(index, ()) or not main:
-                return word
-            return _rules(main)().stemWord(word)
+            if language not in languages:
+                if language in _UNSTEMMED.get(index, ()) or not main:
+                    return word
+                language = main
+            return stem_english(word) if language == "en" else _rules(language)().stemWord(word)
     return word
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from sitelore.index.stemming import MAIN_LANGUAGE, language_of, stem
 from sitelore.index.stop_words import STOP_WORDS
@@ -29,6 +29,7 @@ STOP_WORD_WEIGHT = 0.3
 LONGEST_STEMMED = 64
 CACHED_WORDS = 50_000
 CACHED_LENGTH = 40
+CACHED_PIECE = 120
 CACHED_TERMS = 20_000
 CACHED_LANGUAGES = 64
 
@@ -49,6 +50,8 @@ _UNSPACED = (
 
 WORD = re.compile(rf"[\w{_MARKS}{_INVISIBLE}]+(?:[-.'\u2019\u2010\u2011\u00b7][\w{_MARKS}{_INVISIBLE}]+)*(?:\+\+|#(?!\w))?")
 """A word as it is written, an identifier in one piece."""
+EDGES = '.,;:!?()[]{}<>"*`|/\\=~$%&^@-'
+"""Around a word these are never part of it."""
 _JOINTS = re.compile(r"[-._\u2010\u2011\u00b7'\u2019]+")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RUNS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
@@ -76,11 +79,35 @@ class Vocabulary(dict[str, tuple[str, ...]]):
         self._language = language
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        terms = tuple(_term(part, self._language) for part, _ in _parts(word))
+        if word.isalpha() and word.isascii() and (word.islower() or word[1:].islower() or word.isupper()):
+            terms: tuple[str, ...] = (_term(word, self._language),)  # as most are: one part, and known without looking for it
+        else:
+            terms = tuple(term for part, _ in _parts(word) if (term := _term(part, self._language)))
         if len(word) <= CACHED_LENGTH:
             if len(self) >= CACHED_WORDS:
                 self.clear()
             self[word] = terms
+        return terms
+
+
+class Pieces(dict[str, tuple[str, ...]]):
+    """What was met between spaces, with what its words are read as, one after the other.
+
+    No word holds a space, so a text is read by its pieces as it would be read whole. The same few pieces make up most texts,
+    and looking one up takes far less than finding its words.
+    """
+
+    def __init__(self, read: Callable[[str], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        bare = piece.strip(EDGES)
+        terms = self[bare] if bare != piece else tuple(chain.from_iterable(map(self._read, WORD.findall(piece))))
+        if len(piece) <= CACHED_PIECE:
+            if len(self) >= CACHED_WORDS:
+                self.clear()
+            self[piece] = terms
         return terms
 
 
@@ -92,6 +119,13 @@ def terms_of(text: str, lang: str = "") -> Counter[str]:
         for term in known[word]:
             counted[term] += count
     return counted
+
+
+@lru_cache(CACHED_LANGUAGES)
+def pieces(lang: str) -> Pieces:
+    """What stands between spaces in the language of a tag, with all terms that it is found by."""
+    language = language_of(lang)
+    return Pieces(vocabulary(language).__getitem__) if language == lang else pieces(language)
 
 
 @lru_cache(CACHED_LANGUAGES)
@@ -107,8 +141,8 @@ def query_terms(text: str, langs: Iterable[str] = ()) -> list[Asked]:
     asked: dict[tuple[str, ...], Asked] = {}
     for word in WORD.findall(text):
         for part, weight in _parts(word):
-            if weight:
-                terms = tuple(dict.fromkeys(_term(part, language) for language in languages))
+            terms = tuple(dict.fromkeys(term for language in languages if (term := _term(part, language)))) if weight else ()
+            if terms:
                 is_small = is_stop_word(part, languages)
                 before = asked[terms].weight if terms in asked else 0.0
                 asked[terms] = Asked(terms, before + weight * (STOP_WORD_WEIGHT if is_small else 1.0), is_small)

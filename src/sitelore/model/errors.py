@@ -8,7 +8,8 @@ SiteloreError
 ├── StorageError          the data directory or database cannot be used: exit 3
 │   ├── DataDirBusy       another process is crawling into this data directory
 │   ├── CorruptData       the database is damaged
-│   └── DiskFull          no room left, or no permission to write
+│   ├── DiskFull          no room left, or no permission to write
+│   └── VectorsAway       the vector store cannot be used now: search goes on by words, what it missed is made up for later
 ├── Interrupted           the person stopped it; everything settled is kept: exit 11
 ├── OutOfTime             the run's time limit has passed: exit 15
 ├── ReaderCrashed         one document ended or outlasted its reading process
@@ -59,6 +60,10 @@ class CorruptData(StorageError):
 
 class DiskFull(StorageError):
     """No room left, or no permission to write."""
+
+
+class VectorsAway(StorageError):
+    """The vector store cannot be used now: search goes on by words, what it missed is made up for later."""
 
 
 class Interrupted(SiteloreError):

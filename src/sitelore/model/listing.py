@@ -35,13 +35,14 @@ class UrlListing:
 
 @dataclass(frozen=True, slots=True)
 class RunListing:
-    """A page of the runs. No states: all of them; no site: any."""
+    """A page of the runs. No states: all of them; no site: any; no tenant: of any. Tenants may have sites of the same name."""
 
     states: frozenset[RunState] = frozenset()
     site: str = ""
     oldest_first: bool = False
     limit: int = 100
     offset: int = 0
+    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

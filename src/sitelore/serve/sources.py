@@ -13,6 +13,7 @@ from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId
 from sitelore.model.knowledge import SearchAnswer, SearchQuery, SiteShelf
+from sitelore.model.listing import RunListing
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
@@ -81,8 +82,7 @@ class HouseSources:
 
     async def explain(self, url: Url, tenant: str) -> Explanation:
         """In the latest run that met the URL; else in the latest of a site that it could belong to; else in the latest."""
-        own = {shelf.site for shelf in await self.open_library().sites(tenant)}
-        runs = [run for run in await self.ledger.runs(_RUNS) if run.site in own]
+        runs, _ = await self.ledger.list_runs(RunListing(limit=_RUNS, tenant=tenant))
         if not runs:
             raise NoSuchRun("nothing was crawled yet")
         for run in runs:

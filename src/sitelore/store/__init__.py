@@ -34,8 +34,13 @@ The index stands beside the pages it was made from, on the same engine; `knowled
     shelves_sql.py    sites in numbers, live chunks as columns, the few that are shown
     reckoning_sql.py  what runs say about pages that are no longer there
     vectors_sql.py    vectors by model and text, and texts that have none
+    likeness.py       who compares vectors: the process, the database, or a server beside it
+    matrices.py       likeness in the process: a site's vectors as a matrix
+    vector_rows.py    the rows of a matrix, in full and in eight bits (near.c, where it was compiled)
     dense_sql.py      likeness by pgvector, where Postgres has it
-    matrices.py       likeness in the process, for SQLite and for a Postgres without
+    qdrant_vectors.py likeness by Qdrant: a copy of the vectors that follows the database
+    qdrant_rest.py    the calls that Qdrant is asked by
+    mirror_sql.py     what such a copy has to hold
 
 This room decides nothing about a crawl: which offer is admissible, how a visit ends and what a wave admits come from
 `frontier` and `crawl` as data or as a pure function, and so does which pages are gone. Only `deploy` opens it.

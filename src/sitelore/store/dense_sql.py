@@ -1,19 +1,22 @@
 """Likeness in Postgres by pgvector: each chunk's vector beside its number, read through from end to end.
 
-The table stands in a schema of its own and outside of the migrations, because a Postgres without the extension does without it:
-then, as with SQLite, the process keeps a matrix. It is derived from `vectors` and `chunks`, and follows every change of either
+The table stands in a schema of its own and outside of the migrations: a Postgres may be without the extension when it is
+migrated and get it later, and a migration is run once. So it is made by whoever puts vectors and finds the extension; without
+it, as with SQLite, the process keeps a matrix. It is derived from `vectors` and `chunks`, and follows every change of either
 in the same transaction. On SQLite nothing here does anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import io
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.util import await_only
 
 from sitelore.model.ids import SiteId
 from sitelore.model.knowledge import Likeness
@@ -36,10 +39,8 @@ _MAKE = (
     # In the row, however long: fetching each from elsewhere would take longer than comparing it.
     "ALTER TABLE sitelore_vectors.chunk_vectors ALTER COLUMN half SET STORAGE MAIN",
 )
-_INSERT = """
-    INSERT INTO sitelore_vectors.chunk_vectors (site_id, model_id, number, page, dims, half)
-    VALUES ($1, $2, $3, $4, $5, ($6::real[])::halfvec)
-    ON CONFLICT (site_id, model_id, number) DO UPDATE SET page = excluded.page, dims = excluded.dims, half = excluded.half
+_DELETE_OF_MODEL = """
+    DELETE FROM sitelore_vectors.chunk_vectors WHERE site_id = $1 AND model_id = $2 AND number = ANY ($3::int[])
 """
 _DELETE = """
     DELETE FROM sitelore_vectors.chunk_vectors
@@ -85,14 +86,14 @@ def is_ready(conn: sa.Connection) -> bool:
 _IS_THERE = sa.text("SELECT to_regclass('sitelore_vectors.chunk_vectors') IS NOT NULL")
 
 
-def prepare(conn: sa.Connection) -> bool:
-    """Make the table if the extension can be had, with all that is known. The caller is about to put vectors."""
+def prepare(conn: sa.Connection, *, make: bool = True) -> bool:
+    """Whether the table is there. Made if the extension can be had, with all that is known. The caller is to put vectors."""
     if conn.dialect.name != "postgresql":
         return False
     conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITERS)))
     if is_ready(conn):
         return True
-    if not conn.scalar(sa.text("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")):
+    if not make or not conn.scalar(sa.text("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")):
         return False
     try:
         with conn.begin_nested():
@@ -108,11 +109,14 @@ def prepare(conn: sa.Connection) -> bool:
 def put(conn: sa.Connection, model: int, halves: dict[str, bytes]) -> None:
     """Vectors of these texts go to every chunk that says them. `prepare` was true in this transaction."""
     c = chunks.c
-    rows: list[tuple[Any, ...]] = []
+    rows: dict[int, list[_Row]] = {}
     for some in pieces(sorted(halves)):
-        found = conn.execute(sa.select(c.site_id, c.number, c.page, c.text_hash).where(c.text_hash.in_(some)))
-        rows += (_row(one.site_id, model, one.number, one.page, halves[one.text_hash]) for one in found)
-    _write(conn, rows)
+        for one in conn.execute(sa.select(c.site_id, c.number, c.page, c.text_hash).where(c.text_hash.in_(some))):
+            row = _Row(one.site_id, model, one.number, one.page, halves[one.text_hash])
+            rows.setdefault(one.site_id, []).append(row)
+    for site, of_site in rows.items():
+        conn.exec_driver_sql(_DELETE_OF_MODEL, (site, model, [row.number for row in of_site]))
+        _write(conn, of_site)
 
 
 def add(conn: sa.Connection, site: SiteId, written: Sequence[tuple[int, int, str]]) -> None:
@@ -139,19 +143,55 @@ def _insert(conn: sa.Connection, site: SiteId, written: Sequence[tuple[int, int,
     for model in conn.scalars(sa.select(models.c.id)).all():
         for some in pieces(written):
             halves = dict(vectors_sql.halves(conn, model, sorted({one[2] for one in some})))
-            rows = (_row(site, model, number, page, halves[text]) for number, page, text in some if text in halves)
-            _write(conn, rows)
+            _write(conn, [_Row(site, model, number, page, halves[text]) for number, page, text in some if text in halves])
 
 
-def _row(site: int, model: int, number: int, page: int, half: bytes) -> tuple[Any, ...]:
-    """What pgvector gets. It refuses what is no number; it is taken for nothing, as in the process."""
-    values = np.nan_to_num(np.frombuffer(half, "<f2").astype(np.float32), nan=0.0, posinf=0.0, neginf=0.0)
-    return site, model, number, page, len(values), values.tolist()
+class _Row(NamedTuple):
+    site: int
+    model: int
+    number: int
+    page: int
+    half: bytes
 
 
-def _write(conn: sa.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    if listed := list(rows):
-        conn.exec_driver_sql(_INSERT, listed)
+def _write(conn: sa.Connection, rows: Sequence[_Row]) -> None:
+    """By COPY, in Postgres' own form: as arrays of numbers, vectors would take many times as long. None is there yet."""
+    if not rows:
+        return
+    parts = [_COPY_HEADER]
+    by_size: dict[int, list[_Row]] = {}
+    for row in rows:
+        by_size.setdefault(len(row.half), []).append(row)
+    parts += (_packed(same, size // 2) for size, same in by_size.items())
+    parts.append(_COPY_END)
+    raw: Any = conn.connection.driver_connection
+    columns = ["site_id", "model_id", "number", "page", "dims", "half"]
+    source = io.BytesIO(b"".join(parts))
+    await_only(raw.copy_to_table("chunk_vectors", schema_name=SCHEMA, columns=columns, source=source, format="binary"))
+
+
+_COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_COPY_END = b"\xff\xff"
+
+
+def _packed(rows: Sequence[_Row], dims: int) -> bytes:
+    """Rows of a binary COPY: how many fields, then each behind its length. A halfvec is its size, nothing, its halves.
+
+    pgvector refuses what is no number; it is taken for nothing, as in the process.
+    """
+    numbers = [(f"{part}{at}", ">i4") for at in range(5) for part in ("size", "value")]
+    vector: list[Any] = [("size5", ">i4"), ("dims", ">i2"), ("unused", ">i2"), ("half", ">f2", (dims,))]
+    packed = np.zeros(len(rows), np.dtype([("fields", ">i2"), *numbers, *vector]))
+    packed["fields"] = 6
+    for at in range(5):
+        packed[f"size{at}"] = 4
+    for at, column in enumerate(list(zip(*rows, strict=True))[:4]):
+        packed[f"value{at}"] = column
+    packed["value4"] = packed["dims"] = dims
+    packed["size5"] = 4 + 2 * dims
+    halves = np.frombuffer(b"".join(row.half for row in rows), "<f2").reshape(-1, dims)
+    packed["half"] = np.where(np.isfinite(halves), halves, np.float16(0))
+    return packed.tobytes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,10 @@ class Engine(Protocol):
         """The same for one that may take long: what a crawl reads does not wait for it."""
         ...
 
+    async def glance(self, fn: Callable[..., T], *args: Any) -> T:
+        """The same for one that somebody waits for and whose statements need not be one transaction."""
+        ...
+
     def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
         """Whether this task is ours to do now, until the block ends."""
         ...
@@ -155,6 +159,10 @@ class SqliteEngine:
         """The same in a thread where nothing of the crawl waits."""
         return await self._browser.run(fn, *args)
 
+    async def glance(self, fn: Callable[..., T], *args: Any) -> T:
+        """The same: a transaction costs nothing here."""
+        return await self._browser.run(fn, *args)
+
     @asynccontextmanager
     async def turn(self, task: str) -> AsyncIterator[bool]:
         """One process works on a file (the directory's lock sees to it), so turns are taken within it."""
@@ -191,16 +199,22 @@ class PostgresEngine:
 
     def __init__(self, engine: AsyncEngine, name: str, terms: PostgresTerms) -> None:
         self._engine = engine
+        self._without_transactions = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._name = name
         self._terms = terms
 
     async def run(self, fn: Callable[..., T], *args: Any) -> T:
         """`fn(connection, *args)`, committed. What Postgres ends for a deadlock is done again: it left nothing behind."""
+        return await self._done(self._engine.begin, fn, args)
+
+    async def _done(
+        self, opened: Callable[[], AbstractAsyncContextManager[AsyncConnection]], fn: Callable[..., T], args: tuple[Any, ...]
+    ) -> T:
         left, pause_s = _TRIES - 1, _PAUSES_S[0]
         give_up_at = time.monotonic() + self._terms.patience_s
         while True:
             try:
-                async with self._engine.begin() as conn:
+                async with opened() as conn:
                     return await conn.run_sync(fn, *args)
             except Exception as error:
                 if left and _is_collision(error):
@@ -219,6 +233,10 @@ class PostgresEngine:
     async def browse(self, fn: Callable[..., T], *args: Any) -> T:
         """The same again: a pool has more than one connection."""
         return await self.run(fn, *args)
+
+    async def glance(self, fn: Callable[..., T], *args: Any) -> T:
+        """Without BEGIN and COMMIT: two round trips less, and every statement sees its own moment in Postgres anyway."""
+        return await self._done(self._without_transactions.connect, fn, args)
 
     @asynccontextmanager
     async def turn(self, task: str) -> AsyncIterator[bool]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from array import array
 from collections.abc import AsyncIterator, Collection, Sequence
 
-import numpy as np
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Sketched
@@ -26,20 +23,22 @@ from sitelore.model.knowledge import (
 from sitelore.model.url import Url
 from sitelore.ports import Reckon
 from sitelore.store import dense_sql, indexing_sql, postings_sql, reckoning_sql, shelves_sql, vectors_sql
-from sitelore.store.dense_sql import Question
 from sitelore.store.engine import Engine
-from sitelore.store.matrices import Matrices, Matrix, nearest
+from sitelore.store.likeness import Asked, Comparing, OwnLikeness
 
 
 class SqlKnowledge:
-    """The index in SQLite or Postgres, beside the ledger and on the same engine. Whoever opened the engine closes it."""
+    """The index in SQLite or Postgres, beside the ledger and on the same engine. Whoever opened the engine closes it.
 
-    def __init__(self, engine: Engine) -> None:
+    `comparing`: where vectors are compared, if not in the database or by this process.
+    """
+
+    def __init__(self, engine: Engine, comparing: Comparing | None = None) -> None:
         self._engine = engine
-        self._matrices = Matrices()
+        self._comparing: Comparing = comparing or OwnLikeness(engine)
         self._embedded: shelves_sql.Known = {}
-        self._counted: dense_sql.Counted = {}
         self._finished: vectors_sql.Finished = {}
+        self._given: set[str] = set()
 
     async def shelves(self, tenant: str | None, model: str = "") -> list[SiteShelf]:
         """Every site of the tenant (None: of all), by name, in numbers."""
@@ -86,11 +85,11 @@ class SqlKnowledge:
 
     async def postings(self, site: SiteId, terms: Collection[str]) -> dict[str, list[bytes]]:
         """Where terms stand, as packed `Postings` in ascending order of numbers."""
-        return await self._engine.browse(postings_sql.find, site, terms)
+        return await self._engine.glance(postings_sql.find, site, terms)
 
     async def cards(self, site: SiteId, numbers: Sequence[int]) -> list[Card]:
         """These chunks as far as they may be shown, in the order asked for."""
-        return await self._engine.browse(shelves_sql.cards, site, numbers)
+        return await self._engine.glance(shelves_sql.cards, site, numbers)
 
     async def page(self, tenant: str, url: Url) -> PageNow | None:
         """The tenant's page of this address, also one that is gone; the one looked at last where several sites have it."""
@@ -98,33 +97,33 @@ class SqlKnowledge:
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:
         """Texts of live chunks that have no vector of this model."""
-        return await self._engine.browse(vectors_sql.texts_to_embed, model, limit, site, self._finished)
+        found = await self._engine.browse(vectors_sql.texts_to_embed, model, limit, site, self._finished)
+        hashes = {one.text_hash for one in found}
+        # Given twice: nobody can embed these, and they must not keep the others waiting.
+        if hashes <= self._given:
+            await self._comparing.catch_up(model, site)
+        self._given = hashes
+        return found
 
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
         """Vectors by text hash, as little-endian float16 of unit length."""
         if vectors:
-            await self._engine.run(_put_vectors, model, vectors)
+            await self._engine.run(_put_vectors, model, vectors, self._comparing.is_elsewhere)
+            await self._comparing.put(model, {text_hash for text_hash, _ in vectors})
 
     async def likeness(
         self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
     ) -> Likeness:
         """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
-        # As precise as the vectors are, so that every database compares the same numbers.
-        asked = np.frombuffer(query, "<f4").astype(np.float16).astype(np.float32)
-        few = None if among is None else array("I", among).tolist()
+        return await self._comparing.nearest(Asked(site, model, query, limit, also, among))
 
-        def compare(conn: sa.Connection) -> Likeness | tuple[Matrix, list[int]] | None:
-            compared = dense_sql.nearest(conn, Question(site, model, asked.tolist(), limit, also, few), self._counted)
-            return self._matrices.current(conn, site, model, len(asked)) if compared is None else compared
-
-        found = await self._engine.browse(compare)
-        if isinstance(found, tuple):
-            return await asyncio.to_thread(nearest, *found, asked, limit, also, among)
-        return found or Likeness()
+    async def close(self) -> None:
+        """Give back what is held beside the database."""
+        await self._comparing.close()
 
 
-def _put_vectors(conn: sa.Connection, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
-    with_pgvector = dense_sql.prepare(conn)
+def _put_vectors(conn: sa.Connection, model: str, vectors: Sequence[tuple[str, bytes]], is_elsewhere: bool) -> None:
+    with_pgvector = dense_sql.prepare(conn, make=not is_elsewhere)
     number, put = vectors_sql.put_vectors(conn, model, vectors)
     if with_pgvector:
         dense_sql.put(conn, number, put)

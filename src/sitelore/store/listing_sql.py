@@ -67,6 +67,8 @@ def list_runs(conn: sa.Connection, listing: RunListing) -> tuple[list[Run], int]
         wanted &= runs.c.state.in_(sorted(state.value for state in listing.states))
     if listing.site:
         wanted &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.name == listing.site))
+    if listing.tenant is not None:
+        wanted &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.tenant == listing.tenant))
     total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(wanted)) or 0
     order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
     query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(wanted).order_by(*order)

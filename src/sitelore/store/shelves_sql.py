@@ -62,16 +62,20 @@ _sites = sa.select(
     _count(_waiting).label("waiting"),
     _count(_waiting, pages.c.indexed.is_(None)).label("new"),
     _count(_is_stale, sa.text("(alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')")).label("unwanted"),
+    # Not a join: SQLite would look for the few stale pages among all that have a number.
     sa.select(sa.func.count())
-    .select_from(pages.join(chunks, sa.and_(chunks.c.site_id == pages.c.site_id, chunks.c.page == pages.c.number)))
-    .where(_of_site, _is_stale)
+    .select_from(chunks)
+    .where(chunks.c.site_id == sites.c.id)
+    .where(chunks.c.page.in_(sa.select(pages.c.number).where(_of_site, _is_stale).correlate(sites)))
     .scalar_subquery()
     .label("stale"),
     _count(sa.text("held = 1")).label("held"),
 ).order_by(sites.c.tenant, sites.c.name)
+_sites_of = _sites.where(sites.c.tenant == sa.bindparam("tenant"))
+_model = sa.select(models.c.id, models.c.version).where(models.c.name == sa.bindparam("name"))
 
 Known = dict[tuple[int, str], tuple[tuple[int, int], int]]
-"""How many chunks of a site have a vector of a model, as counted at these versions of the two."""
+"""How many chunks of a site, stale ones too, have a vector of a model, as counted at these versions of the two."""
 
 
 def by_index(conn: sa.Connection) -> None:
@@ -86,19 +90,20 @@ _NO_SCANS = sa.select(sa.func.set_config("enable_seqscan", "off", sa.true()))
 def shelves(conn: sa.Connection, tenant: str | None, model: str, known: Known) -> list[SiteShelf]:
     """Every site of the tenant in numbers. Nothing here is counted chunk by chunk, but for `known` where it is out of date."""
     by_index(conn)
-    rows = conn.execute(_sites if tenant is None else _sites.where(sites.c.tenant == tenant)).all()
-    asked = (
-        conn.execute(sa.select(models.c.id, models.c.version).where(models.c.name == model)).one_or_none() if model else None
-    )
+    rows = conn.execute(_sites).all() if tenant is None else conn.execute(_sites_of, {"tenant": tenant}).all()
+    asked = conn.execute(_model, {"name": model}).one_or_none() if model else None
     found = []
     for row in rows:
         embedded = 0
         if asked is not None and row.chunk_count:
             at = (row.index_version, asked.version)
             counted_at, embedded = known.get((row.id, model), ((-1, -1), 0))
-            if counted_at != at or row.stale:
-                embedded = conn.scalar(_embedded, {"site": row.id, "model": asked.id}) or 0
-                known[row.id, model] = ((-1, -1) if row.stale else at, embedded)
+            which = {"site": row.id, "model": asked.id}
+            if counted_at != at:
+                embedded = conn.scalar(_embedded, which) or 0
+                known[row.id, model] = (at, embedded)
+            # Pages turn stale and back without a new version; they are few, and chunks are many.
+            embedded -= (conn.scalar(_embedded_stale, which) or 0) if row.stale else 0
         found.append(
             SiteShelf(
                 row.id, row.name, row.tenant, row.index_version, row.index_epoch or "",
@@ -111,8 +116,11 @@ def shelves(conn: sa.Connection, tenant: str | None, model: str, known: Known) -
 _embedded = (
     sa.select(sa.func.count())
     .select_from(chunks)
-    .where(chunks.c.site_id == sa.bindparam("site"), ~of_stale_page())
+    .where(chunks.c.site_id == sa.bindparam("site"))
     .where(sa.exists(_one).where(vectors.c.model_id == sa.bindparam("model"), vectors.c.text_hash == chunks.c.text_hash))
+)
+_embedded_stale = _embedded.where(
+    chunks.c.page.in_(sa.select(pages.c.number).where(pages.c.site_id == sa.bindparam("site"), _is_stale))
 )
 
 
@@ -143,28 +151,34 @@ def shelf(conn: sa.Connection, site: SiteId) -> Shelf:
 _PACKED_BYTES = 4 + 2 + 1
 """Of a chunk in `pages.shelved`."""
 
-_with_pages = chunks.join(pages, sa.and_(pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page))
-_cards = (
-    sa.select(
-        chunks.c.number, chunks.c.id, sites.c.name, pages.c.url, pages.c.long_url, pages.c.title, pages.c.indexed_title,
-        pages.c.lang, pages.c.indexed_kind, pages.c.dated, pages.c.presence, pages.c.fetched_at, chunk_texts.c.text,
-        chunk_texts.c.lead, chunk_texts.c.headings, chunk_texts.c.first_byte, chunk_texts.c.end_byte, chunk_texts.c.tokens,
-        chunk_texts.c.landmark, chunk_texts.c.fragment, chunk_texts.c.flags,
-    )
-    .select_from(
-        _with_pages.join(
-            chunk_texts, sa.and_(chunk_texts.c.site_id == chunks.c.site_id, chunk_texts.c.number == chunks.c.number)
-        ).join(sites, sites.c.id == chunks.c.site_id)
-    )
-    .where(chunks.c.site_id == sa.bindparam("site"), chunks.c.number.in_(sa.bindparam("some", expanding=True)), _is_live)
-)  # fmt: skip
+
+def _card_query(shown: Any, with_pages: sa.FromClause) -> sa.Select[Any]:
+    of_chunk = sa.and_(chunk_texts.c.site_id == chunks.c.site_id, chunk_texts.c.number == chunks.c.number)
+    return (
+        sa.select(
+            chunks.c.number, chunks.c.id, sites.c.name, shown.c.url, shown.c.long_url, shown.c.title, shown.c.indexed_title,
+            shown.c.lang, shown.c.indexed_kind, shown.c.dated, shown.c.presence, shown.c.fetched_at, chunk_texts.c.text,
+            chunk_texts.c.lead, chunk_texts.c.headings, chunk_texts.c.first_byte, chunk_texts.c.end_byte, chunk_texts.c.tokens,
+            chunk_texts.c.landmark, chunk_texts.c.fragment, chunk_texts.c.flags,
+        )
+        .select_from(with_pages.join(chunk_texts, of_chunk).join(sites, sites.c.id == chunks.c.site_id))
+        .where(chunks.c.site_id == sa.bindparam("site"), chunks.c.number.in_(sa.bindparam("some", expanding=True)))
+    )  # fmt: skip
+
+
+_of_page = sa.and_(pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page)
+_cards = _card_query(pages, chunks.join(pages, _of_page)).where(_is_live)
+# A page for each chunk, in this order: Postgres would begin with all pages of a site that it has no statistics of yet.
+_shown = sa.select(pages).where(_of_page, _is_live).offset(sa.literal_column("0")).correlate(chunks).lateral("shown")
+_cards_in_postgres = _card_query(_shown, chunks.join(_shown, sa.true()))
 
 
 def cards(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[Card]:
     """These chunks as far as they may be shown, in the order asked for."""
+    query = _cards_in_postgres if conn.dialect.name == "postgresql" else _cards
     found: dict[int, Card] = {}
     for some in pieces(sorted(set(numbers))):
-        found.update((row.number, _card(site, row)) for row in conn.execute(_cards, {"site": site, "some": some}))
+        found.update((row[0], _card(site, row)) for row in conn.execute(query, {"site": site, "some": some}))
     return [found[number] for number in numbers if number in found]
 
 
@@ -174,11 +188,14 @@ def headings_of(text: str | None) -> tuple[Any, ...]:
 
 
 def _card(site: SiteId, row: Any) -> Card:
+    (
+        number, chunk, name, url, long_url, title, indexed_title, lang, kind, dated, presence, fetched_at,
+        text, lead, headings, first_byte, end_byte, tokens, landmark, fragment, flags,
+    ) = row  # fmt: skip
     return Card(
-        row.number, row.id, site, row.name, Url.trusted(row.long_url or row.url), row.indexed_title or row.title,
-        row.lang or "", row.indexed_kind or "page", row.dated, row.text or NO_TEXT, row.lead or NO_TEXT,
-        headings_of(row.headings), row.first_byte, row.end_byte, row.tokens, row.landmark or "", row.fragment or "",
-        _flags_of(row.flags), Presence(row.presence), row.fetched_at,
+        number, chunk, site, name, Url.trusted(long_url or url), indexed_title or title, lang or "", kind or "page", dated,
+        text or NO_TEXT, lead or NO_TEXT, headings_of(headings), first_byte, end_byte, tokens, landmark or "", fragment or "",
+        _flags_of(flags), Presence(presence), fetched_at,
     )  # fmt: skip
 
 

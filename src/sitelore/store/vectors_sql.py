@@ -123,9 +123,12 @@ def halves_of_site(conn: sa.Connection, site: SiteId, model: int) -> list[tuple[
         raw: Any = conn.connection.driver_connection
         found: list[tuple[str, bytes]] = raw.execute(_ALL_HALVES, (model, site)).fetchall()
         return found
-    return list(halves(conn, model, sorted({one[2] for one in hashes(conn, site)})))
+    return [(row[0], row[1]) for row in conn.exec_driver_sql(_ALL_HALVES_IN_POSTGRES, (model, site))]
 
 
+_ALL_HALVES_IN_POSTGRES = """
+    SELECT text_hash, half FROM vectors WHERE model_id = $1 AND text_hash IN (SELECT text_hash FROM chunks WHERE site_id = $2)
+"""
 _ALL_HALVES = """
     SELECT vectors.text_hash, vectors.half FROM chunks JOIN vectors ON vectors.text_hash = chunks.text_hash
     WHERE vectors.model_id = ? AND chunks.site_id = ?

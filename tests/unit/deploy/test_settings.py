@@ -94,3 +94,16 @@ def test_rules_that_cannot_be_used_are_refused_in_a_sentence(
     with pytest.raises(UsageError, match=sentence) as refused:
         operator_settings()
     assert "short" not in str(refused.value).replace("a longer one", "")
+
+
+def test_a_vector_store_is_named_with_its_key_and_the_key_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert operator_settings().vectors == ""
+    monkeypatch.setenv("SITELORE_VECTORS", " qdrant:http://127.0.0.1:6333#docs ")
+    monkeypatch.setenv("SITELORE_VECTORS_KEY", "pa55word")
+    settings = operator_settings()
+    assert (settings.vectors, settings.vectors_key) == ("qdrant:http://127.0.0.1:6333#docs", "pa55word")
+    assert "pa55word" not in repr(settings)
+    monkeypatch.setenv("SITELORE_VECTORS_KEY", "pa55\nword")
+    with pytest.raises(UsageError, match="SITELORE_VECTORS_KEY has characters") as told:
+        operator_settings()
+    assert "pa55" not in str(told.value)

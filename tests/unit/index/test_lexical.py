@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import log
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from sitelore.index.candidates import best_by_words
 from sitelore.index.lexical import K1, B, Collection, Entries, LiveChunks, merged, scores, unpacked, weighed
 from sitelore.index.terms import Asked
 from sitelore.model.knowledge import Postings
@@ -24,7 +28,7 @@ def packed(numbers: Sequence[int], counts: Sequence[int]) -> bytes:
 def test_a_score_is_bm25() -> None:
     chunks = live([1, 2, 3], [10, 20, 30])
     entries = {"pod": unpacked([packed([1, 3], [2, 1])], chunks)}
-    collection = Collection.of([chunks])
+    collection = Collection([chunks])
     found = scores(weighed([Asked(("pod",), 0.5)], entries, collection), collection)
     rarity = log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     expected = [
@@ -40,7 +44,7 @@ def test_dead_chunks_count_nowhere() -> None:
         (grown, [packed([1, 2, 4], [9, 1, 7]), packed([5, 8, 11], [3, 2, 1])]),
         (rebuilt, [packed([1, 2], [1, 3])]),
     ):
-        collection = Collection.of([chunks])
+        collection = Collection([chunks])
         entries = {"pod": unpacked(blocks, chunks)}
         figures.append(scores(weighed([Asked(("pod",))], entries, collection), collection).tolist())
     assert figures[0] == figures[1]
@@ -56,14 +60,14 @@ def test_places_are_found_whether_numbers_are_dense_or_far_apart(numbers: list[i
 def test_no_chunks_have_no_places() -> None:
     places, alive = live([]).places(np.array([1, 2], np.uint32))
     assert (places.tolist(), alive.tolist()) == ([], [False, False])
-    assert len(Collection.of([])) == 0
+    assert len(Collection([])) == 0
 
 
 def test_several_sites_are_one_collection() -> None:
     first, second = live([1, 2]), live([1, 2, 3])
     found = unpacked([packed([2, 3], [1, 4])], second, first_place=len(first))
     assert (found.places.tolist(), found.counts.tolist()) == ([3, 4], [1.0, 4.0])
-    assert len(Collection.of([first, second])) == 5
+    assert len(Collection([first, second])) == 5
 
 
 def test_forms_of_one_word_are_counted_as_one() -> None:
@@ -75,10 +79,52 @@ def test_forms_of_one_word_are_counted_as_one() -> None:
 
 def test_a_word_that_all_chunks_hold_still_says_something() -> None:
     chunks = live([1, 2])
-    collection = Collection.of([chunks])
+    collection = Collection([chunks])
     [word] = weighed([Asked(("a",))], {"a": unpacked([packed([1, 2], [1, 1])], chunks)}, collection)
     assert word.rarity > 0
 
 
 def test_a_cut_block_is_no_error() -> None:
     assert unpacked([b"", b"\x01\x02\x03"], live([1])).places.tolist() == []
+
+
+@given(st.integers(1, 60), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_common_and_rare_words_are_scored_alike_at_first_and_again(size: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    chunks = live(range(1, size + 1), chance.integers(1, 500, size).tolist())
+    collection = Collection([chunks])
+    entries = {}
+    for term, share in (("all", 1.0), ("half", 0.5), ("few", 0.05), ("none", 0.0)):
+        places = np.flatnonzero(chance.random(size) < share)
+        entries[term] = Entries(places, chance.integers(1, 9, len(places)).astype(np.float64))
+    words = weighed(
+        [Asked((term,), weight) for term, weight in (("all", 0.3), ("half", 1.0), ("few", 2.0))], entries, collection
+    )
+    mean = chunks.lengths.mean()
+    expected = np.zeros(size)
+    for word in words:
+        for place, count in zip(word.found.places.tolist(), word.found.counts.tolist(), strict=True):
+            norm = K1 * (1 - B + B * float(chunks.lengths[place]) / mean)
+            expected[place] += word.asked.weight * word.rarity * count * (K1 + 1) / (count + norm)
+    for _ in range(2):
+        assert scores(words, collection).tolist() == pytest.approx(expected.tolist())
+
+
+@given(st.sampled_from([0, 5, 900, 20_000]), st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_best_by_words_are_those_of_a_whole_sort(size: int, seed: int, is_coarse: bool, has_filter: bool) -> None:
+    chance = np.random.default_rng(seed)
+    found = np.maximum(0.0, chance.standard_normal(size))
+    if is_coarse:
+        found = np.asarray(np.round(found, 1), np.float64)
+    pages = np.sort(chance.integers(0, size // 3 + 1, size))
+    allowed = chance.random(size) < 0.3 if has_filter else None
+    held: Counter[int] = Counter()
+    expected = []
+    for at in sorted(range(size), key=lambda at: (-found[at], pages[at], at)):
+        if found[at] > 0 and (allowed is None or allowed[at]):
+            held[int(pages[at])] += 1
+            if held[int(pages[at])] <= 2:
+                expected.append(at)
+    assert best_by_words(found, pages, allowed, 10, 2).tolist() == expected[:10]

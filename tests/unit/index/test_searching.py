@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from bench.library import EPOCH, Library, Text, open_library
 
 from sitelore.index import searching
+from sitelore.index.proximity import Neighbours
 from sitelore.index.searching import MAX_LIMIT, Searcher
 from sitelore.model.ids import SiteId
 from sitelore.model.knowledge import Card, SearchAnswer, SearchMode, SearchQuery
@@ -185,6 +187,34 @@ async def test_words_side_by_side_win_over_words_apart(library: Library) -> None
     beside = at("/beside", "The whole is large and whoever has it may stake a volume claim.".replace("whole", "size"))
     await library.shelved([apart, replace(beside, chunks=("The large and whoever has it may stake is a volume claim.",))])
     assert urls(await asked(library, "volume claim")) == ["/beside", "/apart"]
+
+
+@pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.LEXICAL])
+async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_nothing_else_changes(
+    library: Library, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
+) -> None:
+    chance = random.Random(4)
+    words = " ".join(MEANINGS).split() + ["the", "of"] * 3
+    texts = [Text(f"https://a.example/{at}", (" ".join(chance.choices(words, k=30)),)) for at in range(80)]
+    await library.shelved(texts)
+    meanings = Meanings()
+    bodies = [text.chunks[0] for text in texts]
+    await library.given_vectors(meanings.model, zip(bodies, await meanings.embed(bodies), strict=True))
+    searcher = Searcher(library.knowledge, meanings)
+    questions = [SearchQuery(text, limit=5, mode=mode) for text in ("boat ship sea", "drive of the cat bread", "oven car boat")]
+    looked_at: list[int] = []
+    score = Neighbours.score
+
+    def counted(neighbours: Neighbours, text: str, lang: str, norm: float) -> float:
+        looked_at.append(1)
+        return score(neighbours, text, lang, norm)
+
+    monkeypatch.setattr(Neighbours, "score", counted)
+    bounded = [await searcher.search(query) for query in questions]
+    few = len(looked_at)
+    monkeypatch.setattr(Neighbours, "most", lambda _, places, __: np.full(len(places), np.inf))
+    assert [await searcher.search(query) for query in questions] == bounded
+    assert len(looked_at) - few == 3 * searching.READ > few
 
 
 async def test_tenants_with_the_same_pages_never_see_each_others(library: Library) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sitelore.index import plain
 from sitelore.index.plain import plain_text
-from sitelore.index.snippets import WIDTH, Snippet, snippet_of
-from sitelore.index.terms import query_terms
+from sitelore.index.snippets import WIDTH, Snippet, _characters, _Found, _found, snippet_of
+from sitelore.index.terms import WORD, is_unspaced, query_terms, vocabulary
 
 
 def of(markdown: str, question: str, lang: str = "en") -> Snippet:
@@ -81,6 +83,51 @@ def test_marks_stand_inside_the_snippet_and_never_overlap(markdown: str, questio
         assert last <= start < end <= len(found.text)
         last = end
     assert len(found.text) <= WIDTH + 2
+
+
+MARKDOWN = (
+    "**|```|~~~|<!--|-->|[a](b)|![x](y)|[![i](j)](k)|`c`|``d`e``|\n\\| a \\| b \\|\n|\n\\|---\\|\n|&amp;|<b>|</b>|<http://a.example>"
+    "|> |- |# |\n|word |snake_case |\\*|a@b.c|<x@y.z>|~~|__x__|*y*|[q]: z|\n---\n|1. |[ ] |\u00a0|\u2028|é|語"
+).replace("\\|", "\0")
+markdown = st.lists(
+    st.one_of(st.sampled_from([part.replace("\0", "|") for part in MARKDOWN.split("|")]), st.characters()), max_size=60
+)
+
+
+def inlined(text: str, depth: int = 0) -> str:
+    """The definition: one substitution."""
+
+    def read(found: re.Match[str]) -> str:
+        if found["code"] is not None:
+            return found["code"]
+        if found["label"] is not None:
+            return inlined(found["label"], depth + 1) if depth < plain._DEEP else found["label"]
+        return found["literal"] or found["address"] or ""
+
+    return plain._INLINE.sub(read, text)
+
+
+@given(markdown)
+@settings(max_examples=600, deadline=None)
+def test_looking_for_marks_first_reads_a_line_as_one_substitution_does(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert plain._inline(text) == inlined(text)
+    assert not re.search(r"[^\S ]|  |^ | $", plain_text(text))
+
+
+@given(markdown, st.sampled_from(["a word", "語", "snake_case x", "é b", "c y", ""]), st.sampled_from(["en", "ja", ""]))
+@settings(max_examples=300, deadline=None)
+def test_marks_are_those_of_a_text_that_is_read_word_by_word(parts: list[str], question: str, lang: str) -> None:
+    text = plain_text("".join(parts))
+    worth = {term: word.weight for word in query_terms(question, [lang]) for term in word.terms}
+    expected: list[_Found] = []
+    for match in WORD.finditer(text):
+        terms = tuple(term for term in vocabulary(lang)[match[0]] if term in worth)
+        if terms and is_unspaced(match[0]):
+            expected += _characters(match[0], match.start(), terms)
+        elif terms:
+            expected.append(_Found(match.start(), match.end(), terms))
+    assert _found(text, worth, lang) == expected
 
 
 @pytest.mark.parametrize(

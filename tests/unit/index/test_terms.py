@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.index.terms import MAX_ASKED, MAX_TERM, STOP_WORD_WEIGHT, query_terms, terms_of
+from sitelore.index.terms import MAX_ASKED, MAX_TERM, STOP_WORD_WEIGHT, WORD, _parts, _term, query_terms, terms_of, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -120,3 +120,15 @@ def test_hostile_words_take_bounded_time(hostile: str) -> None:
     began = time.process_time()
     terms_of(hostile, "en")
     assert time.process_time() - began < 5
+
+
+@given(st.text(alphabet="aAbBzZ09_-.'é語", min_size=1, max_size=12), st.sampled_from(["en", "de", ""]))
+@settings(max_examples=400, deadline=None)
+def test_a_word_of_one_part_has_the_terms_that_taking_it_apart_gives(text: str, lang: str) -> None:
+    for word in WORD.findall(text):
+        assert vocabulary(lang)[word] == tuple(_term(part, lang) for part, _ in _parts(word))
+
+
+def test_a_point_that_stands_alone_is_no_term() -> None:
+    assert terms_of("\u0300 a\u0300 \u0301\u0302", "en") == {"a": 1}
+    assert [word.terms for word in query_terms("\u0300 pods", ["en"])] == [("pod",)]

@@ -1,0 +1,334 @@
+"""Vectors compared by Qdrant: the copy follows the database, and nothing but the ledger decides what is shown."""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.ports.conftest import Database
+from tests.ports.frontier import u
+from tests.ports.test_knowledge import MODEL, Shop, numbers_of, question, same, standings, vector
+from tests.web import serve
+from tests.web.journey import crawl_in, crawl_settings
+from tests.web.qdrant import Qdrant, running_qdrant
+
+from sitelore.deploy.checks import check_vectors
+from sitelore.deploy.embedded import embedded
+from sitelore.deploy.settings import operator_settings
+from sitelore.index.embedding import embed_missing
+from sitelore.index.searching import Searcher
+from sitelore.model.errors import UsageError, VectorsAway
+from sitelore.model.ids import SiteId
+from sitelore.model.knowledge import Presence, SearchMode, SearchQuery, Standing
+from sitelore.store import dense_sql, qdrant_rest, qdrant_vectors
+from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.ledger import SqlLedger
+from sitelore.store.qdrant_rest import QdrantServer
+from sitelore.store.qdrant_vectors import QdrantLikeness
+
+KEY = "the-operators-key"
+
+
+@pytest.fixture
+async def qdrant() -> AsyncIterator[Qdrant]:
+    async with running_qdrant(KEY) as running:
+        yield running
+
+
+def served(qdrant: Qdrant, name: str = "") -> QdrantServer:
+    return QdrantServer.read(f"qdrant:{qdrant.url}{name}", KEY)
+
+
+@pytest.fixture
+async def shop(database: Database, qdrant: Qdrant) -> AsyncIterator[Shop]:
+    engine = await database.engine()
+    knowledge = SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant)))
+    yield Shop(SqlLedger(engine), knowledge)
+    await knowledge.close()
+
+
+async def another(database: Database, qdrant: Qdrant) -> SqlKnowledge:
+    """The knowledge of a process that has just started."""
+    engine = await database.engine()
+    return SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant)))
+
+
+class OneVector:
+    """An embedder that knows one question."""
+
+    model = MODEL
+
+    async def embed(self, texts: Iterable[str]) -> list[bytes]:
+        return [vector(text) for text in texts]
+
+    async def embed_query(self, text: str) -> bytes:
+        return question(text)
+
+    async def close(self) -> None:
+        return None
+
+
+async def settled(shop: Shop, site: SiteId) -> None:
+    await shop.indexed(site)
+    await shop.embedded()
+
+
+async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
+    site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
+    await shop.indexed(site)
+    assert list((await shop.knowledge.likeness(site, MODEL, question("x"), 5)).numbers) == []
+    await shop.embedded()
+    cards = await shop.knowledge.cards(site, numbers_of(await shop.knowledge.shelf(site)))
+    asked = np.frombuffer(question("what is asked"), "<f4")
+    truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
+    ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
+    found = await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    assert found.embedded == 60
+    assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
+    assert same(found.scores, [truth[number] for number in found.numbers])
+    assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
+    for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
+        monkeypatch.setattr(qdrant_vectors, "_FEW", few)
+        some = array("I", ranked[30:40])
+        among = await shop.knowledge.likeness(
+            site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
+        )
+        assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
+        assert (among.embedded, set(among.numbers) <= set(some), ranked[39] in among.numbers) == (10, True, True)
+    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
+    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
+    assert list((await shop.knowledge.likeness(site, "no such model", asked.tobytes(), 5)).numbers) == []
+
+
+async def test_every_question_and_every_point_names_its_tenant_and_site(shop: Shop, qdrant: Qdrant) -> None:
+    ours = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    theirs = (await shop.crawled({"a": "one/two", "b": "three"}, tenant="other")).site
+    for site in (ours, theirs):
+        await settled(shop, site)
+    assert len(qdrant.chunks()) == 6
+    for site in (ours, theirs):
+        found = await shop.knowledge.likeness(site, MODEL, question("one"), 9, also=[1])
+        assert (len(found.numbers), found.embedded) == (3, 3)
+    assert {(one["tenant"], one["site"]) for one in qdrant.chunks().values()} == {("default", ours), ("other", theirs)}
+    assert {point >> 32 for point in qdrant.chunks()} == {ours, theirs}
+    [collection] = qdrant.collections.values()
+    assert collection.indexed == {"tenant": {"type": "keyword", "is_tenant": True}, "site": {"type": "integer"}}
+    asked = [one["filter"] for body in qdrant.calls("/query/batch") for one in body["searches"]]
+    asked += [body["filter"] for body in qdrant.calls("/scroll")]
+    assert len(asked) >= 4
+    for chosen in asked:
+        assert [one["key"] for one in chosen["must"][:2]] == ["tenant", "site"]
+    assert all(one["params"] == {"exact": True} for body in qdrant.calls("/query/batch") for one in body["searches"])
+
+
+async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_is_behind(shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    await settled(shop, site)
+
+    async def near() -> list[str]:
+        found = await shop.knowledge.likeness(site, MODEL, question("one"), 9, also=[1, 2, 3])
+        return sorted(card.text for card in await shop.knowledge.cards(site, list(found.numbers)))
+
+    assert await near() == ["one", "three", "two"]
+    await shop.crawled({"a": "one/four", "b": "three"})
+    assert await near() == ["three"], "the page says something else by now"
+    await shop.indexed(site)
+    assert len(qdrant.chunks()) == 3, "nothing was sent yet"
+    assert await near() == ["one", "three"]
+    await shop.embedded()
+    assert await near() == ["four", "one", "three"]
+    await shop.knowledge.reckon(site, standings(Standing(u("b"), Presence.GONE, "404")), shop.now)
+    assert await near() == ["four", "one"]
+    assert await shop.embedded() == 0
+    assert sorted(point - (site << 32) for point in qdrant.chunks()) == sorted(numbers_of(await shop.knowledge.shelf(site)))
+    await shop.knowledge.forget(site)
+    assert await near() == []
+    assert await shop.embedded() == 0
+    assert qdrant.chunks() == {}
+    await settled(shop, site)
+    assert await near() == ["four", "one"], "the index is made again from the pages, the copy from the index"
+
+
+async def test_a_copy_that_is_lost_is_made_again(database: Database, shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    await settled(shop, site)
+    before = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    qdrant.collections.clear()
+    with pytest.raises(VectorsAway, match="has no such collection"):
+        await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    assert await shop.embedded() == 0
+    assert await shop.knowledge.likeness(site, MODEL, question("one"), 9) == before
+    qdrant.collections.clear()
+    fresh = await another(database, qdrant)
+    assert await fresh.texts_to_embed(MODEL, 9) == []
+    assert await fresh.likeness(site, MODEL, question("one"), 9) == before
+    await fresh.close()
+
+
+async def test_a_copy_that_is_complete_is_not_looked_through_again(database: Database, shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    other = (await shop.crawled({"a": "five"}, tenant="other")).site
+    await settled(shop, site)
+    await settled(shop, other)
+    await shop.embedded()
+    qdrant.asked.clear()
+    await shop.embedded()
+    assert qdrant.asked == []
+    fresh = await another(database, qdrant)
+    await fresh.texts_to_embed(MODEL, 9)
+    assert [path.rsplit("/", 1)[-1] for _, path, _ in qdrant.asked] == ["collections", "points"], "its marks were read"
+    await shop.crawled({"a": "five/six"}, tenant="other")
+    await shop.indexed(other)
+    await shop.embedded()
+    assert {body["filter"]["must"][1]["match"]["value"] for body in qdrant.calls("/scroll")} == {other}
+    await fresh.close()
+
+
+async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_later(
+    shop: Shop, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(qdrant_rest, "_AGAIN_S", 0.0)
+    site = (await shop.crawled({"a": "one/two", "b": "three"})).site
+    searcher = Searcher(shop.knowledge, OneVector())
+    qdrant.status = 503
+    with caplog.at_level(logging.WARNING):
+        await settled(shop, site)
+        answer = await searcher.search(SearchQuery("three"))
+    assert (answer.mode, [hit.card.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
+    told = [record.getMessage() for record in caplog.records]
+    assert any(text.startswith("vectors wait to be sent") and "answered 503" in text for text in told)
+    assert any(text.startswith("a question is answered by words alone: the Qdrant at 127.0.0.1") for text in told)
+    assert KEY not in " ".join(told)
+    assert qdrant.chunks() == {}
+    qdrant.status = 0
+    assert await shop.embedded() == 0
+    assert len(qdrant.chunks()) == 3
+    answer = await searcher.search(SearchQuery("three"))
+    assert (answer.mode, len(answer.hits)) == (SearchMode.HYBRID, 3)
+
+
+async def test_a_qdrant_that_failed_is_left_alone_for_a_while(shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await settled(shop, site)
+    qdrant.status = 500
+    qdrant.asked.clear()
+    for _ in range(3):
+        with pytest.raises(VectorsAway):
+            await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    assert len(qdrant.asked) == 1
+
+
+async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one", "b": "one"})).site
+    await settled(shop, site)
+    [held] = {one["text"] for one in qdrant.chunks().values()}
+    [hash_of_it] = {one.text_hash for one in await shop.knowledge.texts_to_embed("another model", 9)}
+    assert hash_of_it.startswith(held)
+    qdrant.status = 503  # it is missed, and found by its version
+    await shop.knowledge.put_vectors(MODEL, [(hash_of_it, vector("something else"))])
+    qdrant.status = 0
+    fresh = QdrantLikeness(shop.knowledge._engine, served(qdrant))
+    await fresh.catch_up(MODEL, site)
+    await fresh.close()
+    [collection] = qdrant.collections.values()
+    vectors = [held for held, payload in collection.points.values() if "versions" not in payload]
+    assert len(vectors) == 2
+    assert all(same(held, np.frombuffer(vector("something else"), "<f2").astype(np.float32)) for held in vectors)
+
+
+async def test_vectors_that_are_none_are_passed_over(shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one/two/three"})).site
+    await shop.indexed(site)
+    one, two, three = await shop.knowledge.texts_to_embed(MODEL, 9)
+    odd = np.array([1, 0, 0], "<f2").tobytes()
+    broken = np.array([np.nan, np.inf, 0, 0], "<f2").tobytes()
+    await shop.knowledge.put_vectors(MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)])
+    assert await shop.knowledge.texts_to_embed(MODEL, 9) == []
+    found = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    assert sorted(found.numbers) == [1, 3]
+    assert all(np.isfinite(found.scores))
+    assert sorted(one.size for one in qdrant.collections.values()) == [3, 4]
+
+
+async def test_with_qdrant_the_database_holds_no_vectors_to_compare(database: Database, shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await settled(shop, site)
+    assert not await (await database.engine()).read(dense_sql.is_ready)
+
+
+async def test_databases_share_one_qdrant_under_names_of_their_own(database: Database, shop: Shop, qdrant: Qdrant) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await settled(shop, site)
+    engine = await database.engine()
+    named = SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant, "#second")))
+    assert await named.texts_to_embed(MODEL, 9) == []
+    assert sorted(name.split("-")[0] for name in qdrant.collections) == ["second", "sitelore"]
+    await named.close()
+
+
+@pytest.mark.parametrize("mood", [lambda: b"no JSON", lambda: b'{"status": "ok"}', lambda: b"[" * 100_000])
+async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await settled(shop, site)
+    assert callable(mood)
+
+    async def other(_: object) -> bytes:
+        return bytes(mood())
+
+    monkeypatch.setattr(qdrant_rest, "_body", other)
+    with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
+        await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+
+
+async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant: Qdrant, shop: Shop) -> None:
+    site = (await shop.crawled({"a": "one"})).site
+    await settled(shop, site)
+    engine = await database.engine()
+    wrong = SqlKnowledge(engine, QdrantLikeness(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
+    with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as told:
+        await wrong.likeness(site, MODEL, question("one"), 9)
+    assert "not-the-key" not in str(told.value)
+    await wrong.close()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["qdrant", "qdrant:", "qdrant:ftp://host", "qdrant:http://user:secret@host", "http://host:6333", "qdrant:http://h#a b"],
+)
+def test_what_cannot_be_read_is_refused_and_not_repeated(spec: str) -> None:
+    with pytest.raises(UsageError, match="SITELORE_VECTORS cannot be read") as told:
+        QdrantServer.read(spec)
+    assert "secret" not in str(told.value)
+
+
+def test_an_address_may_have_a_path_and_a_name() -> None:
+    server = QdrantServer.read("qdrant:https://vectors.example/behind/#docs_1", KEY)
+    assert (server.address, server.name) == ("https://vectors.example/behind", "docs_1")
+    assert KEY not in repr(server)
+
+
+async def test_a_house_whose_settings_name_a_qdrant_uses_it(
+    tmp_path: Path, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SITELORE_VECTORS", f"qdrant:{qdrant.url}")
+    monkeypatch.setenv("SITELORE_VECTORS_KEY", KEY)
+    with serve.serving(serve.site({"/": serve.page("Boats", "Boats cross the harbour. " * 40)})) as web:
+        async with embedded(tmp_path, writing=True) as house:
+            await crawl_in(house, crawl_settings(web.url()))
+            [shelf] = await house.library.sites()
+            await house.library.refresh(shelf)
+            async for _ in embed_missing(house.library.knowledge, OneVector()):
+                pass
+            chunks = (await house.library.sites())[0].chunks
+            assert len(qdrant.chunks()) == chunks > 0
+            answer = await Searcher(house.library.knowledge, OneVector()).search(SearchQuery("boats"))
+            assert (answer.mode, len(answer.hits) > 0) == (SearchMode.HYBRID, True)
+            assert len(qdrant.calls("/query/batch")) == 1
+    [checked] = await check_vectors(operator_settings())
+    assert checked == ("vectors", True, "Qdrant answers; it compares vectors.")

@@ -1,0 +1,129 @@
+"""Likeness in the process: the same as comparing with every vector and sorting all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sitelore.model.knowledge import Likeness
+from sitelore.store.matrices import Matrix, nearest
+from sitelore.store.vector_rows import Rows, library
+
+Floats = NDArray[np.float32]
+DIMS = 16
+
+
+def matrix(chance: np.random.Generator, chunks: int, rows: Rows, spread: int = 1) -> Matrix:
+    numbers = np.cumsum(chance.integers(1, spread + 1, chunks)).astype(np.int64)
+    pages = np.sort(chance.integers(0, chunks // 3 + 1, chunks)).astype(np.int64)
+    return Matrix(1, 1, {}, rows, [], numbers, pages, chance.integers(0, len(rows), chunks))
+
+
+def plainly(
+    held: Matrix, stale: list[int], query: Floats, limit: int, also: list[int], among: Collection[int] | None
+) -> Likeness:
+    shown = [
+        (float(held.rows.values[at].astype(np.float32) @ query), int(number))
+        for number, page, at in zip(held.numbers, held.pages, held.at, strict=True)
+        if page not in stale and (among is None or int(number) in among)
+    ]
+    shown.sort(key=lambda one: (-one[0], one[1]))
+    first = shown[: max(0, limit)]
+    more = sorted((one for one in shown[max(0, limit) :] if one[1] in also), key=lambda one: one[1])
+    return Likeness([number for _, number in first + more], [score for score, _ in first + more], len(shown))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    chunks=st.sampled_from([1, 7, 300, 1_500]),
+    spread=st.sampled_from([1, 3, 90_000]),
+    limit=st.sampled_from([0, 1, 5, 400]),
+    filtered=st.sampled_from([None, 0.0, 0.05, 0.6, 1.0]),
+)
+@settings(max_examples=80, deadline=None)
+def test_the_nearest_are_those_of_a_whole_sort(
+    compiled: bool, seed: int, chunks: int, spread: int, limit: int, filtered: float | None
+) -> None:
+    # Small whole numbers: sums are exact in whatever order they are added, and many are equal.
+    chance = np.random.default_rng(seed)
+    rows = Rows.of(chance.integers(-3, 4, (max(1, chunks // 2), DIMS)).astype(np.float16), compiled=compiled)
+    held = matrix(chance, chunks, rows, spread)
+    query = chance.integers(-3, 4, DIMS).astype(np.float32)
+    stale = [0] if seed % 3 == 0 else []
+    also = [int(number) for number in held.numbers[:: max(1, chunks // 9)]] + [2**31]
+    among = None if filtered is None else held.numbers[chance.random(chunks) < filtered].astype("<u4")
+    found = nearest(held, stale, query, limit, also, None if among is None else (among.tobytes() + b"\xff\xff\xff\xff"))
+    assert found == plainly(held, stale, query, limit, also, None if among is None else set(among.tolist()))
+
+
+vectors = st.builds(
+    lambda seed, shape, spread: (np.random.default_rng(seed), shape, spread),
+    st.integers(0, 2**32 - 1),
+    st.tuples(st.sampled_from([1, 50, 2_500]), st.sampled_from([1, 7, 384, 1_536])),
+    st.sampled_from([0.0, 1e-6, 0.05, 1.0, 300.0]),
+)
+
+
+@given(vectors)
+@settings(max_examples=60, deadline=None)
+def test_eight_bits_are_never_further_off_than_they_say(drawn: tuple[np.random.Generator, tuple[int, int], float]) -> None:
+    if library() is None:
+        pytest.skip("near.c was not compiled here")
+    chance, shape, spread = drawn
+    rows = Rows.of((spread * chance.standard_normal(shape)).astype(np.float16))
+    query = chance.standard_normal(shape[1]).astype(np.float32)
+    known = rows.about(query)
+    assert known is not None
+    exact = rows.values.astype(np.float64) @ query.astype(np.float64)
+    computed = rows.likeness(np.arange(len(rows)), query)
+    assert (np.abs(known[0] - exact) <= known[1]).all()
+    assert (np.abs(known[0] - computed) <= known[1]).all()
+
+
+@given(vectors, st.integers(1, 300))
+@settings(max_examples=40, deadline=None)
+def test_with_the_library_and_without_the_same_chunks_are_the_nearest(
+    drawn: tuple[np.random.Generator, tuple[int, int], float], limit: int
+) -> None:
+    chance, shape, spread = drawn
+    halves = (spread * chance.standard_normal(shape)).astype(np.float16)
+    held = matrix(chance, 2_000, Rows.of(halves))
+    query = chance.standard_normal(shape[1]).astype(np.float32)
+    other = replace(held, rows=Rows.of(halves, compiled=False))
+    assert nearest(held, [], query, limit, [5, 9], None) == nearest(other, [], query, limit, [5, 9], None)
+
+
+@pytest.mark.parametrize("query", [np.zeros(DIMS), np.full(DIMS, np.inf), np.full(DIMS, np.nan)])
+def test_a_question_that_is_no_vector_is_no_error(query: NDArray[np.float64]) -> None:
+    chance = np.random.default_rng(1)
+    held = matrix(chance, 1_500, Rows.of(chance.standard_normal((1_500, DIMS)).astype(np.float16)))
+    with np.errstate(invalid="ignore"):
+        assert len(nearest(held, [], query.astype(np.float32), 3, (), None).numbers) <= 3
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rows_are_changed_picked_and_followed_by_others_as_if_made_at_once(compiled: bool) -> None:
+    chance = np.random.default_rng(2)
+    first, second, third = (chance.standard_normal((count, DIMS)).astype(np.float16) for count in (40, 7, 3))
+    second[0, 0], second[1, 1] = np.nan, np.inf
+    at = np.array([4, 39, 0], np.int64)
+    built = Rows.of(first, compiled=compiled).followed_by(Rows.of(second, compiled=compiled))
+    built = built.with_changes(at, Rows.of(third, compiled=compiled)).picked(np.arange(46, -1, -1))
+    whole = np.concatenate((first, np.nan_to_num(second, nan=0.0, posinf=0.0)))
+    whole[at] = third
+    made = Rows.of(whole[::-1].copy(), compiled=compiled)
+    assert (built.values == made.values).all()
+    assert (built.codes is None) == (made.codes is None)
+    if built.codes is not None:
+        assert (built.codes == made.codes).all()
+        assert (built.errors == made.errors).all()
+    assert (built.scales == made.scales).all()
+    assert built.longest >= made.longest
+    assert built.nbytes == made.nbytes
