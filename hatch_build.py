@@ -1,7 +1,7 @@
-"""Compiles `extract/*.c` while the package is built: by the system's C compiler, or by the one that pip brings.
+"""Compiles `extract/*.c` and `store/near.c` while the package is built: by the system's C compiler, or by one that pip brings.
 
-It is a plain shared library that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
-can compile it, or with SITELORE_PURE=1, the package is built without it and does the same in numpy.
+They are plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
+can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in numpy.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOM = Path("src/sitelore/extract")
-SOURCES = (ROOM / "walk.c", ROOM / "describe.c", ROOM / "choose.c", ROOM / "texts.c")
+SOURCES = tuple(ROOM / f"{name}.c" for name in ("walk", "describe", "wording", "network", "choose", "texts", "measure"))
+LIBRARIES = {
+    ROOM / "walk": (SOURCES, "content is chosen at three times the cost"),
+    Path("src/sitelore/store/near"): ((Path("src/sitelore/store/near.c"),), "vectors are compared at three times the cost"),
+}
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
 
 
 class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
-    """Puts the library beside its source, where both an installed and an editable package look for it."""
+    """Puts each library beside its source, where both an installed and an editable package look for it."""
 
     def dependencies(self) -> list[str]:
         """What has to be installed for the build: a compiler, where the system has none."""
@@ -33,26 +37,27 @@ class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
         """Before the wheel is put together."""
         if self.target_name != "wheel" or os.environ.get("SITELORE_PURE"):
             return
-        target = ROOM / ("walk.dll" if sys.platform == "win32" else "walk.so")
-        if not _compiled(Path(self.root), target):
-            self.app.display_warning("its C sources could not be compiled: content is chosen at three times the cost")
-            return
-        build_data["artifacts"].append(str(target))
-        build_data["pure_python"] = False
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"py3-none-{platform}"
+        for library, (sources, without) in LIBRARIES.items():
+            target = library.with_suffix(".dll" if sys.platform == "win32" else ".so")
+            if not _compiled(Path(self.root), target, sources):
+                self.app.display_warning(f"C sources could not be compiled: {without}")
+                continue
+            build_data["artifacts"].append(str(target))
+            build_data["pure_python"] = False
+            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            build_data["tag"] = f"py3-none-{platform}"
 
 
 def _system_compiler() -> str | None:
     return next(filter(None, map(shutil.which, COMPILERS)), None)
 
 
-def _compiled(root: Path, target: Path) -> bool:
+def _compiled(root: Path, target: Path, sources: tuple[Path, ...]) -> bool:
     found = _system_compiler()
     command = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
     draft = root / target.with_suffix(f"{target.suffix}.new")
     try:
-        compiling = [*command, *FLAGS, "-o", draft, *(root / source for source in SOURCES)]
+        compiling = [*command, *FLAGS, "-o", draft, *(root / source for source in sources)]
         done = subprocess.run(compiling, capture_output=True, check=False, timeout=300)  # noqa: S603 our own words
     except (OSError, subprocess.SubprocessError):
         return False

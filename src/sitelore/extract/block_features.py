@@ -14,6 +14,7 @@ from sitelore.extract.blocks import Blocks, Flags, Ints
 from sitelore.extract.describing import Described, describer
 from sitelore.extract.scene import Floats, Scene, running
 from sitelore.extract.tag_marks import GROUPS, MARK, TAG_NUMBER
+from sitelore.extract.wording_features import add_wording
 
 _H1, _H6 = TAG_NUMBER[b"h1"], TAG_NUMBER[b"h6"]
 _LANDMARKS = (
@@ -107,6 +108,7 @@ def scene_in_numpy(blocks: Blocks) -> Scene:
     _add_copies(scene)
     _add_markup(scene)
     _add_page(scene)
+    add_wording(scene)
     return scene
 
 

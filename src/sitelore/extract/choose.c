@@ -21,6 +21,8 @@ int64_t describe(int64_t count, int64_t rows, const int64_t *blocks, const int64
                  float *out, int64_t *facts);
 void ask(const float *columns, int64_t blocks, const int64_t *feature, const float *bound, const float *value, int64_t trees, int64_t levels,
          double *sums, int32_t *leaf);
+int64_t ask_network(const float *columns, int64_t blocks, int64_t features, int64_t hidden, const float *even, const float *weight,
+                    const int64_t *tagged, int64_t tags, const float *by_tag, const float *first, const float *last, double *sums);
 int64_t line_key(const uint8_t *at, const uint8_t *end);
 
 typedef struct { void *data; size_t size; } Room;
@@ -89,13 +91,18 @@ EXPORT int64_t look(const uint8_t *html, int64_t length, int64_t least_within, c
     return describe(page.count, page.rows, blocks, elements, text, told, matrix, facts) == features ? 0 : -1;
 }
 
-/* What the trees say of each block that was looked at. */
-EXPORT int64_t ask_all(const int64_t *feature, const float *bound, const float *value, int64_t trees, int64_t levels, double *sums) {
+/* The network as Python holds it: sizes, then where its parts stand. */
+typedef struct { int64_t features, hidden, tags; const float *even, *weight; const int64_t *tagged; const float *by_tag, *first, *last; } Network;
+
+/* What the trees and the network say of each block that was looked at. */
+EXPORT int64_t ask_all(const int64_t *feature, const float *bound, const float *value, int64_t trees, int64_t levels, const Network *net,
+                       double *sums) {
     int32_t *leaf = room_for(&page.leaf, (size_t)page.count * sizeof(int32_t));
     if (!leaf) return -1;
     memset(sums, 0, (size_t)page.count * sizeof *sums);
     ask(page.matrix.data, page.count, feature, bound, value, trees, levels, sums, leaf);
-    return 0;
+    return ask_network(page.matrix.data, page.count, net->features, net->hidden, net->even, net->weight, net->tagged, net->tags, net->by_tag,
+                       net->first, net->last, sums);
 }
 
 /* Blocks by score, the highest first; equal ones as they stand. */

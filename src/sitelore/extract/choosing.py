@@ -45,7 +45,7 @@ class Chooser:
             function.restype = ctypes.c_int64
         whole, place = ctypes.c_int64, ctypes.c_void_p
         self._look.argtypes = [ctypes.c_char_p, whole, whole, place, whole, whole, whole, place]
-        self._ask.argtypes = [place, place, place, whole, whole, place]
+        self._ask.argtypes = [place, place, place, whole, whole, place, place]
         self._decide.argtypes = [place] * 6
         # Kept here because the addresses below are of their data.
         alone = np.zeros(len(MOST_WORDS), np.uint8)
@@ -53,6 +53,7 @@ class Chooser:
         self._rules = (describe.told, MOST_WORDS, alone, np.array([TAG_NUMBER[b"pre"], IN_TABLE | IN_PRE], np.int64))
         self._told, *self._kept_by = map(address, self._rules)
         self._asked: tuple[Trees | None, tuple[int, ...]] = (None, ())
+        self._network: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def look(self, html: bytes, trees: Trees, most_blocks: int, few_words: int) -> Looked | None:
         """Cut and describe a page; None where that has to be done the plain way. Sizes out of bounds are not worthwhile."""
@@ -87,7 +88,11 @@ class Chooser:
     def _places_of(self, trees: Trees) -> tuple[int, ...]:
         known, places = self._asked
         if known is not trees:
-            places = (*(address(part) for part in (trees.feature, trees.bound, trees.value)), *trees.feature.shape)
+            net = trees.network
+            parts: list[NDArray[np.generic]] = [net.even, net.weight, net.tagged, net.by_tag, net.first, net.last]
+            self._network = np.array([*net.weight.shape, len(net.tagged), *map(address, parts)], np.int64)
+            own: list[NDArray[np.generic]] = [trees.feature, trees.bound, trees.value]
+            places = (*map(address, own), *trees.feature.shape, address(self._network))
             self._asked = (trees, places)
         return places
 

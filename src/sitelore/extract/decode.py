@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sitelore.extract.charsets import charset_named, decode_as
 
@@ -14,6 +15,7 @@ _PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 65536  # a parser meets a later <meta> too and changes its mind then (§13.2.3.4)
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
+_MARKED = frozenset(mark[:1] for mark, _ in _BOMS)
 _UTF16_START = re.compile(rb"<\x00[!?a-zA-Z]\x00|\x00<\x00[!?a-zA-Z]")
 _HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]+)", re.IGNORECASE)
 
@@ -41,7 +43,7 @@ class Decoded:
 
 def decode(body: bytes, content_type: str = "") -> Decoded:
     """The text of a body. `content_type` is the whole header value, parameters included."""
-    for mark, name in _BOMS:
+    for mark, name in _BOMS if body[:1] in _MARKED else ():
         if body.startswith(mark):
             return Decoded(decode_as(body[len(mark) :], name), name, is_utf8=False)
     declared = _header_charset(content_type) or _utf16_by_shape(body) or meta_charset(body)
@@ -66,6 +68,7 @@ def meta_charset(body: bytes) -> str | None:
     return name
 
 
+@lru_cache(maxsize=64)
 def _header_charset(content_type: str) -> str | None:
     found = _HEADER_CHARSET.search(content_type)
     return charset_named(found[1]) if found else None

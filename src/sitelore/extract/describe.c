@@ -15,6 +15,9 @@ enum { H1, H6, ARTICLE, MAIN, P, PRE, GROUPS, LANDMARKS, APART, ASIDE, LANDMARK_
 enum { MAX_ANCESTORS = 9, KINDS = 8 };
 #define FAR 999.0
 
+int64_t describe_wording(int64_t n, int64_t rows, const int64_t *blocks, const int64_t *elements, const uint8_t *text, const int64_t *heading,
+                         int64_t title, float *out);
+
 typedef struct {
     int64_t count, rows;
     const int64_t *block, *element, *told;
@@ -24,7 +27,7 @@ typedef struct {
     int64_t *tag, *heading, *marks, *around, *copy, *copies, *apart;
     double total, total_good;
     float *out;
-    int64_t column;
+    int64_t column, title;
 } Page;
 
 static const int64_t *of_blocks(const Page *page, int row) { return page->block + row * page->count; }
@@ -362,6 +365,7 @@ static void describe_title(Page *page) {
             if (title < 0 || follows > most) title = b, most = follows;
         }
     constant(page, (double)titles);
+    page->title = title;
     if (title < 0) {
         for (int i = 0; i < 4; i++) constant(page, -FAR);
         return;
@@ -510,7 +514,11 @@ EXPORT int64_t describe(int64_t count, int64_t rows, const int64_t *blocks, cons
         describe_title(&page);
         failed = describe_copies(&page) || describe_markup(&page);
     }
-    if (!failed) describe_page(&page);
+    if (!failed) {
+        describe_page(&page);
+        int64_t more = describe_wording(count, rows, blocks, elements, text, page.heading, page.title, out + page.column * count);
+        page.column += more, failed = more < 0;
+    }
     free(sums), free(whole_numbers);
     return failed ? -1 : page.column;
 }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sitelore.extract.tag_marks import GROUPS, TAG_NUMBER
 from sitelore.extract.walking import Walked, library
+from sitelore.extract.wording import NAMES, teach
 
 _TOLD_TAGS = (b"h1", b"h6", b"article", b"main", b"p", b"pre")
 _ROOTS = ("root0.4", "root0.6", "root0.8", "own_root0.5", "own_root0.7", "own_words0.5", "own_words0.7")
@@ -51,6 +52,7 @@ def names_with(landmarks: Sequence[str]) -> tuple[str, ...]:
             _with(
                 ["page"], "words good linked blocks headings paragraphs articles code currency good_blocks good_mean longest"
             ),
+            NAMES,
         )
     )
 
@@ -76,6 +78,7 @@ class Describer:
         self, found: ctypes.CDLL, landmarks: Sequence[str], landmark_of: NDArray[np.int64], masks: tuple[int, int]
     ) -> None:
         self.names = names_with(landmarks)
+        teach(found)
         self._describe = found.describe
         self._describe.restype = ctypes.c_int64
         self._describe.argtypes = [*[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 2, ctypes.c_char_p, *[ctypes.c_void_p] * 3]

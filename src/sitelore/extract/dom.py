@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeAlias, cast
 
 import turbohtml
@@ -39,10 +40,21 @@ def _definition(element: Element, inner: str) -> str:
     return marker + gap + _LINE_START.sub("\n  ", inner)
 
 
+class _Markdown(turbohtml.Markdown):
+    """What differs from the writer's defaults is asked for on every page, and to find it out takes as long as a short page."""
+
+    @cached_property
+    def _flat(self) -> dict[str, object]:
+        return super()._unpack()
+
+    def _unpack(self) -> dict[str, object]:
+        return dict(self._flat)
+
+
 _TABLES = turbohtml.Markdown.Tables(cell_blocks="text")  # raw HTML must never reach Markdown, not even a list within a cell
 _LINKS = turbohtml.Markdown.Links(autolink=False)
-_MARKDOWN = turbohtml.Markdown(tables=_TABLES, links=_LINKS)
-_MARKDOWN_SPLICED = turbohtml.Markdown(
+_MARKDOWN = _Markdown(tables=_TABLES, links=_LINKS)
+_MARKDOWN_SPLICED = _Markdown(
     tables=_TABLES, links=_LINKS, converters={VERBATIM: lambda element, _: element.attr("md") or "", "dd": _definition}
 )
 _MAX_PLACE_DEPTH = 100
@@ -191,7 +203,8 @@ def text_of(node: AnyNode) -> str:
 
 def serialised(node: Element) -> bytes:
     """A subtree as well-formed HTML without comments: every element is closed, `<` and `>` stand for nothing but tags."""
-    return strip_comments_node(node).encode("utf-8")
+    # In parts: as a whole it is put together four bytes a character first, which takes a large page twice as long.
+    return b"".join([part.encode() for part in strip_comments_node(node).serialize_iter()])
 
 
 def raw_text(node: Node) -> str:
@@ -247,6 +260,11 @@ def unwrap_all(node: Node, selector: str) -> None:
 def texts(node: Node) -> Iterator[Text]:
     """Every piece of text below a node."""
     return cast("Iterator[Text]", turbohtml.NodeIterator(node, _SHOW_TEXT))
+
+
+def datas(node: Node) -> Iterator[str]:
+    """What each of `texts` says, in the same order, at half the cost of asking them."""
+    return node.strings
 
 
 def child_elements(node: Node) -> list[Element]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from sitelore.extract.texts import Sign
+
 # All of these start with a plain character, which `re` finds fast, and look back only from there.
 TAG = re.compile(r"<(?<!\\<)(/?)(strong|em|s|del)>")
 _CROWDED = re.compile(r"<(?<!\\<)(?:strong|em|s|del)>[^<\n]*[*_~]")
@@ -24,20 +26,42 @@ _DELIMITERS = frozenset("*_~")
 _ROUNDS = 5  # a marker that goes can take its neighbour with it, which rarely takes another
 
 
-def is_crowded(markdown: str, utf8: bytes) -> bool:
+def is_crowded(markdown: str, signs: int) -> bool:
     """Whether emphasis may hold its like, which two kinds of markers can tell apart in few places only."""
-    return b"**__" in utf8 or (b"</" in utf8 and _CROWDED.search(markdown) is not None)
+    if signs & Sign.DOUBLED:
+        return True
+    return bool(signs & Sign.ENDS and signs & Sign.OPENS) and _CROWDED.search(markdown) is not None
 
 
-def spell_tags(text: str) -> str:
-    """Markers in place of the tags `strong`, `em`, `s` and `del`, and backticks in place of `code`."""
+class OpenError(Exception):
+    """Tags of a line go on in another one."""
+
+
+def spell_tags(text: str, *, alone: bool = False) -> str:
+    """Markers in place of the tags `strong`, `em`, `s` and `del`, and backticks in place of `code`.
+
+    Every line can be spelled `alone`, unless that raises `OpenError`.
+    """
+    return spell_crowded_tags(spell_plain_tags(text), alone=alone)
+
+
+def spell_plain_tags(text: str) -> str:
+    """The same for code, and for emphasis with white space or punctuation on both sides. No line matters to another."""
     if "<code>" in text:
         text = _CODE.sub(_code_span, text)
     text = _ADJACENT.sub("", text)
-    text = _SAFE_EM.sub(r"*\1*", _SAFE_STRONG.sub(r"**\1**", text))
+    text = _SAFE_STRONG.sub(lambda found: f"**{found[1]}**", text)
+    return _SAFE_EM.sub(lambda found: f"*{found[1]}*", text)
+
+
+def spell_crowded_tags(text: str, *, alone: bool = False) -> str:
+    """The same for what that leaves."""
     if TAG.search(text) is None:
         return text
-    return _Line(text).spelled()
+    line = _Line(text)
+    if alone and line.is_open:
+        raise OpenError
+    return line.spelled()
 
 
 def _code_span(found: re.Match[str]) -> str:
@@ -51,7 +75,7 @@ def _code_span(found: re.Match[str]) -> str:
 class _Line:
     """Text with tags in it: `texts[n]` stands before tag `n`, and one more text after the last tag."""
 
-    __slots__ = ("_markers", "_pairs", "_texts")
+    __slots__ = ("_markers", "_pairs", "_texts", "is_open")
 
     def __init__(self, text: str) -> None:
         parts = TAG.split(text)
@@ -60,6 +84,7 @@ class _Line:
         self._pairs: list[tuple[int, int]] = []
         open_: list[tuple[int, str]] = []
         kinds: list[str] = []
+        self.is_open = False
         for at, (closing, tag) in enumerate(zip(parts[1::3], parts[2::3], strict=True)):
             if not closing:
                 open_.append((at, tag))
@@ -71,6 +96,9 @@ class _Line:
                     self._pairs.append((start, at))
                     self._markers[start] = self._markers[at] = opened
                 kinds.pop()
+            else:
+                self.is_open = True
+        self.is_open |= bool(open_)
         for start, end in sorted(self._pairs):
             plain, other = _MARKERS[self._markers[start]]
             crowded = plain[0] in {self._before(start)[0], self._after(end)[0]}

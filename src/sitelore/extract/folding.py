@@ -35,7 +35,7 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it
 _MAX_CHARS = 2_000_000
 
 
-def folded(tree: dom.Tree, hidden: list[dom.Element], is_unseen: list[bool]) -> set[dom.Element]:
+def folded(tree: dom.Node, hidden: list[dom.Element], is_unseen: list[bool]) -> set[dom.Element]:
     """Those of the hidden elements that a reader opens with a click.
 
     `is_unseen` says of each whether nobody sees it; the others are only kept from having themselves read aloud.
@@ -71,7 +71,7 @@ def keep_titles(tree: dom.Tree) -> None:
         dom.unwrap_all(tree, _IN_TITLES)
 
 
-def _targets(tree: dom.Tree) -> set[str]:
+def _targets(tree: dom.Node) -> set[str]:
     """The ids that controls of the page name."""
     return {
         value.removeprefix("#")

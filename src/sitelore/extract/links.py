@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 from sitelore.extract import dom
+from sitelore.extract.head import Head
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 
 _MAX_TEXT_CHARS = 200
 _MAX_TEXTS = 2000  # anchors can nest within tables, and then every text holds all texts below it
+_MAX_FRAGMENT = 1000
+_PAGING = frozenset({"next", "prev"})
 _MEMO_SIZE = 20_000
 _RULES_SIZE = 64
 _KEPT_SCHEMES = re.compile(
@@ -20,12 +23,22 @@ _FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&*+,;=:@/?%-]{1,200}$")
 _UNSAFE = re.compile(r"[()'\\]")
 
 
-class Target(NamedTuple):
+class Target:
     """What an href means."""
 
-    url: Url | None
-    written: str
-    """How Markdown spells it: absolute, harmless, with its fragment; empty for what leads nowhere a reader may go."""
+    __slots__ = ("_href", "_written", "url")
+
+    def __init__(self, url: Url | None, href: str) -> None:
+        self.url = url
+        self._href = href
+        self._written: str | None = None
+
+    @property
+    def written(self) -> str:
+        """How Markdown spells it: absolute, harmless, with its fragment; empty for what leads nowhere a reader may go."""
+        if self._written is None:
+            self._written = _written(self._href, self.url)
+        return self._written
 
 
 class Resolver:
@@ -63,7 +76,7 @@ class Resolver:
 class PageResolver:
     """The same for one page: links and Markdown ask for the same hrefs."""
 
-    __slots__ = ("_memo", "_origin", "_own", "_site", "base")
+    __slots__ = ("_here", "_memo", "_origin", "_own", "_site", "base")
 
     def __init__(self, site: Resolver, base: str, origin: str, memo: dict[str, Target]) -> None:
         self.base = base
@@ -71,6 +84,7 @@ class PageResolver:
         self._origin = origin
         self._memo = memo
         self._own: dict[str, Target] = {}
+        self._here: Target | None = None
 
     def target(self, raw: str) -> Target:
         """What `raw` means on this page."""
@@ -89,11 +103,16 @@ class PageResolver:
         elif href.startswith("/") and not href.startswith(("//", "/\\")):
             url = Url.below(self._origin, href, rules)
         else:
-            url = Url.parse(href, self.base, rules) if href else None
             memo = self._own
+            if href.startswith("#") and len(href) <= _MAX_FRAGMENT:
+                # Each of them means the page, whatever place of it.
+                self._here = self._here or Target(Url.parse("#", self.base, rules), "#")
+                url = self._here.url
+            else:
+                url = Url.parse(href, self.base, rules) if href else None
         if memo is self._memo:
             self._site.make_room()
-        found = memo[raw] = Target(url, _written(href, url))
+        found = memo[raw] = Target(url, href)
         return found
 
 
@@ -137,27 +156,35 @@ class Found:
     others: list[dom.Element] = field(default_factory=list)
     """Links that lead to no page: mail addresses, telephone numbers, what a script answers."""
 
+    @property
+    def untied(self) -> Found:
+        """The same without its elements, which would keep the tree."""
+        return Found(self.urls, self.texts, self.refused)
+
 
 NO_LINKS = Found([], [], frozenset())
 
 
-def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: bool) -> Found:
+def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: bool, head: Head | None = None) -> Found:
     """The targets of `a`, `area` and `link rel=next|prev`. `nofollow` is what the whole page says."""
-    elements, hrefs = dom.links(tree)
+    elements, hrefs = _plain_links(tree) if head is not None and not _has_paging(head) else dom.links(tree)
     targets = resolver.targets(hrefs)
     first = _firsts(targets, elements)
     others: list[dom.Element] = []
     # A fragment alone is the page itself, unless a <base> makes it another one.
     if page in first and resolver.base == page:
-        others = [element for element, href in zip(elements, hrefs, strict=True) if href.strip() == "#"]
-        kept = [at for at, href in enumerate(hrefs) if href.lstrip()[:1] != "#"]
-        elements, targets = [elements[at] for at in kept], [targets[at] for at in kept]
-        first = _firsts(targets, elements)
+        local = {at for at, href in enumerate(hrefs) if "#" in href and href.lstrip()[:1] == "#"}
+        if local:
+            others = [element for at, element in enumerate(elements) if at in local and hrefs[at].strip() == "#"]
+            kept = [at for at in range(len(hrefs)) if at not in local]
+            elements, targets = [elements[at] for at in kept], [targets[at] for at in kept]
+            first = _firsts(targets, elements)
     if first.pop(None, None) is not None:
         others += [element for element, target in zip(elements, targets, strict=True) if target.url is None]
     found, firsts = cast("list[Url]", list(first)), list(first.values())
     texts = [" ".join((element.text or element.attr("alt") or "").split()) for element in firsts[:_MAX_TEXTS]]
-    texts = [text if len(text) <= _MAX_TEXT_CHARS else text[:_MAX_TEXT_CHARS].rstrip() for text in texts]
+    if texts and max(map(len, texts)) > _MAX_TEXT_CHARS:
+        texts = [text if len(text) <= _MAX_TEXT_CHARS else text[:_MAX_TEXT_CHARS].rstrip() for text in texts]
     if len(found) < len(targets) and not all(texts):
         _fill(texts, found, targets, elements)
     texts += [""] * (len(found) - len(texts))
@@ -167,10 +194,25 @@ def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: b
 
 def _firsts(targets: list[Target], elements: list[dom.Element]) -> dict[Url | None, dom.Element]:
     """The first link to each target."""
-    urls = [url for url, _ in targets]
-    # The last of what is given for a key stays, and the first key's place.
-    known = dict(zip(reversed(urls), reversed(elements), strict=True))
-    return {url: known[url] for url in dict.fromkeys(urls)}
+    first: dict[Url | None, dom.Element] = {}
+    for target, element in zip(targets, elements, strict=True):
+        url = target.url
+        if url not in first:
+            first[url] = element
+    return first
+
+
+def _plain_links(tree: dom.Tree) -> tuple[list[dom.Element], list[str]]:
+    """The same as `dom.links` where no `link` leads on."""
+    if tree.select("area"):
+        return dom.links(tree)
+    elements = tree.select("a")
+    return elements, [element.attr("href") or "" for element in elements]
+
+
+def _has_paging(head: Head) -> bool:
+    likely = [rel for rel, _ in head.links if "next" in rel or "prev" in rel]
+    return any(not _PAGING.isdisjoint(rel.replace(",", " ").split()) for rel in likely)
 
 
 def _text(element: dom.Element) -> str:
@@ -181,7 +223,8 @@ def _text(element: dom.Element) -> str:
 def _fill(texts: list[str], found: list[Url], targets: list[Target], elements: list[dom.Element]) -> None:
     """Give targets whose first link is a picture the text of a later one."""
     blank: dict[Url | None, int] = {url: at for at, (url, text) in enumerate(zip(found, texts, strict=False)) if not text}
-    for (url, _), element in zip(targets, elements, strict=True):
+    for target, element in zip(targets, elements, strict=True):
+        url = target.url
         if url in blank and (text := _text(element)):
             texts[blank.pop(url)] = text
 

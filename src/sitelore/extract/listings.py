@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from sitelore.extract import dom
@@ -12,6 +13,7 @@ _LANGUAGE = re.compile(
     r"|(?:^|\s)brush:\s*([A-Za-z0-9+#._-]{1,30})"
     r"|(?:^|\s)highlight-([a-z0-9+#]{1,20})(?=\s|$)"
 )
+_NAME = re.compile(r"[a-z0-9+#._-]{1,30}")
 _NO_LANGUAGE = frozenset(
     {"none", "nohighlight", "no-highlight", "default", "auto", "line-numbers", "linenums", "copy", "wrapper"}
 )
@@ -39,6 +41,7 @@ _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid)")
 _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECASE)
 _BLOCKS = ("div", "p", "li", "tr")
 _PARENTS_ASKED = 3
+_SHORT = 200  # what is worth remembering
 _MAX_LINES_LOOKED_AT = 20_000
 
 
@@ -90,7 +93,7 @@ def _holds_several(around: dom.Element) -> bool:
 
 def _named(raw: str) -> str:
     name = raw.strip().lower()
-    return name if name and name not in _NO_LANGUAGE and re.fullmatch(r"[a-z0-9+#._-]{1,30}", name) else ""
+    return name if name and name not in _NO_LANGUAGE and _NAME.fullmatch(name) else ""
 
 
 def text_of(pre: dom.Element) -> str:
@@ -100,30 +103,47 @@ def text_of(pre: dom.Element) -> str:
         return pre.text
     if len(inner) == 1 and inner[0].tag == "code":
         return pre.text
+    is_numbered = bool(dom.select(pre, "[data-line-number]"))
     for element in inner:
-        if _is_gutter(element):
+        named = _says(element.attr("class"), _GUTTER) or (is_numbered and _has_number(element))
+        if named and _NUMBERS.fullmatch(element.text):
             dom.drop(element)
-    inner = list(pre.iter_elements())[:_MAX_LINES_LOOKED_AT]
-    for element in inner:
-        if element.tag == "br":
-            element.replace_with(dom.words("\n"))
-    blocks = [element for element in inner if element.tag in _BLOCKS]
-    lines = blocks or [element for element in inner if element.tag == "span" and _is_line(element)]
+    for element in _within(pre, len(inner), "br"):
+        element.replace_with(dom.words("\n"))
+    blocks = _within(pre, len(inner), *_BLOCKS)
+    lines = blocks or [element for element in _within(pre, len(inner), "span") if _is_line(element)]
     _end_lines(lines, always=bool(blocks))
     return pre.text
 
 
+def _within(pre: dom.Element, size: int, *tags: str) -> list[dom.Element]:
+    """The elements with these tags; of a listing that holds too many, those among the first of them."""
+    if size <= _MAX_LINES_LOOKED_AT:
+        return dom.elements_list(pre, *tags)
+    return [element for element in islice(pre.iter_elements(), _MAX_LINES_LOOKED_AT) if element.tag in tags]
+
+
 def _is_line(span: dom.Element) -> bool:
-    if _LINE.search(span.attr("class") or ""):
+    if _says(span.attr("class"), _LINE):
         return True
     style = span.attr("style")
     return style is not None and _BLOCK_STYLE.search(style) is not None
 
 
-def _is_gutter(element: dom.Element) -> bool:
-    class_ = element.attr("class")
-    numbered = element.attr("data-line-number") is not None and element.attr("data-line") is None
-    return bool((numbered or (class_ and _GUTTER.search(class_))) and _NUMBERS.fullmatch(element.text))
+def _has_number(element: dom.Element) -> bool:
+    return element.attr("data-line-number") is not None and element.attr("data-line") is None
+
+
+def _says(class_: str | None, what: re.Pattern[str]) -> bool:
+    if not class_:
+        return False
+    return _found(class_, what) if len(class_) < _SHORT else what.search(class_) is not None
+
+
+@lru_cache(maxsize=512)
+def _found(class_: str, what: re.Pattern[str]) -> bool:
+    """Remembered: a highlighter gives thousands of elements the same few names."""
+    return what.search(class_) is not None
 
 
 def _end_lines(lines: list[dom.Element], *, always: bool) -> None:

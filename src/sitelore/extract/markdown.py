@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from operator import attrgetter
 from typing import NamedTuple
 
 from sitelore.extract import dom
@@ -12,7 +11,7 @@ from sitelore.extract.emphasis import is_crowded
 from sitelore.extract.formulas import keep_delimited, keep_formulas
 from sitelore.extract.links import PageResolver
 from sitelore.extract.rewriting import REWRITTEN, Rewriter, flatten_marks
-from sitelore.extract.texts import Within, even
+from sitelore.extract.texts import Within, even, signs_in
 from sitelore.extract.tidying import tidy
 
 # Zero-width, bidi and tag characters, variation selectors 17-256 and controls: text can hide in all of them.
@@ -27,7 +26,6 @@ _NONE = frozenset[str]()
 _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
 _ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
-_DATA = attrgetter("data")
 _FEW = 16
 _MAX_TABLE_DEPTH = 8
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
@@ -98,13 +96,14 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Writt
         rewriter = Rewriter(resolver)
         rewriter.rewrite(node)
         markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
-        # Nearly every search in it finds nothing, and finding nothing costs a fifth in bytes.
         utf8 = markdown.encode("utf-8", "replace")
-        if is_crowded(markdown, utf8):
+        signs = signs_in(utf8)
+        if is_crowded(markdown, signs):
             flatten_marks(node)
             markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
             utf8 = markdown.encode("utf-8", "replace")
-        tidied = tidy(markdown, utf8)
+            signs = signs_in(utf8)
+        tidied = tidy(markdown, utf8, signs)
         parts.append(tidied)
         utf8 = utf8 if tidied is markdown else None
     whole = "\n\n".join(filter(None, parts)).strip("\n").rstrip()
@@ -123,26 +122,26 @@ def _without_edge_rules(markdown: str) -> str:
 def _clear_text(node: dom.Node) -> None:
     """Plain spaces, nothing invisible, and TeX set apart: all of it shapes how Markdown is written, and is rare."""
     text = node.text
-    # One character is found ten times as fast as two.
-    if ("\\" in text and ("\\(" in text or "\\[" in text)) or ("$" in text and "$$" in text):
+    # In bytes, and for one character before two, a search that finds nothing takes a tenth.
+    utf8 = text.encode("utf-8", "replace")
+    if (b"\\" in utf8 and (b"\\(" in utf8 or b"\\[" in utf8)) or (b"$" in utf8 and b"$$" in utf8):
         keep_delimited(node)
-    if text.isascii():
+    if utf8.isascii():
         return
-    chars = unseen(text.encode("utf-8", "replace"))
-    if not chars and "\xa0" not in text and "\u202f" not in text:
+    chars = unseen(utf8)
+    if not chars and b"\xc2\xa0" not in utf8 and b"\xe2\x80\xaf" not in utf8:
         return
     has_code = dom.first(node, "pre") is not None
+    odd = [(at, data) for at, data in enumerate(dom.datas(node)) if not data.isascii()]
     pieces = list(dom.texts(node))
-    for piece, data in zip(pieces, map(_DATA, pieces), strict=True):
-        if data.isascii():
-            continue
+    for at, data in odd:
         cleared = without(data, chars) if chars else data
         if "\xa0" in cleared or "\u202f" in cleared:
-            parent = piece.parent
+            parent = pieces[at].parent
             if not has_code or parent is None or parent.closest("pre") is None:
                 cleared = cleared.replace("\xa0", " ").replace("\u202f", " ")
         if cleared != data:
-            piece.data = cleared
+            pieces[at].data = cleared
 
 
 def write_text(nodes: tuple[dom.Node, ...]) -> Written:

@@ -71,6 +71,7 @@ _MAGIC = (
     (b"\x1a\x45\xdf\xa3", "video/webm"),
     (b"SQLite format 3\x00", "application/vnd.sqlite3"),
 )
+_FIRST_BYTES = frozenset(magic[0] for magic, _ in _MAGIC)
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _PDF_START = 1024  # bytes before a PDF's own first ones are forgiven within this
@@ -115,7 +116,8 @@ def binary_type(head: bytes) -> str:
     """The media type of binary bytes, `binary` when they are some other non-text, empty for text."""
     if head.startswith(_TEXT_MARKS):
         return ""
-    for magic, media_type in _MAGIC:
+    # Most bodies begin like none of them.
+    for magic, media_type in _MAGIC if head and head[0] in _FIRST_BYTES else ():
         if head.startswith(magic):
             return media_type
     if head.startswith(b"RIFF"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sitelore.extract import dom
 from sitelore.extract.dates import date_in_path, iso_date
+from sitelore.extract.head import Head
 from sitelore.extract.linked import Linked, read_linked
 from sitelore.extract.outline import NO_OUTLINE, Outline, read_outline, walk
 from sitelore.extract.structured.jsonld import Script
@@ -19,6 +20,7 @@ from sitelore.model.response import Response
 from sitelore.model.url import KeyRules, Url
 
 _AGENT = "sitelore"
+_TO_ROBOTS = frozenset({"robots", _AGENT})
 _VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 _KEPT_PREFIXES = ("og:", "article:", "book:", "profile:", "product:", "twitter:", "dc.", "dcterms.", "citation_")
 _KEPT_NAMES = frozenset({
@@ -45,7 +47,7 @@ _SITE_NAME = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 _MAX_META = 64
 _MAX_HEADINGS = 50
 _MAX_LOOKS = 40
-_MAX_META_CHARS = 2000
+_MAX_KEY_CHARS = 80
 _MAX_TITLE_CHARS = 1000
 _MAX_NAME_CHARS = 300
 _OF_OTHERS = (
@@ -67,6 +69,9 @@ class Robots:
     noarchive: bool = False
 
 
+_NO_ROBOTS = Robots()
+
+
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """The page's own account of itself. Nothing here is redacted yet beyond what the source was."""
@@ -78,7 +83,7 @@ class Metadata:
     base: str = ""
     """What relative links resolve against."""
     canonical: Url | None = None
-    robots: Robots = Robots()
+    robots: Robots = _NO_ROBOTS
     meta: dict[str, str] = field(default_factory=dict)
     author: str = ""
     published: str = ""
@@ -89,10 +94,10 @@ class Metadata:
     outline: Outline = NO_OUTLINE
 
 
-def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules, scripts: list[Script]) -> Metadata:
+def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules, scripts: list[Script], told: Head) -> Metadata:
     """Everything but links and content, in one look at the tree. `scripts` are the page's JSON-LD."""
     head = _Head()
-    head.take(tree)
+    head.take(tree, told)
     base = (Url.parse(head.base, response.url, rules) if head.base else None) or response.url
     walked = walk(tree)
     linked = read_linked([script.value for script in scripts])
@@ -105,21 +110,29 @@ def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules, scripts: 
         description=named.get("description", "") or named.get("og:description", "") or named.get("twitter:description", ""),
         lang=_lang(tree, response, named),
         base=base,
-        canonical=Url.parse(head.canonical, base, rules) if head.canonical else _header_canonical(response, rules),
+        canonical=_address(head.canonical, base, rules) if head.canonical else _header_canonical(response, rules),
         robots=robots_of([named.get("robots", ""), named.get(_AGENT, "")], response.header_all("x-robots-tag")),
         meta={name: value for name, value in named.items() if name in _KEPT_NAMES or name.startswith(_KEPT_PREFIXES)},
         author=_author(tree, named, linked, marked),
         published=published or date_in_path(response.url.path),
         modified=_date(named, _MODIFIED) or marked.date("datemodified") or linked.modified or outline.modified,
         site_name=(_first(named, _SITE_NAME) or linked.site_name)[:_MAX_NAME_CHARS],
-        image=(Url.parse(image, base, rules) or "") if image else "",
+        image=(_address(image, base, rules) or "") if image else "",
         outline=outline,
     )
 
 
+def _address(raw: str, base: str, rules: KeyRules) -> Url | None:
+    """A whole address means the same on every page, and is mostly in its final form already."""
+    return Url.parse(raw, None if raw.startswith(("http://", "https://")) else base, rules)
+
+
 def _first(named: dict[str, str], names: tuple[str, ...]) -> str:
     """The value of the first of these names that has one."""
-    return next((value for name in names if (value := named.get(name))), "")
+    for name in names:
+        if value := named.get(name):
+            return value
+    return ""
 
 
 def _date(named: dict[str, str], names: tuple[str, ...]) -> str:
@@ -132,13 +145,17 @@ def _date(named: dict[str, str], names: tuple[str, ...]) -> str:
 
 def _author(tree: dom.Tree, named: dict[str, str], linked: Linked, marked: _Marked) -> str:
     """Who wrote the page: from its head, its JSON-LD, a link to the author, or what is marked as one."""
-    said = next((who for name in _AUTHOR if name in named and (who := _person(named[name]))), "")
-    return said or (_person(linked.author) if linked.author else _linked_author(tree) or marked.author())
+    for name in _AUTHOR:
+        if name in named and (who := _person(named[name])):
+            return who
+    return _person(linked.author) if linked.author else _linked_author(tree) or marked.author()
 
 
 def _linked_author(tree: dom.Tree) -> str:
     """The one person that the page's links name as author; a list of posts has many, and none of them wrote the page."""
     links = dom.select(tree, "a[rel~=author i]")[:_MAX_LOOKS]
+    if not links:
+        return ""
     names = {who for element in links if (who := _person(dom.one_line(element)))}
     return names.pop() if len(names) == 1 else ""
 
@@ -192,35 +209,40 @@ class _Head:
     image: str = ""
     named: dict[str, str] = field(default_factory=dict)
 
-    def take(self, tree: dom.Tree) -> None:
-        for element in dom.select(tree, "meta"):
-            self._take_meta(element)
-        for element in dom.select(tree, "link"):
-            rel = dom.attribute(element, "rel").lower()
+    def take(self, tree: dom.Tree, told: Head) -> None:
+        self._take_metas(told)
+        for rel, element in told.links:
             if "canonical" in rel and not self.canonical and "canonical" in rel.split():
                 self.canonical = dom.attribute(element, "href").strip()
             elif rel == "image_src":
                 self.image = self.image or dom.attribute(element, "href").strip()
-        titles = (dom.one_line(e) for e in dom.select(tree, "title")[:_MAX_HEADINGS] if not dom.is_inside(e, "svg"))
-        self.title = next(filter(None, titles), "")
-        self.h1 = next(filter(None, map(dom.one_line, dom.select(tree, "h1")[:_MAX_HEADINGS])), "")
-        bases = (dom.attribute(element, "href").strip() for element in dom.select(tree, "base"))
-        self.base = next(filter(None, bases), "")
+        for element in tree.select("title")[:_MAX_HEADINGS]:
+            if element.closest("svg") is None and (line := " ".join(element.text.split())):
+                self.title = line
+                break
+        for element in tree.select("h1")[:_MAX_HEADINGS]:
+            if line := " ".join(element.text.split()):
+                self.h1 = line
+                break
+        for element in tree.select("base"):
+            if href := (element.attr("href") or "").strip():
+                self.base = href
+                break
 
-    def _take_meta(self, element: dom.Element) -> None:
-        """By lower-case name, property or `http-equiv`; robots directives of several elements are joined."""
-        name = (element.attr("name") or element.attr("property") or element.attr("http-equiv") or "").strip().lower()
-        if not name or len(name) > 80:
-            return
-        content = " ".join(dom.attribute(element, "content")[:_MAX_META_CHARS].split())
-        if name in {"robots", _AGENT}:
-            self.named[name] = f"{self.named[name]},{content}" if name in self.named else content
-        elif content and name not in self.named and len(self.named) < _MAX_META:
-            self.named[name] = content
+    def _take_metas(self, told: Head) -> None:
+        """The first of each name; robots directives of several elements are joined."""
+        named = self.named
+        for name, _, content, _ in told.metas:
+            if name in _TO_ROBOTS:
+                named[name] = f"{named[name]},{content}" if name in named else content
+            elif content and name and name not in named and len(name) <= _MAX_KEY_CHARS and len(named) < _MAX_META:
+                named[name] = content
 
 
 def robots_of(metas: list[str], headers: list[str]) -> Robots:
     """Directives of meta elements and of `X-Robots-Tag` headers, added up."""
+    if not headers and not any(metas):
+        return _NO_ROBOTS
     words: set[str] = set()
     for content in metas:
         words.update(word.strip().lower() for word in content.split(","))

@@ -116,7 +116,7 @@ def landmark_around(element: dom.Element) -> str:
 
 
 def _role(element: dom.Element, labels: _Labels | None) -> str:
-    if said := (element.attr("role") or "").strip().lower():
+    if (role := element.attr("role")) and (said := role.strip().lower()):
         return said if said in _ROLES else ""
     tag = element.tag
     if tag in _NAMED_LANDMARKS:

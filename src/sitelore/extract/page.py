@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import msgspec
 import zstandard
@@ -14,8 +12,10 @@ import zstandard
 from sitelore.extract import dom
 from sitelore.extract.content import main_content
 from sitelore.extract.decode import decode
+from sitelore.extract.head import read_head
 from sitelore.extract.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.markdown import prepare, unseen, without, write_markdown, write_text
+from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
@@ -30,7 +30,7 @@ from sitelore.extract.redact import Redactor, add_counts, redactor_of, sealed, s
 from sitelore.extract.shell import NO_SHELL, shell_of
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import read_scripts
-from sitelore.extract.structured.reading import read_structured, texts_of, with_texts, written
+from sitelore.extract.structured.reading import as_read, read_structured, texts_of, with_texts
 from sitelore.extract.style_sheets import drop_hidden, read_hiding
 from sitelore.extract.visibility import drop_unseen, shown
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
@@ -38,17 +38,14 @@ from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.loading import is_loaded
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
-from sitelore.model.sketch import sketch_of
 from sitelore.model.url import Url
 
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec does not take for one
 # The level's own table of hashes is made for larger texts: this one takes a fifth less time and 1.5 % more room.
 _COMPRESSOR = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters.from_level(1, hash_log=14))
-_DIGITS = b"0123456789"
 _SKETCHED_WORDS = 300
 _SUSPECT = 0.3
 _NO_SCRIPTS = frozenset({"text", "api", *DOCUMENTS})
-_CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +74,24 @@ class _Draft:
     text_utf8: bytes | None = None
     """The same in UTF-8, where they were at hand."""
     links: Found = NO_LINKS
-    secret_in_link: bool = False
-    """Whether a link was left out because parsing brought a secret to light in it."""
     structured: tuple[Entity, ...] = ()
     offers: _Offers = NO_OFFERS
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The same, redacted a second time."""
+
+    texts: list[CleanText]
+    entities: list[Any]
+    """Structured data, forms, actions, media and brand, as the document has them."""
+    links: Found
+    url: Url
+    canonical: Url | None
+    hidden: dict[str, int] = field(default_factory=dict)
+    """What was taken out of them."""
+    is_less: bool = False
+    """Whether a link was left out because parsing brought a secret to light in it."""
 
 
 _Redacted = tuple[CleanText, dict[str, int], Redactor]
@@ -93,6 +104,20 @@ class _Row(msgspec.Struct, gc=False):
     url: str
     nofollow: bool
     text: CleanText
+
+
+class _HeadingRow(msgspec.Struct, gc=False):
+    """A `Heading` on its way into JSON, likewise."""
+
+    level: int
+    text: CleanText
+
+
+class _LandmarkRow(msgspec.Struct, gc=False):
+    """A `Landmark` on its way into JSON, likewise."""
+
+    role: str
+    label: CleanText
 
 
 def read(response: Response, options: ReadOptions) -> Reading:
@@ -116,7 +141,7 @@ def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     charset = decoded.charset
     del decoded, utf8  # a large page with a secret in it would stay in memory twice
     if kind is Kind.HTML:
-        draft = _read_html(source, response, options, redactor)
+        draft = _read_html(source, response, options)
     else:
         draft = _read_text(source, response, is_markdown=kind is Kind.MARKDOWN)
     return _reading(draft, response, options, charset, (source, found, redactor))
@@ -139,10 +164,9 @@ def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     tree = dom.parse(source)
     metadata = metadata_of(tree, told.facts, response)
     resolver = resolver_for(options.dropped_parameters).on_page(response.url)
-    urls = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
-    links = _without_secrets(urls, redactor)
+    links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     content = (dom.first(tree, "main") or tree,)
-    draft = _written(metadata, kind.value, content, resolver, links, is_less=links is not urls)
+    draft = _written(metadata, kind.value, content, resolver, links)
     own = replace(options, keep_snapshot=keep)
     reading = _reading(draft, response, own, "utf-8", (source, found, redactor))
     return replace(reading, looks_missing=0.0)
@@ -166,31 +190,28 @@ def _read_records(response: Response, options: ReadOptions) -> Reading:
     drop_unseen(tree)
     resolver = resolver_for(options.dropped_parameters).on_page(response.url)
     metadata = metadata_of(tree, told.facts, response)
-    urls = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
-    links = _without_secrets(urls, redactor)
+    links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     content = (dom.body(tree) or tree,)
-    draft = _written(metadata, "api", content, resolver, links, is_less=links is not urls)
+    draft = _written(metadata, "api", content, resolver, links)
     return replace(_reading(draft, response, options, decoded.charset, (source, found, redactor)), looks_missing=0.0)
 
 
-def _written(
-    metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found, *, is_less: bool
-) -> _Draft:
+def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> _Draft:
     """What is all content: nothing has to be chosen."""
     markdown = write_markdown(content, resolver)
     text = write_text(content)
-    return _Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links, is_less)
+    return _Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links.untied)
 
 
-def _read_html(source: CleanText, response: Response, options: ReadOptions, redactor: Redactor) -> _Draft:
+def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _Draft:
     tree = dom.parse(source)
     site = resolver_for(options.dropped_parameters)
     scripts = read_scripts(tree)
-    metadata = read_metadata(tree, response, site.rules, scripts)
-    structured = read_structured(tree, metadata.base, scripts) if options.offers else ()
+    head = read_head(tree)
+    metadata = read_metadata(tree, response, site.rules, scripts, head)
+    structured = read_structured(tree, metadata.base, scripts, head) if options.offers else ()
     resolver = site.on_page(metadata.base)
-    found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
-    links = _without_secrets(found, redactor)
+    found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow, head=head)
     offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
     hiding = read_hiding(tree)
     content = main_content(tree, source, response.url.host, options.overrides)
@@ -206,8 +227,7 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions, reda
         text.text,
         markdown.utf8,
         text.utf8,
-        links,
-        links is not found,
+        found.untied,
         structured,
         offers,
     )
@@ -254,22 +274,23 @@ def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _
 
 def _reading(draft: _Draft, response: Response, options: ReadOptions, charset: str, redacted: _Redacted) -> Reading:
     source, found, redactor = redacted
-    document, measures, shell, hidden = _document(draft, redactor.url(response.url), source, options, redactor)
+    kept = _kept(draft, response.url, redactor)
+    document, measures, shell = _document(draft, kept, source, options, redactor)
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
-    if options.keep_snapshot and not document.noarchive and not hidden and not draft.secret_in_link:
+    if options.keep_snapshot and not document.noarchive and not kept.hidden and not kept.is_less:
         body = snapshot_bytes(response.body, source, charset, touched=bool(found))
         snapshot = _blob(body)
     redactions = dict(found)
-    add_counts(redactions, hidden)
-    urls, kept_from = draft.links.urls, draft.links.refused if options.obey_nofollow else frozenset()
+    add_counts(redactions, kept.hidden)
+    urls, kept_from = kept.links.urls, kept.links.refused if options.obey_nofollow else frozenset()
     missing = looks_missing(document.title, document.h1, document.text, document.word_count)
     return Reading(
         title=document.title,
         content_hash=document.content_hash,
         novelty=measures.novelty,
         sketch=measures.sketch,
-        canonical=redactor.url(draft.metadata.canonical) if draft.metadata.canonical else None,
+        canonical=kept.canonical,
         word_count=document.word_count,
         noindex=document.noindex,
         noarchive=document.noarchive,
@@ -308,46 +329,36 @@ def _sketch(document: Document, missing: float) -> tuple[int, ...]:
 
 
 def _document(
-    draft: _Draft, url: Url, source: CleanText, options: ReadOptions, redactor: Redactor
-) -> tuple[Document, _Measures, Shell, dict[str, int]]:
-    """The document, every text of it redacted once more; what its text measures; how much it is a shell; what was redacted."""
+    draft: _Draft, kept: _Kept, source: CleanText, options: ReadOptions, redactor: Redactor
+) -> tuple[Document, Measures, Shell]:
+    """The document; what its text measures; how much it is a shell."""
     metadata = draft.metadata
-    own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
     outline = metadata.outline
-    told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
-    others = [*told, *metadata.meta.values(), *draft.links.texts]
-    clean, hidden = _clean([*own, draft.markdown, draft.text, *others], redactor, _utf8(own, draft, others))
-    title, h1, description, author, site_name, image, markdown, text, *rest = clean
-    headings = tuple([Heading(level, rest[at]) for at, (level, _) in enumerate(outline.headings)])
-    landmarks = tuple([Landmark(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))])
-    del rest[: len(told)]
+    title, h1, description, author, site_name, image, markdown, text, *rest = kept.texts
+    headings = tuple([_HeadingRow(level, rest[at]) for at, (level, _) in enumerate(outline.headings)])
+    landmarks = tuple([_LandmarkRow(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))])
+    del rest[: len(headings) + len(landmarks)]
     meta = dict(zip(metadata.meta, rest, strict=False))
-    urls, refused = draft.links.urls, draft.links.refused
+    urls, refused = kept.links.urls, kept.links.refused
     links = tuple(map(_Row, map(str, urls), map(refused.__contains__, urls), rest[len(meta) :]))
-    offers = draft.offers
-    nested = (*draft.structured, *offers.forms, *offers.actions, *offers.media, *offers.brand)
-    told_all, within = _clean_entities(nested, redactor) if nested else ((), {})
-    parts = iter(told_all)
-    cut = (draft.structured, offers.forms, offers.actions, offers.media)
-    structured, forms, actions, media = [tuple(islice(parts, len(part))) for part in cut]
-    hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
+    structured, forms, actions, media, brand = kept.entities
     is_kept = text == draft.text
-    measures = _measure(title, text, draft.text_utf8 if is_kept else None, is_even=draft.strategy != "text" and is_kept)
+    measures = measure(title, text, draft.text_utf8 if is_kept else None, is_even=draft.strategy != "text" and is_kept)
     shell = NO_SHELL if options.rendering.wanted or draft.strategy in _NO_SCRIPTS else _shell(source, measures.words, redactor)
     document = Document(
-        url=url,
+        url=kept.url,
         title=title,
         h1=h1,
         description=description,
         lang=metadata.lang,
-        canonical_url=redactor.url(metadata.canonical) if metadata.canonical else "",
+        canonical_url=kept.canonical or "",
         author=author,
         published=metadata.published,
         modified=metadata.modified,
         site_name=site_name,
         image=image,
-        headings=headings,
-        landmarks=landmarks,
+        headings=cast("tuple[Heading, ...]", headings),
+        landmarks=cast("tuple[Landmark, ...]", landmarks),
         markdown=markdown,
         text=text,
         word_count=measures.words,
@@ -362,70 +373,79 @@ def _document(
         forms=forms,
         actions=actions,
         media=media,
-        brand=next(parts, {}),
+        brand=brand,
         rendering=_rendering(options.rendering, shell),
     )
-    return document, measures, shell, hidden
+    return document, measures, shell
 
 
-def _utf8(own: list[str], draft: _Draft, others: list[str]) -> bytes | None:
-    """All texts of a page together, the long ones as they were written; None where they were not."""
+def _kept(draft: _Draft, url: Url, redactor: Redactor) -> _Kept:
+    """Everything that goes into the document, redacted once more.
+
+    All of it is looked through at once. Only where something is in it, it is looked at part by part. Each kind of entity comes
+    as the JSON it is in the document: it has to be written anyhow, to look through it.
+    """
+    canonical, links, offers = draft.metadata.canonical, draft.links, draft.offers
+    kinds = (draft.structured, offers.forms, offers.actions, offers.media, offers.brand[0] if offers.brand else {})
+    parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
+    entities = as_read(b"\n".join(filter(None, parts)))
+    are_seen = b"\\u" not in entities and not unseen(entities)
+    texts, utf8 = _seen(*_texts(draft, links))
+    addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")
+    if not redactor.source("", b"\n".join((utf8, addresses, entities)))[1]:
+        clean, hidden = redactor.many(texts, b"")
+        if not are_seen:
+            parts, hidden = _clean_entities(kinds, parts, redactor)
+        return _Kept(clean, _as_json(parts, kinds), links, url, canonical, hidden)
+    links = _without_secrets(draft.links, redactor)
+    clean, hidden = redactor.many(*_seen(*_texts(draft, links)))
+    if not are_seen or redactor.source("", entities)[1]:
+        parts, within = _clean_entities(kinds, parts, redactor)
+        hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
+    canonical = redactor.url(canonical) if canonical else None
+    return _Kept(clean, _as_json(parts, kinds), links, redactor.url(url), canonical, hidden, links is not draft.links)
+
+
+def _texts(draft: _Draft, links: Found) -> tuple[list[str], bytes]:
+    """Every text of a document, and all of them in UTF-8, the long ones as they were written."""
+    metadata, outline = draft.metadata, draft.metadata.outline
+    own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
+    told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
+    others = [*told, *metadata.meta.values(), *links.texts]
+    texts = [*own, draft.markdown, draft.text, *others]
     if draft.markdown_utf8 is None or draft.text_utf8 is None:
-        return None
-    first, last = ("\n".join(texts).encode("utf-8", "replace") for texts in (own, others))
-    return b"\n".join((first, draft.markdown_utf8, draft.text_utf8, last))
+        return texts, "\n".join(texts).encode("utf-8", "replace")
+    first, last = "\n".join(own).encode("utf-8", "replace"), "\n".join(others).encode("utf-8", "replace")
+    return texts, b"\n".join((first, draft.markdown_utf8, draft.text_utf8, last))
 
 
-def _clean(texts: list[str], redactor: Redactor, utf8: bytes | None = None) -> tuple[list[CleanText], dict[str, int]]:
-    """Texts without what cannot be seen, then without secrets (the first can hide the second). `utf8` is all of them."""
-    if utf8 is None:
-        utf8 = "\n".join(texts).encode("utf-8", "replace")
-    if chars := unseen(utf8):
-        plain = any(map(str.isascii, chars))
-        texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
-        utf8 = "\n".join(texts).encode("utf-8", "replace")
-    return redactor.many(texts, utf8)
+def _seen(texts: list[str], utf8: bytes) -> tuple[list[str], bytes]:
+    """Texts without what cannot be seen. `utf8` is all of them."""
+    chars = unseen(utf8)
+    if not chars:
+        return texts, utf8
+    plain = any(map(str.isascii, chars))
+    texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
+    return texts, "\n".join(texts).encode("utf-8", "replace")
 
 
-def _clean_entities(found: tuple[Entity, ...], redactor: Redactor) -> tuple[tuple[Entity, ...], dict[str, int]]:
-    """The same for every text in entities; most pages have nothing to take out and keep them as they are."""
-    utf8 = written(found)
-    if b"\\u" not in utf8 and not unseen(utf8) and not redactor.holds(utf8.decode()):
-        return found, {}
-    texts = texts_of(found)
+def _clean(texts: list[str], redactor: Redactor) -> tuple[list[CleanText], dict[str, int]]:
+    """Texts without what cannot be seen, then without secrets: the first can hide the second."""
+    return redactor.many(*_seen(texts, "\n".join(texts).encode("utf-8", "replace")))
+
+
+def _clean_entities(kinds: tuple[Any, ...], parts: list[bytes], redactor: Redactor) -> tuple[list[bytes], dict[str, int]]:
+    """The same for every text in entities, kind by kind. `parts` is the JSON of each kind."""
+    texts = texts_of(kinds)
     clean, hidden = _clean(texts, redactor)
     changed = {text: str(kept) for text, kept in zip(texts, clean, strict=True) if text != kept}
-    return (with_texts(found, changed) if changed else found), hidden
+    if changed:
+        parts = [_ENCODER.encode(with_texts(kind, changed)) if kind else b"" for kind in kinds]
+    return parts, hidden
 
 
-@dataclass(frozen=True, slots=True)
-class _Measures:
-    """What is counted of a text, and what it is recognised by."""
-
-    words: int
-    content_hash: str
-    novelty: str
-    sketch: bytes = b""
-
-
-def _measure(title: str, text: str, utf8: bytes | None, *, is_even: bool) -> _Measures:
-    """`is_even` says that white space in the text is single already; then counting it is counting words.
-
-    `utf8` is the text again, where it is at hand.
-    """
-    if not text or text.isspace():
-        return _Measures(0, "", "")
-    body = text.encode("utf-8", "replace") if utf8 is None else utf8
-    lowered = b"%b\n%b" % (title.encode("utf-8", "replace").lower(), body.lower())
-    normal = lowered.replace(b"\n", b" ").strip()
-    if not is_even:
-        normal = b" ".join(normal.split())
-    count = normal.count(b" ") + 1 - len(title.split())
-    # Scripts written without spaces take three bytes a character; their words count by character.
-    if len(normal) > len(text) * 1.4:
-        count += len(_CJK.findall(text))
-    novelty = hashlib.sha256(normal.translate(None, _DIGITS)).hexdigest()
-    return _Measures(count, hashlib.sha256(normal).hexdigest(), novelty, sketch_of(lowered.partition(b"\n")[2]))
+def _as_json(parts: list[bytes], kinds: tuple[Any, ...]) -> list[Any]:
+    return [msgspec.Raw(part) if part else kind for part, kind in zip(parts, kinds, strict=True)]
 
 
 def _blob(data: CleanBytes) -> Blob:

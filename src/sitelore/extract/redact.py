@@ -102,12 +102,13 @@ class Redactor:
 
     def without(self, data: bytes, spans: Iterable[Span]) -> bytes:
         """Bytes with marks in place of these stretches."""
-        parts: list[bytes] = []
+        held = memoryview(data)  # a large page is not copied twice
+        parts: list[bytes | memoryview] = []
         at = 0
         for start, end, name in spans:
-            parts += (data[at:start], self._replacement(name, data[start:end]))
+            parts += (held[at:start], self._replacement(name, data[start:end]))
             at = end
-        parts.append(data[at:])
+        parts.append(held[at:])
         return b"".join(parts)
 
     def _replacement(self, name: str, secret: bytes) -> bytes:

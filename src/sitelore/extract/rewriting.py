@@ -52,9 +52,14 @@ class Rewriter:
     def __init__(self, resolver: PageResolver) -> None:
         self.is_spliced = False
         self._resolver = resolver
-        rules: dict[str, Callable[[dom.Element], object]] = dict(_PLAIN_RULES)
-        rules |= {"a": self._link, "img": self._image, "table": self._table, "dd": self._mark, dom.VERBATIM: self._mark}
-        self._rules = rules
+        self._rules: dict[str, Callable[[dom.Element], object]] = {
+            **_PLAIN_RULES,
+            "a": self._link,
+            "img": self._image,
+            "table": self._table,
+            "dd": self._mark,
+            dom.VERBATIM: self._mark,
+        }
 
     def rewrite(self, node: dom.Node) -> None:
         """Change a subtree in place. One nested past all reason only gets its links settled."""
@@ -73,11 +78,10 @@ class Rewriter:
                 rule(element)
         # The writer looks at direct neighbours to choose markers; what stands between them says nothing any more.
         dom.unwrap_all(node, "span,font")
-        for tag in ("b", "strong", "i", "em"):
-            for mark in dom.select(node, tag):
-                around = dom.as_element(mark.parent)
-                if around is not None and around.tag in _LIKE[tag]:
-                    mark.unwrap()
+        for mark in dom.elements_list(node, "b", "strong", "i", "em"):
+            around = dom.as_element(mark.parent)
+            if around is not None and around.tag in _LIKE[mark.tag]:
+                mark.unwrap()
 
     def _mark(self, _element: dom.Element) -> None:
         self.is_spliced = True
@@ -257,9 +261,11 @@ def _list(holder: dom.Element) -> None:
 
 def _gather_items(holder: dom.Element) -> None:
     """Make a list hold items alone: what stands between them goes into the item before, or before the list."""
-    strangers = [child for child in dom.child_elements(holder) if child.tag not in {"li", "ul", "ol"}]
-    for stranger in strangers:
-        if dom.holds(stranger, "li") and not dom.holds(stranger, "ul", "ol"):
+    others = [child for child in holder.children if not dom.is_blank(child) and _tag_of(child) != "li"]
+    if not others:
+        return
+    for stranger in filter(None, map(dom.as_element, others)):
+        if stranger.tag not in {"ul", "ol"} and dom.holds(stranger, "li") and not dom.holds(stranger, "ul", "ol"):
             stranger.unwrap()
     item: dom.Element | None = None
     for child in list(holder.children):
@@ -272,6 +278,10 @@ def _gather_items(holder: dom.Element) -> None:
             item.append(child.extract())
         elif element is None or element.tag not in {"ul", "ol"}:
             holder.insert_before(child.extract())
+
+
+def _tag_of(node: dom.AnyNode) -> str:
+    return node.tag if isinstance(node, dom.Element) else ""
 
 
 def _heading(heading: dom.Element) -> None:

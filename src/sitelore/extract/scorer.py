@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sitelore.extract.block_features import IN_PRE, IN_TABLE, feature_names, matrix
 from sitelore.extract.blocks import Flags, Ints
+from sitelore.extract.network import Network
 from sitelore.extract.scene import Scene
 from sitelore.extract.tag_marks import TAG_NUMBER
 from sitelore.extract.walking import ask_trees
@@ -28,7 +29,7 @@ MOST_WORDS[[TAG_NUMBER[b"ul"], TAG_NUMBER[b"ol"]]] = 80
 MOST_WORDS[TAG_NUMBER[b"tr"]] = 200
 MOST_WORDS[TAG_NUMBER[b"pre"]] = np.inf
 _HOLE_BLOCKS, _HOLE_WORDS, _HOLE_SCORE = 5, 40, 0.1
-_UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
+UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
 _REPEATED_WORDS = 4
 _TITLE_BLOCKS, _TITLE_SCORE = 8, 0.3
 _DOCUMENTATION_CODE = 3
@@ -43,6 +44,8 @@ class Trees:
     value: NDArray[np.float32]
     bias: float
     names: tuple[str, ...]
+    network: Network
+    """Asked beside them; training scaled both so that their sum is the score."""
 
     def scores(self, scene: Scene) -> Scores:
         """For each block, 0 to 1."""
@@ -50,11 +53,11 @@ class Trees:
             raise ValueError("the trained scorer knows other features than this version computes; train it again")
         columns = matrix(scene)
         said = ask_trees(columns, self.feature, self.bound, self.value)
-        return self.shares(self._ask_slowly(columns) if said is None else said)
+        return self.shares((self._ask_slowly(columns) if said is None else said) + self.network.says(columns))
 
     def shares(self, said: Scores) -> Scores:
-        """What the trees say of each block, as a share between 0 and 1."""
-        return np.asarray(1 / (1 + np.exp(-(said + self.bias - _UNDERRATED))))
+        """What is said of each block, as a share between 0 and 1."""
+        return np.asarray(1 / (1 + np.exp(-(said + self.bias - UNDERRATED))))
 
     def _ask_slowly(self, columns: NDArray[np.float32]) -> Scores:
         """What `ask` in `walk.c` does, where that was not compiled."""
@@ -77,6 +80,14 @@ def trees_from(path: str = "") -> Trees:
             stored["value"].astype(np.float32),
             float(stored["bias"]),
             tuple(str(stored["names"]).split()),
+            Network(
+                stored["even"],
+                stored["weight"].astype(np.float32),
+                stored["tagged"].astype(np.int64),
+                stored["by_tag"].astype(np.float32),
+                stored["first"],
+                stored["last"],
+            ),
         )
 
 

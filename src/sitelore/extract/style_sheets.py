@@ -19,9 +19,10 @@ from sitelore.extract.folding import folded
 from sitelore.extract.visibility import is_unpainted
 
 _MAX_CHARS = 300_000
+_MAX_SHEET = 16_000
+"""Longer ones are made by machines: there most of what is hidden is opened again by rules that only a cascade could follow."""
 _MAX_NAMES = 400
 _MAX_SELECTOR = 200
-_MAX_SELECTORS = 4_000
 _MAX_LOOKS = 300  # looking into an element costs what is below it
 _LITTLE_CHARS = 300
 _LITTLE_SHARE = 0.08
@@ -48,16 +49,6 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
-    """What may be hidden by the sheets of a page, and where it is said."""
-
-    selectors: str = ""
-    """Of every rule that looks like one, joined; whether it counts is looked at when the page has such an element."""
-    sheets: tuple[str, ...] = ()
-    scripts: tuple[dom.Element, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Rules:
     """What a sheet hides, by selector, and the names that it shows again."""
 
@@ -66,43 +57,60 @@ class _Rules:
     shown_again: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """The sheets of a page that may hide something, and where else names may be spoken of."""
+
+    sheets: tuple[str, ...] = ()
+    elsewhere: tuple[dom.Element, ...] = ()
+    """Scripts, and sheets that were not read."""
+
+
 NO_HIDING = Hiding()
 
 
 def read_hiding(tree: dom.Tree) -> Hiding:
     """From the page's `style` elements; before scripts and styles are cut from the tree."""
-    sheets = [
-        dom.raw_text(style)[:_MAX_CHARS]
-        for style in dom.elements_list(tree, "style")
-        if (style.attr("media") or "").strip().lower() in _SEEN_MEDIA
-    ]
-    selectors = [selector for sheet in sheets for selector in _candidates(sheet)][:_MAX_NAMES]
-    if not selectors:
-        return NO_HIDING
-    return Hiding(",".join(selectors), tuple(sheets), tuple(dom.elements_list(tree, "script")))
+    sheets, unread = [], []
+    for style in dom.elements_list(tree, "style"):
+        sheet = dom.raw_text(style)
+        if len(sheet) > _MAX_SHEET:
+            unread.append(style)
+        elif (style.attr("media") or "").strip().lower() in _SEEN_MEDIA and _HINT.search(sheet.encode("utf-8", "replace")):
+            sheets.append(sheet)
+    return Hiding(tuple(sheets), (*unread, *dom.elements_list(tree, "script"))) if sheets else NO_HIDING
 
 
 def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
     """Cut from what was chosen what the sheets hide."""
-    if not hiding.selectors or not any(dom.select_safely(node, hiding.selectors) for node in nodes):
+    candidates = [one for sheet in hiding.sheets for one in _candidates(sheet)]
+    used = _used(nodes) if candidates else set()
+    # Reading a sheet takes as long as writing the page's Markdown: only where it seems to speak of something in it.
+    if not any(used.issuperset(_NAME.findall(one)) for one in candidates):
         return
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     again = {name for sheet in sheets for name in sheet.shown_again}
-    spoken = "\n".join(dom.raw_text(script)[:_MAX_CHARS] for script in hiding.scripts)
+    spoken = "\n".join(dom.raw_text(element)[:_MAX_CHARS] for element in hiding.elsewhere)
 
-    def is_for_good(selector: str) -> bool:
+    def counts(selector: str) -> bool:
         names = _NAME.findall(selector)
-        return again.isdisjoint(names) and not any(name in spoken for name in names)
+        return used.issuperset(names) and again.isdisjoint(names) and not any(name in spoken for name in names)
 
-    concealed, gone = (
-        _matched(nodes, filter(is_for_good, dict.fromkeys(one for rules in parts for one in rules)))
-        for parts in ((sheet.concealed for sheet in sheets), (sheet.gone for sheet in sheets))
-    )
-    for element in concealed:
+    for element in _matched(nodes, [one for sheet in sheets for one in sheet.concealed if counts(one)]):
         if element.tag not in _HEADINGS and not dom.holds(element, *_HEADINGS):
             dom.drop(element)
-    if gone:
+    if gone := _matched(nodes, [one for sheet in sheets for one in sheet.gone if counts(one)]):
         _drop_gone(tree, nodes, gone)
+
+
+def _used(nodes: Sequence[dom.Node]) -> set[str]:
+    """The classes and ids in what was chosen. Asking for each selector would take far longer."""
+    used: set[str] = set()
+    for node in nodes:
+        for _, classes, own in dom.named(node):
+            used.add(own)
+            used.update(classes.split())
+    return used
 
 
 def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element]) -> None:
@@ -128,27 +136,24 @@ def _matched(nodes: Sequence[dom.Node], selectors: Iterable[str]) -> list[dom.El
 
 @lru_cache(maxsize=64)
 def _candidates(css: str) -> tuple[str, ...]:
-    """Plain selectors of rules that may hide. A site's pages have the same sheets, and reading them in full takes long."""
+    """Plain selectors of rules that look as if they hid something."""
     utf8 = css.encode("utf-8", "replace")
     found: dict[str, None] = {}
     past = 0
     for hint in _HINT.finditer(utf8):
-        if hint.start() < past:
-            continue
-        start = utf8.rfind(b"{", 0, hint.end())
-        past = utf8.find(b"}", hint.end())
-        past = len(utf8) if past < 0 else past
-        before = max(utf8.rfind(mark, max(0, start - _MAX_SELECTORS), start) for mark in (b"{", b"}", b";", b"*/"))
-        selectors = utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/")
-        found.update(dict.fromkeys(_plain(selectors)))
-    return tuple(found)
+        if hint.end() > past:
+            start, past = utf8.rfind(b"{", 0, hint.end()), utf8.find(b"}", hint.end())
+            past = len(utf8) if past < 0 else past
+            before = max(utf8.rfind(mark, 0, max(start, 0)) for mark in (b"{", b"}", b";", b"*/"))
+            found.update(dict.fromkeys(_plain(utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/"))))
+    return tuple(found)[:_MAX_NAMES]
 
 
 def _plain(selectors: str) -> list[str]:
     return [plain for one in selectors.split(",") if _PLAIN.match(plain := one.strip()) and len(plain) < _MAX_SELECTOR]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _read_sheet(css: str) -> _Rules:
     gone: list[str] = []
     concealed: list[str] = []

@@ -6,7 +6,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { STRETCH = 64 };
+enum { STRETCH = 64, EVEN_STRETCH = 32 };
 
 /* The code point that begins here, and how many bytes it takes; 0 bytes where it is cut off. */
 static int64_t code_at(const uint8_t *at, const uint8_t *end, int *size) {
@@ -17,9 +17,9 @@ static int64_t code_at(const uint8_t *at, const uint8_t *end, int *size) {
     return code;
 }
 
-/* Where the first character stands whose code lies in one of these ranges (low, high, in order), from `start` on; -1 where there is
- * none. White space of plain text lies in no range. */
-EXPORT int64_t first_within(const uint8_t *text, int64_t length, int64_t start, const int64_t *ranges, int64_t count) {
+/* Where the first character stands whose code lies in one of these ranges, from `start` on; -1 where there is none. Codes of two
+ * bytes have a bit each in `plane`; those beyond are given as ranges (low, high, in order). White space of plain text is in none. */
+EXPORT int64_t first_within(const uint8_t *text, int64_t length, int64_t start, const uint8_t *plane, const int64_t *ranges, int64_t count) {
     const uint8_t *at = text + start, *end = text + length;
     while (at < end) {
         int odd = 1;
@@ -33,6 +33,11 @@ EXPORT int64_t first_within(const uint8_t *text, int64_t length, int64_t start, 
             int size;
             int64_t code = code_at(at, end, &size);
             if (!size) return -1;
+            if (code < 0x10000) {
+                if (plane[code >> 3] >> (code & 7) & 1) return at - text;
+                at += size;
+                continue;
+            }
             for (int64_t i = 0; i < count && ranges[2 * i] <= code; i++)
                 if (code <= ranges[2 * i + 1]) return at - text;
             at += size;
@@ -53,10 +58,25 @@ static int space_at(const uint8_t *at, const uint8_t *end, int *size) {
            code == 0x3000 ? 2 : 0;
 }
 
+/* Whether the bytes of a stretch, and the two behind it, have nothing to even out: a line end or a space stands alone. */
+static int is_even(const uint8_t *at) {
+    uint8_t odd = 0;
+    for (int i = 0; i < EVEN_STRETCH; i++) {
+        uint8_t byte = at[i], next = at[i + 1], third = at[i + 2];
+        odd |= (byte <= ' ') & (next <= ' ');
+        odd |= (byte < ' ') & (byte != '\n');
+        odd |= (byte == 0xC2) & ((next == 0xA0) | (next == 0x85));
+        odd |= (byte == 0xE1) & (next == 0x9A);
+        odd |= (byte == 0xE2) & (((next == 0x80) & ((third <= 0x8A) | (third >= 0xA8))) | (next == 0x81));
+        odd |= (byte == 0xE3) & (next == 0x80) & (third == 0x80);
+    }
+    return !odd;
+}
+
 /* The text with single spaces, without empty lines and without spaces around line ends. Its size, or -1 where it has white space
  * that is not plain. */
 EXPORT int64_t even(const uint8_t *text, int64_t length, uint8_t *out) {
-    const uint8_t *at = text, *end = text + length;
+    const uint8_t *at = text, *end = text + length, *looked_at = text;
     uint8_t *to = out;
     int has_line = 0, has_space = 0, is_new_line = 1;
     while (at < end) {
@@ -69,6 +89,14 @@ EXPORT int64_t even(const uint8_t *text, int64_t length, uint8_t *out) {
             has_line = 1, is_new_line = 0;
         } else if (has_space) *to++ = ' ';
         has_space = 0;
+        if (at >= looked_at) {
+            while (end - at >= EVEN_STRETCH + 2 && is_even(at)) {
+                memcpy(to, at, EVEN_STRETCH);
+                at += EVEN_STRETCH, to += EVEN_STRETCH;
+            }
+            looked_at = at + EVEN_STRETCH;
+            continue;
+        }
         for (int i = 0; i < size; i++) *to++ = *at++;
         while (at < end && *at > ' ' && *at < 0x80) *to++ = *at++;
     }
@@ -101,4 +129,47 @@ EXPORT int64_t repeats(const uint8_t *text, int64_t length) {
         if (stop == end) return 0;
         at = stop + 2;
     }
+}
+
+enum { ESCAPED = 1, RULED = 2, ENDS = 4, OPENS = 8, CLOSES = 16, CODE = 32, BROKEN = 64, DOUBLED = 128, JOINED = 256 };
+
+static int says(const uint8_t *at, const uint8_t *end, const char *what) {
+    size_t size = strlen(what);
+    return (size_t)(end - at) >= size && !memcmp(at, what, size);
+}
+
+static int64_t signs_of_tag(const uint8_t *text, const uint8_t *at, const uint8_t *end) {
+    static const char *const names[] = {"strong>", "em>", "s>", "del>"};
+    if (says(at, end, "<br>")) return BROKEN;
+    int is_end = says(at, end, "</");
+    int64_t signs = is_end ? ENDS : 0;
+    if (is_end && says(at + 2, end, "code>")) return signs | CODE;
+    for (int i = 0; i < 4; i++)
+        if (says(at + 1 + is_end, end, names[i])) return at > text && at[-1] == '\\' ? signs : signs | (is_end ? CLOSES : OPENS);
+    return signs;
+}
+
+/* Which of what needs a second look is in a Markdown text, as bits. */
+EXPORT int64_t signs_in(const uint8_t *text, int64_t length) {
+    const uint8_t *at = text, *end = text + length;
+    int64_t signs = 0;
+    while (at < end) {
+        if (end - at >= STRETCH) {
+            int odd = 0;
+            for (int i = 0; i < STRETCH; i++) odd |= (at[i] == '\\') | (at[i] == '\n') | (at[i] == '<') | (at[i] == '*') | (at[i] == 0xEF);
+            if (!odd) { at += STRETCH; continue; }
+        }
+        for (const uint8_t *stop = end - at >= STRETCH ? at + STRETCH : end; at < stop; at++) {
+            if (*at == '\\') signs |= says(at, end, "\\_") ? ESCAPED : 0;
+            else if (*at == '<') signs |= signs_of_tag(text, at, end);
+            else if (*at == '*') signs |= says(at, end, "**__") ? DOUBLED : 0;
+            else if (*at == 0xEF) signs |= says(at, end, "\xEF\xB7\x90") ? JOINED : 0;
+            else if (*at == '\n' && at - text >= 2 && at[-1] == ' ' && at[-2] == ' ') {
+                const uint8_t *next = at + 1;
+                while (next < end && (*next == ' ' || *next == '>')) next++;
+                signs |= next < end && (*next == '|' || *next == ':') ? RULED : 0;
+            }
+        }
+    }
+    return signs;
 }

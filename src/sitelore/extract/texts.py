@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from array import array
 from operator import eq
 
 import numpy as np
@@ -15,13 +14,53 @@ from sitelore.extract.walking import address, library
 _RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]")
 
 
+class Sign:
+    """What Markdown may hold that needs a second look. Plain numbers: of flags, to ask for one costs more than to find it."""
+
+    ESCAPED = 1
+    """An underscore behind a backslash."""
+    RULED = 2
+    """A broken line before one that may be a table's rule."""
+    ENDS = 4
+    """The start of an end tag."""
+    OPENS, CLOSES = 8, 16
+    """Tags of emphasis."""
+    CODE = 32
+    """The end tag of code."""
+    BROKEN = 64
+    """A line break as a tag."""
+    DOUBLED = 128
+    """Two kinds of markers."""
+    JOINED = 256
+    """A line that belongs to the one before it."""
+
+
+_SIGNS = {
+    Sign.ESCAPED: re2.compile(rb"\\_"),
+    Sign.RULED: re2.compile(rb"  \n[ >]*[|:]"),
+    Sign.ENDS: re2.compile(rb"</"),
+    Sign.OPENS: re2.compile(rb"(?:^|[^\\])<(?:strong|em|s|del)>"),
+    Sign.CLOSES: re2.compile(rb"(?:^|[^\\])</(?:strong|em|s|del)>"),
+    Sign.CODE: re2.compile(rb"</code>"),
+    Sign.BROKEN: re2.compile(rb"<br>"),
+    Sign.DOUBLED: re2.compile(rb"\*\*__"),
+    Sign.JOINED: re2.compile("\ufdd0".encode()),
+}
+_PLANE = 2**16
+
+
 class Within:
     """Finds the first character whose code lies in one of many ranges. None of them may hold tab, line feed or return."""
 
     def __init__(self, ranges: tuple[tuple[int, int], ...]) -> None:
         self._pattern = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in ranges), "]"]).encode())
-        self._ranges = array("q", [code for pair in sorted(ranges) for code in pair])
-        self._told = (self._ranges.buffer_info()[0], len(ranges))
+        self._plane = np.zeros(_PLANE, np.uint8)
+        for low, high in ranges:
+            self._plane[low : high + 1] = 1
+        self._plane = np.packbits(self._plane, bitorder="little")
+        beyond = sorted((max(low, _PLANE), high) for low, high in ranges if high >= _PLANE)
+        self._ranges = np.array(beyond, np.int64).reshape(-1)
+        self._told = (address(self._plane), address(self._ranges), len(beyond))
 
     def first(self, utf8: bytes, start: int = 0) -> int:
         """Where it stands, from `start` on; -1 where there is none."""
@@ -54,6 +93,16 @@ def even_slowly(utf8: bytes) -> bytes | None:
     return b"\n".join(filter(None, lines))
 
 
+def signs_in(utf8: bytes) -> int:
+    """Which signs are in a text, added up."""
+    return int(_SIGNS_IN(utf8, len(utf8))) if _SIGNS_IN is not None else signs_slowly(utf8)
+
+
+def signs_slowly(utf8: bytes) -> int:
+    """The same in Python."""
+    return sum(sign for sign, pattern in _SIGNS.items() if pattern.search(utf8) is not None)
+
+
 def repeats(utf8: bytes) -> bool:
     """Whether a line says what the line before it says, empty ones aside, or a block what the block before it does."""
     return bool(_REPEATS(utf8, len(utf8))) if _REPEATS is not None else repeats_slowly(utf8)
@@ -66,11 +115,11 @@ def repeats_slowly(utf8: bytes) -> bool:
     return any(map(eq, lines, lines[1:])) or any(map(eq, blocks, blocks[1:]))
 
 
-_FIRST_WITHIN = _EVEN = _REPEATS = None
+_FIRST_WITHIN = _EVEN = _REPEATS = _SIGNS_IN = None
 if (_found := library()) is not None:
-    _FIRST_WITHIN, _EVEN, _REPEATS = _found.first_within, _found.even, _found.repeats
-    for _function in (_FIRST_WITHIN, _EVEN, _REPEATS):
+    _FIRST_WITHIN, _EVEN, _REPEATS, _SIGNS_IN = _found.first_within, _found.even, _found.repeats, _found.signs_in
+    for _function in (_FIRST_WITHIN, _EVEN, _REPEATS, _SIGNS_IN):
         _function.restype = ctypes.c_int64
-    _FIRST_WITHIN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
+    _FIRST_WITHIN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     _EVEN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p]
-    _REPEATS.argtypes = [ctypes.c_char_p, ctypes.c_int64]
+    _REPEATS.argtypes = _SIGNS_IN.argtypes = [ctypes.c_char_p, ctypes.c_int64]

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 
 from sitelore.extract import dom
-from sitelore.extract.emphasis import TAG, spell_tags
-from sitelore.extract.texts import repeats
+from sitelore.extract.emphasis import TAG, OpenError, spell_crowded_tags, spell_plain_tags, spell_tags
+from sitelore.extract.texts import Sign, repeats
 
 _FENCE = re.compile(r"[ >]*(?:(?:[-*+]|\d{1,9}[.)]) +)*(`{3,})[^`]*$")
 _CODE_SPAN = re.compile(r"(`(?<![\\`]`)`*)(?!`)(?:.*?[^`])\1(?!`)")
@@ -25,30 +25,44 @@ _ITEM = re.compile(r"[ >]*(?:[-*+]|\d{1,9}[.)]) +")
 _ITEM_WORDS = 4  # shorter items repeat with reason: scores, sizes, stars
 
 
-def tidy(markdown: str, utf8: bytes) -> str:
-    """Markdown without repeated lines, stray tags and needless escapes. `utf8` is the same text."""
-    if dom.JOINED in markdown:
+def tidy(markdown: str, utf8: bytes, signs: int) -> str:
+    """Markdown without repeated lines, stray tags and needless escapes. `utf8` is the same text, `signs` what is in it."""
+    if signs & Sign.JOINED:
         markdown = _JOIN.sub(r"\n\1", markdown).replace(dom.JOINED, "")
-    if b"\\_" in utf8:
-        markdown = _on_prose(markdown, lambda lines: [_unescaped(line) if "\\_" in line else line for line in lines])
-    if b"  \n" in utf8 and _RULE.search(markdown) is not None:
-        markdown = _on_prose(markdown, lambda lines: _RULE.sub(r"\1\\", "\n".join(lines)).split("\n"))
-    if b"</" in utf8 and (b"</code>" in utf8 or TAG.search(markdown) is not None):
-        markdown = _on_prose(markdown, lambda lines: _around_spans("\n".join(lines), spell_tags).split("\n"))
-    if b"<br>" in utf8:
-        markdown = _on_prose(markdown, lambda lines: [_broken(line) if "<br>" in line else line for line in lines])
+    if signs & Sign.ESCAPED:
+        markdown = _on_prose(markdown, lambda text: _by_line(text, "\\_", _unescaped))
+    if signs & Sign.RULED and _RULE.search(markdown) is not None:
+        markdown = _on_prose(markdown, lambda text: _RULE.sub(r"\1\\", text))
+    if signs & Sign.ENDS and signs & (Sign.CODE | Sign.OPENS | Sign.CLOSES):
+        markdown = _on_prose(markdown, _spelled)
+    if signs & Sign.BROKEN:
+        markdown = _on_prose(markdown, lambda text: _by_line(text, "<br>", _broken))
     if repeats(utf8):
         markdown = _without_repeats(markdown)
     return markdown
 
 
-def _on_prose(markdown: str, rule: Callable[[list[str]], list[str]]) -> str:
+def _on_prose(markdown: str, rule: Callable[[str], str]) -> str:
     """Apply a rule to everything but fenced code."""
-    lines = markdown.split("\n")
     if "```" not in markdown:
-        return "\n".join(rule(lines))
-    parts = [held if is_code else rule(held) for is_code, held in _stretches(lines)]
-    return "\n".join(["\n".join(part) for part in parts])
+        return rule(markdown)
+    return "\n".join([text if is_code else rule(text) for is_code, text in _stretches(markdown)])
+
+
+def _by_line(text: str, sign: str, rule: Callable[[str], str]) -> str:
+    """Apply a rule to the lines that hold a sign."""
+    return "\n".join([rule(line) if sign in line else line for line in text.split("\n")])
+
+
+def _spelled(text: str) -> str:
+    """Emphasis in place of tags. What a line says of that never depends on other lines, where it closes what it opens."""
+    try:
+        if "`" in text:
+            return _by_line(text, "<", lambda line: _around_spans(line, lambda part: spell_tags(part, alone=True)))
+        plain = spell_plain_tags(text)
+        return _by_line(plain, "<", lambda line: spell_crowded_tags(line, alone=True)) if TAG.search(plain) else plain
+    except OpenError:
+        return _around_spans(text, spell_tags)
 
 
 def _around_spans(text: str, rule: Callable[[str], str]) -> str:
@@ -66,22 +80,26 @@ def _around_spans(text: str, rule: Callable[[str], str]) -> str:
     return "".join([first, *(span + part for span, part in zip(spans, rest, strict=True))])
 
 
-def _stretches(lines: list[str]) -> list[tuple[bool, list[str]]]:
-    """The lines in turn outside and inside fences; the fences are part of the code."""
-    stretches: list[tuple[bool, list[str]]] = [(False, [])]
+def _stretches(markdown: str) -> list[tuple[bool, str]]:
+    """The text in turn outside and inside fences, each without its last line end; the fences are part of the code."""
+    stretches: list[tuple[bool, str]] = []
     fence = ""
-    for line in lines:
+    start = at = 0
+    while (at := markdown.find("```", at)) >= 0:
+        line_start, line_end = markdown.rfind("\n", 0, at) + 1, markdown.find("\n", at)
+        at = line_end if line_end >= 0 else len(markdown)
+        line = markdown[line_start:at]
         if fence:
-            stretches[-1][1].append(line)
             if line.strip(" >") == fence:
-                fence = ""
-                stretches.append((False, []))
-        elif "```" in line and (opened := _FENCE.match(line)) is not None:
-            fence = opened[1]
-            stretches.append((True, [line]))
-        else:
-            stretches[-1][1].append(line)
-    return [(is_code, held) for is_code, held in stretches if held]
+                stretches.append((True, markdown[start:at]))
+                start, fence = at + 1, ""
+        elif (opened := _FENCE.match(line)) is not None:
+            if line_start > start:
+                stretches.append((False, markdown[start : line_start - 1]))
+            start, fence = line_start, opened[1]
+    if start <= len(markdown):
+        stretches.append((bool(fence), markdown[start:]))
+    return stretches
 
 
 def _unescaped(line: str) -> str:
@@ -109,8 +127,7 @@ def _without_repeats(markdown: str) -> str:
     """Drop blocks and list items that stand directly after their like, outside code and tables."""
     parts: list[str] = []
     last = ""
-    for is_code, lines in _stretches(markdown.split("\n")):
-        text = "\n".join(lines)
+    for is_code, text in _stretches(markdown):
         if is_code:
             parts.append(text)
             last = ""

@@ -72,8 +72,12 @@ def drop_unseen(tree: dom.Tree) -> None:
 def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
     """What was chosen, without what stands in it cut down to nothing or indented off the screen."""
     for node in nodes:
-        for element in dom.select(node, "[style*=overflow],[style*=text-indent]"):
-            if element is not node and _is_collapsed(element):
+        telling = dom.select(node, "[style*=overflow],[style*=text-indent]")
+        collapsed = [element for element in telling if element is not node and _is_collapsed(element)]
+        # An accordion that is shut is no taller than nothing either.
+        opened = folded(node, collapsed, [True] * len(collapsed)) if collapsed else frozenset[dom.Element]()
+        for element in collapsed:
+            if element not in opened:
                 dom.drop(element)
     return tuple([node for node in nodes if not _is_collapsed(node)])
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define VERSION 3
+#define VERSION 5
 
 enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6 };
 enum { KIND_SPACE = 0, KIND_OTHER = 1, KINDS = 8, INLINE = 1, VOID = 2 };

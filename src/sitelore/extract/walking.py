@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sitelore.extract.tag_marks import INLINE, LEAST_WITHIN, MARK_OF_WORD, TAG_NUMBER, VOID
 
-_VERSION = 3
+_VERSION = 5
 """Of the interface and of what is computed: a library that another version left behind is not used."""
 _BLOCK_ROWS, _ELEMENT_ROWS = 17, 8
 _INLINE, _VOID = 1, 2

@@ -31,12 +31,13 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?;]*", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # What every parser leaves as it is: most links of most pages. Anything a parser could have an opinion on is not in it: dots
-# that begin a segment, escapes, parameters, queries, ports, names in punycode or with a number for a top level.
-# Nothing in them can be read in two ways, so a long URL that is not plain is given up in one pass.
-_SEGMENT = r"[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9_~!$&'()*+,=:@.-]*"
-_PLAIN_PATH = re.compile(rf"/(?:{_SEGMENT}(?:/{_SEGMENT})*/?)?")
+# that begin a segment, empty segments, escapes and parameters in a path, ports, names in punycode or with a number for a top
+# level. Nothing in them can be read in two ways, so a long URL that is not plain is given up in one pass.
+_ODD_IN_PATH = re.compile(r"[^A-Za-z0-9_~!$&'()*+,=:@./-]")
+_ODD_IN_QUERY = re.compile(r"[^A-Za-z0-9_~!$&()*+,=:@./?;%-]")
 _LABEL = r"(?!xn--)[a-z0-9](?:[a-z0-9]|-(?!-))*"
-_PLAIN_ORIGIN = re.compile(rf"https?://(?:{_LABEL}\.)+[a-z]{{2,63}}(?=/)")
+_PLAIN_ORIGIN = re.compile(rf"https?://(?:{_LABEL}\.)+[a-z]{{2,63}}")
+_LONGEST_ORIGIN = 261
 _MAX_LENGTH = 8192  # longer "URLs" are data, not addresses; every server refuses them anyway
 
 
@@ -75,8 +76,10 @@ class Url(str):
         """The URL that `raw` means on page `base`, or None when it is not an http(s) URL at all."""
         if len(raw) > _MAX_LENGTH:
             return None
-        if base is None and (origin := _PLAIN_ORIGIN.match(raw)) and _PLAIN_PATH.fullmatch(raw, origin.end()):
-            return Url(raw)
+        if base is None:
+            end = raw.find("/", 8)
+            if 0 < end <= _LONGEST_ORIGIN and _is_plain_origin(raw[:end]) and (plain := _plain(raw[:end], raw[end:], rules)):
+                return Url(plain)
         try:
             href = ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
         except ValueError:
@@ -89,8 +92,8 @@ class Url(str):
     @staticmethod
     def below(origin: str, target: str, rules: KeyRules = DEFAULT_RULES) -> Url | None:
         """The URL of a target that begins with one slash, at the origin of a URL."""
-        if _PLAIN_PATH.fullmatch(target) and len(origin) + len(target) <= _MAX_LENGTH:
-            return Url(origin + target)
+        if len(origin) + len(target) <= _MAX_LENGTH and (plain := _plain(origin, target, rules)):
+            return Url(plain)
         return Url.parse(origin + target, None, rules)
 
     @staticmethod
@@ -158,6 +161,23 @@ def whatwg(raw: str, base: str | None = None) -> str | None:
         return ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=2048)
+def _is_plain_origin(origin: str) -> bool:
+    return _PLAIN_ORIGIN.fullmatch(origin) is not None
+
+
+def _plain(origin: str, target: str, rules: KeyRules) -> str:
+    """The key of a target that begins with a slash, at this origin; empty where it takes a parser to tell."""
+    path, mark, query = target.partition("#")[0].partition("?")
+    if _ODD_IN_PATH.search(path) is not None or "//" in path or "/." in path:
+        return ""
+    if mark:
+        if _ODD_IN_QUERY.search(query) is not None:
+            return ""
+        query = _kept_query(query, rules)
+    return f"{origin}{path}?{query}" if query else origin + path
 
 
 def _key(href: str, rules: KeyRules) -> str:

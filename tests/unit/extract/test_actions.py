@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sitelore.extract.offers.action_words import EXACT, LONGEST, may_be_action, worth_asking
+
 from .conftest import ReadPage
 
 
@@ -124,6 +126,27 @@ def test_pictures_have_their_alt_caption_and_size(read_page: ReadPage) -> None:
         "https://cdn.example/y.png",
         "http://site.example/bg.webp",
     ]
+
+
+def test_a_picture_that_was_seen_before_is_told_as_its_page_has_it(read_page: ReadPage) -> None:
+    html = "<img src=near.png alt=Near><img src=/root.png><img src='https://cdn.example/far.png' width=9>"
+    for url in ("http://site.example/a/", "http://site.example/b/", "http://other.example/b/"):
+        found = [one["url"] for one in read_page(html, url=url).document["media"]]
+        assert found == [
+            f"{url}near.png",
+            f"{url.removesuffix('a/').removesuffix('b/')}root.png",
+            "https://cdn.example/far.png",
+        ]
+    chosen = "<picture><source srcset='/{0}.png'><img alt=one></picture>"
+    for name in ("large", "small"):
+        assert list(media(read_page, chosen.format(name))) == [f"http://site.example/{name}.png"]
+
+
+def test_labels_are_asked_for_what_they_begin_with() -> None:
+    labels = [*EXACT, *(f"» {label.upper()} →" for label in EXACT), "Sign in to read", "Download", "", "About us", "x" * 61]
+    asked = [at for at, label in enumerate(labels) if len(label) <= LONGEST and (not label or may_be_action(label))]
+    assert worth_asking(labels) == asked
+    assert len(asked) == len(labels) - 2
 
 
 def test_players_and_files_are_media(read_page: ReadPage) -> None:

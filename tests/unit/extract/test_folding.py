@@ -21,6 +21,8 @@ STORY = "<p>The shop on the corner repairs bicycles of every make, old and new, 
         f"<div aria-labelledby=q1 hidden>{ANSWER}</div>",
         f"<li class='slick-slide' aria-hidden=true>{ANSWER}</li>",
         f"<div aria-hidden=true><p>{ANSWER}</p></div>",
+        f"<div class=accordion__content style='overflow: hidden; height: 0px'>{ANSWER}</div>",
+        f"<div class=collapse-panel style='overflow:hidden;display:none;opacity:0;height:0px'>{ANSWER}</div>",
     ],
 )
 def test_what_a_click_opens_is_part_of_the_page(read_page: ReadPage, part: str) -> None:

@@ -65,7 +65,22 @@ _ATTRIBUTE = st.tuples(
     st.sampled_from(["class", "id", "role", "itemprop", "data-testid", "data-qa", "data-component", "href", "classy"]), _NAMES
 )
 _TEXT = st.sampled_from(
-    ["", " ", "word", "two words ", "ends. ", "a,b;c", "3 € | © @", "漢字かな", " \n ", "x&amp;y", "&nbsp;", "100%!"]
+    [
+        "",
+        " ",
+        "word",
+        "two words ",
+        "ends. ",
+        "a,b;c",
+        "3 € | © @",
+        "漢字かな",
+        " \n ",
+        "x&amp;y",
+        "&nbsp;",
+        "100%!",
+        "Related WORDS",
+        "Más comments2 two",
+    ]
 )
 _VOIDS = ["br", "img", "hr", "input"]
 
@@ -75,7 +90,9 @@ def _element(draw: st.DrawFn, depth: int = 0) -> str:
     if depth > 4 or draw(st.integers(0, 5)) == 0:
         return f"<{draw(st.sampled_from(_VOIDS))}>" + draw(_TEXT)
     name = draw(
-        st.sampled_from(["div", "p", "a", "b", "strong", "li", "ul", "h2", "article", "span", "custom-card", "td", "em"])
+        st.sampled_from(
+            ["div", "p", "a", "b", "strong", "li", "ul", "h1", "h2", "h3", "article", "span", "custom-card", "td", "em"]
+        )
     )
     attributes = "".join(f' {key}="{value}"' for key, value in draw(st.lists(_ATTRIBUTE, max_size=3)))
     inner = "".join(draw(_TEXT) + draw(_element(depth + 1)) for _ in range(draw(st.integers(0, 3))))

@@ -1,3 +1,4 @@
+import random
 from collections.abc import Iterable
 
 from sitelore.frontier.admission import Admission
@@ -41,6 +42,19 @@ def test_links_are_offered_once_in_page_order() -> None:
         ("http://site.test/b", 1, 1, SEED),
     ]
     assert gate.links(lease(seq=1), urls("b", "a")) == []
+
+
+def test_exactly_what_is_new_or_better_is_offered_in_whatever_order_pages_come() -> None:
+    rng = random.Random(7)
+    for _ in range(50):
+        gate, known = admission(), dict[Url, tuple[int, int, int]]()
+        for _ in range(30):
+            holder = lease(seq=rng.randrange(40), depth=rng.randrange(3))
+            links = urls(*map(str, rng.sample(range(25), 6)))
+            ranks = {url: (holder.depth + 1, holder.seq, position) for position, url in enumerate(links)}
+            offers = written(gate, holder, gate.links(holder, links))
+            assert [offer.url for offer in offers] == [url for url in links if url not in known or ranks[url] < known[url]]
+            known |= {offer.url: ranks[offer.url] for offer in offers}
 
 
 def test_a_better_offer_is_made_again() -> None:

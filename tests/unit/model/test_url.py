@@ -180,6 +180,19 @@ def test_a_url_that_is_taken_as_it_stands_is_one_that_the_parser_would_leave_so(
         assert Url.below(f"{scheme}site.test:8080", f"/{rest}") == Url.parse(f"/{rest}", f"{scheme}site.test:8080/")
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            ("a=1", "&", "utm_source=x", "q", "?", "%41", "%2f", ";", "PHPSESSID=3", "#", "'", "=", "/..", "é", " ")
+        )
+    )
+)
+def test_a_query_that_is_taken_as_it_stands_is_one_that_the_parser_would_leave_so(parts: list[str]) -> None:
+    target = f"/path?{''.join(parts)}"
+    through_the_parser = Url.parse(target, "https://site.example/")
+    assert Url.parse(f"https://site.example{target}") == Url.below("https://site.example", target) == through_the_parser
+
+
 def test_a_long_url_that_is_not_plain_is_given_up_at_once() -> None:
     assert Url.parse("https://www.example.com" + "/a-b" * 2000 + "/%41") is not None
     assert Url.parse("https://" + "a." * 4000 + "%/") is None

@@ -108,8 +108,12 @@ _OPENINGS: dict[str, tuple[str, str]] = {
 OPENINGS = {word: (re.compile(pattern), name) for word, (pattern, name) in _OPENINGS.items()}
 
 
+LONGEST = 60
+"""Characters of a label; what is longer is text."""
 _LONGEST_OPENED = 32  # longer than that, it is a sentence
 _EDGES = " \t\n.!…»\u203a→>+:"
+_STARTS = frozenset(said[:3] for said in (*EXACT, *OPENINGS))
+_ODD_STARTS = frozenset({"", *_EDGES, *(said[0] for said in EXACT if len(said) < 3)})
 
 
 @lru_cache(maxsize=4096)
@@ -119,6 +123,17 @@ def may_be_action(label: str) -> bool:
     return lowered in EXACT or lowered.partition(" ")[0] in OPENINGS
 
 
+def worth_asking(labels: list[str]) -> list[int]:
+    """Places of the labels that may stand for an action, or are empty: most labels start like none."""
+    begun = [
+        at
+        for at, label in enumerate(labels)
+        if len(label) <= LONGEST and (label[:3].lower() in _STARTS or label[:1] in _ODD_STARTS)
+    ]
+    return [at for at in begun if not labels[at] or may_be_action(labels[at])]
+
+
+@lru_cache(maxsize=1024)
 def action_of(label: str) -> str:
     """The action a label stands for; empty for most labels."""
     lowered = label.lower().strip(_EDGES)

@@ -15,7 +15,7 @@ import msgspec
 
 from sitelore.extract import dom
 from sitelore.extract.links import Found, PageResolver
-from sitelore.extract.offers.action_words import action_of, may_be_action
+from sitelore.extract.offers.action_words import LONGEST, action_of, may_be_action, worth_asking
 from sitelore.extract.offers.form_fields import one_line
 from sitelore.extract.offers.selectors import Selectors, link_selector
 from sitelore.extract.outline import landmark_around
@@ -53,7 +53,6 @@ _MAX_PARAMS = 24
 _MAX_PARAM_CHARS = 300
 _MAX_JSON_CHARS = 4000
 _MAX_NAME = 100
-_LONGEST_LABEL = 60
 
 
 def read_actions(
@@ -93,11 +92,10 @@ class _Candidates:
         self._taken = taken
 
     def take_links(self, links: Found) -> None:
-        for text, element in zip(links.texts, links.elements, strict=False):
-            if len(text) > _LONGEST_LABEL:
-                continue
+        for at in worth_asking(links.texts):
+            element = links.elements[at]
             # A picture or an icon for a link is named for machines alone.
-            label = text or one_line(element.attr("aria-label") or element.attr("title") or "")
+            label = links.texts[at] or one_line(element.attr("aria-label") or element.attr("title") or "")
             if may_be_action(label):
                 self.take(element, label, link_selector(element.attr("href") or "") if element.tag == "a" else "")
         for element in links.others[:_MAX_LOOKS]:
@@ -111,7 +109,7 @@ class _Candidates:
                 self.take(element, _label(element))
 
     def take(self, element: dom.Element, label: str, selector: str = "") -> None:
-        if label and len(label) <= _LONGEST_LABEL and (name := action_of(label)):
+        if label and len(label) <= LONGEST and (name := action_of(label)):
             is_button = element.tag != "a" or element.attr("role") == "button"
             self._add(name, element, 0.5 if is_button else 0.4, f"says {label.lower()!r}", label, selector=selector)
         elif element.tag == "a" and element.attr("download") is not None:

@@ -47,6 +47,14 @@ class Labels:
             if target := label.attr("for"):
                 self._for.setdefault(target, []).append(label)
 
+    def count(self, identifier: str) -> int:
+        """How many labels name this control."""
+        return len(self._for.get(identifier, ()))
+
+    def are_within(self, identifier: str, form: dom.Element) -> bool:
+        """Whether all labels that name this control stand in this form."""
+        return all(label.closest("form") == form for label in self._for.get(identifier, ()))
+
     def of(self, control: dom.Element) -> tuple[str, str]:
         """What a control is called, and where that stands: the visible label goes before what only machines read."""
         identifier = control.attr("id")

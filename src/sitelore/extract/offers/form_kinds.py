@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import NamedTuple
 
 KINDS = ("search", "login", "register", "contact", "checkout", "newsletter", "filter", "other")
 _ENOUGH = 0.4
@@ -112,6 +113,14 @@ class _Points:
             self.evidence.append(sentence)
 
 
+class Control(NamedTuple):
+    """What a control tells of its form."""
+
+    type: str
+    name: str
+    autocomplete: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What there is to judge a form by."""
@@ -120,17 +129,18 @@ class Seen:
     """Ids, names, classes and the path of its action, as developers wrote them."""
     shown: str
     """Headings, labels, placeholders and buttons, as visitors read them."""
-    fields: list[dict[str, Any]]
+    fields: tuple[Control, ...]
     is_get: bool
     is_search: bool
     """Whether the form is, or is within, a search landmark."""
 
 
-def kind_of(seen: Seen) -> tuple[str, float, list[str]]:
-    """The kind of a form, how sure that is (0 to 1), and why."""
-    visible = [one for one in seen.fields if one["type"] != "hidden"]
+@lru_cache(maxsize=256)
+def kind_of(seen: Seen) -> tuple[str, float, tuple[str, ...]]:
+    """The kind of a form, how sure that is (0 to 1), and why. Pages of a site have the same forms: they are remembered."""
+    visible = [one for one in seen.fields if one.type != "hidden"]
     if not visible and not seen.is_search:
-        return "other", 0.0, []
+        return "other", 0.0, ()
     named, shown = _told(_HUMP.sub(" ", seen.named)), _told(seen.shown)
     points = {kind: _Points() for kind in KINDS}
     for kind, (when_named, when_shown) in _WEIGHTS.items():
@@ -146,8 +156,8 @@ def kind_of(seen: Seen) -> tuple[str, float, list[str]]:
     best = max(KINDS, key=lambda kind: points[kind].total)
     total = points[best].total
     if total < _ENOUGH:
-        return "other", 0.0, []
-    return best, round(min(1.0, total), 2), points[best].evidence
+        return "other", 0.0, ()
+    return best, round(min(1.0, total), 2), tuple(points[best].evidence)
 
 
 def _told(text: str) -> dict[str, str]:
@@ -168,12 +178,12 @@ def _told(text: str) -> dict[str, str]:
     return found
 
 
-def _by_fields(points: dict[str, _Points], visible: list[dict[str, Any]], seen: Seen) -> None:
-    types = [one["type"] for one in visible]
-    typed = [one for one in visible if one["type"] in _TYPED]
-    marks = [f"{one.get('autocomplete', '')} {one['name']}" for one in visible]
+def _by_fields(points: dict[str, _Points], visible: list[Control], seen: Seen) -> None:
+    types = [one.type for one in visible]
+    typed = [one for one in visible if one.type in _TYPED]
+    marks = [f"{one.autocomplete} {one.name}" for one in visible]
     passwords, has_area = types.count("password"), "textarea" in types
-    mails = [one for one in typed if one["type"] == "email" or "mail" in one["name"].lower()]
+    mails = [one for one in typed if one.type == "email" or "mail" in one.name.lower()]
     _by_query(points["search"], types, typed, seen)
     _by_password(points, passwords, marks, len(typed))
     if has_area:
@@ -201,12 +211,12 @@ def _by_fields(points: dict[str, _Points], visible: list[dict[str, Any]], seen: 
             points["filter"].add(0.2, "offers nothing but choices")
 
 
-def _by_query(points: _Points, types: list[str], typed: list[dict[str, Any]], seen: Seen) -> None:
+def _by_query(points: _Points, types: list[str], typed: list[Control], seen: Seen) -> None:
     if seen.is_search:
         points.add(0.7, "is a search landmark")
     if "search" in types:
         points.add(0.5, "has a search field")
-    if any(one["name"].lower() in _SEARCH_NAMES for one in typed):
+    if any(one.name.lower() in _SEARCH_NAMES for one in typed):
         points.add(0.35, "has a field named like a query")
     if "password" in types or "textarea" in types:
         points.add(-0.8, "")

@@ -28,7 +28,8 @@ from sitelore.extract.offers.form_fields import (
     options_of,
     type_of,
 )
-from sitelore.extract.offers.form_kinds import Seen, kind_of
+from sitelore.extract.offers.form_kinds import Control, Seen, kind_of
+from sitelore.extract.offers.known_forms import remembered
 from sitelore.extract.offers.selectors import Selectors, quoted
 from sitelore.model.url import Url
 
@@ -47,36 +48,55 @@ def read_forms(tree: dom.Tree, page: Url, resolver: PageResolver, selectors: Sel
     forms = [form for form in dom.select(tree, "form")[:_MAX_FORMS] if form.closest("template") is None]
     if not forms:
         return ()
-    owned = _owned(tree, forms, selectors)
+    apart = [control for tag in CONTROLS for control in dom.select(tree, tag) if control.attr("form")]
+    swallowed = [form for form in forms if _is_swallowed(form)]
+    is_nested = any(dom.has_ancestor(form, "form") for form in forms)
     labels = Labels(tree, selectors)
 
     def resolved(raw: str) -> str:
         target = resolver.target(raw)
         return str(target.url or target.written)
 
-    return tuple([_form(form, owned[form], page, labels, selectors, resolved) for form in forms])
+    if apart or swallowed or is_nested:
+        owned = _owned(tree, forms, apart, swallowed, selectors)
+        return tuple([_form(form, owned[form], page, labels, selectors, resolved) for form in forms])
+
+    def read(form: dom.Element) -> Form:
+        raw, is_search = (form.attr("action") or "").strip(), dom.is_inside(form, _SEARCHING)
+        key = (resolved(raw) if raw else "", is_search)
+        found = remembered(form, key, labels, selectors, lambda: _form(form, _within(form), page, labels, selectors, resolved))
+        return found if raw else {**found, "action": str(page)}
+
+    return tuple(map(read, forms))
 
 
-def _owned(tree: dom.Tree, forms: list[dom.Element], selectors: Selectors) -> dict[dom.Element, list[dom.Element]]:
+def _within(form: dom.Element) -> list[dom.Element]:
+    return list(islice(form.iter_elements(CONTROLS), _MAX_CONTROLS))
+
+
+def _owned(
+    tree: dom.Tree,
+    forms: list[dom.Element],
+    apart: list[dom.Element],
+    swallowed: list[dom.Element],
+    selectors: Selectors,
+) -> dict[dom.Element, list[dom.Element]]:
     """The controls of each form, in the order of the page."""
     owner: dict[dom.Element, dom.Element] = {}
     # Of forms within forms (broken markup makes them) the inner one stands later and owns what it holds.
     for form in reversed(forms):
         for control in islice(form.iter_elements(CONTROLS), _MAX_CONTROLS):
             owner.setdefault(control, form)
-    apart = [control for tag in CONTROLS for control in dom.select(tree, tag) if control.attr("form")]
     for control in apart[:_MAX_CONTROLS]:
         named = selectors.element(control.attr("form") or "")
         if named is None or named.tag != "form":
             owner.pop(control, None)
         else:
             owner[control] = named
-    swallowed = [form for form in forms if form.tag == "form" and _is_swallowed(form)]
     if swallowed:
         _claim(swallowed, owner)
     found: dict[dom.Element, list[dom.Element]] = {form: [] for form in forms}
-    order = owner if not apart and not swallowed else [one for one in dom.elements_list(tree, *CONTROLS) if one in owner]
-    for control in order:
+    for control in [one for one in dom.elements_list(tree, *CONTROLS) if one in owner]:
         if owner[control] in found and len(found[owner[control]]) < _MAX_CONTROLS:
             found[owner[control]].append(control)
     return found
@@ -132,7 +152,7 @@ def _form(
     seen = Seen(
         named=_named(form, raw, fields),
         shown=" \n ".join([name, *_shown(fields), *(one.get("label", "") for one in buttons)]),
-        fields=fields,
+        fields=tuple([Control(one["type"], one["name"], one.get("autocomplete", "")) for one in fields]),
         is_get=method == "GET",
         is_search=dom.is_inside(form, _SEARCHING),
     )
@@ -141,7 +161,7 @@ def _form(
         "selector": own,
         "kind": kind,
         "confidence": confidence,
-        "evidence": evidence,
+        "evidence": list(evidence),
         "action": resolved(raw) if raw else str(page),
         "method": method,
         "enctype": enctype_of(form.attr("enctype") or ""),

@@ -38,6 +38,10 @@ _PLAIN = re.compile(
 )
 _MAX_ELEMENTS = 400
 _MAX_MEDIA = 300
+_MAX_PICTURES = 2_000
+_MAX_MARKUP = 1_000
+_MEMO_SIZE = 10_000
+_no_files: set[str] = set()  # links that lead to no file: a site's pages repeat them
 
 
 def read_media(tree: dom.Tree, styled: list[dom.Element], links: Found, resolver: PageResolver) -> tuple[Media, ...]:
@@ -59,22 +63,56 @@ def read_media(tree: dom.Tree, styled: list[dom.Element], links: Found, resolver
 
 
 def _take_images(tree: dom.Tree, resolver: PageResolver, found: dict[str, Media]) -> None:
-    has_figures = bool(dom.select(tree, "figure"))
-    for image in dom.select(tree, "img")[:_MAX_ELEMENTS]:
-        source = images.source_of(image)
-        if not source or not (url := _resolved(source, resolver)):
+    pictures = dom.select(tree, "img")[:_MAX_ELEMENTS]
+    if not pictures:
+        return
+    has_figures, has_choices = bool(dom.select(tree, "figure")), bool(dom.select(tree, "picture"))
+    origin = Url.trusted(resolver.base).origin
+    for image in pictures:
+        # What a `picture` offers is told by its other elements.
+        told = _told(image) if has_choices and image.closest("picture") is not None else _remembered(image)
+        source, is_plain, sizes, alt = told
+        if is_plain:
+            url = source if source[0] != "/" else origin + source
+        elif not source or not (url := str(resolver.target(source).url or "")):
             continue
         known = found.get(url)
         if known is None:
-            if images.is_pixel(image):
+            if sizes is None:
                 continue
-            known = found[url] = {"type": "image", "url": url}
-            _add_size(image, known)
-        alt = image.attr("alt")
-        if alt and "alt" not in known and (text := one_line(alt)):
-            known["alt"] = text
+            known = found[url] = {"type": "image", "url": url, **sizes}
+        if alt and "alt" not in known:
+            known["alt"] = alt
         if has_figures and "caption" not in known and (caption := _caption(image)):
             known["caption"] = caption
+
+
+_Told = tuple[str, bool, dict[str, int] | None, str]
+"""The address of a picture as it is written, whether that is final, its size (None where nobody sees it), its `alt`."""
+_pictures: dict[str, _Told] = {}  # a site's pages repeat them
+
+
+def _remembered(image: dom.Element) -> _Told:
+    markup = image.html
+    told = _pictures.get(markup)
+    if told is None:
+        told = _told(image)
+        if len(markup) <= _MAX_MARKUP:
+            if len(_pictures) >= _MAX_PICTURES:
+                _pictures.clear()
+            _pictures[markup] = told
+    return told
+
+
+def _told(image: dom.Element) -> _Told:
+    source = images.source_of(image)
+    if not source:
+        return "", False, None, ""
+    sizes: Media | None = None
+    if not images.is_pixel(image):
+        sizes = {}
+        _add_size(image, sizes)
+    return source, _is_plain(source), sizes, one_line(image.attr("alt") or "")
 
 
 def _take_player(player: dom.Element, resolver: PageResolver, found: dict[str, Media]) -> None:
@@ -123,12 +161,14 @@ def _take_frame(frame: dom.Element, resolver: PageResolver, found: dict[str, Med
 
 def _take_files(links: Found, found: dict[str, Media]) -> None:
     """Links to files, by the ends of their paths."""
-    likely = [at for at, url in enumerate(links.urls) if "?" in url or url[url.rfind(".") + 1 :].lower() in _KIND]
-    for at in likely:
+    if len(_no_files) > _MEMO_SIZE:
+        _no_files.clear()
+    for at in [at for at, url in enumerate(links.urls) if url not in _no_files]:
         url = links.urls[at]
-        path = url[: url.index("?")] if "?" in url else url
+        path = url.partition("?")[0]
         extension = path[path.rfind(".") + 1 :].lower()
         if extension not in _KIND or path.count("/") < 3:
+            _no_files.add(url)
             continue
         media: Media = {"type": _KIND[extension], "url": str(url), "format": extension}
         if at < len(links.texts) and links.texts[at]:
@@ -139,11 +179,14 @@ def _take_files(links: Found, found: dict[str, Media]) -> None:
 
 
 def _resolved(raw: str, resolver: PageResolver) -> str:
-    # Most addresses of pictures are in their final form already; parsing takes ten times as long as seeing that.
-    if (plain := _PLAIN.match(raw)) and "/." not in raw:
-        return raw if plain[1] else Url.trusted(resolver.base).origin + raw
-    url = resolver.target(raw).url
-    return str(url) if url is not None else ""
+    if _is_plain(raw):
+        return raw if raw[0] != "/" else Url.trusted(resolver.base).origin + raw
+    return str(resolver.target(raw).url or "")
+
+
+def _is_plain(raw: str) -> bool:
+    """Most addresses of pictures are in their final form already; parsing takes ten times as long as seeing that."""
+    return _PLAIN.match(raw) is not None and "/." not in raw
 
 
 def _add_size(element: dom.Element, media: Media) -> None:

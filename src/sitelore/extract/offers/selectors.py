@@ -7,6 +7,7 @@ a framework counts up or a build step hashes are no anchors: they are others on 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 from sitelore.extract import dom
 
@@ -49,15 +50,21 @@ def quoted(value: str) -> str:
     return f'"{_BREAKS.sub(lambda found: f"{chr(92)}{ord(found[0]):x} ", plain)}"'
 
 
+Mark: TypeAlias = tuple[str, str, str]
+"""A tag (empty for any), an attribute, and its value."""
+
+
 class Selectors:
     """Selectors for elements of one page. What it looks up is looked up once."""
 
-    __slots__ = ("_bases", "_by_id", "_counts", "_known", "_steps", "_tree")
+    __slots__ = ("_bases", "_by_id", "_counts", "_known", "_steps", "_tree", "asked")
 
     def __init__(self, tree: dom.Tree) -> None:
         self._tree = tree
         self._by_id: dict[str, dom.Element] | None = None
         self._counts: dict[tuple[str, str], dict[str, int]] = {}
+        self.asked: dict[Mark, bool] = {}
+        """Whether marks that were asked for are found once on the page."""
         self._known: dict[dom.Element, str] = {}
         self._bases: dict[dom.Element, str] = {}
         self._steps: dict[dom.Element, dict[dom.Element, str]] = {}
@@ -82,19 +89,13 @@ class Selectors:
         """By its id, or by an attribute made for tests."""
         identifier, tag = element.attr("id"), element.tag
         # With its tag, an id need only be the one of its tag: those are at hand, all ids of a page are not.
-        if (
-            identifier
-            and len(identifier) <= _LONGEST
-            and not is_volatile(identifier)
-            and self._count(tag, "id").get(identifier) == 1
-        ):
+        if identifier and len(identifier) <= _LONGEST and not is_volatile(identifier) and self.is_only((tag, "id", identifier)):
             name = tag if _IDENTIFIER.match(tag) else ""
             return f"{name}#{identifier}" if _IDENTIFIER.match(identifier) else f"{name}[id={quoted(identifier)}]"
         for name in marks:
-            if (value := element.attr(name)) and len(value) <= _LONGEST and not is_volatile(value):
-                selector = f"[{name}={quoted(value)}]"
-                if len(dom.select_safely(self._tree, selector)) == 1:
-                    return selector
+            value = element.attr(name)
+            if value and len(value) <= _LONGEST and not is_volatile(value) and self.is_only(("", name, value)):
+                return f"[{name}={quoted(value)}]"
         return ""
 
     def _own_mark(self, element: dom.Element) -> str:
@@ -106,9 +107,20 @@ class Selectors:
                 continue
             # A path may hold an article's number; what follows it may hold a session's.
             changing = value.partition("?")[2] if name in {"href", "action"} else value
-            if not is_volatile(changing) and self._count(tag, name).get(value) == 1:
+            if not is_volatile(changing) and self.is_only((tag, name, value)):
                 return f"{tag}[{name}={quoted(value)}]"
         return ""
+
+    def is_only(self, mark: Mark) -> bool:
+        """Whether one element of the page has this mark."""
+        known = self.asked.get(mark)
+        if known is None:
+            tag, name, value = mark
+            count = (
+                self._count(tag, name).get(value) if tag else len(dom.select_safely(self._tree, f"[{name}={quoted(value)}]"))
+            )
+            known = self.asked[mark] = count == 1
+        return known
 
     def _count(self, tag: str, name: str) -> dict[str, int]:
         counts = self._counts.get((tag, name))

@@ -40,13 +40,15 @@ class Frame:
     def read(self, properties: Properties) -> dict[str, Any]:
         """The fields that an entity fills."""
         wanted: set[int] = set()
-        for name in self._by_property.keys() & properties.keys():
-            wanted.update(self._by_property[name])
+        known = self._by_property
+        for name in properties:
+            if name in known:
+                wanted.update(known[name])
         frame: dict[str, Any] = {}
         for at in sorted(wanted):
             field = self.fields[at]
             value = field.read(properties, field.sources)
-            if value is not None and value not in ("", [], {}):
+            if value or (value is not None and value not in ("", [], {})):
                 frame[field.name] = value
         return frame
 
@@ -111,6 +113,13 @@ def address_of(value: Any) -> str:
 
 def text(properties: Properties, sources: tuple[str, ...]) -> str:
     """The first value as text."""
+    for name in sources:
+        value = properties.get(name)
+        # Most values are one plain text.
+        if type(value) is str and value and "<" not in value:
+            return " ".join(value.split())[:_MAX_CHARS]
+        if value is not None and value != "":
+            break
     return next(filter(None, map(spoken, all_of(properties, sources))), "")
 
 

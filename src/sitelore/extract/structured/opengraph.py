@@ -11,6 +11,7 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.dates import iso_date
+from sitelore.extract.head import Meta
 from sitelore.extract.structured.entities import Entity, absolute, add, amount, entity, number, with_place
 
 _PREFIXES = ("og:", "article:", "product:", "twitter:", "book:", "profile:", "music:", "video:", "place:", "business:", "fb:")
@@ -18,21 +19,14 @@ _MEDIA = {"image": "ImageObject", "video": "VideoObject", "audio": "AudioObject"
 _ADDRESSES = frozenset({"url", "secure_url", "twitter:image", "twitter:image:src", "twitter:player", "twitter:url"})
 _NUMBERS = frozenset({"width", "height", "twitter:player:width", "twitter:player:height", "video:duration", "music:duration"})
 _MAX_VALUES = 256
-_MAX_CHARS = 5_000
 
 
-def opengraph_entities(metas: list[dom.Element], base: str) -> list[Entity]:
+def opengraph_entities(metas: list[Meta], base: str) -> list[Entity]:
     """What `meta` elements say of the page; nothing when none of them does."""
     reader = _Reader(base)
     left = _MAX_VALUES
-    for element in metas:
-        name = element.attr("property") or element.attr("name")
-        if not name or ":" not in name or not (name := name.strip().lower()).startswith(_PREFIXES):
-            continue
-        content = element.attr("content")
-        if content is None:
-            content = element.attr("value")
-        if content and (content := " ".join(content[:_MAX_CHARS].split())):
+    for _, name, content, element in metas:
+        if name and content and name.startswith(_PREFIXES):
             reader.take(name, content, element)
             left -= 1
             if not left:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from sitelore.extract import dom
+from sitelore.extract.head import Head, read_head
 from sitelore.extract.structured.entities import Entity, settle
 from sitelore.extract.structured.frames import frame_of
 from sitelore.extract.structured.jsonld import Script, linked_entities, read_scripts
@@ -19,13 +18,17 @@ from sitelore.extract.structured.microdata import microdata_entities
 from sitelore.extract.structured.opengraph import opengraph_entities
 from sitelore.extract.structured.rdfa import rdfa_entities
 
-_ENCODER = msgspec.json.Encoder(enc_hook=str)
 _MAX_ENTITIES = 500
 _MARKED = ":is([itemscope],[itemtype],[typeof],[vocab],[about])"
 
 
-def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = None) -> tuple[Entity, ...]:
-    """Every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph. `scripts` is for who has read them already."""
+def read_structured(
+    tree: dom.Tree, base: str, scripts: list[Script] | None = None, head: Head | None = None
+) -> tuple[Entity, ...]:
+    """Every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph.
+
+    `scripts` and `head` are for who has read them already.
+    """
     found: list[Entity] = []
     if scripts is None:
         scripts = read_scripts(tree)
@@ -41,7 +44,7 @@ def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = No
     del found[_MAX_ENTITIES:]
     for each in found:
         _finish(each, is_root=True)
-    for each in opengraph_entities(dom.select(tree, "meta"), base):
+    for each in opengraph_entities((head or read_head(tree)).metas, base):
         each["frame"] = frame_of(each, is_root=True)
         found.append(each)
     return tuple(found)
@@ -64,12 +67,14 @@ def _finish(found: Entity, *, is_root: bool) -> None:
         found["frame"] = frame
 
 
-def written(found: tuple[Entity, ...]) -> bytes:
-    """All of it as one text in UTF-8, close to how its texts read: enough to see that there is nothing to take out."""
-    return _ENCODER.encode(found).replace(b'\\"', b'"').replace(b"\\n", b"\n").replace(b"\\\\", b"\\")
+def as_read(json: bytes) -> bytes:
+    """Entities in JSON, close to how their texts read: enough to see that there is nothing to take out."""
+    if b"\\" not in json:
+        return json
+    return json.replace(b'\\"', b'"').replace(b"\\n", b"\n").replace(b"\\\\", b"\\")
 
 
-def texts_of(found: tuple[Entity, ...]) -> list[str]:
+def texts_of(found: Any) -> list[str]:
     """Every text in entities, the names of properties too, each once."""
     texts: dict[str, None] = {}
     _collect(found, texts)
@@ -88,9 +93,11 @@ def _collect(value: Any, texts: dict[str, None]) -> None:
             _collect(one, texts)
 
 
-def with_texts(found: tuple[Entity, ...], by_text: Mapping[str, str]) -> tuple[Entity, ...]:
-    """The same entities with some of their texts replaced."""
-    return tuple([_replaced(each, by_text) for each in found])
+def with_texts(found: Any, by_text: Mapping[str, str]) -> Any:
+    """The same with some of its texts replaced: an entity, or a row of them."""
+    if isinstance(found, tuple):
+        return tuple([_replaced(each, by_text) for each in found])
+    return _replaced(found, by_text)
 
 
 def _replaced(value: Any, by_text: Mapping[str, str]) -> Any:
