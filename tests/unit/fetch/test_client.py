@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import shutil
 import socket
 import ssl
 import struct
 import subprocess
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -76,6 +78,27 @@ async def test_one_connection_serves_many_requests() -> None:
         for number in range(5):
             assert isinstance(await fetcher.fetch(Request(site.url(f"/{number}"))), Response)
     assert (site.connections, len(site.seen)) == (1, 5)
+
+
+async def test_a_page_that_was_handed_on_is_not_held_any_longer() -> None:
+    """Whoever holds it until garbage is looked for holds hundreds of them."""
+    page = b"x" * 1_000_000
+    async with serving(always(reply(page, content_type=HTML))) as site, fetching(site) as fetcher:
+        await fetcher.fetch(Request(site.url()))
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for _ in range(10):
+                response = await fetcher.fetch(Request(site.url()))
+                assert isinstance(response, Response)
+                assert len(response.body) == len(page)
+                del response
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+    assert held < 3 * len(page)
 
 
 async def test_a_redirect_is_told_and_not_followed() -> None:
