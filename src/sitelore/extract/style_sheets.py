@@ -21,7 +21,7 @@ from sitelore.extract.visibility import is_unpainted
 _MAX_CHARS = 300_000
 _MAX_SHEET = 16_000
 """Longer ones are made by machines: there most of what is hidden is opened again by rules that only a cascade could follow."""
-_MAX_NAMES = 400
+_MAX_NAMES = 100
 _MAX_SELECTOR = 200
 _MAX_LOOKS = 300  # looking into an element costs what is below it
 _LITTLE_CHARS = 300
@@ -83,10 +83,9 @@ def read_hiding(tree: dom.Tree) -> Hiding:
 
 def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
     """Cut from what was chosen what the sheets hide."""
-    candidates = [one for sheet in hiding.sheets for one in _candidates(sheet)]
-    used = _used(nodes) if candidates else set()
+    candidates = ",".join([one for sheet in hiding.sheets for one in _candidates(sheet)][:_MAX_NAMES])
     # Reading a sheet takes as long as writing the page's Markdown: only where it seems to speak of something in it.
-    if not any(used.issuperset(_NAME.findall(one)) for one in candidates):
+    if not candidates or not any(dom.select_safely(node, candidates) for node in nodes):
         return
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     again = {name for sheet in sheets for name in sheet.shown_again}
@@ -94,23 +93,13 @@ def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> No
 
     def counts(selector: str) -> bool:
         names = _NAME.findall(selector)
-        return used.issuperset(names) and again.isdisjoint(names) and not any(name in spoken for name in names)
+        return again.isdisjoint(names) and not any(name in spoken for name in names)
 
     for element in _matched(nodes, [one for sheet in sheets for one in sheet.concealed if counts(one)]):
         if element.tag not in _HEADINGS and not dom.holds(element, *_HEADINGS):
             dom.drop(element)
     if gone := _matched(nodes, [one for sheet in sheets for one in sheet.gone if counts(one)]):
         _drop_gone(tree, nodes, gone)
-
-
-def _used(nodes: Sequence[dom.Node]) -> set[str]:
-    """The classes and ids in what was chosen. Asking for each selector would take far longer."""
-    used: set[str] = set()
-    for node in nodes:
-        for _, classes, own in dom.named(node):
-            used.add(own)
-            used.update(classes.split())
-    return used
 
 
 def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element]) -> None:
@@ -146,7 +135,7 @@ def _candidates(css: str) -> tuple[str, ...]:
             past = len(utf8) if past < 0 else past
             before = max(utf8.rfind(mark, 0, max(start, 0)) for mark in (b"{", b"}", b";", b"*/"))
             found.update(dict.fromkeys(_plain(utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/"))))
-    return tuple(found)[:_MAX_NAMES]
+    return tuple(found)
 
 
 def _plain(selectors: str) -> list[str]:
