@@ -6,11 +6,13 @@ What each does, on every page: fetch with keep-alive at concurrency 16 without d
 that survives a crash, breadth first, all links of the host followed.
 
     sitelore        + address guard, redaction, title, h1, description, main content as Markdown and text, content hash, trap
-                    and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk
+                    and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk;
+                    content is chosen block by block, structured data, forms, actions and media are read as well
+    sitelore-plain  the same with --read plain: content by markup, none of the rest. This is the job of scrapy-same
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
     scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
-    scrapy-same     the same job as ours: frame stripped, main content as Markdown and text (turbohtml, as we do), content
-                    hash, compressed HTML; still without guard, redaction, traps or soft 404s
+    scrapy-same     the same job as sitelore-plain: frame stripped, main content as Markdown and text (turbohtml, as we do),
+                    content hash, compressed HTML; still without guard, redaction, traps or soft 404s
 
 With --with-markdown: `sitelore --output db --output md` against scrapy-markdown (trafilatura, fast mode) and
 scrapy-markdown-full (its default mode), both on the tree already parsed.
@@ -53,7 +55,7 @@ class Contender:
     pages: Callable[[Cost, Path], int]
 
 
-def sitelore(name: str, outputs: tuple[str, ...]) -> Contender:
+def sitelore(name: str, outputs: tuple[str, ...], read: str = "full") -> Contender:
     """Sitelore as a user starts it."""
 
     def command(url: str, out: Path) -> list[str]:
@@ -70,7 +72,7 @@ def sitelore(name: str, outputs: tuple[str, ...]) -> Contender:
             "--out",
             str(out / "files"),
         ]
-        return [*line, "--delay", "0", "--concurrency", "16", "--json"]
+        return [*line, "--read", read, "--delay", "0", "--concurrency", "16", "--json"]
 
     def pages(cost: Cost, _: Path) -> int:
         return int(json.loads(cost.stdout)["pages"])
@@ -145,19 +147,16 @@ def compare(contenders: list[Contender], rounds: int, pages: int) -> dict[str, l
 
 
 def print_ratios(costs: dict[str, list[Cost]], pages: int) -> None:
-    """Medians, and how many times the CPU of Sitelore each peer takes (median of the rounds' own ratios)."""
-    print(f"\n{'median':<21}{'CPU ms/p':>9}{'pages/s':>10}{'PSS MB':>9}   CPU against sitelore")
-    ours = next((name for name in costs if name.startswith("sitelore")), None)
+    """Medians, and how many times the CPU of each of ours every contender takes (median of the rounds' own ratios)."""
+    ours = [name for name in costs if name.startswith("sitelore")]
+    heads = "".join(f"{f'x {name}':>18}" for name in ours)
+    print(f"\n{'median':<21}{'CPU ms/p':>9}{'pages/s':>10}{'PSS MB':>9}{heads}")
     for name, runs in costs.items():
         cpu = statistics.median(c.cpu_s for c in runs) * 1000 / pages
         speed = statistics.median(pages / c.wall_s for c in runs)
         memory = statistics.median(c.peak_pss_mb for c in runs)
-        ratio = statistics.median(c.cpu_s / o.cpu_s for c, o in zip(runs, costs[ours], strict=True)) if ours else 0.0
-        print(
-            f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{memory:>9.0f}   {ratio:.2f}x"
-            if ours
-            else f"{name:<21}{cpu:>9.2f}{speed:>10.0f}"
-        )
+        against = [statistics.median(c.cpu_s / o.cpu_s for c, o in zip(runs, costs[one], strict=True)) for one in ours]
+        print(f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{memory:>9.0f}" + "".join(f"{ratio:>18.2f}" for ratio in against))
 
 
 def main() -> None:
@@ -177,7 +176,8 @@ def main() -> None:
     elif given.with_markdown:
         contenders = [sitelore("sitelore-md", ("db", "md")), scrapy("markdown"), scrapy("markdown-full")]
     else:
-        contenders = [sitelore("sitelore", ("db",)), scrapy("lean"), scrapy("store"), scrapy("same")]
+        plain = sitelore("sitelore-plain", ("db",), "plain")
+        contenders = [sitelore("sitelore", ("db",)), plain, scrapy("lean"), scrapy("store"), scrapy("same")]
     if given.only:
         contenders = [c for c in contenders if c.name.startswith(given.only)]
     print_ratios(compare(contenders, given.rounds, given.pages), given.pages)

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from sitelore.intake.seeds import typed_url
 from sitelore.model.errors import UsageError
-from sitelore.model.settings import USER_AGENT, CrawlSettings, Identity, Overrides, Pace, PersonalPolicy, Rendering, Scope
+from sitelore.model.settings import (
+    USER_AGENT,
+    CrawlSettings,
+    Identity,
+    Overrides,
+    Pace,
+    PersonalPolicy,
+    ReadMode,
+    Rendering,
+    Scope,
+)
 from sitelore.model.url import Url
 
 _AGE = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
@@ -30,6 +40,7 @@ class Asked:
     scope: Scope = Scope.HOST
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    read: ReadMode = ReadMode.FULL
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
@@ -78,6 +89,7 @@ def settings_of(asked: Asked, *, resume: bool = False) -> CrawlSettings:
         time_limit_s=None if asked.time_limit is None else age_s(asked.time_limit, "--time-limit"),
         pace=Pace(delay_s=asked.delay_s, concurrency=asked.concurrency, per_host=asked.concurrency),
         overrides=overrides,
+        read=asked.read,
         rendering=asked.rendering,
         documents=asked.documents,
         personal=asked.personal,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sitelore.cli.console import DATA, AsJson, Data, log_everything
-from sitelore.model.settings import PersonalPolicy, Rendering, RenderMode, Scope
+from sitelore.model.settings import PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
 
 
 class Output(StrEnum):
@@ -49,6 +49,13 @@ def crawl(
     ] = Scope.HOST,
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match. Repeatable.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs that match. Repeatable.")] = None,
+    read: Annotated[
+        ReadMode,
+        typer.Option(
+            help="How much to make of a page: everything, or (plain, faster) links, metadata and what its markup calls "
+            "content; `sitelore reprocess --read full` does the rest later."
+        ),
+    ] = ReadMode.FULL,
     render: Annotated[
         RenderMode,
         typer.Option(help="When a browser runs a page's scripts: where the page as sent is an empty shell, never, or always."),
@@ -120,6 +127,7 @@ def crawl(
         scope=scope,
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
+        read=read,
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
         personal=personal,

@@ -22,20 +22,25 @@ from sitelore.crawl.tools import read_options_of
 from sitelore.deploy.opening import open_house
 from sitelore.model.errors import Interrupted, UsageError
 from sitelore.model.frontier import Run
+from sitelore.model.settings import ReadMode
 from sitelore.model.states import ENDED
 
 _SHOWN_UNREADABLE = 5
 
 
-def reread_run(data: Path, name: str, domain_config: Path | None, *, dry_run: bool, as_json: bool) -> None:
+def reread_run(
+    data: Path, name: str, domain_config: Path | None, read: ReadMode | None, *, dry_run: bool, as_json: bool
+) -> None:
     """Read the run again and say what changed."""
     try:
-        asyncio.run(_reread(data, name, domain_config, dry_run=dry_run, as_json=as_json))
+        asyncio.run(_reread(data, name, domain_config, read, dry_run=dry_run, as_json=as_json))
     except KeyboardInterrupt:
         raise Interrupted("stopped; what was read so far is kept, and `sitelore reprocess` does the rest") from None
 
 
-async def _reread(data: Path, name: str, domain_config: Path | None, *, dry_run: bool, as_json: bool) -> None:
+async def _reread(
+    data: Path, name: str, domain_config: Path | None, read: ReadMode | None, *, dry_run: bool, as_json: bool
+) -> None:
     overrides = read_domain_config(domain_config) if domain_config else None
     cores = os.cpu_count() or 1
     began = time.monotonic()
@@ -44,7 +49,8 @@ async def _reread(data: Path, name: str, domain_config: Path | None, *, dry_run:
     if run.state not in ENDED:
         raise UsageError(f"run {run.id} has not ended; `sitelore crawl --resume` continues it")
     async with open_house(data, writing=not dry_run) as house, _readers(cores) as reader:
-        options = replace(read_options_of(run.settings, house.redaction), keep_snapshot=False)
+        settings = replace(run.settings, read=read) if read is not None else run.settings
+        options = replace(read_options_of(settings, house.redaction), keep_snapshot=False)
         if overrides is not None:
             options = replace(options, overrides=overrides)
         progress = Progress(max_pages=(await house.ledger.counts(run.id)).pages)

@@ -13,7 +13,7 @@ from sitelore.model.document import ReadOptions
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Fetched, FetchFailure, Request
-from sitelore.model.settings import CrawlSettings, Pace, PersonalPolicy
+from sitelore.model.settings import CrawlSettings, Pace, PersonalPolicy, ReadMode
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 from sitelore.ports import Blobs, Clock, Feedback, Fetcher, HostGate, Reader, Renderer, Robots
 
@@ -154,6 +154,8 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         overrides=settings.overrides,
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
+        offers=settings.read is ReadMode.FULL,
+        scored=settings.read is ReadMode.FULL,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),
     )

@@ -69,8 +69,11 @@ class Content:
         }
 
 
-def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...]) -> Content:
-    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing."""
+def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True) -> Content:
+    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing.
+
+    Where it is not `scored`, the page's markup alone says which part that is.
+    """
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     prepare(tree)
     drop_unseen(tree)
@@ -84,7 +87,7 @@ def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overri
     body = dom.body(tree)
     if body is None:
         return Content((tree,), "body")
-    judged = judge(body)
+    judged = judge(body) if scored else None
     if judged is not None and not _is_tiny(judged):
         trim(judged.elements, judged.cuts)
         return Content((body,), "learned", judged)

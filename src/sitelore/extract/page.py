@@ -214,7 +214,7 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow, head=head)
     offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
     hiding = read_hiding(tree)
-    content = main_content(tree, source, response.url.host, options.overrides)
+    content = main_content(tree, source, response.url.host, options.overrides, scored=options.scored)
     nodes = shown(content.nodes)
     drop_hidden(tree, nodes, hiding)
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.

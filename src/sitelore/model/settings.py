@@ -90,6 +90,15 @@ class Rendering:
     """Whether the home page's colours, fonts and logo are read."""
 
 
+class ReadMode(StrEnum):
+    """How much is made of a page."""
+
+    FULL = "full"
+    """Its content is chosen block by block; structured data, forms, actions, media and brand are read."""
+    PLAIN = "plain"
+    """Links, metadata, and as content what its own markup calls so. The rest can be read later from what was kept."""
+
+
 class PersonalPolicy(StrEnum):
     """Where data of persons (e-mail, phone, card, IBAN, national ids) is masked."""
 
@@ -185,6 +194,7 @@ class CrawlSettings:
     limits: FetchLimits = FetchLimits()
     pace: Pace = Pace()
     overrides: tuple[Overrides, ...] = ()
+    read: ReadMode = ReadMode.FULL
     rendering: Rendering = Rendering()
     documents: bool = True
     """Whether PDF and office files are read like pages."""

@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.listing import Once
-from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, PersonalPolicy, Rendering, RenderMode, Scope
+from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
 from sitelore.model.url import Url
 from sitelore.serve.problems import ADDRESS_REFUSED, INVALID, FieldProblem, Refused
 
@@ -66,6 +66,10 @@ class RunSettings(BaseModel):
         int | None,
         Field(ge=100, le=120_000, description="Milliseconds to connect, to the headers, and to the end of the body, each."),
     ] = None
+    read: Annotated[
+        Literal["full", "plain"],
+        Field(description="How much is made of a page: everything, or links, metadata and what its own markup calls content."),
+    ] = "full"
     render: Annotated[
         Literal["auto", "never", "always"],
         Field(description="When a browser runs a page's scripts: where the page as sent is an empty shell, never, or always."),
@@ -112,6 +116,7 @@ def run_settings(asked: NewRun, allow_private: tuple[str, ...]) -> CrawlSettings
         max_retries=wish.max_retries,
         follow_redirects=wish.follow_redirects,
         limits=limits,
+        read=ReadMode(wish.read),
         rendering=Rendering(mode=RenderMode(wish.render), screenshots=wish.screenshots),
         personal=PersonalPolicy(wish.personal),
         pace=Pace(delay_s=wish.demo_delay_ms / 1000 if wish.demo_delay_ms else None),

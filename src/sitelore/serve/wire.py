@@ -10,7 +10,7 @@ import msgspec
 from sitelore.export.rows import chain_of
 from sitelore.model.frontier import Run, RunCounts, UrlRow
 from sitelore.model.listing import Edge
-from sitelore.model.settings import CrawlSettings, PersonalPolicy, RenderMode, Scope
+from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.serve.asking import follows_documents
@@ -39,6 +39,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     demo_delay_ms: int
     request_timeout_ms: int
     max_retries: int
+    read: ReadMode
     render: RenderMode
     screenshots: bool
     personal: PersonalPolicy
@@ -236,6 +237,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         demo_delay_ms=round((settings.pace.delay_s or 0.0) * 1000),
         request_timeout_ms=round(settings.limits.headers_s * 1000),
         max_retries=settings.max_retries,
+        read=settings.read,
         render=settings.rendering.mode,
         screenshots=settings.rendering.screenshots,
         personal=settings.personal,
