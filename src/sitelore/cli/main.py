@@ -18,7 +18,6 @@ from sitelore.cli.doctor import doctor
 from sitelore.cli.extract import extract
 from sitelore.cli.mcp import mcp
 from sitelore.cli.pipeline import pipeline
-from sitelore.cli.plain_options import PlainCommand, PlainGroup
 from sitelore.cli.reprocess import reprocess
 from sitelore.cli.runs import compare, export, runs, show
 from sitelore.cli.search import deletions, reindex, search
@@ -30,7 +29,6 @@ _CTRL_C = 130  # how typer reports it
 
 app = typer.Typer(
     name="sitelore",
-    cls=PlainGroup,
     help="Turns websites into clean Markdown and a record of every URL.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 disk, 11 interrupted (resumable), 15 time limit.",
     no_args_is_help=True,
@@ -43,7 +41,7 @@ for command in (
     crawl, pipeline, search, extract, explain, inspect, runs, show, export, reprocess, reindex, deletions, compare, serve,
     worker, mcp, demo, doctor,
 ):  # fmt: skip
-    app.command(cls=PlainCommand, no_args_is_help=False)(command)
+    app.command(no_args_is_help=False)(command)
 
 
 def _version(asked: bool) -> None:
