@@ -284,6 +284,10 @@ class Ledger(Protocol):
         """The run in numbers; sitemap rows count in `sitemaps` alone."""
         ...
 
+    async def documents(self, run: RunId, most: int) -> list[BlobKey]:
+        """Documents of the run's pages, evenly chosen where there are more than `most`."""
+        ...
+
     async def create_run_once(
         self,
         once: Once,

@@ -463,3 +463,13 @@ async def test_a_lease_is_the_same_whatever_the_case_of_its_url(ledger: SqlLedge
     assert len(held) == 4
     assert list(await all_rows(ledger, run.id)) == [u("%C3%A9"), u("A"), u("B"), u("a")]
     assert isinstance(held[0].url, Url)
+
+
+async def test_documents_of_a_run_are_an_even_sample_of_its_pages(ledger: SqlLedger) -> None:
+    run, held = await started(ledger, *(f"p{n}" for n in range(12)))
+    await ledger.settle([visited(one, str(n)) for n, one in enumerate(held[:10])])
+    await ledger.settle([ended(held[10], UrlState.NOT_FOUND), redirected(held[11], u("p0"))])
+    assert await ledger.documents(run.id, 10) == [f"doc{n}" for n in range(10)]
+    assert await ledger.documents(run.id, 5) == ["doc1", "doc3", "doc5", "doc7", "doc9"]
+    assert await ledger.documents(run.id, 4) == ["doc2", "doc5", "doc8"]
+    assert await ledger.documents(RunId("none"), 5) == []

@@ -20,6 +20,7 @@ from sitelore.crawl.pipelines import start_pipeline
 from sitelore.crawl.progress import Progress
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
+from sitelore.extract.memory import share_one_heap
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
 from sitelore.model.frontier import Run, Source
 from sitelore.model.rendering import RenderReason
@@ -48,6 +49,7 @@ def _run(choose: Choose, wishes: Wishes) -> int:
     gc.freeze()  # what was imported stays; a crawl's own garbage is all there is to look through
     gc.set_threshold(_GARBAGE, 20, 20)
     gc.enable()
+    share_one_heap()
     return asyncio.run(_crawl(choose, wishes))
 
 

@@ -17,7 +17,6 @@ from sitelore.cli.writing import Written
 from sitelore.deploy.house import House
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, RunCounts
-from sitelore.model.ids import BlobKey
 from sitelore.model.rendering import IN_BROWSER
 from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
 
@@ -101,22 +100,15 @@ async def summarise(
     if written.tree is not None and written.tree.pages:
         chars = written.tree.markdown_chars / written.tree.pages
     else:
-        chars = await _markdown_chars(house, run, counts.pages)
+        chars = await _markdown_chars(house, run)
     if session is None:
         session = Session(counts.pages, max(0.0, (run.finished_at or time.time()) - (run.started_at or run.created_at)))
     return Summary(run, counts, data, written, chars, session)
 
 
-async def _markdown_chars(house: House, run: Run, pages: int) -> float:
+async def _markdown_chars(house: House, run: Run) -> float:
     """The average length of a page's Markdown, over an even sample when there are very many."""
-    step = max(1, pages // _SAMPLE)
-    keys: list[BlobKey] = []
-    seen = 0
-    async for row in house.ledger.rows(run.id):
-        if is_page(row) and row.document is not None:
-            seen += 1
-            if seen % step == 0:
-                keys.append(row.document)
+    keys = await house.ledger.documents(run.id, _SAMPLE)
     decoder = msgspec.json.Decoder(_Length)
     total = 0
     for start in range(0, len(keys), _AT_ONCE):

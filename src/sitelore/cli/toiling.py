@@ -14,6 +14,7 @@ from sitelore.deploy.logs import log_as_json
 from sitelore.deploy.scaled import scaled
 from sitelore.deploy.settings import OperatorSettings, operator_settings
 from sitelore.deploy.waiting import wait_for_servers
+from sitelore.extract.memory import share_one_heap
 from sitelore.model.errors import UsageError
 from sitelore.serve.exposing import exposing
 from sitelore.serve.sockets import listening_socket
@@ -37,6 +38,7 @@ def run_worker(metrics: tuple[str, int] | None, *, debug: bool) -> int:
     gc.freeze()  # as for a crawl: what was imported stays
     gc.set_threshold(_GARBAGE, 20, 20)
     gc.enable()
+    share_one_heap()
     log_as_json(logging.DEBUG if debug else logging.INFO)
     asyncio.run(_work(settings, listening))
     return 0

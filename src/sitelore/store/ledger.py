@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Known, Lease, Offer, Pulse, Reread, Run, RunCounts, Settlement, Sketched, UrlRow, WaveOpened
-from sitelore.model.ids import RunId, SiteId, WorkerId
+from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
 from sitelore.model.knowledge import DEFAULT_TENANT
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.response import RobotsFile
@@ -142,6 +142,10 @@ class SqlLedger:
     async def counts(self, run: RunId) -> RunCounts:
         """The run in numbers; sitemap rows count in `sitemaps` alone."""
         return await self._engine.browse(reading_sql.counts, run)
+
+    async def documents(self, run: RunId, most: int) -> list[BlobKey]:
+        """Documents of the run's pages, evenly chosen where there are more than `most`."""
+        return await self._engine.browse(reading_sql.documents, run, most)
 
     async def create_run_once(
         self,

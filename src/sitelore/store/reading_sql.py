@@ -7,7 +7,7 @@ from collections import Counter
 import sqlalchemy as sa
 
 from sitelore.model.frontier import RunCounts, UrlRow
-from sitelore.model.ids import RunId
+from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
 from sitelore.store.rows import ROW_COLUMNS, is_kept, url_row
@@ -31,6 +31,17 @@ def rows_after(conn: sa.Connection, run: RunId, after: str, state: UrlState | No
     if not sitemaps:
         query = query.where(urls.c.kind == sa.text("'page'"))
     return [url_row(found) for found in conn.execute(query.order_by(urls.c.url).limit(ROWS_PER_PAGE))]
+
+
+def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
+    """Documents of the run's pages; of more than `most` every second, every third … in the order of admission."""
+    c = urls.c
+    numbered = sa.select(c.document, sa.func.row_number().over(order_by=c.seq).label("number"))
+    of_pages = numbered.where(c.run_id == run, is_kept(), c.document.is_not(None)).subquery()
+    total = conn.scalar(sa.select(sa.func.count()).select_from(of_pages)) or 0
+    step = max(1, -(-total // most))
+    query = sa.select(of_pages.c.document).where(of_pages.c.number % step == 0).order_by(of_pages.c.number)
+    return [found[0] for found in conn.execute(query)]
 
 
 def counts(conn: sa.Connection, run: RunId) -> RunCounts:
