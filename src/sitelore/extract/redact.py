@@ -1,7 +1,8 @@
 """What may not be kept leaves the text here, right after decoding and once more from what was derived (entities can hide it).
 
-The only module that makes `CleanText` and `CleanBytes`. One google-re2 scan over the UTF-8 bytes looks for hints of every
-rule at once; a page without a hint costs that scan and nothing else. Around a hint the rule's exact pattern decides.
+The only module that makes `CleanText` and `CleanBytes`. One look over the UTF-8 bytes finds where hints of any rule may stand
+(`extract/hinting.py`; google-re2 where nothing was compiled): a page without a hint costs that look and nothing else. Where one
+may stand, google-re2 says whether it does, and around it the rule's exact pattern decides.
 Data of persons goes the same way where that is asked for (`extract/personal_data.py`).
 """
 
@@ -14,6 +15,7 @@ from hashlib import blake2b
 import re2
 
 from sitelore.extract.charsets import encode_as
+from sitelore.extract.hinting import Look, first_look
 from sitelore.extract.personal_data import NO_CONTACTS, Contacts, contacts_in, personal_spans
 from sitelore.extract.secret_rules import built_in_rules, compiled, found_by
 from sitelore.model.ids import CleanBytes, CleanText
@@ -24,6 +26,7 @@ Span = tuple[int, int, str]
 _HASH_BYTES = 3
 _LONG_HINT = 300
 _HINT_BYTES = 2000
+_MOST_MISSED = 64
 
 
 class Redactor:
@@ -32,7 +35,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts = NO_CONTACTS) -> None:
         self._options = options
         self._contacts = contacts
-        self._hints, self._which, self._groups = _hints_of(options.rules)
+        self._look, self._hints, self._which, self._groups = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The same for one page: where contact data is kept, it depends on the page what that is."""
@@ -82,15 +85,37 @@ class Redactor:
     def _spans(self, data: bytes) -> list[Span]:
         """Where the secrets are, in order, none overlapping."""
         spans: list[Span] = []
-        at, search = 0, self._hints.search
-        while (hint := search(data, at)) is not None:
-            found = self._exact(data, hint.start())
-            spans += found
-            # A hint that came to nothing may hold the start of another; a long one is not looked through again.
-            at = hint.end() if found or hint.end() - hint.start() > _LONG_HINT else hint.start() + 1
+        at = self._looked(data, spans)
+        while at < len(data) and (hint := self._hints.search(data, at)) is not None:
+            at = self._settled(data, hint, spans)
         if self._options.personal:
             spans += personal_spans(data, self._options.personal_ids, self._contacts)
         return _apart(spans) if spans else spans
+
+    def _looked(self, data: bytes, spans: list[Span]) -> int:
+        """Adds what stands where the first look sees hints. From there on the rest has to be searched."""
+        if self._look is None:
+            return 0
+        at, missed = 0, 0
+        places, reached = self._look(data)
+        for place in places:
+            if place < at:
+                continue
+            hint = self._hints.match(data, place)
+            if hint is not None:
+                at = self._settled(data, hint, spans)
+            elif (missed := missed + 1) > _MOST_MISSED:
+                return place  # searching takes as long as the text is, whatever stands in it
+        return max(at, reached)
+
+    def _settled(self, data: bytes, hint: re2._Match, spans: list[Span]) -> int:
+        """Adds what stands at a hint. Where to go on."""
+        start: int = hint.start()
+        end: int = hint.end()
+        found = self._exact(data, start)
+        spans += found
+        # A hint that came to nothing may hold the start of another; a long one is not looked through again.
+        return end if found or end - start > _LONG_HINT else start + 1
 
     def _exact(self, data: bytes, start: int) -> list[Span]:
         """What the first rules find whose hint stands there; those of other hints where they find nothing."""
@@ -118,12 +143,12 @@ class Redactor:
         return f"{MARK}{name}:{told}]".encode()
 
 
-_Hints = tuple[re2._Regexp, re2.Set, tuple[tuple[SecretRule, ...], ...]]  # noqa: SLF001 re2 has no other name for it
+_Hints = tuple[Look | None, re2._Regexp, re2.Set, tuple[tuple[SecretRule, ...], ...]]  # noqa: SLF001 re2 has no other name for it
 
 
 @lru_cache(maxsize=16)
 def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
-    """All hints as one pattern, the same apart, and the rules of each."""
+    """A first look for all hints, the same as one pattern, apart, and the rules of each."""
     by_hint: dict[str, list[SecretRule]] = {}
     for rule in (*(each.rule for each in built_in_rules()), *own):
         by_hint.setdefault(rule.hint, []).append(rule)
@@ -136,7 +161,7 @@ def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
     for hint in by_hint:
         which.Add(hint.encode())
     which.Compile()
-    return hints, which, tuple(map(tuple, by_hint.values()))
+    return first_look(by_hint), hints, which, tuple(map(tuple, by_hint.values()))
 
 
 @lru_cache(maxsize=16)

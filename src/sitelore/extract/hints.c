@@ -1,0 +1,521 @@
+/* A first look at a text for the hints of secrets, at nearly the speed of memory. `hinting.py` writes all hints as one program; here
+ * it becomes a table of states to walk by from where a hint may begin, and a smaller one that tells from a few bytes where it may.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { TAKE, SPLIT, JUMP, EDGE }; /* what an instruction does, as `hinting.py` writes it */
+enum { DEAD, FOUND, AFTER_WORD, AFTER_OTHER, OTHERS }; /* states that every table has, and the first of its own */
+enum { MOST_STATES = 1 << 13, MOST_HELD = 1 << 18, MOST_CODE = MOST_HELD / 8, MOST_OPENINGS = 1 << 12 };
+enum { APART = 2, PLACES = 6, BUCKETS = 64, FIRST_PLACES = 4, FIRST_BUCKETS = 32, GROUPS = FIRST_BUCKETS / 8 };
+enum { BLOCK = 1024, LANES = 32 };
+
+static int is_word(int byte) {
+    return byte == '_' || (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z');
+}
+
+/* Bytes that no set tells apart are of one kind. How many kinds there are. */
+static int32_t sort_bytes(const uint8_t *sets, int64_t count, uint8_t *kind_of) {
+    int32_t kinds = 1;
+    memset(kind_of, 0, 256);
+    for (int64_t at = -1; at < count; at++) {
+        int32_t renamed[2 * 256], fresh = 0;
+        memset(renamed, -1, sizeof renamed);
+        for (int byte = 0; byte < 256; byte++) {
+            int in = at < 0 ? is_word(byte) : sets[at * 32 + byte / 8] >> byte % 8 & 1, old = kind_of[byte] * 2 + in;
+            if (renamed[old] < 0) renamed[old] = fresh++;
+            kind_of[byte] = (uint8_t)renamed[old];
+        }
+        kinds = fresh;
+    }
+    return kinds;
+}
+
+/* ---- from a program to a table of states ---- */
+
+/* A state is a set of instructions that take a byte: twice the number of each, plus one where a word has to begin or end there. */
+typedef struct {
+    const int32_t *code; /* pairs: what to do, with what */
+    int32_t count;
+    const uint8_t *sets; /* of bytes, as bits */
+    int32_t kinds;
+    uint8_t sample[256]; /* a byte of each kind */
+    uint16_t *next;      /* for each state and kind of byte: the state after it */
+    int32_t states;
+    int32_t *held;         /* the sets of all states, one after another */
+    int32_t *start;        /* where that of each state starts, and the last one ends */
+    int32_t *slots;        /* states by the hash of their set */
+    uint32_t *seen, turn;  /* which instructions the set being made has met */
+    int32_t *fresh, size;  /* that set, in order */
+    int32_t found;         /* whether a hint ends in it */
+    int32_t *stack, *taken, *last;
+} Maker;
+
+static void put(Maker *m, int32_t item) {
+    int32_t to = m->size++;
+    for (; to && m->fresh[to - 1] > item; to--) m->fresh[to] = m->fresh[to - 1];
+    m->fresh[to] = item;
+}
+
+/* Adds all instructions that are reached without taking a byte. */
+static void reach(Maker *m, int32_t item, int32_t at_start) {
+    int32_t depth = 0;
+    m->stack[depth++] = item;
+    while (depth) {
+        item = m->stack[--depth];
+        int32_t at = item >> 1, edge = item & 1;
+        if (at >= m->count) m->found = 1;
+        if (at >= m->count || m->seen[item] == m->turn) continue;
+        m->seen[item] = m->turn;
+        int32_t what = m->code[2 * at], with = m->code[2 * at + 1];
+        if (what == TAKE) put(m, item);
+        if (what == SPLIT || what == JUMP) m->stack[depth++] = (at + with) * 2 + edge;
+        if (what == SPLIT) m->stack[depth++] = (at + 1) * 2 + edge;
+        /* An edge later on is not looked at: what is found is looked at again, with all its edges. */
+        if (what == EDGE) m->stack[depth++] = (at + 1) * 2 + (edge | at_start);
+    }
+}
+
+static void begin_set(Maker *m) {
+    m->turn++;
+    m->size = m->found = 0;
+}
+
+/* The state that the set just made is. What there is no room for counts as found, since that is looked at again. */
+static uint16_t state_of(Maker *m) {
+    if (m->found) return FOUND;
+    if (!m->size) return DEAD;
+    uint32_t hash = 2166136261u; /* FNV-1a, an item a step */
+    for (int32_t i = 0; i < m->size; i++) hash = (hash ^ (uint32_t)m->fresh[i]) * 16777619u;
+    size_t bytes = (size_t)m->size * sizeof *m->fresh;
+    uint32_t slot = (hash ^ hash >> 15) % (2 * MOST_STATES);
+    for (; m->slots[slot]; slot = (slot + 1) % (2 * MOST_STATES)) {
+        int32_t state = m->slots[slot], from = m->start[state];
+        if (m->start[state + 1] - from == m->size && !memcmp(m->held + from, m->fresh, bytes)) return (uint16_t)state;
+    }
+    int32_t from = m->start[m->states];
+    if (m->states == MOST_STATES || from + m->size > MOST_HELD) return FOUND;
+    memcpy(m->held + from, m->fresh, bytes);
+    m->start[m->states + 1] = from + m->size;
+    m->slots[slot] = m->states;
+    return (uint16_t)m->states++;
+}
+
+static int32_t takers(Maker *m, int32_t state, int byte) {
+    int32_t count = 0;
+    for (int32_t i = m->start[state]; i < m->start[state + 1]; i++) {
+        int32_t item = m->held[i];
+        const uint8_t *set = m->sets + (int64_t)m->code[(item >> 1) * 2 + 1] * 32;
+        if (set[byte / 8] >> byte % 8 & 1 && !(item & 1 && is_word(byte) == (state == AFTER_WORD))) m->taken[count++] = item;
+    }
+    return count;
+}
+
+static void follow(Maker *m, int32_t state) {
+    uint16_t *row = m->next + (int64_t)state * m->kinds;
+    int32_t before = -1;
+    for (int32_t kind = 0; kind < m->kinds; kind++) {
+        int32_t count = takers(m, state, m->sample[kind]);
+        if (count == before && !memcmp(m->taken, m->last, (size_t)count * sizeof *m->taken)) {
+            row[kind] = row[kind - 1]; /* neighbours mostly lead to the same */
+            continue;
+        }
+        begin_set(m);
+        for (int32_t i = 0; i < count; i++) reach(m, ((m->taken[i] >> 1) + 1) * 2, 0);
+        row[kind] = state_of(m);
+        int32_t *spare = m->last;
+        m->last = m->taken;
+        m->taken = spare;
+        before = count;
+    }
+}
+
+/* Whether there is anything to look for: of a hint that an empty text holds there is not. */
+static int make_states(Maker *m) {
+    for (int32_t kind = 0; kind < m->kinds; kind++) {
+        m->next[DEAD * m->kinds + kind] = DEAD;
+        m->next[FOUND * m->kinds + kind] = FOUND;
+    }
+    begin_set(m);
+    reach(m, 0, 1);
+    if (m->found || !m->size) return 0;
+    for (int32_t state = AFTER_WORD; state <= AFTER_OTHER; state++) {
+        memcpy(m->held + m->start[state], m->fresh, (size_t)m->size * sizeof *m->fresh);
+        m->start[state + 1] = m->start[state] + m->size;
+    }
+    m->states = OTHERS;
+    for (int32_t state = AFTER_WORD; state < m->states; state++) follow(m, state);
+    return 1;
+}
+
+/* ---- from there to tables of openings ---- */
+
+typedef struct {
+    uint64_t bits[4];
+} Bytes;
+
+/* The bytes that some hints begin with, place by place. */
+typedef struct {
+    Bytes at[PLACES];
+    double cost; /* how common a text is that begins so */
+    int32_t number;
+} Opening;
+
+/* Some openings together: a text that takes each byte from any of them passes for one. */
+typedef struct {
+    Bytes at[PLACES];
+    double weight[PLACES];
+} Bucket;
+
+typedef struct {
+    const uint16_t *next;
+    const uint8_t *kind_of;
+    int32_t kinds;
+    double weight[256]; /* how common each byte is */
+    Opening *openings;
+    int32_t count;
+    uint16_t *room; /* for two lists of states */
+    uint8_t *met;   /* states that are in one of them */
+    Bucket *buckets;
+} Plan;
+
+static int has(const Bytes *bytes, int byte) { return (int)(bytes->bits[byte / 64] >> byte % 64 & 1); }
+static void add(Bytes *bytes, int byte) { bytes->bits[byte / 64] |= (uint64_t)1 << byte % 64; }
+
+/* How common those are that others do not have yet. */
+static double weight_beside(const Plan *p, const Bytes *bytes, const Bytes *others) {
+    double sum = 0;
+    for (int word = 0; word < 4; word++)
+        for (uint64_t left = bytes->bits[word] & ~others->bits[word]; left; left &= left - 1)
+            sum += p->weight[word * 64 + __builtin_ctzll(left)];
+    return sum;
+}
+
+/* Which lower halves bytes have, and which upper ones. */
+static void halves(const Bytes *bytes, uint32_t *lower, uint32_t *upper) {
+    *lower = *upper = 0;
+    for (int half = 0; half < 16; half++) {
+        uint32_t row = bytes->bits[half / 4] >> half % 4 * 16 & 0xFFFF;
+        *lower |= row;
+        *upper |= (uint32_t)(row != 0) << half;
+    }
+}
+
+/* All bytes of either; with `by_halves` also those that have the lower half of one and the upper half of another. */
+static Bytes both(const Bytes *one, const Bytes *two, int by_halves) {
+    Bytes all;
+    for (int word = 0; word < 4; word++) all.bits[word] = one->bits[word] | two->bits[word];
+    if (!by_halves) return all;
+    uint32_t lower, upper;
+    halves(&all, &lower, &upper);
+    memset(&all, 0, sizeof all);
+    for (int half = 0; half < 16; half++)
+        if (upper >> half & 1) all.bits[half / 4] |= (uint64_t)lower << half % 4 * 16;
+    return all;
+}
+
+/* Whatever may follow a state, place by place from the given one on. */
+static void spread(const Plan *p, int32_t state, int place, Opening *opening) {
+    uint16_t *states = p->room, *others = p->room + MOST_STATES;
+    int32_t count = 1;
+    states[0] = (uint16_t)state;
+    for (; place < PLACES; place++) {
+        int32_t more = 0;
+        uint8_t takes[256] = {0};
+        memset(p->met, 0, MOST_STATES);
+        for (int32_t i = 0; i < count; i++)
+            for (int32_t kind = 0; kind < p->kinds; kind++) {
+                uint16_t to = p->next[(int64_t)states[i] * p->kinds + kind];
+                if (to == DEAD) continue;
+                takes[kind] = 1;
+                if (!p->met[to]) others[more++] = to;
+                p->met[to] = 1;
+            }
+        for (int byte = 0; byte < 256; byte++)
+            if (takes[p->kind_of[byte]]) add(opening->at + place, byte);
+        uint16_t *spare = states;
+        states = others;
+        others = spare;
+        count = more;
+    }
+}
+
+/* Openings that differ in their first bytes stay apart. Whether there was room for all. */
+static int open_from(Plan *p, const uint16_t *row, int place, const Opening *until) {
+    Bytes done = {{0}};
+    for (int byte = 0; byte < 256; byte++) {
+        int32_t to = row[p->kind_of[byte]];
+        if (to == DEAD || has(&done, byte)) continue;
+        Opening opening = *until;
+        for (int other = byte; other < 256; other++)
+            if (row[p->kind_of[other]] == to) add(opening.at + place, other);
+        done = both(&done, opening.at + place, 0);
+        if (place + 1 < APART) {
+            if (!open_from(p, p->next + (int64_t)to * p->kinds, place + 1, &opening)) return 0;
+            continue;
+        }
+        if (p->count == MOST_OPENINGS) return 0;
+        spread(p, to, APART, &opening);
+        opening.number = p->count;
+        p->openings[p->count++] = opening;
+    }
+    return 1;
+}
+
+static int by_cost(const void *one, const void *two) {
+    const Opening *a = one, *b = two;
+    if (a->cost != b->cost) return a->cost < b->cost ? 1 : -1;
+    return a->number - b->number;
+}
+
+static double join(const Plan *p, const Opening *opening, int places, int by_halves, Bucket *bucket) {
+    double was = 1, is = 1;
+    for (int i = 0; i < places; i++) {
+        Bytes all = both(opening->at + i, bucket->at + i, by_halves);
+        was *= bucket->weight[i];
+        is *= bucket->weight[i] += weight_beside(p, &all, bucket->at + i);
+        bucket->at[i] = all;
+    }
+    return is - was;
+}
+
+/* Puts all openings into few buckets: each where that makes least more of a text look like an opening, the commonest first. */
+static void share(const Plan *p, int places, int most, int by_halves) {
+    int used = 0;
+    memset(p->buckets, 0, BUCKETS * sizeof *p->buckets);
+    for (Opening *opening = p->openings; opening < p->openings + p->count; opening++)
+        opening->cost = join(p, opening, places, by_halves, &(Bucket){.weight = {0}});
+    qsort(p->openings, (size_t)p->count, sizeof *p->openings, by_cost);
+    for (const Opening *opening = p->openings; opening < p->openings + p->count; opening++) {
+        double least = used < most ? 2 * opening->cost : INFINITY;
+        int best = used;
+        for (int bucket = 0; bucket < used; bucket++) {
+            Bucket joined = p->buckets[bucket];
+            double more = join(p, opening, places, by_halves, &joined);
+            if (more < least) least = more, best = bucket;
+        }
+        used += best == used;
+        join(p, opening, places, by_halves, p->buckets + best);
+    }
+}
+
+static uint64_t buckets_with(const Plan *p, int count, int place, int byte) {
+    uint64_t found = 0;
+    for (int bucket = 0; bucket < count; bucket++) found |= (uint64_t)has(p->buckets[bucket].at + place, byte) << bucket;
+    return found;
+}
+
+/* For each place the buckets that have a byte there, by byte: of few places first, then of all. The first buckets are told by the halves
+ * of a byte as well, eight in a group. */
+typedef struct {
+    uint64_t first[FIRST_PLACES][256]; /* in the upper half the buckets of what starts a byte later */
+    uint64_t all[PLACES][256];
+    uint8_t lower[FIRST_PLACES][GROUPS][16], upper[FIRST_PLACES][GROUPS][16];
+    int64_t is_wide; /* whether this machine looks at many bytes at once */
+} Openings;
+
+/* Whether there is AVX2, and the system keeps its registers. (`__builtin_cpu_supports` does not link everywhere.) */
+static int is_wide(void) {
+#ifdef __x86_64__
+    unsigned a, b, c, d, kept;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    return (kept & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX2;
+#else
+    return 0;
+#endif
+}
+
+static void write_first(const Plan *p, int place, Openings *openings) {
+    for (int byte = 0; byte < 256; byte++) {
+        uint64_t later = place ? buckets_with(p, FIRST_BUCKETS, place - 1, byte) : UINT32_MAX;
+        openings->first[place][byte] = buckets_with(p, FIRST_BUCKETS, place, byte) | later << FIRST_BUCKETS;
+    }
+    for (int bucket = 0; bucket < FIRST_BUCKETS; bucket++) {
+        uint32_t lower, upper;
+        halves(p->buckets[bucket].at + place, &lower, &upper);
+        for (int half = 0; half < 16; half++) {
+            openings->lower[place][bucket / 8][half] |= (uint8_t)((lower >> half & 1) << bucket % 8);
+            openings->upper[place][bucket / 8][half] |= (uint8_t)((upper >> half & 1) << bucket % 8);
+        }
+    }
+}
+
+static void write_openings(const Plan *p, Openings *openings) {
+    memset(openings, 0, sizeof *openings);
+    openings->is_wide = is_wide();
+    share(p, FIRST_PLACES, FIRST_BUCKETS, 1);
+    for (int place = 0; place < FIRST_PLACES; place++) write_first(p, place, openings);
+    share(p, PLACES, BUCKETS, 0);
+    for (int place = 0; place < PLACES; place++)
+        for (int byte = 0; byte < 256; byte++) openings->all[place][byte] = buckets_with(p, BUCKETS, place, byte);
+}
+
+/* The bytes of web pages, commonest first: every eleventh is half as common. */
+static const char COMMON[] = " etaionr\"s-lcdpm.ugh:0f/1b,2vw=y35>4<\\_6x;897k\n\t{})(CqAS&P'IzjMETB%L";
+
+static int make_openings(const Maker *m, const uint8_t *kind_of, Openings *openings) {
+    Plan plan = {.next = m->next, .kind_of = kind_of, .kinds = m->kinds};
+    double common = 0.07;
+    for (int byte = 0; byte < 256; byte++) plan.weight[byte] = 0.0003;
+    for (const char *at = COMMON; *at; at++, common *= 0.939) plan.weight[(uint8_t)*at] = common;
+    /* Where a word may begin or end every hint may begin, so that is the start to look at. */
+    uint16_t first[256];
+    for (int byte = 0; byte < 256; byte++)
+        first[kind_of[byte]] = m->next[(is_word(byte) ? AFTER_OTHER : AFTER_WORD) * m->kinds + kind_of[byte]];
+    plan.openings = malloc(MOST_OPENINGS * sizeof *plan.openings);
+    plan.room = malloc(2 * MOST_STATES * sizeof *plan.room);
+    plan.met = malloc(MOST_STATES);
+    plan.buckets = malloc(BUCKETS * sizeof *plan.buckets);
+    int done = plan.openings && plan.room && plan.met && plan.buckets;
+    done = done && open_from(&plan, first, 0, &(Opening){.cost = 0});
+    if (done) write_openings(&plan, openings);
+    free(plan.openings);
+    free(plan.room);
+    free(plan.met);
+    free(plan.buckets);
+    return done;
+}
+
+/* Fills the tables: a kind for each byte, the state after each state and kind (room for 8192 states of 256 kinds), the openings.
+ * `sizes` gets the number of states and of kinds. 0 where there is nothing to look for, or no room for it. */
+EXPORT int64_t make_hints(const int32_t *code, int64_t count, const uint8_t *sets, int64_t set_count, uint8_t *kind_of, uint16_t *next,
+                          void *openings, int64_t room_bytes, int64_t *sizes) {
+    if (count <= 0 || count > MOST_CODE || room_bytes < (int64_t)sizeof(Openings)) return 0;
+    size_t n = (size_t)count, parts[] = {MOST_HELD, MOST_STATES + 1, 2 * MOST_STATES, 2 * n, 2 * n, 4 * n + 1, 2 * n, 2 * n}, total = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) total += parts[i];
+    int32_t *room = calloc(total, sizeof *room), *at = room;
+    if (!room) return 0;
+    Maker m = {.code = code, .count = (int32_t)count, .sets = sets, .next = next};
+    m.held = at, at += parts[0];
+    m.start = at, at += parts[1];
+    m.slots = at, at += parts[2];
+    m.seen = (uint32_t *)at, at += parts[3];
+    m.fresh = at, at += parts[4];
+    m.stack = at, at += parts[5];
+    m.taken = at, at += parts[6];
+    m.last = at;
+    m.kinds = sort_bytes(sets, set_count, kind_of);
+    for (int byte = 0; byte < 256; byte++) m.sample[kind_of[byte]] = (uint8_t)byte;
+    int64_t done = make_states(&m) && make_openings(&m, kind_of, openings);
+    sizes[0] = m.states;
+    sizes[1] = m.kinds;
+    free(room);
+    return done;
+}
+
+/* ---- the look ---- */
+
+typedef struct {
+    const uint8_t *text;
+    int64_t length;
+    const uint8_t *kind_of;
+    int64_t kinds;
+    const uint16_t *next;
+    int64_t steps;
+} Look;
+
+/* Whether a hint begins there. */
+static int begins(Look *look, int64_t at) {
+    const uint8_t *begin = look->text + at, *end = look->text + look->length, *here = begin;
+    int64_t state = at && is_word(here[-1]) ? AFTER_WORD : AFTER_OTHER;
+    while (here < end && state > FOUND) state = look->next[state * look->kinds + look->kind_of[*here++]];
+    look->steps += here - begin;
+    return state == FOUND;
+}
+
+static inline uint64_t meet(const uint64_t table[][256], const uint8_t *here, int places) {
+    uint64_t hit = (uint64_t)-1;
+    for (int place = 0; place < places; place++) hit &= table[place][here[place]];
+    return hit;
+}
+
+#ifdef __x86_64__
+/* Where the first bytes of an opening may be; a few more bytes follow. The halves of bytes are looked up for so many at once. */
+__attribute__((target("avx2"))) static int32_t look_wide(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *maybe) {
+    int32_t some = 0;
+    const __m256i half = _mm256_set1_epi8(15), none = _mm256_setzero_si256();
+    for (int32_t at = 0; at < size; at += LANES) {
+        __m256i hit[GROUPS], any = none;
+        for (int i = 0; i < GROUPS; i++) hit[i] = _mm256_set1_epi8(-1);
+        for (int place = 0; place < FIRST_PLACES; place++) {
+            __m256i bytes = _mm256_loadu_si256((const __m256i *)(text + at + place));
+            __m256i low = _mm256_and_si256(bytes, half), high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half);
+            for (int i = 0; i < GROUPS; i++) {
+                __m256i lower = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)openings->lower[place][i]));
+                __m256i upper = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)openings->upper[place][i]));
+                __m256i here = _mm256_and_si256(_mm256_shuffle_epi8(lower, low), _mm256_shuffle_epi8(upper, high));
+                hit[i] = _mm256_and_si256(hit[i], here);
+            }
+        }
+        for (int i = 0; i < GROUPS; i++) any = _mm256_or_si256(any, hit[i]);
+        uint32_t hits = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, none));
+        for (; hits; hits &= hits - 1) maybe[some++] = (uint16_t)(at + __builtin_ctz(hits));
+    }
+    return some;
+}
+#endif
+
+/* The same, two bytes a step and without branches, since chance would decide them. */
+static int32_t look_plainly(const Openings *openings, const uint8_t *text, int32_t from, int32_t size, uint16_t *maybe) {
+    int32_t some = 0;
+    for (int32_t at = from; at < size; at += 2) {
+        uint64_t hit = meet(openings->first, text + at, FIRST_PLACES);
+        maybe[some] = (uint16_t)at;
+        some += (uint32_t)hit != 0;
+        maybe[some] = (uint16_t)(at + 1);
+        some += hit >> FIRST_BUCKETS != 0;
+    }
+    return some;
+}
+
+/* Where openings are among an even number of bytes, in order; PLACES more bytes follow them. */
+static int32_t find_openings(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *found) {
+    uint16_t maybe[BLOCK + 1];
+    int32_t some = 0, count = 0, from = 0;
+#ifdef __x86_64__
+    if (openings->is_wide) {
+        from = size / LANES * LANES;
+        some = look_wide(openings, text, from, maybe);
+    }
+#endif
+    some += look_plainly(openings, text, from, size, maybe + some);
+    for (int32_t i = 0; i < some; i++) {
+        found[count] = maybe[i];
+        count += meet(openings->all, text + maybe[i], PLACES) != 0;
+    }
+    return count;
+}
+
+/* Writes where hints begin, in order; how many. `reached` gets up to where was looked: not to the end where there are more than there
+ * is room for, or where the walks get longer than the text (hostile ones would take the square of its length). */
+EXPORT int64_t find_hints(const uint8_t *text, int64_t length, const uint8_t *kind_of, int64_t kinds, const uint16_t *next,
+                          const void *openings, int64_t *places, int64_t room, int64_t *reached) {
+    Look look = {text, length, kind_of, kinds, next, 0};
+    uint16_t found[BLOCK + 1];
+    int64_t count = 0, at = 0;
+    for (int32_t size; at + PLACES + 2 <= length; at += size) {
+        size = length - at <= BLOCK + PLACES ? (int32_t)(length - at - PLACES) / 2 * 2 : BLOCK;
+        int32_t few = find_openings(openings, text + at, size, found);
+        for (int32_t i = 0; i < few; i++) {
+            *reached = at + found[i];
+            if (count == room || look.steps > 4 * at + (1 << 16)) return count;
+            if (begins(&look, *reached)) places[count++] = *reached;
+        }
+    }
+    for (; at < length; at++) {
+        *reached = at;
+        if (count == room) return count;
+        if (begins(&look, at)) places[count++] = at;
+    }
+    *reached = length;
+    return count;
+}
