@@ -1,6 +1,6 @@
 """How a page is laid out: its headings, its landmarks, and the dates that stand by its first heading.
 
-One walk finds all three. Landmarks follow the accessibility mapping of HTML (HTML-AAM §3.5): a `header` or `footer` is one
+Landmarks follow the accessibility mapping of HTML (HTML-AAM §3.5): a `header` or `footer` is one
 only outside of sectioning content, a `section` or `form` only when it has a name.
 """
 
@@ -24,7 +24,9 @@ _NAMED_LANDMARKS = {"section": "region", "form": "form"}
 _ROLES = frozenset({"main", "navigation", "banner", "contentinfo", "complementary", "search", "region", "form"})
 _SECTIONING = "article,aside,main,nav,section,[role=main i],[role=article i],[role=region i]"
 _ZONES = f"{','.join(_LANDMARKS)},[role]"
-_WALKED = f":is({','.join((*_LEVELS, *_LANDMARKS, *_NAMED_LANDMARKS, 'time', '[role]', '[itemprop]'))})"
+_ROOMS = {*_LANDMARKS, *_NAMED_LANDMARKS}
+_DATED = {*_LEVELS, "time"}
+_IN_ORDER = f":is({','.join((*_ROOMS, '[role]', '[itemprop]'))}):not({','.join(_DATED)})"
 _MAX_HEADINGS = 100
 _MAX_LANDMARKS = 24
 _MAX_LOOKS = 400
@@ -46,7 +48,7 @@ NO_OUTLINE = Outline()
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The elements of a page that tell about it, from one walk, in page order."""
+    """The elements of a page that tell about it, in page order."""
 
     heads: list[dom.Element]
     rooms: list[dom.Element]
@@ -59,22 +61,34 @@ class Walked:
 
 def walk(tree: dom.Tree) -> Walked:
     """Look at a whole page, before anything is cut from it."""
-    heads: list[dom.Element] = []
-    rooms: list[dom.Element] = []
+    # Walks that ask for tags, or for one attribute, cost together half of one that asks for all of it.
     dates: list[dom.Element] = []
-    marked: list[tuple[str, dom.Element]] = []
-    for element in dom.select(tree, _WALKED):
-        tag = element.tag
-        if tag in _LEVELS:
-            heads.append(element)
-            dates.append(element)
-        elif tag == "time":
-            dates.append(element)
-        else:
-            rooms.append(element)
-        if prop := element.attr("itemprop"):
-            marked.append((prop.lower(), element))
+    rooms: list[dom.Element] = []
+    for element in dom.elements_list(tree, *_DATED, *_ROOMS):
+        (dates if element.tag in _DATED else rooms).append(element)
+    heads = [element for element in dates if element.tag != "time"] if tree.select("time") else dates
+    said, props = dom.select(tree, "[role]"), dom.select(tree, "[itemprop]")
+    marked = [(prop.lower(), element) for element in props if (prop := element.attr("itemprop"))]
+    if len(rooms) + len(said) + len(props) > _MAX_LOOKS:
+        rooms = dom.select(tree, _IN_ORDER)[:_MAX_LOOKS]
+    elif by_role := [element for element in said if _is_room_by_role(element)]:
+        rooms = _merged(tree, rooms, by_role)
     return Walked(heads, rooms, dates, marked)
+
+
+def _is_room_by_role(element: dom.Element) -> bool:
+    """Whether it may be a landmark for its role alone."""
+    if (element.attr("role") or "").strip().lower() not in _ROLES:
+        return False
+    return element.tag not in _ROOMS and element.tag not in _DATED
+
+
+def _merged(tree: dom.Tree, rooms: list[dom.Element], others: list[dom.Element]) -> list[dom.Element]:
+    """Both in page order."""
+    both = {*rooms, *others}
+    merged = [element for element in dom.elements_list(tree, *_ROOMS, *{other.tag for other in others}) if element in both]
+    # An element of SVG can be called otherwise than it is found.
+    return merged if len(merged) == len(both) else [element for element in dom.select(tree, _IN_ORDER) if element in both]
 
 
 def read_outline(walked: Walked) -> Outline:
@@ -96,7 +110,7 @@ def _headings(heads: list[dom.Element]) -> tuple[tuple[int, str], ...]:
 def _landmarks(rooms: list[dom.Element]) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     labels = _Labels()
-    for element in rooms[:_MAX_LOOKS]:
+    for element in rooms:
         if role := _role(element, labels):
             found.append((role, labels.of(element)))
             if len(found) == _MAX_LANDMARKS:

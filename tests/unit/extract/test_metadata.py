@@ -84,6 +84,20 @@ def test_landmarks_are_those_that_a_screen_reader_knows(read_page: ReadPage) -> 
     ]
 
 
+def test_landmarks_by_tag_and_by_role_come_in_page_order(read_page: ReadPage) -> None:
+    page = read_page(
+        "<div role=' Banner '>x</div><div role=button>x</div><nav>x</nav><h2 role=main>x</h2><svg><foreignObject role=region>"
+        "<p>x</p></foreignObject></svg><time role=main>x</time><p itemprop=name role=main>x</p><aside>x</aside>"
+    )
+    roles = ["banner", "navigation", "region", "main", "complementary"]
+    assert [mark["role"] for mark in page.document["landmarks"]] == roles
+
+
+def test_behind_hundreds_of_marked_elements_no_landmark_is_looked_for(read_page: ReadPage) -> None:
+    page = read_page("<nav>x</nav>" + "<i itemprop=name>x</i>" * 399 + "<div role=main>x</div><footer>x</footer>")
+    assert [mark["role"] for mark in page.document["landmarks"]] == ["navigation"]
+
+
 def test_a_page_made_of_headings_and_landmarks_stays_small(read_page: ReadPage) -> None:
     page = read_page("<nav>x</nav><h2>y</h2><time>2024-01-01</time><i itemprop=author>z</i>" * 20_000)
     assert len(page.document["headings"]) <= 100
