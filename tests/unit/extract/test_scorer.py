@@ -86,6 +86,17 @@ def test_a_row_of_a_table_and_a_listing_are_kept_whole() -> None:
             assert part.all() or not part.any()
 
 
+def test_the_listings_between_the_sections_of_a_manual_stay(read_page: ReadPage) -> None:
+    listing = "<pre>" + "\n".join(f"wheel_{n} = mill.turn({n}, speed={3 * n}, log=None)" for n in range(12)) + "</pre>"
+    sections = "".join(
+        f"<h2>Turning {at}</h2><p>{sentence}</p><p>{SENTENCES[-1 - at]}</p>{listing}" for at, sentence in enumerate(SENTENCES)
+    )
+    footer = "<footer><p>© 2024 Mills and Manuals. All rights reserved.</p><a href=/imprint>Imprint</a></footer>"
+    page = read_page(f"<header><a href=/>Manuals</a></header>{MENU}<main><h1>The mill module</h1>{sections}</main>{footer}")
+    assert page.markdown.count("wheel_11 = mill.turn(11") == len(SENTENCES)
+    assert "Section 3" not in page.text
+
+
 def test_a_page_that_scripts_reveal_is_read_all_the_same(read_page: ReadPage) -> None:
     story = "".join(f"<p>{sentence}</p>" for sentence in SENTENCES * 2)
     streamed = read_page(f"<body><div id=root>Loading</div><div hidden id=S:1><article>{story}</article></div></body>")
