@@ -6,6 +6,8 @@ Hidden text proper is what no control opens: templates, dialogs, menus, notes to
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 
 import re2
 
@@ -28,6 +30,7 @@ _OVER = re2.compile(
 _CONTROL = "[aria-controls],[data-target],[data-bs-target],a[href^='#']"
 _NAMES_ITS_TARGET = ("aria-controls", "data-target", "data-bs-target", "href")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LONG_NAME = 200  # what is not worth remembering
 _FEW_WORDS = 8  # a label or an icon's name, not a text
 _TITLE = "h1,h2,h3,h4,h5,h6,dt,summary,[role=heading]"
 _IN_TITLES = ",".join(f"{title} button" for title in _TITLE.split(","))
@@ -35,22 +38,28 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it
 _MAX_CHARS = 2_000_000
 
 
-def folded(tree: dom.Node, hidden: list[dom.Element], is_unseen: list[bool]) -> set[dom.Element]:
+def folded(
+    tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[dom.Element], bool] | None = None
+) -> set[dom.Element]:
     """Those of the hidden elements that a reader opens with a click.
 
-    `is_unseen` says of each whether nobody sees it; the others are only kept from having themselves read aloud.
+    `is_unseen` says of each whether nobody sees it, as is so where it is not given; the others are only kept from having
+    themselves read aloud.
     """
     found: set[dom.Element] = set()
     targets: set[str] | None = None
     chars = looks = 0
-    for element, unseen in zip(hidden, is_unseen, strict=True):
+    for element in hidden:
         if element.tag not in _FOLDS:
             continue
-        own, role = dom.attribute(element, "id"), dom.attribute(element, "role").lower()
-        name = f"{dom.attribute(element, 'class')} {own}"
-        if role in _OVER_ROLES or _OVER.search(name):
+        attr = element.attr
+        own, role = attr("id") or "", (attr("role") or "").lower()
+        name = f"{attr('class') or ''} {own}"
+        is_over, is_folded = _named(name) if len(name) < _LONG_NAME else _asked(name)
+        if is_over or role in _OVER_ROLES:
             continue
-        opens = not unseen or role in _FOLDED_ROLES or dom.has_attribute(element, "aria-labelledby") or _FOLDED.search(name)
+        opens = is_folded or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
+        opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
             targets = _targets(tree) if targets is None else targets
             opens = own in targets
@@ -65,9 +74,17 @@ def folded(tree: dom.Node, hidden: list[dom.Element], is_unseen: list[bool]) -> 
     return found
 
 
-def keep_titles(tree: dom.Tree) -> None:
+def _asked(name: str) -> tuple[bool, bool]:
+    """Whether an element with these classes and this id opens over the page, and whether it unfolds within it."""
+    return _OVER.search(name) is not None, _FOLDED.search(name) is not None
+
+
+_named = lru_cache(maxsize=256)(_asked)  # a site's pages repeat their names
+
+
+def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
     """A button within a heading is the title of what it opens: its text stays where it is."""
-    if any(dom.is_inside(button, _TITLE) for button in dom.select(tree, "button")[:_MAX_LOOKS]):
+    if any(dom.is_inside(button, _TITLE) for button in buttons[:_MAX_LOOKS]):
         dom.unwrap_all(tree, _IN_TITLES)
 
 

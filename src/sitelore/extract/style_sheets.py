@@ -72,13 +72,13 @@ NO_HIDING = Hiding()
 def read_hiding(tree: dom.Tree) -> Hiding:
     """From the page's `style` elements; before scripts and styles are cut from the tree."""
     sheets, unread = [], []
-    for style in dom.elements_list(tree, "style"):
+    for style in dom.select(tree, "style"):
         sheet = dom.raw_text(style)
         if len(sheet) > _MAX_SHEET:
             unread.append(style)
         elif (style.attr("media") or "").strip().lower() in _SEEN_MEDIA and _HINT.search(sheet.encode("utf-8", "replace")):
             sheets.append(sheet)
-    return Hiding(tuple(sheets), (*unread, *dom.elements_list(tree, "script"))) if sheets else NO_HIDING
+    return Hiding(tuple(sheets), (*unread, *dom.select(tree, "script"))) if sheets else NO_HIDING
 
 
 def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
@@ -104,7 +104,7 @@ def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> No
 
 def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element]) -> None:
     """Unless a click opens it, or there is so much of it that something must."""
-    opened = folded(tree, gone, [True] * len(gone))
+    opened = folded(tree, gone)
     gone = [element for element in gone if element not in opened]
     size = sum(len(dom.raw_text(element).strip()) for element in gone[:_MAX_LOOKS])
     whole = sum(len(dom.raw_text(node)) for node in nodes)
@@ -133,7 +133,9 @@ def _candidates(css: str) -> tuple[str, ...]:
         if hint.end() > past:
             start, past = utf8.rfind(b"{", 0, hint.end()), utf8.find(b"}", hint.end())
             past = len(utf8) if past < 0 else past
-            before = max(utf8.rfind(mark, 0, max(start, 0)) for mark in (b"{", b"}", b";", b"*/"))
+            before = -1
+            for mark in (b"}", b"{", b";", b"*/"):
+                before = max(before, utf8.rfind(mark, before + 1, max(start, 0)))
             found.update(dict.fromkeys(_plain(utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/"))))
     return tuple(found)
 
@@ -142,7 +144,7 @@ def _plain(selectors: str) -> list[str]:
     return [plain for one in selectors.split(",") if _PLAIN.match(plain := one.strip()) and len(plain) < _MAX_SELECTOR]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _read_sheet(css: str) -> _Rules:
     gone: list[str] = []
     concealed: list[str] = []

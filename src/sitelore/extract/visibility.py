@@ -14,13 +14,27 @@ _NEVER_TEXT = (
     "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta",
     "frameset",
 )  # fmt: skip
-_TELLING = "[style],[hidden],[aria-hidden]"
-_HIDING_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    r"|font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"
-    # Off the screen, or cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
-    r"|(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
-    r"|(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
+_TELLING = ":is([style],[hidden],[aria-hidden],dialog)"
+_WHOLE = frozenset({"html", "body"})
+# What a style that hides must hold, and then how it hides: most styles hold none of these words.
+_HIDING = (
+    ("none", re.compile(r"display\s*:\s*none")),
+    ("visibility", re.compile(r"visibility\s*:\s*(?:hidden|collapse)")),
+    (
+        "font-size",
+        re.compile(r"font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"),
+    ),
+    # Cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
+    (
+        "clip",
+        re.compile(
+            r"(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
+        ),
+    ),
+)
+_FAR = re.compile(r":\s*-\d{4}")
+_OFF_SCREEN = re.compile(
+    r"(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
 )
 # These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
 _COLLAPSED_STYLE = re.compile(
@@ -32,6 +46,7 @@ _LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"}
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
 _PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
 _SHORT_STYLE = 300  # what is worth remembering
+_GONE, _PAINTED_OVER = "gone", "painted over"
 _STREAMED = "S:"  # React streams parts of a page hidden under such ids, and moves them into place at once
 _REVEALED_SHARE = 0.15
 _REVEALED_CHARS = 600
@@ -52,30 +67,37 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that 
 def drop_unseen(tree: dom.Tree) -> None:
     """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
     telling = dom.select(tree, _TELLING)
-    dialogs = dom.select(tree, "dialog")
-    has_spare = dom.first(tree, "noscript") is not None
-    hidden = [element for element in telling if _is_hidden(element) and element.tag not in {"html", "body"}]
-    hidden += [dialog for dialog in dialogs if not dom.has_attribute(dialog, "open")]
-    opened = folded(tree, hidden, list(map(_is_unseen, hidden))) if hidden else frozenset[dom.Element]()
-    keep_titles(tree)
-    for element in dom.elements_list(tree, *_NEVER_TEXT):
-        dom.drop(element)
+    hidden = [element for element in telling if _is_hidden(element) and element.tag not in _WHOLE]
+    hidden += [one for one in telling if one.tag == "dialog" and one.attr("open") is None]
+    opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
+    # Most of what is never text stands in the head, which goes at once.
+    if (head := dom.first(tree, "head")) is not None:
+        dom.drop(head)
+    never: dict[str, list[dom.Element]] = {}
+    for element in dom.elements_list(tree, *_NEVER_TEXT, "noscript"):
+        never.setdefault(element.tag, []).append(element)
+    spare = never.pop("noscript", None)
+    if "button" in never:
+        keep_titles(tree, never["button"])
+    for elements in never.values():
+        for element in elements:
+            dom.drop(element)
     if hidden and not _is_page_revealed_later(tree, hidden):
         for element in hidden:
             if element not in opened:
                 dom.drop(element)
     _drop_consent(tree)
-    if has_spare:
+    if spare:
         _drop_spare(tree)
 
 
 def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
     """What was chosen, without what stands in it cut down to nothing or indented off the screen."""
     for node in nodes:
-        telling = dom.select(node, "[style*=overflow],[style*=text-indent]")
+        telling = dom.select(node, ":is([style*=overflow],[style*=text-indent])")
         collapsed = [element for element in telling if element is not node and _is_collapsed(element)]
         # An accordion that is shut is no taller than nothing either.
-        opened = folded(node, collapsed, [True] * len(collapsed)) if collapsed else frozenset[dom.Element]()
+        opened = folded(node, collapsed) if collapsed else frozenset[dom.Element]()
         for element in collapsed:
             if element not in opened:
                 dom.drop(element)
@@ -94,18 +116,19 @@ def _is_collapsed(node: dom.Node) -> bool:
 
 
 def _is_hidden(element: dom.Element) -> bool:
-    style = element.attr("style")
-    if style and (_hides(style) if len(style) < _SHORT_STYLE else _HIDING_STYLE.search(style.lower())):
+    attr = element.attr
+    if (style := attr("style")) and _says(style):
         return True
-    if dom.has_attribute(element, "hidden"):
-        return not dom.attribute(element, "id").startswith(_STREAMED)
-    return (element.attr("aria-hidden") or "").lower() == "true"
+    if attr("hidden") is not None:
+        return not (attr("id") or "").startswith(_STREAMED)
+    said = attr("aria-hidden")
+    return said is not None and said.lower() == "true"
 
 
 def _is_unseen(element: dom.Element) -> bool:
     """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
     style = element.attr("style")
-    return dom.has_attribute(element, "hidden") or bool(style and _HIDING_STYLE.search(style.lower()))
+    return element.attr("hidden") is not None or bool(style and _says(style) == _GONE)
 
 
 def _drop_consent(tree: dom.Tree) -> None:
@@ -117,9 +140,26 @@ def _drop_consent(tree: dom.Tree) -> None:
             dom.drop(element)
 
 
-@lru_cache(maxsize=2048)
-def _hides(style: str) -> bool:
-    return _HIDING_STYLE.search(style.lower()) is not None or ("color" in style and is_unpainted(style.lower()))
+def _says(style: str) -> str:
+    """`_GONE`, `_PAINTED_OVER`, or nothing where a style hides nothing. A long one is not asked for its colours."""
+    if len(style) < _SHORT_STYLE:
+        return _short_says(style)
+    return _GONE if _is_gone(style.lower()) else ""
+
+
+@lru_cache(maxsize=256)
+def _short_says(style: str) -> str:
+    lowered = style.lower()
+    if _is_gone(lowered):
+        return _GONE
+    return _PAINTED_OVER if "color" in style and is_unpainted(lowered) else ""
+
+
+def _is_gone(style: str) -> bool:
+    for word, pattern in _HIDING:
+        if word in style and pattern.search(style):
+            return True
+    return _FAR.search(style) is not None and _OFF_SCREEN.search(style) is not None
 
 
 def is_unpainted(style: str) -> bool:
@@ -135,7 +175,7 @@ def is_unpainted(style: str) -> bool:
 def _is_page_revealed_later(tree: dom.Tree, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
     looked_at = hidden[:_MAX_LOOKS]
-    size = sum(map(_size, looked_at))
+    size = sum([len(element.text.strip()) for element in looked_at])
     # On most pages what is hidden is short, and all of the page need not be measured to see that.
     if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
         return False

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from sitelore.extract.offers.action_words import EXACT, LONGEST, may_be_action, worth_asking
+from sitelore.extract import dom
+from sitelore.extract.offers.action_words import EXACT, LONGEST, OPENINGS, may_be_action, worth_asking
+from sitelore.extract.offers.selectors import Selectors
 
 from .conftest import ReadPage
 
@@ -147,6 +149,48 @@ def test_labels_are_asked_for_what_they_begin_with() -> None:
     asked = [at for at, label in enumerate(labels) if len(label) <= LONGEST and (not label or may_be_action(label))]
     assert worth_asking(labels) == asked
     assert len(asked) == len(labels) - 2
+
+
+def test_a_label_may_begin_in_any_case() -> None:
+    first = {label[0]: label for label in (*EXACT, *OPENINGS)}
+    letters = [letter for letter in map(chr, range(0x11_0000)) if letter.lower() in first]
+    labels = [letter + first[letter.lower()][1:] for letter in letters]
+    assert "\u212a" in letters
+    assert worth_asking(labels) == list(range(len(labels)))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<main><p>a</p><p><button>b</button><button>c</button></p></main>",
+        "<div><a[1]><i>x</i></a[1]><a>y</a><a>z</a></div>",
+        '<div><o:p>x</o:p><a"b>y</a"b><o:p><i>q</i><i>r</i></o:p></div>',
+        "<svg><g><foreignObject><p>x<p>y</foreignObject></g><g></g></svg>",
+        "<section><div id=a><i>x</i></div><div id=a><i>y</i></div><div id='b c'><i>z</i></div></section>",
+        "<table><form><tr><td><input><td><input></form></table>",
+    ],
+)
+def test_a_selector_finds_its_element_again(html: str) -> None:
+    tree = dom.parse(html)
+    body = dom.body(tree)
+    assert body is not None
+    selectors = Selectors(tree)
+    for element in dom.all_elements(body):
+        assert dom.select(tree, selectors.of(element))[0] == element
+
+
+@pytest.mark.parametrize("depth", [200, 200_000])
+def test_what_lies_too_deep_has_no_selector(depth: int) -> None:
+    tree = dom.parse("<main>" + "<div>" * depth + "<button>x</button>")
+    [button] = dom.select(tree, "button")
+    assert Selectors(tree).of(button) == ""
+
+
+def test_what_lies_deep_is_named_from_what_is_near() -> None:
+    tree = dom.parse("<main>" + "<div>" * 200 + "<p id=near><b>1</b><b>2</b>")
+    selectors = Selectors(tree)
+    found = [selectors.of(element) for element in dom.select(tree, "b")]
+    assert found == ["p#near > b:nth-of-type(1)", "p#near > b:nth-of-type(2)"]
 
 
 def test_players_and_files_are_media(read_page: ReadPage) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sitelore.extract import dom
+from sitelore.extract.visibility import drop_unseen
+
 from .conftest import ReadPage
 
 ANSWER = "Bring the wheel in before noon and we will have it trued and back on the bike by the evening of the same day."
@@ -61,3 +64,35 @@ def test_a_dialog_that_asks_for_consent_goes_unless_it_is_all_there_is(read_page
     dialog = f"<div id=onetrust-consent-sdk><p>{ANSWER}</p></div>"
     assert "trued" not in read_page(f"<body>{dialog}<main><h1>Repairs</h1>{STORY}</main></body>").markdown
     assert "trued" in read_page(f"<body>{dialog}</body>").markdown
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:none", "DISPLAY : NONE !important", "color:red;visibility:hidden", "visibility: collapse",
+        "content-visibility:hidden", "font-size:0", "font-size: 0.0em;color:red", "font-size:.5px", "font-size:1px!important",
+        "left:-9999px", "color:red; margin-top : -10000em", "clip:rect(0,0,0,0)", "clip: rect(1px, 1px, 1px, 1px)",
+        "clip-path:inset(50%)", "color:transparent", "color:#fff;background:white",
+        f"{'margin:0;' * 50}display:none",
+    ],
+)  # fmt: skip
+def test_a_style_that_hides_hides(style: str) -> None:
+    assert _seen(style) == "before after"
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "", "display:block", "opacity:0", "visibility:visible", "font-size:0.8em", "font-size:10px", "left:-99px",
+        "padding-left:-9999px", "clip:auto", "clip-path:inset(10%)", "color:#fff;background:black", "--display:-9999",
+        f"{'margin:0;' * 50}color:transparent",
+    ],
+)  # fmt: skip
+def test_a_style_that_hides_nothing_hides_nothing(style: str) -> None:
+    assert _seen(style) == "before told after"
+
+
+def _seen(style: str) -> str:
+    tree = dom.parse(f"<body><p>before <span style='{style}'>told </span>after</p>")
+    drop_unseen(tree)
+    return dom.one_line(tree)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from sitelore.extract import dom
 from sitelore.extract.links import resolver_for
+from sitelore.extract.offers import forms as reading_forms
 from sitelore.extract.offers import known_forms
 from sitelore.extract.offers.forms import read_forms
 from sitelore.extract.offers.selectors import Selectors
@@ -19,30 +21,30 @@ def forms(source: str, page: str = "http://site.example/a/") -> tuple[dict[str, 
     return read_forms(tree, url, resolver_for(()).on_page(url), Selectors(tree))
 
 
-def learn(source: str) -> None:
-    """A form is remembered when it is met for the second time."""
-    forms(source)
-    forms(source)
-
-
 def anew(source: str, page: str = "http://site.example/a/") -> tuple[dict[str, Any], ...]:
     """As a process reads it that has read nothing before."""
     known_forms._forms.clear()
-    known_forms._met.clear()
     return forms(source, page)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_known() -> None:
     known_forms._forms.clear()
-    known_forms._met.clear()
 
 
-def test_a_form_that_repeats_is_read_twice_and_then_known() -> None:
-    first, second, third = (forms(f"<p>{text}</p>{SEARCH}", f"http://site.example/{text}/")[0] for text in "abc")
-    assert first == second == third
-    assert second is third
-    assert third["kind"] == "search"
+def test_a_form_that_repeats_is_read_once_and_then_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = forms(f"<p>a</p>{SEARCH}", "http://site.example/a/")
+    monkeypatch.setattr(reading_forms, "_form", None)
+    assert forms(f"<p>b</p>{SEARCH}", "http://site.example/b/") == first
+    assert first[0]["kind"] == "search"
+
+
+def test_what_is_done_to_a_form_that_was_known_is_not_done_to_the_next() -> None:
+    expected = json.dumps(forms(SEARCH))
+    for _ in range(2):
+        [found] = forms(SEARCH)
+        assert json.dumps([found]) == expected
+        found["fields"].clear()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_what_surrounds_a_form_is_looked_at_again(other: str) -> None:
     page = "http://site.example/c/"
     expected = anew(other, page)
     known_forms._forms.clear()
-    learn(f"<p>{SEARCH}")
+    forms(f"<p>{SEARCH}")
     assert known_forms._forms
     for _ in range(3):
         assert forms(other, page) == expected
@@ -75,20 +77,20 @@ def test_what_surrounds_a_form_is_looked_at_again(other: str) -> None:
 def test_a_form_that_leads_to_its_own_page_does_so_on_every_page() -> None:
     form = "<form method=post><input name=mail type=email><button>Subscribe</button></form>"
     pages = ["http://site.example/a/", "http://site.example/b/"]
-    learn(form)
+    forms(form)
     assert [forms(form, page)[0]["action"] for page in pages] == pages
 
 
 def test_a_relative_address_is_resolved_on_every_page() -> None:
     form = "<form action='send'><textarea name=text></textarea><button>Send</button></form>"
-    learn(form)
+    forms(form)
     found = [forms(form, page)[0]["action"] for page in ("http://site.example/a/", "http://site.example/b/c")]
     assert found == ["http://site.example/a/send", "http://site.example/b/send"]
 
 
 def test_what_refers_to_other_parts_of_the_page_is_read_anew() -> None:
     form = "<form action=/x aria-labelledby=head><input name=n list=some aria-describedby=hint></form>"
-    learn(f"<h2 id=head>Zero</h2>{form}")
+    forms(f"<h2 id=head>Zero</h2>{form}")
     [first] = forms(f"<h2 id=head>One</h2><p id=hint>a hint</p><datalist id=some><option value=1></datalist>{form}")
     [second] = forms(f"<h2 id=head>Two</h2><p id=hint>another</p><datalist id=some><option value=2></datalist>{form}")
     assert (first["label"], second["label"]) == ("One", "Two")
@@ -97,7 +99,21 @@ def test_what_refers_to_other_parts_of_the_page_is_read_anew() -> None:
 
 def test_as_many_are_remembered_as_there_is_room_for() -> None:
     for number in range(known_forms._MAX_FORMS + 5):
-        learn(f"<form action=/search{number}><input name=q></form>")
+        forms(f"<form action=/search{number}><input name=q></form>")
     assert 0 < len(known_forms._forms) <= known_forms._MAX_FORMS
-    learn(f"<form action=/long><input name=q value='{'x' * known_forms._MAX_MARKUP}'></form>")
-    assert all(len(markup) <= known_forms._MAX_MARKUP for markup, *_ in known_forms._forms)
+    known = list(known_forms._forms)
+    assert forms(f"<form action=/long><input name=q value='{'x' * known_forms._MAX_MARKUP}'></form>")
+    assert list(known_forms._forms) == known
+
+
+def test_the_oldest_goes_first() -> None:
+    def search(number: int) -> str:
+        return f"<form action=/search{number}><input name=q></form>"
+
+    for number in range(known_forms._MAX_FORMS + 1):
+        forms(search(number))
+    known = list(known_forms._forms)
+    forms(search(known_forms._MAX_FORMS))
+    assert list(known_forms._forms) == known
+    forms(search(0))
+    assert list(known_forms._forms)[:-1] == known[1:]

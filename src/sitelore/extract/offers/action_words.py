@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import product
 
 LABELS: dict[str, tuple[str, ...]] = {
     "cart.add": (
@@ -112,11 +113,16 @@ LONGEST = 60
 """Characters of a label; what is longer is text."""
 _LONGEST_OPENED = 32  # longer than that, it is a sentence
 _EDGES = " \t\n.!…»\u203a→>+:"
-_STARTS = frozenset(said[:3] for said in (*EXACT, *OPENINGS))
+_CASES = {"k": "kK\u212a", "å": "åÅ\u212b"}  # the signs for kelvin and ångström are letters too
+_STARTS = frozenset(
+    "".join(letters)
+    for said in (*EXACT, *OPENINGS)
+    for letters in product(*[_CASES.get(letter, {letter, letter.upper()}) for letter in said[:3]])
+)
+"""How labels begin, in upper and lower case: to change the case of every link's text takes longer than to look it up."""
 _ODD_STARTS = frozenset({"", *_EDGES, *(said[0] for said in EXACT if len(said) < 3)})
 
 
-@lru_cache(maxsize=4096)
 def may_be_action(label: str) -> bool:
     """Whether `action_of` is worth asking; so of one label in ten."""
     lowered = label.lower().strip(_EDGES)
@@ -125,15 +131,11 @@ def may_be_action(label: str) -> bool:
 
 def worth_asking(labels: list[str]) -> list[int]:
     """Places of the labels that may stand for an action, or are empty: most labels start like none."""
-    begun = [
-        at
-        for at, label in enumerate(labels)
-        if len(label) <= LONGEST and (label[:3].lower() in _STARTS or label[:1] in _ODD_STARTS)
-    ]
-    return [at for at in begun if not labels[at] or may_be_action(labels[at])]
+    begun = [at for at, label in enumerate(labels) if label[:3] in _STARTS or label[:1] in _ODD_STARTS]
+    return [at for at in begun if not (label := labels[at]) or (len(label) <= LONGEST and may_be_action(label))]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def action_of(label: str) -> str:
     """The action a label stands for; empty for most labels."""
     lowered = label.lower().strip(_EDGES)

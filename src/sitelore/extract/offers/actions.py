@@ -97,7 +97,9 @@ class _Candidates:
             # A picture or an icon for a link is named for machines alone.
             label = links.texts[at] or one_line(element.attr("aria-label") or element.attr("title") or "")
             if may_be_action(label):
-                self.take(element, label, link_selector(element.attr("href") or "") if element.tag == "a" else "")
+                is_link = element.tag == "a"
+                selector, url = (link_selector(element.attr("href") or ""), str(links.urls[at])) if is_link else ("", "")
+                self.take(element, label, selector, url)
         for element in links.others[:_MAX_LOOKS]:
             href = (element.attr("href") or "").strip()
             scheme = href[:7].lower()
@@ -108,10 +110,11 @@ class _Candidates:
             else:
                 self.take(element, _label(element))
 
-    def take(self, element: dom.Element, label: str, selector: str = "") -> None:
+    def take(self, element: dom.Element, label: str, selector: str = "", url: str = "") -> None:
         if label and len(label) <= LONGEST and (name := action_of(label)):
             is_button = element.tag != "a" or element.attr("role") == "button"
-            self._add(name, element, 0.5 if is_button else 0.4, f"says {label.lower()!r}", label, selector=selector)
+            confidence = 0.5 if is_button else 0.4
+            self._add(name, element, confidence, f"says {label.lower()!r}", label, url=url, selector=selector)
         elif element.tag == "a" and element.attr("download") is not None:
             self._add("file.download", element, 0.5, "download link", label)
 

@@ -135,7 +135,7 @@ class Seen:
     """Whether the form is, or is within, a search landmark."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def kind_of(seen: Seen) -> tuple[str, float, tuple[str, ...]]:
     """The kind of a form, how sure that is (0 to 1), and why. Pages of a site have the same forms: they are remembered."""
     visible = [one for one in seen.fields if one.type != "hidden"]

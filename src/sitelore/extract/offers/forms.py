@@ -62,8 +62,8 @@ def read_forms(tree: dom.Tree, page: Url, resolver: PageResolver, selectors: Sel
         return tuple([_form(form, owned[form], page, labels, selectors, resolved) for form in forms])
 
     def read(form: dom.Element) -> Form:
-        raw, is_search = (form.attr("action") or "").strip(), dom.is_inside(form, _SEARCHING)
-        key = (resolved(raw) if raw else "", is_search)
+        raw = (form.attr("action") or "").strip()
+        key = (resolved(raw) if raw else "", "search" if dom.is_inside(form, _SEARCHING) else "")
         found = remembered(form, key, labels, selectors, lambda: _form(form, _within(form), page, labels, selectors, resolved))
         return found if raw else {**found, "action": str(page)}
 

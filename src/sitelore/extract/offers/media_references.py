@@ -38,10 +38,7 @@ _PLAIN = re.compile(
 )
 _MAX_ELEMENTS = 400
 _MAX_MEDIA = 300
-_MAX_PICTURES = 2_000
-_MAX_MARKUP = 1_000
-_MEMO_SIZE = 10_000
-_no_files: set[str] = set()  # links that lead to no file: a site's pages repeat them
+_LONGEST_END = 1 + max(map(len, _KIND))
 
 
 def read_media(tree: dom.Tree, styled: list[dom.Element], links: Found, resolver: PageResolver) -> tuple[Media, ...]:
@@ -66,53 +63,25 @@ def _take_images(tree: dom.Tree, resolver: PageResolver, found: dict[str, Media]
     pictures = dom.select(tree, "img")[:_MAX_ELEMENTS]
     if not pictures:
         return
-    has_figures, has_choices = bool(dom.select(tree, "figure")), bool(dom.select(tree, "picture"))
-    origin = Url.trusted(resolver.base).origin
+    has_figures, origin = bool(dom.select(tree, "figure")), Url.trusted(resolver.base).origin
     for image in pictures:
-        # What a `picture` offers is told by its other elements.
-        told = _told(image) if has_choices and image.closest("picture") is not None else _remembered(image)
-        source, is_plain, sizes, alt = told
-        if is_plain:
+        source = images.source_of(image)
+        if not source:
+            continue
+        if _is_plain(source):
             url = source if source[0] != "/" else origin + source
-        elif not source or not (url := str(resolver.target(source).url or "")):
+        elif not (url := str(resolver.target(source).url or "")):
             continue
         known = found.get(url)
         if known is None:
-            if sizes is None:
+            if images.is_pixel(image):
                 continue
-            known = found[url] = {"type": "image", "url": url, **sizes}
-        if alt and "alt" not in known:
+            known = found[url] = {"type": "image", "url": url}
+            _add_size(image, known)
+        if "alt" not in known and (said := image.attr("alt")) and (alt := one_line(said)):
             known["alt"] = alt
         if has_figures and "caption" not in known and (caption := _caption(image)):
             known["caption"] = caption
-
-
-_Told = tuple[str, bool, dict[str, int] | None, str]
-"""The address of a picture as it is written, whether that is final, its size (None where nobody sees it), its `alt`."""
-_pictures: dict[str, _Told] = {}  # a site's pages repeat them
-
-
-def _remembered(image: dom.Element) -> _Told:
-    markup = image.html
-    told = _pictures.get(markup)
-    if told is None:
-        told = _told(image)
-        if len(markup) <= _MAX_MARKUP:
-            if len(_pictures) >= _MAX_PICTURES:
-                _pictures.clear()
-            _pictures[markup] = told
-    return told
-
-
-def _told(image: dom.Element) -> _Told:
-    source = images.source_of(image)
-    if not source:
-        return "", False, None, ""
-    sizes: Media | None = None
-    if not images.is_pixel(image):
-        sizes = {}
-        _add_size(image, sizes)
-    return source, _is_plain(source), sizes, one_line(image.attr("alt") or "")
 
 
 def _take_player(player: dom.Element, resolver: PageResolver, found: dict[str, Media]) -> None:
@@ -161,14 +130,12 @@ def _take_frame(frame: dom.Element, resolver: PageResolver, found: dict[str, Med
 
 def _take_files(links: Found, found: dict[str, Media]) -> None:
     """Links to files, by the ends of their paths."""
-    if len(_no_files) > _MEMO_SIZE:
-        _no_files.clear()
-    for at in [at for at, url in enumerate(links.urls) if url not in _no_files]:
-        url = links.urls[at]
+    urls = links.urls
+    for at in [at for at, url in enumerate(urls) if "." in url[-_LONGEST_END:] or "?" in url]:
+        url = urls[at]
         path = url.partition("?")[0]
         extension = path[path.rfind(".") + 1 :].lower()
         if extension not in _KIND or path.count("/") < 3:
-            _no_files.add(url)
             continue
         media: Media = {"type": _KIND[extension], "url": str(url), "format": extension}
         if at < len(links.texts) and links.texts[at]:

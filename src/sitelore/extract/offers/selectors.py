@@ -7,6 +7,7 @@ a framework counts up or a build step hashes are no anchors: they are others on 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TypeAlias
 
 from sitelore.extract import dom
@@ -31,9 +32,13 @@ _VOLATILE = re.compile(
 _BREAKS = re.compile(r"[\x00-\x1f\x7f]")
 _LONGEST = 120
 _LONGEST_PATH = 600
+_MOST_STEPS = _LONGEST_PATH // len(" > p")
+_PLAIN_STEPS = re.compile(r"(?:/[A-Za-z_\u00a0-\U0010ffff][A-Za-z0-9_\u00a0-\U0010ffff-]*(?:\[\d+\])?)+")
 _MANY = 20_000
+_FEW = 8
 
 
+@lru_cache(maxsize=256)
 def is_volatile(word: str) -> bool:
     """Whether a name looks counted up or hashed, so that it will be another one next time."""
     return _VOLATILE.search(word) is not None
@@ -41,11 +46,15 @@ def is_volatile(word: str) -> bool:
 
 def link_selector(raw: str) -> str:
     """The selector of the first link of a page to this address, as it is written there; empty where that may change."""
-    return "" if not raw or len(raw) > _LONGEST or is_volatile(raw.partition("?")[2]) else f"a[href={quoted(raw)}]"
+    if not raw or len(raw) > _LONGEST or ("?" in raw and is_volatile(raw.partition("?")[2])):
+        return ""
+    return f"a[href={quoted(raw)}]"
 
 
 def quoted(value: str) -> str:
     """A text as a CSS string (CSS Syntax §4.3.5)."""
+    if value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
     plain = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{_BREAKS.sub(lambda found: f"{chr(92)}{ord(found[0]):x} ", plain)}"'
 
@@ -57,12 +66,13 @@ Mark: TypeAlias = tuple[str, str, str]
 class Selectors:
     """Selectors for elements of one page. What it looks up is looked up once."""
 
-    __slots__ = ("_bases", "_by_id", "_counts", "_known", "_steps", "_tree", "asked")
+    __slots__ = ("_bases", "_by_id", "_counts", "_ids_asked", "_known", "_steps", "_tree", "asked")
 
     def __init__(self, tree: dom.Tree) -> None:
         self._tree = tree
         self._by_id: dict[str, dom.Element] | None = None
         self._counts: dict[tuple[str, str], dict[str, int]] = {}
+        self._ids_asked = 0
         self.asked: dict[Mark, bool] = {}
         """Whether marks that were asked for are found once on the page."""
         self._known: dict[dom.Element, str] = {}
@@ -116,9 +126,12 @@ class Selectors:
         known = self.asked.get(mark)
         if known is None:
             tag, name, value = mark
-            count = (
-                self._count(tag, name).get(value) if tag else len(dom.select_safely(self._tree, f"[{name}={quoted(value)}]"))
-            )
+            # To ask all elements of a tag pays where many of their ids are wanted.
+            if not tag or (name == "id" and self._ids_asked < _FEW and _IDENTIFIER.match(tag)):
+                self._ids_asked += 1
+                count = len(dom.select_safely(self._tree, f"{tag}[{name}={quoted(value)}]"))
+            else:
+                count = self._count(tag, name).get(value, 0)
             known = self.asked[mark] = count == 1
         return known
 
@@ -132,8 +145,7 @@ class Selectors:
         return counts
 
     def _path(self, element: dom.Element) -> str:
-        """From the nearest anchor down. Brothers share all but the last step, so what is above is remembered."""
-        steps: list[str] = []
+        """From the nearest anchor down. What is above brothers is looked up once."""
         above: list[dom.Element] = []
         at, base = element, ""
         form = element.closest("form")
@@ -143,17 +155,27 @@ class Selectors:
             if parent is None:
                 base = at.tag
                 break
-            steps.append(self._step(at, parent))
+            if len(above) == _MOST_STEPS:
+                return ""
             above.append(parent)
             at = parent
             if within is None:
                 base = self._bases.get(at) or self._known.get(at) or self._anchor(at)
             elif at == within:
                 base = self._known[at]
-        for parent in reversed(above):
+        for parent, step in zip(reversed(above), self._below(above, element), strict=True):
             self._bases[parent] = base
-            base = f"{base} > {steps.pop()}"
+            base = f"{base} > {step}"
         return base
+
+    def _below(self, above: list[dom.Element], element: dom.Element) -> list[str]:
+        """The steps down to an element from the last of those above it, which come nearest first."""
+        steps = dom.steps(element)
+        # A tag may hold a bracket itself: then a step does not say whose place it counts.
+        if _PLAIN_STEPS.fullmatch(steps) and "[" not in "".join([one.tag for one in (element, *above)]):
+            every = steps.replace("[", ":nth-of-type(").replace("]", ")").split("/")
+            return every[len(every) - len(above) :]
+        return [self._step(one, parent) for one, parent in zip([element, *above], above, strict=False)][::-1]
 
     def _anchor(self, element: dom.Element) -> str:
         if element.tag in _ANCHORS and len(dom.select(self._tree, element.tag)) == 1:

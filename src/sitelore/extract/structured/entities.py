@@ -259,7 +259,7 @@ def number(text: str) -> float | int | None:
     return _number_in(text) if len(text) <= _MAX_NUMBER_CHARS else None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _number_in(text: str) -> float | int | None:
     text = text.strip()
     if _GROUPED.fullmatch(text):
@@ -276,7 +276,7 @@ def amount(text: str) -> float | int | None:
     return _amount_in(text) if len(text) <= _MAX_NUMBER_CHARS else None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _amount_in(text: str) -> float | int | None:
     plain = number(text)
     if plain is not None:

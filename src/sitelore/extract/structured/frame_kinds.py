@@ -91,7 +91,7 @@ OPENGRAPH = {
 """What the types of Open Graph are among these kinds."""
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def kind_of(types: tuple[str, ...]) -> str:
     """The kind of the first type that has one, the most telling one of several; empty when none has."""
     found = ""

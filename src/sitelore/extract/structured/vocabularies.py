@@ -81,7 +81,7 @@ def is_schema(address: str) -> bool:
     return address == SCHEMA or (len(address) < _LONGEST and _is_schema(address))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _is_schema(address: str) -> bool:
     return _SCHEMA_ROOT.fullmatch(address.strip()) is not None
 
@@ -91,7 +91,7 @@ def short(address: str) -> str:
     return _short(address) if len(address) < _LONGEST else address
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _short(address: str) -> str:
     found = _SCHEMA_NAME.fullmatch(address)
     return found[1] if found is not None else address
