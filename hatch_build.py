@@ -17,7 +17,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOM = Path("src/sitelore/extract")
-SOURCES = tuple(ROOM / f"{name}.c" for name in ("walk", "describe", "wording", "network", "choose", "texts", "measure"))
+NAMES = ("walk", "describe", "wording", "network", "choose", "texts", "measure", "resolve", "hints")
+SOURCES = tuple(ROOM / f"{name}.c" for name in NAMES)
 LIBRARIES = {
     ROOM / "walk": (SOURCES, "content is chosen at three times the cost"),
     Path("src/sitelore/store/near"): ((Path("src/sitelore/store/near.c"),), "vectors are compared at three times the cost"),

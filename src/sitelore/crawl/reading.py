@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from sitelore.crawl.reading_wire import READY, SITEMAP, Job, decode_reading, encode
 from sitelore.model.document import Reading, ReadOptions
@@ -23,6 +23,8 @@ from sitelore.model.sitemap import SitemapReading
 TIME_LIMIT_S = 30.0
 _ON_THE_WIRE = 2
 """One document being read, one waiting in the pipe."""
+_READ_BYTES = 96 * 2**10
+"""Most answers whole. Room is made for so much before each read, and more would be new memory from the system every time."""
 
 
 @dataclass(slots=True, eq=False)
@@ -194,6 +196,9 @@ class _Process(asyncio.SubprocessProtocol):
         """It has been started."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
         self._stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+        answers = cast("Any", self._transport.get_pipe_transport(1))
+        if hasattr(answers, "max_size"):  # asyncio's own; another event loop may have none
+            answers.max_size = _READ_BYTES
 
     def pipe_data_received(self, _fd: int, data: bytes | str) -> None:
         """Part of an answer, or the greeting."""

@@ -12,6 +12,8 @@ import resource
 import sys
 from typing import BinaryIO
 
+import msgspec
+
 from sitelore.crawl.reading_wire import READY, Job, encode, encode_reading, job_decoder, widen
 from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
@@ -37,8 +39,9 @@ def main() -> None:
     gc.freeze()
     gc.set_threshold(_GARBAGE, 20, 20)
     _write(sink, READY)
-    while (message := _message(sys.stdin.buffer)) is not None:
-        answer = _answer(decoder.decode(message))
+    while (job := _next_job(sys.stdin.buffer, decoder)) is not None:
+        answer = _answer(job)
+        del job  # a large page, which would stay while the next one comes
         _write(sink, len(answer).to_bytes(4, "big") + answer)
 
 
@@ -48,9 +51,9 @@ def _write(sink: int, data: bytes) -> None:
         view = view[os.write(sink, view) :]
 
 
-def _message(source: BinaryIO) -> bytes | None:
+def _next_job(source: BinaryIO, decoder: msgspec.msgpack.Decoder[Job]) -> Job | None:
     head = source.read(4)
-    return source.read(int.from_bytes(head, "big")) if len(head) == 4 else None
+    return decoder.decode(source.read(int.from_bytes(head, "big"))) if len(head) == 4 else None
 
 
 def _answer(job: Job) -> bytes:

@@ -15,26 +15,28 @@ enum { HOLE_BLOCKS = 5, HOLE_WORDS = 40, REPEATED_WORDS = 4, TITLE_BLOCKS = 8, D
 static const double HOLE_SCORE = 0.1, TITLE_SCORE = 0.3, KEPT_AROUND = 0.5;
 static const size_t MOST_KEPT = 1u << 20;
 
-int64_t walk(const uint8_t *html, int64_t length, int64_t room, int64_t least_within, uint8_t *text, int64_t *blocks, int64_t *elements,
-             int64_t *sizes);
+int64_t walk(const uint8_t *html, int64_t length, int64_t room, uint8_t *text, int64_t *blocks, int64_t *elements, int64_t *sizes);
 int64_t describe(int64_t count, int64_t rows, const int64_t *blocks, const int64_t *elements, const uint8_t *text, const int64_t *told,
                  float *out, int64_t *facts);
-void ask(const float *columns, int64_t blocks, const int64_t *feature, const float *bound, const float *value, int64_t trees, int64_t levels,
-         double *sums, int32_t *leaf);
+int64_t ask_room(const void *trees, int64_t blocks);
+void ask(const float *columns, int64_t blocks, const void *trees, double *sums, int8_t *ranks);
 int64_t ask_network(const float *columns, int64_t blocks, int64_t features, int64_t hidden, const float *even, const float *weight,
                     const int64_t *tagged, int64_t tags, const float *by_tag, const float *first, const float *last, double *sums);
 int64_t line_key(const uint8_t *at, const uint8_t *end);
 
 typedef struct { void *data; size_t size; } Room;
 
-/* What a page was cut into. Rooms grow with the largest page; those past all measure are given back. */
+enum { HTML, TEXT, BLOCK_TABLE, ELEMENT_TABLE, MATRIX, FACT_TABLE, RANKS, SUMS, WHOLE, PLAN, ROOMS };
+
+/* What a page was cut into. Rooms grow with the largest page; those past all measure are given back (`let_go`). */
 static __thread struct {
-    Room html, text, blocks, elements, matrix, facts, leaf, sums, whole, plan;
+    Room rooms[ROOMS];
     int64_t count, rows;
 } page;
 
-static void *room_for(Room *room, size_t size) {
-    if (room->size < size || room->size > MOST_KEPT) {
+static void *room_for(int which, size_t size) {
+    Room *room = &page.rooms[which];
+    if (room->size < size) {
         free(room->data);
         room->size = size + size / 4;
         room->data = malloc(room->size);
@@ -43,9 +45,15 @@ static void *room_for(Room *room, size_t size) {
     return room->data;
 }
 
-static const int64_t *of_blocks(int row) { return (const int64_t *)page.blocks.data + row * page.count; }
-static const int64_t *of_elements(int row) { return (const int64_t *)page.elements.data + row * page.rows; }
-static const int64_t *fact(int row) { return (const int64_t *)page.facts.data + row * page.count; }
+/* A large page's memory is not kept while the rest is done with it. What `decide` told of is read before. */
+EXPORT void let_go(void) {
+    for (int which = 0; which < ROOMS; which++)
+        if (page.rooms[which].size > MOST_KEPT) free(page.rooms[which].data), page.rooms[which] = (Room){0, 0};
+}
+
+static const int64_t *of_blocks(int row) { return (const int64_t *)page.rooms[BLOCK_TABLE].data + row * page.count; }
+static const int64_t *of_elements(int row) { return (const int64_t *)page.rooms[ELEMENT_TABLE].data + row * page.rows; }
+static const int64_t *fact(int row) { return (const int64_t *)page.rooms[FACT_TABLE].data + row * page.count; }
 
 /* A copy in which `&nbsp;` is a space and `&amp;` is itself, so that words are counted as they read. */
 static int64_t plain(const uint8_t *html, int64_t length, uint8_t *out) {
@@ -69,24 +77,29 @@ static void close_ranks(int64_t *table, int rows, int64_t room, int64_t count) {
 
 /* Cuts and describes a page. `sizes` gets: blocks, elements that break the flow, all elements, words. 1 where it has more blocks or
  * fewer words than asked, -1 where this cannot do it. */
-EXPORT int64_t look(const uint8_t *html, int64_t length, int64_t least_within, const int64_t *told, int64_t features, int64_t most_blocks,
-                    int64_t few_words, int64_t *sizes) {
-    uint8_t *source = room_for(&page.html, (size_t)length + 1), *text = room_for(&page.text, (size_t)length + 1);
+EXPORT int64_t look(const uint8_t *html, int64_t length, const int64_t *told, int64_t features, int64_t most_blocks, int64_t few_words,
+                    int64_t *sizes) {
+    uint8_t *source = room_for(HTML, (size_t)length + 128), *text = room_for(TEXT, (size_t)length + 1);
     if (!source || !text) return -1;
     length = plain(html, length, source);
+    memset(source + length, 0, 128);
     int64_t room = 1, found[4];
-    for (const uint8_t *at = source, *end = source + length; (at = memchr(at, '<', (size_t)(end - at))); at++) room++;
-    int64_t *blocks = room_for(&page.blocks, (size_t)room * BLOCK_ROWS * sizeof(int64_t));
-    int64_t *elements = room_for(&page.elements, (size_t)room * ELEMENT_ROWS * sizeof(int64_t));
-    if (!blocks || !elements || walk(source, length, room, least_within, text, blocks, elements, found)) return -1;
+    for (int64_t at = 0; at < length; at += 128) { /* so few that a byte counts them, which is done many at a time */
+        uint8_t tags = 0;
+        for (int i = 0; i < 128; i++) tags += source[at + i] == '<';
+        room += tags;
+    }
+    int64_t *blocks = room_for(BLOCK_TABLE, (size_t)room * BLOCK_ROWS * sizeof(int64_t));
+    int64_t *elements = room_for(ELEMENT_TABLE, (size_t)room * ELEMENT_ROWS * sizeof(int64_t));
+    if (!blocks || !elements || walk(source, length, room, text, blocks, elements, found)) return -1;
     page.count = found[0], page.rows = found[1];
     close_ranks(blocks, BLOCK_ROWS, room, page.count), close_ranks(elements, ELEMENT_ROWS, room, page.rows);
     int64_t words = 0;
     for (int64_t b = 0; b < page.count; b++) words += of_blocks(WORDS)[b];
     sizes[0] = page.count, sizes[1] = page.rows, sizes[2] = found[2], sizes[3] = words;
     if (page.count > most_blocks || words < few_words) return 1;
-    float *matrix = room_for(&page.matrix, (size_t)(page.count * features) * sizeof(float));
-    int64_t *facts = room_for(&page.facts, (size_t)page.count * FACTS * sizeof(int64_t));
+    float *matrix = room_for(MATRIX, (size_t)(page.count * features) * sizeof(float));
+    int64_t *facts = room_for(FACT_TABLE, (size_t)page.count * FACTS * sizeof(int64_t));
     if (!page.count || !matrix || !facts) return -1;
     return describe(page.count, page.rows, blocks, elements, text, told, matrix, facts) == features ? 0 : -1;
 }
@@ -95,13 +108,12 @@ EXPORT int64_t look(const uint8_t *html, int64_t length, int64_t least_within, c
 typedef struct { int64_t features, hidden, tags; const float *even, *weight; const int64_t *tagged; const float *by_tag, *first, *last; } Network;
 
 /* What the trees and the network say of each block that was looked at. */
-EXPORT int64_t ask_all(const int64_t *feature, const float *bound, const float *value, int64_t trees, int64_t levels, const Network *net,
-                       double *sums) {
-    int32_t *leaf = room_for(&page.leaf, (size_t)page.count * sizeof(int32_t));
-    if (!leaf) return -1;
+EXPORT int64_t ask_all(const void *trees, const Network *net, double *sums) {
+    int8_t *ranks = room_for(RANKS, (size_t)ask_room(trees, page.count));
+    if (!ranks) return -1;
     memset(sums, 0, (size_t)page.count * sizeof *sums);
-    ask(page.matrix.data, page.count, feature, bound, value, trees, levels, sums, leaf);
-    return ask_network(page.matrix.data, page.count, net->features, net->hidden, net->even, net->weight, net->tagged, net->tags, net->by_tag,
+    ask(page.rooms[MATRIX].data, page.count, trees, sums, ranks);
+    return ask_network(page.rooms[MATRIX].data, page.count, net->features, net->hidden, net->even, net->weight, net->tagged, net->tags, net->by_tag,
                        net->first, net->last, sums);
 }
 
@@ -177,7 +189,7 @@ static int drop_repeats(int64_t listing, int64_t may_repeat, uint8_t *kept) {
     while (size < (uint64_t)candidates * 2) size *= 2;
     int64_t *slots = calloc(size * 2, sizeof(int64_t));
     if (!slots) return -1;
-    const uint8_t *text = page.text.data;
+    const uint8_t *text = page.rooms[TEXT].data;
     for (int64_t b = 0; b < page.count; b++) {
         if (!is_candidate[b]) continue;
         int64_t key = line_key(text + of_blocks(BEGINS)[b], text + of_blocks(ENDS)[b]);
@@ -256,9 +268,9 @@ static void plan_cuts(const uint8_t *kept, const uint8_t *never_alone, int64_t *
 EXPORT int64_t decide(const double *scores, const double *most_words, const uint8_t *never_alone, const int64_t *told, double *figures,
                       int64_t *counts) {
     int64_t n = page.count, rows = page.rows;
-    double *mass = room_for(&page.sums, (size_t)(n + 1) * sizeof(double));
-    int64_t *whole = room_for(&page.whole, (size_t)(4 * n + 4) * sizeof(int64_t) + (size_t)(2 * rows + 2 * n));
-    int64_t *plan = room_for(&page.plan, (size_t)(rows + 3 * n) * sizeof(int64_t));
+    double *mass = room_for(SUMS, (size_t)(n + 1) * sizeof(double));
+    int64_t *whole = room_for(WHOLE, (size_t)(4 * n + 4) * sizeof(int64_t) + (size_t)(2 * rows + 2 * n));
+    int64_t *plan = room_for(PLAN, (size_t)(rows + 3 * n) * sizeof(int64_t));
     if (!mass || !whole || !plan) return -1;
     int64_t *run_words = whole + 3 * n + 3;
     uint8_t *stays = (uint8_t *)(run_words + n + 1), *kept = stays + 2 * rows; /* each with as much room again, to work in */
@@ -276,6 +288,6 @@ EXPORT int64_t decide(const double *scores, const double *most_words, const uint
     for (int64_t b = 0; b < n; b++) if (kept[b]) words += of_blocks(WORDS)[b];
     plan_cuts(kept, never_alone, whole, stays, plan, counts);
     figures[0] = threshold, figures[1] = expected;
-    counts[2] = words, counts[3] = (int64_t)(intptr_t)plan, counts[4] = (int64_t)(intptr_t)page.text.data, counts[5] = (int64_t)(intptr_t)kept;
+    counts[2] = words, counts[3] = (int64_t)(intptr_t)plan, counts[4] = (int64_t)(intptr_t)page.rooms[TEXT].data, counts[5] = (int64_t)(intptr_t)kept;
     return 0;
 }

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sitelore.extract.block_features import DESCRIBE, IN_PRE, IN_TABLE
 from sitelore.extract.describing import Describer
 from sitelore.extract.scorer import MOST_WORDS, Choice, Trees
-from sitelore.extract.tag_marks import LEAST_WITHIN, TAG_NUMBER
+from sitelore.extract.tag_marks import TAG_NUMBER
 from sitelore.extract.trimming import NEVER_ALONE, Cuts
-from sitelore.extract.walking import address, library
+from sitelore.extract.walking import Questions, address, library, questions_of
 
 _WHOLE_BYTES = 8
 _SIZES, _COUNTS, _FIGURES = ctypes.c_int64 * 4, ctypes.c_int64 * 6, ctypes.c_double * 2
@@ -40,12 +40,13 @@ class Chooser:
 
     def __init__(self, found: ctypes.CDLL, describe: Describer) -> None:
         self._names = describe.names
-        self._look, self._ask, self._decide = found.look, found.ask_all, found.decide
+        self._look, self._ask, self._decide, self._let_go = found.look, found.ask_all, found.decide, found.let_go
         for function in (self._look, self._ask, self._decide):
             function.restype = ctypes.c_int64
+        self._let_go.restype, self._let_go.argtypes = None, []
         whole, place = ctypes.c_int64, ctypes.c_void_p
-        self._look.argtypes = [ctypes.c_char_p, whole, whole, place, whole, whole, whole, place]
-        self._ask.argtypes = [place, place, place, whole, whole, place, place]
+        self._look.argtypes = [ctypes.c_char_p, whole, place, whole, whole, whole, place]
+        self._ask.argtypes = [place] * 3
         self._decide.argtypes = [place] * 6
         # Kept here because the addresses below are of their data.
         alone = np.zeros(len(MOST_WORDS), np.uint8)
@@ -54,13 +55,16 @@ class Chooser:
         self._told, *self._kept_by = map(address, self._rules)
         self._asked: tuple[Trees | None, tuple[int, ...]] = (None, ())
         self._network: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._questions: Questions | None = None
 
     def look(self, html: bytes, trees: Trees, most_blocks: int, few_words: int) -> Looked | None:
         """Cut and describe a page; None where that has to be done the plain way. Sizes out of bounds are not worthwhile."""
         if trees.names != self._names:
             raise ValueError("the trained scorer knows other features than this version computes; train it again")
         sizes = _SIZES()
-        done = self._look(html, len(html), LEAST_WITHIN, self._told, len(self._names), most_blocks, few_words, sizes)
+        done = self._look(html, len(html), self._told, len(self._names), most_blocks, few_words, sizes)
+        if done != 0:
+            self._let_go()
         if done < 0:
             return None
         count, _, opened, words = sizes
@@ -82,6 +86,7 @@ class Chooser:
             place, begins, ends = plan[at : at + 3]
             texts.setdefault(place, set()).add(ctypes.string_at(text_at + begins, ends - begins))
         kept = np.frombuffer(ctypes.string_at(kept_at, count), np.bool_)
+        self._let_go()
         threshold, expected = figures
         return Choice(kept, scores, threshold, expected), Cuts(plan[:going], texts), float(kept_words)
 
@@ -91,8 +96,8 @@ class Chooser:
             net = trees.network
             parts: list[NDArray[np.generic]] = [net.even, net.weight, net.tagged, net.by_tag, net.first, net.last]
             self._network = np.array([*net.weight.shape, len(net.tagged), *map(address, parts)], np.int64)
-            own: list[NDArray[np.generic]] = [trees.feature, trees.bound, trees.value]
-            places = (*map(address, own), *trees.feature.shape, address(self._network))
+            self._questions = questions_of(trees.feature, trees.bound, trees.value)
+            places = (address(self._questions.told), address(self._network))
             self._asked = (trees, places)
         return places
 

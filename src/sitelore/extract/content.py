@@ -36,7 +36,7 @@ class Judged:
     choice: Choice
     cuts: Cuts
     elements: list[dom.Element]
-    """Every element of the page, in document order."""
+    """Every element of the page, in document order; empty once the page is trimmed."""
     words: float
     kept_words: float
 
@@ -90,6 +90,7 @@ def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overri
     judged = judge(body) if scored else None
     if judged is not None and not _is_tiny(judged):
         trim(judged.elements, judged.cuts)
+        judged.elements.clear()  # an object each, which nobody asks for again
         return Content((body,), "learned", judged)
     marked = marked_content(body)
     if marked is None:

@@ -203,7 +203,7 @@ static void describe_sections(Page *page) {
 static int describe_marks(Page *page) {
     int64_t n = page->count, rows = page->rows;
     const int64_t *parent = of_elements(page, PARENT), *element = of_blocks(page, ELEMENT);
-    int64_t *own = malloc((size_t)rows * 3 * sizeof(int64_t)), *all = own + rows, *around = all + rows;
+    int64_t *own = malloc((size_t)(rows * 3 + n) * sizeof(int64_t)), *all = own + rows, *around = all + rows, *near = around + rows;
     if (!own) return -1;
     for (int64_t e = 0; e < rows; e++) {
         double most = page->share[e] > page->good_share[e] ? page->share[e] : page->good_share[e];
@@ -215,16 +215,17 @@ static int describe_marks(Page *page) {
         page->marks[b] = all[element[b]], page->around[b] = around[element[b]];
         page->apart[b] = (page->marks[b] & page->told[APART]) != 0 || (page->around[b] & page->told[ASIDE]) != 0;
     }
+    for (int64_t b = 0; b < n; b++) {
+        int64_t e = element[b];
+        near[b] = own[e] | (parent[e] >= 0 ? own[parent[e]] : 0);
+    }
     for (int64_t bit = 0; bit < page->told[GROUPS]; bit++) {
         float *column = next(page);
-        for (int64_t b = 0; b < n; b++) {
-            int64_t e = element[b], near = own[e] | (parent[e] >= 0 ? own[parent[e]] : 0);
-            column[b] = (float)((page->marks[b] >> bit & 1) + (near >> bit & 1));
-        }
+        for (int64_t b = 0; b < n; b++) column[b] = (float)(int32_t)((page->marks[b] >> bit & 1) + (near[b] >> bit & 1));
     }
     for (int64_t bit = 0; bit < page->told[LANDMARKS]; bit++) {
         float *column = next(page);
-        for (int64_t b = 0; b < n; b++) column[b] = (float)(page->around[b] >> bit & 1);
+        for (int64_t b = 0; b < n; b++) column[b] = (float)(int32_t)(page->around[b] >> bit & 1);
     }
     free(own);
     return 0;
@@ -399,21 +400,31 @@ int64_t line_key(const uint8_t *at, const uint8_t *end) {
     return (int64_t)hash;
 }
 
+/* What two blocks that say the same have in common, whatever their spaces and case: words, and signs of each kind. */
+static int64_t shape_key(const Page *page, int64_t b) {
+    uint64_t key = (uint64_t)of_blocks(page, WORDS)[b];
+    for (int kind = 1; kind < KINDS; kind++) key = (key + (uint64_t)of_blocks(page, KINDS_AT + kind)[b]) * 0x9E3779B97F4A7C15ull;
+    return (int64_t)(key ^ key >> 32);
+}
+
+/* Few blocks have a shape that another has as well: only their text is read. */
 static int describe_copies(Page *page) {
     int64_t n = page->count;
-    Numbering lines;
-    int64_t *line = malloc((size_t)n * 2 * sizeof(int64_t)), *seen = line + n;
-    int ready = begin_numbering(&lines, n) && line;
+    Numbering shapes, lines;
+    int64_t *shape = calloc((size_t)n * 4, sizeof(int64_t)), *alike = shape + n, *line = alike + n, *seen = line + n;
+    int ready = begin_numbering(&shapes, n) & begin_numbering(&lines, n) && shape;
     if (ready) {
-        memset(seen, 0, (size_t)n * sizeof(int64_t));
+        for (int64_t b = 0; b < n; b++) alike[shape[b] = number_of(&shapes, shape_key(page, b))]++;
         for (int64_t b = 0; b < n; b++) {
+            page->copy[b] = 1;
+            if (alike[shape[b]] == 1) continue;
             line[b] = number_of(&lines, line_key(page->text + of_blocks(page, BEGINS)[b], page->text + of_blocks(page, ENDS)[b]));
             page->copy[b] = ++seen[line[b]];
         }
-        for (int64_t b = 0; b < n; b++) page->copies[b] = seen[line[b]];
+        for (int64_t b = 0; b < n; b++) page->copies[b] = alike[shape[b]] == 1 ? 1 : seen[line[b]];
         whole(page, page->copy), whole(page, page->copies);
     }
-    end_numbering(&lines), free(line);
+    end_numbering(&shapes), end_numbering(&lines), free(shape);
     return ready ? 0 : -1;
 }
 

@@ -9,6 +9,7 @@ import copy
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from typing import TypeAlias, cast
 
 import turbohtml
@@ -51,6 +52,17 @@ class _Markdown(turbohtml.Markdown):
         return dict(self._flat)
 
 
+class _PlainText(turbohtml.PlainText):
+    """The same for plain text."""
+
+    @cached_property
+    def _flat(self) -> dict[str, object]:
+        return super()._unpack()
+
+    def _unpack(self) -> dict[str, object]:
+        return dict(self._flat)
+
+
 _TABLES = turbohtml.Markdown.Tables(cell_blocks="text")  # raw HTML must never reach Markdown, not even a list within a cell
 _LINKS = turbohtml.Markdown.Links(autolink=False)
 _MARKDOWN = _Markdown(tables=_TABLES, links=_LINKS)
@@ -59,7 +71,7 @@ _MARKDOWN_SPLICED = _Markdown(
 )
 _MAX_PLACE_DEPTH = 100
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
-_PLAIN = turbohtml.PlainText(layout="strict", bullet="- ", table_cell_separator=" ")
+_PLAIN = _PlainText(layout="strict", bullet="- ", table_cell_separator=" ")
 
 
 def parse(text: str) -> Tree:
@@ -219,12 +231,19 @@ def one_line(node: Node) -> str:
 
 def place(node: Element) -> str:
     """A CSS selector that finds this element again on its page; empty for one that lies too deep to be named."""
-    above = node.parent
-    for _ in range(_MAX_PLACE_DEPTH):
-        if above is None:
-            return node.css_path()
-        above = above.parent
-    return ""
+    return "" if _lies_deep(node) else node.css_path()
+
+
+def steps(node: Element) -> str:
+    """The tags from the root down, each with its place among brothers of that tag where it has any: `/html/body/div[2]`.
+
+    Empty for an element that lies too deep to be named.
+    """
+    return "" if _lies_deep(node) else node.xpath_path()
+
+
+def _lies_deep(node: Element) -> bool:
+    return next(islice(node.ancestors, _MAX_PLACE_DEPTH - 1, None), None) is not None
 
 
 def body(tree: Tree) -> Element | None:

@@ -13,7 +13,6 @@ from sitelore.extract.texts import Sign
 
 # All of these start with a plain character, which `re` finds fast, and look back only from there.
 TAG = re.compile(r"<(?<!\\<)(/?)(strong|em|s|del)>")
-_CROWDED = re.compile(r"<(?<!\\<)(?:strong|em|s|del)>[^<\n]*[*_~]")
 _CODE = re.compile(r"(\\`)?<(?<!\\<)code>([^\n]*?)</code>")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TICKS = re.compile(r"`+")
@@ -26,11 +25,9 @@ _DELIMITERS = frozenset("*_~")
 _ROUNDS = 5  # a marker that goes can take its neighbour with it, which rarely takes another
 
 
-def is_crowded(markdown: str, signs: int) -> bool:
+def is_crowded(signs: int) -> bool:
     """Whether emphasis may hold its like, which two kinds of markers can tell apart in few places only."""
-    if signs & Sign.DOUBLED:
-        return True
-    return bool(signs & Sign.ENDS and signs & Sign.OPENS) and _CROWDED.search(markdown) is not None
+    return bool(signs & Sign.DOUBLED or (signs & Sign.ENDS and signs & Sign.CROWDED))
 
 
 class OpenError(Exception):

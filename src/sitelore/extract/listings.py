@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
 
 from sitelore.extract import dom
@@ -41,7 +40,6 @@ _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid)")
 _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECASE)
 _BLOCKS = ("div", "p", "li", "tr")
 _PARENTS_ASKED = 3
-_SHORT = 200  # what is worth remembering
 _MAX_LINES_LOOKED_AT = 20_000
 
 
@@ -72,7 +70,7 @@ def language_of(pre: dom.Element) -> str:
         around = dom.as_element(around.parent)
     for element in asked:
         for name in _LANGUAGE_ATTRIBUTES:
-            found = _named(dom.attribute(element, name))
+            found = _named(raw) if (raw := element.attr(name)) else ""
             # `lang` is a human language more often than not.
             if found and (name != "lang" or found in _KNOWN):
                 return found
@@ -103,15 +101,17 @@ def text_of(pre: dom.Element) -> str:
         return pre.text
     if len(inner) == 1 and inner[0].tag == "code":
         return pre.text
-    is_numbered = bool(dom.select(pre, "[data-line-number]"))
-    for element in inner:
-        named = _says(element.attr("class"), _GUTTER) or (is_numbered and _has_number(element))
-        if named and _NUMBERS.fullmatch(element.text):
-            dom.drop(element)
+    classes = [element.attr("class") for element in inner]
+    # A highlighter gives thousands of elements the same few names.
+    named = {class_ for class_ in set(classes) if class_ and _GUTTER.search(class_)}
+    if named or dom.select(pre, "[data-line-number]"):
+        for element, class_ in zip(inner, classes, strict=True):
+            if (class_ in named or _has_number(element)) and _NUMBERS.fullmatch(element.text):
+                dom.drop(element)
     for element in _within(pre, len(inner), "br"):
         element.replace_with(dom.words("\n"))
     blocks = _within(pre, len(inner), *_BLOCKS)
-    lines = blocks or [element for element in _within(pre, len(inner), "span") if _is_line(element)]
+    lines = blocks or _spans_of_lines(_within(pre, len(inner), "span"))
     _end_lines(lines, always=bool(blocks))
     return pre.text
 
@@ -123,27 +123,14 @@ def _within(pre: dom.Element, size: int, *tags: str) -> list[dom.Element]:
     return [element for element in islice(pre.iter_elements(), _MAX_LINES_LOOKED_AT) if element.tag in tags]
 
 
-def _is_line(span: dom.Element) -> bool:
-    if _says(span.attr("class"), _LINE):
-        return True
-    style = span.attr("style")
-    return style is not None and _BLOCK_STYLE.search(style) is not None
+def _spans_of_lines(spans: list[dom.Element]) -> list[dom.Element]:
+    looks = [(span.attr("class") or "", span.attr("style") or "") for span in spans]
+    lines = {look for look in set(looks) if _LINE.search(look[0]) or _BLOCK_STYLE.search(look[1])}
+    return [span for span, look in zip(spans, looks, strict=True) if look in lines] if lines else []
 
 
 def _has_number(element: dom.Element) -> bool:
     return element.attr("data-line-number") is not None and element.attr("data-line") is None
-
-
-def _says(class_: str | None, what: re.Pattern[str]) -> bool:
-    if not class_:
-        return False
-    return _found(class_, what) if len(class_) < _SHORT else what.search(class_) is not None
-
-
-@lru_cache(maxsize=512)
-def _found(class_: str, what: re.Pattern[str]) -> bool:
-    """Remembered: a highlighter gives thousands of elements the same few names."""
-    return what.search(class_) is not None
 
 
 def _end_lines(lines: list[dom.Element], *, always: bool) -> None:

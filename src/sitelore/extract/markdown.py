@@ -21,12 +21,13 @@ _RANGES = (
     (0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
 _UNSEEN = frozenset(chr(code) for low, high in _RANGES for code in range(low, high + 1))
-_ANY_UNSEEN = Within(_RANGES)
-_NONE = frozenset[str]()
 _JOINERS = frozenset("\u200c\u200d")
 _JOINER = re.compile("[\u200c\u200d]")
 _ALL_BUT_JOINERS = dict.fromkeys(map(ord, _UNSEEN - _JOINERS))
+_REWRITTEN = frozenset(REWRITTEN)
 _FEW = 16
+_ANY_UNSEEN = Within(_RANGES, _FEW + 2)
+
 _MAX_TABLE_DEPTH = 8
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 
@@ -38,16 +39,9 @@ def visible(text: str) -> str:
 
 def unseen(utf8: bytes) -> frozenset[str]:
     """The characters of a text, given as UTF-8, that show nothing."""
-    found: set[str] = set()
-    start = 0
-    # Each round takes one kind of them out; text with more kinds than a page has by accident is searched for all.
-    while (start := _ANY_UNSEEN.first(utf8, start)) >= 0:
-        if len(found) > _FEW:
-            return _UNSEEN
-        char = utf8[start : start + 4].decode("utf-8", "ignore")[0]
-        found.add(char)
-        utf8 = utf8.replace(char.encode(), b"")
-    return frozenset(found) if found else _NONE
+    found = _ANY_UNSEEN.all_in(utf8)
+    # Text with more kinds than a page has by accident is searched for all.
+    return _UNSEEN if len(found) > _FEW + 1 else frozenset(found)
 
 
 def without(text: str, chars: frozenset[str]) -> str:
@@ -89,7 +83,7 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Writt
     parts, utf8 = [], None
     for node in nodes:
         # Rules may put something else in an element's place; the caller's nodes stay what they are.
-        if isinstance(node, dom.Element) and node.tag in REWRITTEN:
+        if isinstance(node, dom.Element) and node.tag in _REWRITTEN:
             node = dom.made("div", None, dom.copied(node))  # noqa: PLW2901 - the same content, one level down
         _clear_text(node)
         _take_apart_tables(node, deeper_than=_MAX_TABLE_DEPTH)
@@ -98,7 +92,7 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Writt
         markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
         utf8 = markdown.encode("utf-8", "replace")
         signs = signs_in(utf8)
-        if is_crowded(markdown, signs):
+        if is_crowded(signs):
             flatten_marks(node)
             markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
             utf8 = markdown.encode("utf-8", "replace")
@@ -122,26 +116,25 @@ def _without_edge_rules(markdown: str) -> str:
 def _clear_text(node: dom.Node) -> None:
     """Plain spaces, nothing invisible, and TeX set apart: all of it shapes how Markdown is written, and is rare."""
     text = node.text
-    # In bytes, and for one character before two, a search that finds nothing takes a tenth.
-    utf8 = text.encode("utf-8", "replace")
-    if (b"\\" in utf8 and (b"\\(" in utf8 or b"\\[" in utf8)) or (b"$" in utf8 and b"$$" in utf8):
+    # For one character before two, a search that finds nothing takes a tenth.
+    if ("\\" in text and ("\\(" in text or "\\[" in text)) or ("$" in text and "$$" in text):
         keep_delimited(node)
-    if utf8.isascii():
+    if text.isascii():
         return
-    chars = unseen(utf8)
-    if not chars and b"\xc2\xa0" not in utf8 and b"\xe2\x80\xaf" not in utf8:
+    chars = unseen(text.encode("utf-8", "replace"))
+    is_spaced = "\xa0" in text or "\u202f" in text
+    if not chars and not is_spaced:
         return
-    has_code = dom.first(node, "pre") is not None
-    odd = [(at, data) for at, data in enumerate(dom.datas(node)) if not data.isascii()]
-    pieces = list(dom.texts(node))
-    for at, data in odd:
+    has_code = is_spaced and dom.first(node, "pre") is not None
+    for piece in [piece for piece in dom.texts(node) if not piece.data.isascii()]:
+        data = piece.data
         cleared = without(data, chars) if chars else data
         if "\xa0" in cleared or "\u202f" in cleared:
-            parent = pieces[at].parent
+            parent = piece.parent
             if not has_code or parent is None or parent.closest("pre") is None:
                 cleared = cleared.replace("\xa0", " ").replace("\u202f", " ")
         if cleared != data:
-            pieces[at].data = cleared
+            piece.data = cleared
 
 
 def write_text(nodes: tuple[dom.Node, ...]) -> Written:

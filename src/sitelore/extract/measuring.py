@@ -45,7 +45,7 @@ def measure(title: str, text: str, utf8: bytes | None, *, is_even: bool) -> Meas
     return Measures(count, hashlib.sha256(normal).hexdigest(), hashlib.sha256(plain).hexdigest(), sketch)
 
 
-_Looked = tuple[bytes, bytes, int, bytes]
+_Looked = tuple[bytes | memoryview, bytes | memoryview, int, bytes]
 """Title and text on one line in lower case, the same without digits, how many spaces the first has, the sketch of the text."""
 
 
@@ -60,12 +60,8 @@ def look(title: bytes, text: bytes) -> _Looked:
     _MEASURE(title, len(title), text, len(text), LINES, at, at + room, at + 2 * room, address(sizes))
     start, size, plain, spaces, lines = sizes.tolist()
     data = into.data
-    return (
-        bytes(data[start : start + size]),
-        bytes(data[room : room + plain]),
-        spaces,
-        bytes(data[2 * room : 2 * room + _LINE_BYTES * lines]),
-    )
+    sketch = bytes(data[2 * room : 2 * room + _LINE_BYTES * lines])
+    return data[start : start + size], data[room : room + plain], spaces, sketch
 
 
 def look_slowly(title: bytes, text: bytes, *, is_even: bool = True) -> _Looked:

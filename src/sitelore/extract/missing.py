@@ -22,6 +22,7 @@ _SKETCHED_WORDS = 160
 _BODY_CHARS = 600
 
 _MISSING = re2.compile("(?i)" + "|".join(f"(?:{phrase})" for phrase in PHRASES))
+_MAYBE = re2.compile("|".join(["(?i)40[34]|410", *(f"(?:{phrase})" for phrase in PHRASES)]).encode())
 _STATUS = re.compile(r"(?<![\d.,$€£-])(?:40[34]|410)(?![\d.,%]|-\d)")
 _FILLER = re.compile("|".join(FILLER), re.IGNORECASE)
 _TITLE_SPLIT = re.compile(r"\s+[|\u2013\u2014·•»:-]\s+|\s*[|»]\s*")
@@ -33,7 +34,8 @@ def looks_missing(title: str, h1: str, text: str, word_count: int) -> float:
     """How much the page reads like an error page, 0 to 1. Long pages that speak of errors are articles about them."""
     headlines = f"{title}\n{h1}"
     said = 0.0
-    if _MISSING.search(headlines) is not None or _STATUS.search(headlines) is not None:
+    # One look at bytes, where most pages are done with: of text, re2 first makes bytes and then a map back.
+    if _MAYBE.search(headlines.encode("utf-8", "replace")) is not None and _says(headlines):
         said = max(_headline(title), _headline(h1))
     start = text[:_BODY_CHARS]
     if said < 0.9 and word_count <= _SHORT_WORDS and start:
@@ -44,6 +46,10 @@ def looks_missing(title: str, h1: str, text: str, word_count: int) -> float:
         return said
     length = min(1.0, (word_count - _SHORT_WORDS) / (_LONG_WORDS - _SHORT_WORDS))
     return round(said * (1.0 - 0.75 * length), 3)
+
+
+def _says(headlines: str) -> bool:
+    return _MISSING.search(headlines) is not None or _STATUS.search(headlines) is not None
 
 
 def _headline(line: str) -> float:

@@ -17,6 +17,7 @@ from sitelore.extract.links import NO_LINKS, Found, PageResolver, find_links, re
 from sitelore.extract.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
+from sitelore.extract.memory import make_room_for
 from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.offers.actions import MARKED, read_actions
@@ -127,6 +128,7 @@ def read(response: Response, options: ReadOptions) -> Reading:
     kind, refusal = kind_of(response, documents=options.documents)
     if kind is None:
         return Reading(problem=f"content_type: {refusal}")
+    make_room_for(len(response.body))
     try:
         return _read_file(kind, response, options) if kind in DOCUMENTS else _read_as(kind, response, options)
     except MemoryError:
@@ -335,12 +337,12 @@ def _document(
     metadata = draft.metadata
     outline = metadata.outline
     title, h1, description, author, site_name, image, markdown, text, *rest = kept.texts
-    headings = tuple([_HeadingRow(level, rest[at]) for at, (level, _) in enumerate(outline.headings)])
-    landmarks = tuple([_LandmarkRow(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))])
+    headings = [_HeadingRow(level, rest[at]) for at, (level, _) in enumerate(outline.headings)]
+    landmarks = [_LandmarkRow(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))]
     del rest[: len(headings) + len(landmarks)]
-    meta = dict(zip(metadata.meta, rest, strict=False))
+    meta: dict[str, str] = dict(zip(metadata.meta, rest, strict=False))
     urls, refused = kept.links.urls, kept.links.refused
-    links = tuple(map(_Row, map(str, urls), map(refused.__contains__, urls), rest[len(meta) :]))
+    links = list(map(_Row, map(str, urls), map(refused.__contains__, urls), rest[len(meta) :]))
     structured, forms, actions, media, brand = kept.entities
     is_kept = text == draft.text
     measures = measure(title, text, draft.text_utf8 if is_kept else None, is_even=draft.strategy != "text" and is_kept)
@@ -368,7 +370,7 @@ def _document(
         noindex=metadata.robots.noindex,
         nofollow=metadata.robots.nofollow,
         noarchive=metadata.robots.noarchive,
-        meta={name: str(value) for name, value in meta.items()},
+        meta=meta,
         structured=structured,
         forms=forms,
         actions=actions,
@@ -388,20 +390,29 @@ def _kept(draft: _Draft, url: Url, redactor: Redactor) -> _Kept:
     canonical, links, offers = draft.metadata.canonical, draft.links, draft.offers
     kinds = (draft.structured, offers.forms, offers.actions, offers.media, offers.brand[0] if offers.brand else {})
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
-    entities = as_read(b"\n".join(filter(None, parts)))
-    are_seen = b"\\u" not in entities and not unseen(entities)
-    texts, utf8 = _seen(*_texts(draft, links))
+    entities = b"\n".join(map(as_read, filter(None, parts)))
     addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")
-    if not redactor.source("", b"\n".join((utf8, addresses, entities)))[1]:
-        clean, hidden = redactor.many(texts, b"")
-        if not are_seen:
-            parts, hidden = _clean_entities(kinds, parts, redactor)
-        return _Kept(clean, _as_json(parts, kinds), links, url, canonical, hidden)
-    links = _without_secrets(draft.links, redactor)
+    texts, utf8 = _texts(draft, links)
+    whole = b"\n".join((utf8, addresses, entities))
+    hides = b"\\u" in entities
+    if hides or unseen(whole):
+        hides = hides or bool(unseen(entities))
+        texts, utf8 = _seen(texts, utf8)
+        whole = b"\n".join((utf8, addresses, entities))
+    if redactor.source("", whole)[1]:
+        return _kept_in_parts(draft, url, redactor, kinds, parts)
+    clean, hidden = redactor.many(texts, b"")
+    if hides:
+        parts, hidden = _clean_entities(kinds, parts, redactor)
+    return _Kept(clean, _as_json(parts, kinds), links, url, canonical, hidden)
+
+
+def _kept_in_parts(draft: _Draft, url: Url, redactor: Redactor, kinds: tuple[Any, ...], parts: list[bytes]) -> _Kept:
+    """The same where something has to be taken out. `parts` is the JSON of each kind."""
+    canonical, links = draft.metadata.canonical, _without_secrets(draft.links, redactor)
     clean, hidden = redactor.many(*_seen(*_texts(draft, links)))
-    if not are_seen or redactor.source("", entities)[1]:
-        parts, within = _clean_entities(kinds, parts, redactor)
-        hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
+    parts, within = _clean_entities(kinds, parts, redactor)
+    hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
     canonical = redactor.url(canonical) if canonical else None
     return _Kept(clean, _as_json(parts, kinds), links, redactor.url(url), canonical, hidden, links is not draft.links)
 
@@ -415,8 +426,7 @@ def _texts(draft: _Draft, links: Found) -> tuple[list[str], bytes]:
     texts = [*own, draft.markdown, draft.text, *others]
     if draft.markdown_utf8 is None or draft.text_utf8 is None:
         return texts, "\n".join(texts).encode("utf-8", "replace")
-    first, last = "\n".join(own).encode("utf-8", "replace"), "\n".join(others).encode("utf-8", "replace")
-    return texts, b"\n".join((first, draft.markdown_utf8, draft.text_utf8, last))
+    return texts, b"\n".join(("\n".join(own + others).encode("utf-8", "replace"), draft.markdown_utf8, draft.text_utf8))
 
 
 def _seen(texts: list[str], utf8: bytes) -> tuple[list[str], bytes]:

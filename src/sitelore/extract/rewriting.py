@@ -211,6 +211,11 @@ def _link_a_block(link: dom.Element) -> None:
         link.unwrap()
 
 
+def _holds_block(element: dom.Element) -> bool:
+    # To have the parser look for that many tags takes longer than to look at the few elements of a line.
+    return any(inner.tag in _BLOCKS for inner in element.iter_elements())
+
+
 def _text_of(node: dom.AnyNode) -> str:
     element = dom.as_element(node)
     return element.text if element is not None else ""
@@ -223,7 +228,7 @@ def _first_run(container: dom.Element) -> list[dom.AnyNode]:
         below: dom.Element | None = None
         for child in container.children:
             element = dom.as_element(child)
-            is_block = element is not None and (element.tag in _BLOCKS or dom.holds(element, *_BLOCKS))
+            is_block = element is not None and (element.tag in _BLOCKS or _holds_block(element))
             if not is_block:
                 run.append(child)
                 continue
@@ -261,7 +266,7 @@ def _list(holder: dom.Element) -> None:
 
 def _gather_items(holder: dom.Element) -> None:
     """Make a list hold items alone: what stands between them goes into the item before, or before the list."""
-    others = [child for child in holder.children if not dom.is_blank(child) and _tag_of(child) != "li"]
+    others = [child for child in holder.children if _tag_of(child) != "li" and not dom.is_blank(child)]
     if not others:
         return
     for stranger in filter(None, map(dom.as_element, others)):
@@ -306,10 +311,11 @@ def _break(br: dom.Element) -> None:
         else:
             parent.insert_after(br.extract())
         before, parent = _beside(br, -1), dom.as_element(br.parent)
-    earlier = dom.as_element(before)
+    if before is None or _tag_of(before) != "br":
+        return
     while parent is not None and parent.tag in {"span", "font"}:
         parent = dom.as_element(parent.parent)
-    if earlier is not None and earlier.tag == "br" and parent is not None and parent.tag in _BREAKABLE:
+    if parent is not None and parent.tag in _BREAKABLE:
         br.replace_with(dom.made("div"))
 
 
@@ -344,7 +350,7 @@ def _ruby(reading: dom.Element) -> None:
 
 
 def _summary(summary: dom.Element) -> None:
-    if not dom.is_bare(summary) and not dom.holds(summary, *_BLOCKS, "b", "strong"):
+    if not dom.is_bare(summary) and not _holds_block(summary) and not dom.holds(summary, "b", "strong"):
         summary.wrap_children(dom.made("strong"))
 
 

@@ -19,7 +19,7 @@ from sitelore.extract.blocks import Flags, Ints
 from sitelore.extract.network import Network
 from sitelore.extract.scene import Scene
 from sitelore.extract.tag_marks import TAG_NUMBER
-from sitelore.extract.walking import ask_trees
+from sitelore.extract.walking import ask_trees, questions_of
 
 Scores = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Trees:
         if feature_names(scene) != self.names:
             raise ValueError("the trained scorer knows other features than this version computes; train it again")
         columns = matrix(scene)
-        said = ask_trees(columns, self.feature, self.bound, self.value)
+        said = ask_trees(columns, questions_of(self.feature, self.bound, self.value))
         return self.shares((self._ask_slowly(columns) if said is None else said) + self.network.says(columns))
 
     def shares(self, said: Scores) -> Scores:

@@ -77,6 +77,10 @@ class _Case:
         return Shell(round(self.weight * share + self.sure, 3), tuple(self.evidence))
 
 
+_Script = tuple[str, str, str]
+"""One that runs: its type, its address, its code."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Scripts:
     """The scripts that are the page's own: not analytics, advertisements and the usual libraries."""
@@ -91,25 +95,31 @@ def shell_of(source: str, words_read: int) -> Shell:
     """What speaks for the page being made in the browser. `words_read` is what reading it as it came brought."""
     if words_read >= ENOUGH_WORDS or len(source) > _MAX_CHARS or not any(word in source for word in _STIRRING):
         return NO_SHELL
-    try:
-        source.encode()
-    except UnicodeEncodeError:  # a lone surrogate: it has no UTF-8, in which patterns are matched
-        source = source.encode("utf-8", "replace").decode()
     tree = dom.parse(source)
     body = dom.body(tree)
-    scripts = _own_scripts(tree)
-    is_shadowed = _SHADOWED in source
-    if body is None or (scripts is None and not is_shadowed):
+    scripts, is_shadowed = _running_scripts(tree), _SHADOWED in source
+    if body is None or not (scripts or is_shadowed):
         return NO_SHELL
-    notice, spare = _notice(tree)
-    if spare >= _SPARE_WORDS:
-        return NO_SHELL  # whoever reads without scripts is served, and was read
+    spares = [dom.one_line(element)[:_TEXT_CHARS] for element in dom.elements_list(tree, "noscript")[:_LOOKS]]
     for element in dom.elements_list(tree, "script", "style", "template", "noscript", "svg", "head"):
         dom.drop(element)
     text = dom.one_line(body)[:_TEXT_CHARS]
     case = _Case(_words_outside_frame(body, text))
     if case.words >= _MOST_WORDS:
         return NO_SHELL
+    try:
+        source.encode()
+    except UnicodeEncodeError:  # a lone surrogate: it has no UTF-8, in which patterns are matched
+        return shell_of(source.encode("utf-8", "replace").decode(), words_read)
+    return _judged(case, body, text, source, scripts, spares)
+
+
+def _judged(case: _Case, body: dom.Element, text: str, source: str, running: list[_Script], spares: list[str]) -> Shell:
+    """What is said of a page with few words. `spares` are its texts for those who run no scripts."""
+    scripts, is_shadowed = _own_scripts(running), _SHADOWED in source
+    notice, spare_words = _notice(spares)
+    if (scripts is None and not is_shadowed) or spare_words >= _SPARE_WORDS:
+        return NO_SHELL  # nothing could bring more, or whoever reads without scripts is served, and was read
     if is_shadowed and case.words <= _PLAIN_WORDS:
         case.add(1.0, "what is shown stands in shadow roots", lacks=True)
     if scripts is not None:
@@ -120,17 +130,21 @@ def shell_of(source: str, words_read: int) -> Shell:
     return case.closed()
 
 
-def _own_scripts(tree: dom.Tree) -> _Scripts | None:
+def _running_scripts(tree: dom.Tree) -> list[_Script]:
+    found = []
+    for script in dom.elements_list(tree, "script")[:_LOOKS]:
+        kind = dom.attribute(script, "type").strip().lower()
+        if kind.partition(";")[0] in _RUNS:
+            found.append((kind, dom.attribute(script, "src"), dom.raw_text(script)))
+    return found
+
+
+def _own_scripts(running: list[_Script]) -> _Scripts | None:
     """None where no script of the page's own runs."""
     inline: list[str] = []
     sources: list[str] = []
-    chars, has_module = 0, False
-    for script in dom.elements_list(tree, "script")[:_LOOKS]:
-        kind = dom.attribute(script, "type").strip().lower()
-        if kind.partition(";")[0] not in _RUNS:
-            continue
-        address, code = dom.attribute(script, "src"), dom.raw_text(script)
-        chars += len(code)
+    has_module = False
+    for kind, address, code in running:
         if FOREIGN_SCRIPTS.search(address or code[:4000]) is not None:
             continue
         if address:
@@ -140,14 +154,14 @@ def _own_scripts(tree: dom.Tree) -> _Scripts | None:
         has_module = has_module or kind == "module"
     if not inline and not sources:
         return None
+    chars = sum([len(code) for _, _, code in running])
     return _Scripts("\n".join(inline)[:_SCRIPT_CHARS], tuple(sources), chars, has_module)
 
 
-def _notice(tree: dom.Tree) -> tuple[str, int]:
+def _notice(spares: list[str]) -> tuple[str, int]:
     """What a `noscript` says when it asks for JavaScript, and how many words of another kind stand in one."""
     notice, words = "", 0
-    for element in dom.elements_list(tree, "noscript")[:_LOOKS]:
-        text = dom.one_line(element)[:_TEXT_CHARS]
+    for text in spares:
         if ASKS_FOR_SCRIPTS.search(text[:500]) is not None and len(text) < 500:
             notice = notice or text[:80]
         elif "<" not in text:

@@ -17,33 +17,43 @@ static int64_t code_at(const uint8_t *at, const uint8_t *end, int *size) {
     return code;
 }
 
-/* Where the first character stands whose code lies in one of these ranges, from `start` on; -1 where there is none. Codes of two
- * bytes have a bit each in `plane`; those beyond are given as ranges (low, high, in order). White space of plain text is in none. */
-EXPORT int64_t first_within(const uint8_t *text, int64_t length, int64_t start, const uint8_t *plane, const int64_t *ranges, int64_t count) {
-    const uint8_t *at = text + start, *end = text + length;
+/* Whether bytes may be, or begin, anything but plain ASCII text. */
+static int is_odd(const uint8_t *at) {
+    uint8_t odd = 0;
+    for (int i = 0; i < STRETCH; i++)
+        odd |= ((uint8_t)(at[i] - 32) >= 95) & (at[i] != '\n') & (at[i] != '\t') & (at[i] != '\r');
+    return odd;
+}
+
+static int is_within(int64_t code, const uint8_t *plane, const int64_t *ranges, int64_t count) {
+    if (code < 0x10000) return plane[code >> 3] >> (code & 7) & 1;
+    for (int64_t i = 0; i < count && ranges[2 * i] <= code; i++)
+        if (code <= ranges[2 * i + 1]) return 1;
+    return 0;
+}
+
+/* Which characters of a text have a code in one of these ranges, each once, in the order they are met: how many, `room` at most.
+ * Codes of two bytes have a bit each in `plane`; those beyond are given as ranges (low, high, in order). White space of plain text
+ * is in none. */
+EXPORT int64_t all_within(const uint8_t *text, int64_t length, const uint8_t *plane, const int64_t *ranges, int64_t count, int64_t *found, int64_t room) {
+    const uint8_t *at = text, *end = text + length;
+    int64_t met = 0;
     while (at < end) {
-        int odd = 1;
-        if (end - at >= STRETCH) {
-            odd = 0;
-            for (int i = 0; i < STRETCH; i++) odd |= (at[i] < 32 && at[i] != 10 && at[i] != 9 && at[i] != 13) | (at[i] >= 127);
-            if (!odd) { at += STRETCH; continue; }
-        }
+        if (end - at >= STRETCH && !is_odd(at)) { at += STRETCH; continue; }
         for (const uint8_t *stop = end - at >= STRETCH ? at + STRETCH : end; at < stop;) {
             if (*at >= 32 && *at < 127) { at++; continue; }
             int size;
-            int64_t code = code_at(at, end, &size);
-            if (!size) return -1;
-            if (code < 0x10000) {
-                if (plane[code >> 3] >> (code & 7) & 1) return at - text;
-                at += size;
-                continue;
-            }
-            for (int64_t i = 0; i < count && ranges[2 * i] <= code; i++)
-                if (code <= ranges[2 * i + 1]) return at - text;
+            int64_t code = code_at(at, end, &size), i = 0;
+            if (!size) return met;
             at += size;
+            if (!is_within(code, plane, ranges, count)) continue;
+            while (i < met && found[i] != code) i++;
+            if (i < met) continue;
+            if (met == room) return met;
+            found[met++] = code;
         }
     }
-    return -1;
+    return met;
 }
 
 /* 1 for a space, tab or one that does not break, 2 for white space that is not plain, 0 for all else; and its size. */
@@ -131,11 +141,17 @@ EXPORT int64_t repeats(const uint8_t *text, int64_t length) {
     }
 }
 
-enum { ESCAPED = 1, RULED = 2, ENDS = 4, OPENS = 8, CLOSES = 16, CODE = 32, BROKEN = 64, DOUBLED = 128, JOINED = 256 };
+enum { ESCAPED = 1, RULED = 2, ENDS = 4, OPENS = 8, CLOSES = 16, CODE = 32, BROKEN = 64, DOUBLED = 128, JOINED = 256, CROWDED = 512 };
 
 static int says(const uint8_t *at, const uint8_t *end, const char *what) {
     size_t size = strlen(what);
     return (size_t)(end - at) >= size && !memcmp(at, what, size);
+}
+
+/* Whether a character that markers are made of follows, on the same line and before another tag. */
+static int meets_marker(const uint8_t *at, const uint8_t *end) {
+    while (at < end && *at != '<' && *at != '\n' && *at != '*' && *at != '_' && *at != '~') at++;
+    return at < end && *at != '<' && *at != '\n';
 }
 
 static int64_t signs_of_tag(const uint8_t *text, const uint8_t *at, const uint8_t *end) {
@@ -144,9 +160,21 @@ static int64_t signs_of_tag(const uint8_t *text, const uint8_t *at, const uint8_
     int is_end = says(at, end, "</");
     int64_t signs = is_end ? ENDS : 0;
     if (is_end && says(at + 2, end, "code>")) return signs | CODE;
-    for (int i = 0; i < 4; i++)
-        if (says(at + 1 + is_end, end, names[i])) return at > text && at[-1] == '\\' ? signs : signs | (is_end ? CLOSES : OPENS);
+    for (int i = 0; i < 4; i++) {
+        if (!says(at + 1 + is_end, end, names[i])) continue;
+        if (at > text && at[-1] == '\\') return signs;
+        if (is_end) return signs | CLOSES;
+        return signs | OPENS | (meets_marker(at + 1 + strlen(names[i]), end) ? CROWDED : 0);
+    }
     return signs;
+}
+
+/* Whether nothing within a stretch, which has a byte before it, can be a sign. */
+static int is_signless(const uint8_t *at) {
+    uint8_t odd = 0;
+    for (int i = 0; i < STRETCH; i++)
+        odd |= (at[i] == '\\') | (at[i] == '<') | (at[i] == '*') | (at[i] == 0xEF) | ((at[i] == '\n') & (at[i - 1] == ' '));
+    return !odd;
 }
 
 /* Which of what needs a second look is in a Markdown text, as bits. */
@@ -154,11 +182,7 @@ EXPORT int64_t signs_in(const uint8_t *text, int64_t length) {
     const uint8_t *at = text, *end = text + length;
     int64_t signs = 0;
     while (at < end) {
-        if (end - at >= STRETCH) {
-            int odd = 0;
-            for (int i = 0; i < STRETCH; i++) odd |= (at[i] == '\\') | (at[i] == '\n') | (at[i] == '<') | (at[i] == '*') | (at[i] == 0xEF);
-            if (!odd) { at += STRETCH; continue; }
-        }
+        if (at > text && end - at >= STRETCH && is_signless(at)) { at += STRETCH; continue; }
         for (const uint8_t *stop = end - at >= STRETCH ? at + STRETCH : end; at < stop; at++) {
             if (*at == '\\') signs |= says(at, end, "\\_") ? ESCAPED : 0;
             else if (*at == '<') signs |= signs_of_tag(text, at, end);
@@ -172,4 +196,65 @@ EXPORT int64_t signs_in(const uint8_t *text, int64_t length) {
         }
     }
     return signs;
+}
+
+/* Whether a character keeps a marker beside it from being read; what it is, is only told of ASCII and of General Punctuation. */
+static int is_clear(const uint8_t *at, const uint8_t *end, const char *others) {
+    if (*at >= 0x80) return end - at >= 3 && at[0] == 0xE2 && at[1] == 0x80;
+    int is_word = (*at >= '0' && *at <= '9') || ((*at | 32) >= 'a' && (*at | 32) <= 'z');
+    return !is_word && !(*at && strchr(others, *at));
+}
+
+static const uint8_t *last_char(const uint8_t *start, const uint8_t *end) {
+    const uint8_t *at = end - 1;
+    while (at > start && end - at < 4 && (*at & 0xC0) == 0x80) at--;
+    return at;
+}
+
+/* A line with markers in place of its tags, where all of these are emphasis that can be read as such beyond doubt: where the copy
+ * ends, or 0. */
+static uint8_t *spell_line(const uint8_t *line, const uint8_t *end, uint8_t *to) {
+    static const char *const opens[] = {"<strong>", "<em>"}, *const closes[] = {"</strong>", "</em>"}, *const markers[] = {"**", "*"};
+    if (memchr(line, '`', (size_t)(end - line))) return 0;
+    for (const uint8_t *at = line; at < end;) {
+        const uint8_t *tag = memchr(at, '<', (size_t)(end - at));
+        if (!tag) tag = end;
+        memcpy(to, at, (size_t)(tag - at));
+        to += tag - at, at = tag;
+        if (tag == end) break;
+        int kind = says(tag, end, opens[0]) ? 0 : 1, size;
+        if (!says(tag, end, opens[kind])) return 0;
+        if (tag > line && !is_clear(last_char(line, tag), tag, "*_~\\>")) return 0;
+        const uint8_t *inner = tag + strlen(opens[kind]), *close = memchr(inner, '<', (size_t)(end - inner));
+        if (!close || close == inner || !says(close, end, closes[kind]) || memchr(inner, '>', (size_t)(close - inner))) return 0;
+        if (space_at(inner, close, &size) || space_at(last_char(inner, close), close, &size)) return 0;
+        at = close + strlen(closes[kind]);
+        if (at < end && !is_clear(at, end, "*_~<")) return 0;
+        size_t marker = strlen(markers[kind]), length = (size_t)(close - inner);
+        memcpy(to, markers[kind], marker);
+        memcpy(to + marker, inner, length);
+        memcpy(to + marker + length, markers[kind], marker);
+        to += 2 * marker + length;
+    }
+    return to;
+}
+
+/* Markdown with markers in place of tags on every line where that is plain; other lines stay as they are. Its size, which is never
+ * more. */
+EXPORT int64_t spell(const uint8_t *text, int64_t length, uint8_t *out) {
+    const uint8_t *done = text, *end = text + length, *tag;
+    uint8_t *to = out;
+    while (done < end && (tag = memchr(done, '<', (size_t)(end - done)))) {
+        const uint8_t *line = tag, *stop = memchr(tag, '\n', (size_t)(end - tag));
+        if (!stop) stop = end;
+        while (line > done && line[-1] != '\n') line--;
+        memcpy(to, done, (size_t)(line - done));
+        to += line - done;
+        uint8_t *spelled = spell_line(line, stop, to);
+        if (!spelled) memcpy(to, line, (size_t)(stop - line));
+        to = spelled ? spelled : to + (stop - line);
+        done = stop;
+    }
+    memcpy(to, done, (size_t)(end - done));
+    return to + (end - done) - out;
 }

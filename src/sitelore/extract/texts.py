@@ -33,6 +33,8 @@ class Sign:
     """Two kinds of markers."""
     JOINED = 256
     """A line that belongs to the one before it."""
+    CROWDED = 512
+    """A character of markers right within emphasis that is a tag."""
 
 
 _SIGNS = {
@@ -45,15 +47,19 @@ _SIGNS = {
     Sign.BROKEN: re2.compile(rb"<br>"),
     Sign.DOUBLED: re2.compile(rb"\*\*__"),
     Sign.JOINED: re2.compile("\ufdd0".encode()),
+    Sign.CROWDED: re2.compile(rb"(?:^|[^\\])<(?:strong|em|s|del)>[^<\n]*[*_~]"),
 }
 _PLANE = 2**16
 
 
 class Within:
-    """Finds the first character whose code lies in one of many ranges. None of them may hold tab, line feed or return."""
+    """Finds the characters whose codes lie in some of many ranges. None of these may hold tab, line feed or return."""
 
-    def __init__(self, ranges: tuple[tuple[int, int], ...]) -> None:
+    def __init__(self, ranges: tuple[tuple[int, int], ...], most: int) -> None:
+        """`most`: as many different ones are told apart."""
         self._pattern = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in ranges), "]"]).encode())
+        self._most = most
+        self._room = ctypes.c_int64 * most
         self._plane = np.zeros(_PLANE, np.uint8)
         for low, high in ranges:
             self._plane[low : high + 1] = 1
@@ -62,25 +68,33 @@ class Within:
         self._ranges = np.array(beyond, np.int64).reshape(-1)
         self._told = (address(self._plane), address(self._ranges), len(beyond))
 
-    def first(self, utf8: bytes, start: int = 0) -> int:
-        """Where it stands, from `start` on; -1 where there is none."""
-        if _FIRST_WITHIN is not None:
-            return int(_FIRST_WITHIN(utf8, len(utf8), start, *self._told))
-        return self.first_slowly(utf8, start)
+    def all_in(self, utf8: bytes) -> str:
+        """Each of them that a text holds, once, in the order they are met."""
+        if _ALL_WITHIN is None:
+            return self.all_slowly(utf8)
+        found = self._room()
+        count = _ALL_WITHIN(utf8, len(utf8), *self._told, found, self._most)
+        return "".join(map(chr, found[:count])) if count else ""
 
-    def first_slowly(self, utf8: bytes, start: int = 0) -> int:
+    def all_slowly(self, utf8: bytes) -> str:
         """The same in Python."""
-        found = self._pattern.search(utf8, start)
-        return -1 if found is None else int(found.start())
+        kinds: list[bytes] = []
+        start = 0
+        # Each round takes one kind of them out.
+        while len(kinds) < self._most and (found := self._pattern.search(utf8, start)) is not None:
+            start = found.start()
+            kinds.append(found[0])
+            utf8 = utf8.replace(found[0], b"")
+        return b"".join(kinds).decode()
 
 
 def even(utf8: bytes) -> bytes | None:
     """Text with single spaces, no empty lines and no spaces around line ends; None where it has rare white space."""
     if _EVEN is None:
         return even_slowly(utf8)
-    out = np.empty(len(utf8) + 1, np.uint8)
-    size = _EVEN(utf8, len(utf8), address(out))
-    return None if size < 0 else out[:size].tobytes()
+    out = bytearray(len(utf8) + 1)
+    size = _EVEN(utf8, len(utf8), ctypes.byref(ctypes.c_char.from_buffer(out)))
+    return None if size < 0 else bytes(memoryview(out)[:size])
 
 
 def even_slowly(utf8: bytes) -> bytes | None:
@@ -115,11 +129,32 @@ def repeats_slowly(utf8: bytes) -> bool:
     return any(map(eq, lines, lines[1:])) or any(map(eq, blocks, blocks[1:]))
 
 
-_FIRST_WITHIN = _EVEN = _REPEATS = _SIGNS_IN = None
-if (_found := library()) is not None:
-    _FIRST_WITHIN, _EVEN, _REPEATS, _SIGNS_IN = _found.first_within, _found.even, _found.repeats, _found.signs_in
-    for _function in (_FIRST_WITHIN, _EVEN, _REPEATS, _SIGNS_IN):
+def spelled(text: str) -> str:
+    """Markdown with markers in place of the tags `strong` and `em`, on lines where whoever looks closer would do the same."""
+    if _SPELL is None:
+        return text
+    try:
+        utf8 = text.encode()
+    except UnicodeEncodeError:
+        return text
+    out = bytearray(len(utf8) + 1)
+    size = _SPELL(utf8, len(utf8), ctypes.byref(ctypes.c_char.from_buffer(out)))
+    return str(memoryview(out)[:size], "utf-8")
+
+
+_ALL_WITHIN = _EVEN = _REPEATS = _SIGNS_IN = _SPELL = None
+if (_found := library()) is not None and hasattr(_found, "spell"):
+    _ALL_WITHIN, _EVEN, _SPELL = _found.all_within, _found.even, _found.spell
+    _REPEATS, _SIGNS_IN = _found.repeats, _found.signs_in
+    for _function in (_ALL_WITHIN, _EVEN, _SPELL, _REPEATS, _SIGNS_IN):
         _function.restype = ctypes.c_int64
-    _FIRST_WITHIN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
-    _EVEN.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p]
+    _ALL_WITHIN.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_int64,
+        *[ctypes.c_void_p] * 2,
+        ctypes.c_int64,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+    ]
+    _EVEN.argtypes = _SPELL.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p]
     _REPEATS.argtypes = _SIGNS_IN.argtypes = [ctypes.c_char_p, ctypes.c_int64]

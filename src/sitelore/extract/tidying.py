@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 
 from sitelore.extract import dom
-from sitelore.extract.emphasis import TAG, OpenError, spell_crowded_tags, spell_plain_tags, spell_tags
-from sitelore.extract.texts import Sign, repeats
+from sitelore.extract.emphasis import OpenError, spell_tags
+from sitelore.extract.texts import Sign, repeats, spelled
 
 _FENCE = re.compile(r"[ >]*(?:(?:[-*+]|\d{1,9}[.)]) +)*(`{3,})[^`]*$")
 _CODE_SPAN = re.compile(r"(`(?<![\\`]`)`*)(?!`)(?:.*?[^`])\1(?!`)")
@@ -51,16 +51,20 @@ def _on_prose(markdown: str, rule: Callable[[str], str]) -> str:
 
 def _by_line(text: str, sign: str, rule: Callable[[str], str]) -> str:
     """Apply a rule to the lines that hold a sign."""
-    return "\n".join([rule(line) if sign in line else line for line in text.split("\n")])
+    parts: list[str] = []
+    done, at = 0, text.find(sign)
+    while at >= 0:
+        start, end = text.rfind("\n", done, at) + 1, text.find("\n", at)
+        end = end if end >= 0 else len(text)
+        parts += (text[done:start], rule(text[start:end]))
+        done, at = end, text.find(sign, end)
+    return "".join([*parts, text[done:]])
 
 
 def _spelled(text: str) -> str:
     """Emphasis in place of tags. What a line says of that never depends on other lines, where it closes what it opens."""
     try:
-        if "`" in text:
-            return _by_line(text, "<", lambda line: _around_spans(line, lambda part: spell_tags(part, alone=True)))
-        plain = spell_plain_tags(text)
-        return _by_line(plain, "<", lambda line: spell_crowded_tags(line, alone=True)) if TAG.search(plain) else plain
+        return _by_line(spelled(text), "<", lambda line: _around_spans(line, lambda part: spell_tags(part, alone=True)))
     except OpenError:
         return _around_spans(text, spell_tags)
 

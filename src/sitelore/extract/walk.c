@@ -6,12 +6,15 @@
  * is built into it. What words and tags mean is told by Python (`learn_tag`, `learn_word`); nothing of it is written here.
  */
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define VERSION 5
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define VERSION 6
 
-enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6 };
+enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6, KNOWN_BYTES = 16, KNOWN_SLOTS = 1024 };
+enum { TILE = 32 };
 enum { KIND_SPACE = 0, KIND_OTHER = 1, KINDS = 8, INLINE = 1, VOID = 2 };
 
 typedef struct { uint8_t size; char name[NAME_BYTES]; uint8_t number; uint8_t flags; } Tag;
@@ -21,7 +24,9 @@ static Tag tags[TAG_SLOTS];
 static Word words[WORD_SLOTS];
 static uint8_t longest_from[1024]; /* by the first two letters: the longest word that may stand within another */
 static uint32_t crc_table[256];
-static uint8_t kind_of[256];
+static uint64_t counted[256]; /* what a byte counts as: one in the eighth of the word that its kind has, and the lowest for unspaced script */
+static uint8_t is_ink[256];
+static int64_t least_within, taught; /* how often anything was learned: what was remembered of names before is forgotten */
 static int link_number, image_number, break_number;
 static uint8_t is_bold[256];
 
@@ -47,13 +52,19 @@ static int pair_of(const uint8_t *at) { return (at[0] & 31) << 5 | (at[1] & 31);
 
 EXPORT int64_t version(void) { return VERSION; }
 
-/* `kinds` says of every byte what it counts as; `bold` names the tags whose text is bold. */
-EXPORT void begin(const uint8_t *kinds, const uint8_t *bold, int64_t link, int64_t image, int64_t line_break) {
+/* `kinds` says of every byte what it counts as; `bold` names the tags whose text is bold; no shorter word than `least` counts within
+ * another. */
+EXPORT void begin(const uint8_t *kinds, const uint8_t *bold, int64_t link, int64_t image, int64_t line_break, int64_t least) {
     memset(tags, 0, sizeof tags);
     memset(words, 0, sizeof words);
     memset(longest_from, 0, sizeof longest_from);
-    memcpy(kind_of, kinds, 256);
     memcpy(is_bold, bold, 256);
+    for (int byte = 0; byte < 256; byte++) {
+        is_ink[byte] = kinds[byte] != KIND_SPACE;
+        counted[byte] = is_ink[byte] ? (uint64_t)1 << 8 * kinds[byte] : 0;
+        if (kinds[byte] == KIND_OTHER && byte >= 0xE3 && byte <= 0xE9) counted[byte]++;
+    }
+    least_within = least, taught++;
     link_number = (int)link, image_number = (int)image, break_number = (int)line_break;
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t crc = i;
@@ -74,14 +85,14 @@ EXPORT int64_t learn_tag(const uint8_t *name, int64_t size, int64_t number, int6
 EXPORT int64_t learn_word(const uint8_t *name, int64_t size, int64_t marks, int64_t within) {
     if (size >= NAME_BYTES) return -1;
     Word *word = word_slot(name, size);
-    word->size = (uint8_t)size, word->marks = marks;
+    word->size = (uint8_t)size, word->marks = marks, taught++;
     memcpy(word->name, name, (size_t)size);
     if (within && longest_from[pair_of(name)] < size) longest_from[pair_of(name)] = (uint8_t)size;
     return 0;
 }
 
 /* Marks of one word: its own, or those of the words in it, the longest at each place first. */
-static int64_t marks_of_word(const uint8_t *word, int64_t size, int64_t least_within) {
+static int64_t marks_of_word(const uint8_t *word, int64_t size) {
     if (size < NAME_BYTES) {
         const Word *known = word_slot(word, size);
         if (known->size && known->marks) return known->marks;
@@ -103,9 +114,29 @@ static int64_t marks_of_word(const uint8_t *word, int64_t size, int64_t least_wi
 static int is_lower(uint8_t byte) { return byte >= 'a' && byte <= 'z'; }
 static int is_upper(uint8_t byte) { return byte >= 'A' && byte <= 'Z'; }
 
+/* Names are made of the same words again and again, on a page and on the next one: what was found of a word is kept where its hash
+ * points, until another comes there. */
+typedef struct { uint64_t word[2]; int64_t marks, taught; } Known;
+
+/* `word` stands where KNOWN_BYTES can be read; which of them are not its own does not matter. */
+static int64_t marks_known(Known *known, const uint8_t *word, int64_t size) {
+    static const uint64_t whole[] = {UINT64_MAX, UINT64_MAX, 0, 0};
+    uint64_t parts[2] = {0, 0}, own[2];
+    if (size <= KNOWN_BYTES) {
+        memcpy(parts, word, sizeof parts), memcpy(own, (const uint8_t *)whole + KNOWN_BYTES - size, sizeof own);
+        parts[0] = (parts[0] | 0x2020202020202020ull) & own[0], parts[1] = (parts[1] | 0x2020202020202020ull) & own[1];
+    }
+    Known *slot = &known[((parts[0] ^ parts[1] * 31) * 0x9E3779B97F4A7C15ull >> 32) % KNOWN_SLOTS];
+    if (slot->word[0] != parts[0] || slot->word[1] != parts[1] || slot->taught != taught || !parts[0]) {
+        uint8_t plain[NAMES_BYTES];
+        for (int64_t i = 0; i < size; i++) plain[i] = word[i] | 0x20;
+        *slot = (Known){{parts[0], parts[1]}, marks_of_word(plain, size), taught};
+    }
+    return slot->marks;
+}
+
 /* Words are runs of lower-case letters with at most one capital before them, or runs of capitals. */
-static int64_t marks_of_names(const uint8_t *names, int64_t size, int64_t least_within) {
-    uint8_t word[NAMES_BYTES];
+static int64_t marks_of_names(Known *known, const uint8_t *names, int64_t size) {
     int64_t marks = 0;
     for (int64_t at = 0; at < size;) {
         int64_t end = at;
@@ -118,8 +149,7 @@ static int64_t marks_of_names(const uint8_t *names, int64_t size, int64_t least_
             at++;
             continue;
         }
-        for (int64_t i = at; i < end; i++) word[i - at] = names[i] | 0x20;
-        marks |= marks_of_word(word, end - at, least_within);
+        marks |= marks_known(known, names + at, end - at);
         at = end;
     }
     return marks;
@@ -159,9 +189,9 @@ static int64_t names_of(const uint8_t *at, const uint8_t *end, uint8_t *names) {
     return size;
 }
 
-static int64_t signature_of(const uint8_t *name, int64_t size, const uint8_t *names, int64_t names_size) {
+static int64_t signature_of(const uint8_t *tag, int64_t size, const uint8_t *names, int64_t names_size) {
     uint32_t crc = 0xFFFFFFFFu;
-    for (int64_t i = 0; i < size; i++) crc = crc_table[(crc ^ name[i]) & 255] ^ (crc >> 8);
+    for (int64_t i = 0; i < size; i++) crc = crc_table[(crc ^ tag[i]) & 255] ^ (crc >> 8);
     crc = crc_table[(crc ^ '|') & 255] ^ (crc >> 8);
     for (int64_t i = 0; i < names_size; i++)
         if (names[i] < '0' || names[i] > '9') crc = crc_table[(crc ^ names[i]) & 255] ^ (crc >> 8);
@@ -172,7 +202,7 @@ static int64_t signature_of(const uint8_t *name, int64_t size, const uint8_t *na
 enum { BEGINS, ENDS, WORDS, LINKED, BOLD, KINDS_AT, ELEMENT = KINDS_AT + KINDS, LINKS, IMAGES, BREAKS, BLOCK_ROWS };
 enum { PARENT, LEVEL, FIRST, LAST, NUMBER, MARKS, SIGNATURE, ORDER, ELEMENT_ROWS };
 
-typedef struct { int64_t words, linked, bold, unspaced, unspaced_linked, unspaced_bold, kinds[KINDS], links, images, breaks, begins; } Span;
+typedef struct { int64_t begins; int32_t words, linked, bold, unspaced, unspaced_linked, unspaced_bold, kinds[KINDS], links, images, breaks; } Span;
 
 typedef struct {
     int64_t *blocks, *elements, *sizes;
@@ -180,6 +210,7 @@ typedef struct {
     int64_t stack[DEPTH];
     Span span;
     int64_t span_element;
+    Known known[KNOWN_SLOTS];
 } State;
 
 /* The span of text up to here is over; with a word in it, it is a block. */
@@ -203,10 +234,10 @@ static void end_span(State *state) {
 }
 
 /* An element that breaks the flow begins or ends. Not 0 where elements are not nested. */
-static int break_flow(State *state, const Tag *tag, int step, const uint8_t *name, int64_t size, const uint8_t *end, int64_t least_within) {
+static int break_flow(State *state, const Tag *tag, int step, const uint8_t *name, int64_t size, const uint8_t *end) {
     int64_t room = state->room;
     if (step > 0) {
-        uint8_t names[NAMES_BYTES];
+        uint8_t names[NAMES_BYTES + KNOWN_BYTES];
         int64_t names_size = tag && tag->flags & INLINE ? 0 : names_of(name + size, end, names);
         int64_t at = state->element_count++;
         int64_t *column = state->elements + at;
@@ -216,7 +247,7 @@ static int break_flow(State *state, const Tag *tag, int step, const uint8_t *nam
         column[LEVEL * room] = state->depth;
         column[FIRST * room] = column[LAST * room] = state->block_count;
         column[NUMBER * room] = tag ? tag->number : 0;
-        column[MARKS * room] = marks_of_names(names, names_size, least_within);
+        column[MARKS * room] = marks_of_names(state->known, names, names_size);
         column[SIGNATURE * room] = signature_of(name, size, names, names_size);
         column[ORDER * room] = state->opened - 1;
     } else if (step < 0) {
@@ -227,75 +258,75 @@ static int break_flow(State *state, const Tag *tag, int step, const uint8_t *nam
     return 0;
 }
 
-/* Copies text and counts what is in it. `was_ink`: whether the byte before it, in the same span, was. Most bytes are letters,
- * of which nothing is counted here: their number is what the others leave. */
+/* Copies text and counts what is in it. `was_ink`: whether the byte before it, in the same span, was. All kinds are counted at once, in
+ * the bytes of one word, which has room for as many as a byte counts. */
 static void take_text(State *state, const uint8_t *at, const uint8_t *end, uint8_t *out, int linked, int bold, int *was_ink) {
     Span *span = &state->span;
-    int64_t size = end - at, others = 0, begun = 0, unspaced = 0;
+    int64_t size = end - at;
+    int32_t begun = 0, unspaced = 0;
     memcpy(out + state->text_size, at, (size_t)size);
     state->text_size += size;
     int ink = *was_ink;
-    for (; at < end; at++) {
-        uint8_t kind = kind_of[*at];
-        if (kind == KIND_SPACE) {
-            ink = 0, others++;
-            continue;
+    while (at < end) {
+        const uint8_t *until = end - at > 255 ? at + 255 : end;
+        uint64_t counts = 0;
+        for (; at < until; at++) {
+            int is = is_ink[*at];
+            begun += is & ~ink, ink = is;
+            counts += counted[*at];
         }
-        begun += !ink;
-        ink = 1;
-        if (kind != KIND_OTHER) span->kinds[kind]++, others++;
-        else if (*at >= 0xE3 && *at <= 0xE9) unspaced++;
+        unspaced += counts & 255;
+        for (int kind = KIND_OTHER; kind < KINDS; kind++) span->kinds[kind] += counts >> 8 * kind & 255;
     }
     *was_ink = ink;
-    span->kinds[KIND_OTHER] += size - others;
     span->words += begun, span->unspaced += unspaced;
     if (linked) span->linked += begun, span->unspaced_linked += unspaced;
     if (bold) span->bold += begun, span->unspaced_bold += unspaced;
 }
 
 /* Blocks and elements of a page. `sizes` gets: blocks, elements, opened tags, bytes of text. -1 where tags are not nested. */
-EXPORT int64_t walk(const uint8_t *html, int64_t length, int64_t room, int64_t least_within, uint8_t *text, int64_t *blocks,
-                    int64_t *elements, int64_t *sizes) {
-    static __thread State state; /* large for a stack */
-    memset(&state.span, 0, sizeof state.span);
-    state.blocks = blocks, state.elements = elements, state.room = room;
-    state.block_count = state.element_count = state.opened = state.depth = state.text_size = state.span_element = 0;
-    const uint8_t *at = html, *end = html + length;
+EXPORT int64_t walk(const uint8_t *html, int64_t length, int64_t room, uint8_t *text, int64_t *blocks, int64_t *elements, int64_t *sizes) {
+    static __thread State *kept; /* large for a stack, and found at once where it is */
+    if (!kept) kept = calloc(1, sizeof *kept);
+    State *state = kept;
+    if (!state) return -1;
+    state->span = (Span){.begins = 0};
+    state->blocks = blocks, state->elements = elements, state->room = room;
+    state->block_count = state->element_count = state->opened = state->depth = state->text_size = state->span_element = 0;
+    const uint8_t *end = html + length, *at = memchr(html, '<', (size_t)length);
     int64_t links_open = 0, bold_open = 0, count = 0;
     int was_ink = 0;
-    while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
-        const uint8_t *name = at + 1, *close = memchr(name, '>', (size_t)(end - name));
+    while (at) {
+        const uint8_t *name = at + 1, *plain, *name_end, *close;
+        int ends = name < end && *name == '/';
+        for (name_end = plain = name + ends; name_end < end && *name_end != ' ' && *name_end != '>'; name_end++) {}
+        close = name_end < end ? memchr(name_end, '>', (size_t)(end - name_end)) : 0;
         if (!close) break;
-        const uint8_t *space = memchr(name, ' ', (size_t)(close - name));
-        const uint8_t *name_end = space ? space : close;
-        int ends = name < name_end && *name == '/';
-        const uint8_t *plain = name + ends;
         int64_t size = name_end - plain;
         const Tag *tag = size < NAME_BYTES ? tag_slot(plain, size) : 0;
         if (tag && !tag->size) tag = 0;
         int step = ends ? -1 : tag && tag->flags & VOID ? 0 : 1;
         int number = tag ? tag->number : 0;
-        state.opened += !ends;
+        state->opened += !ends;
         if (number == link_number) links_open += step;
         if (is_bold[number]) bold_open += step;
         if (!count++ || !(tag && tag->flags & INLINE)) {
-            end_span(&state);
-            memset(&state.span, 0, sizeof state.span);
-            state.span.begins = state.text_size;
+            end_span(state);
+            state->span = (Span){.begins = state->text_size};
             was_ink = 0;
-            if (break_flow(&state, tag, step, plain, size, close, least_within)) return -1;
+            if (break_flow(state, tag, step, plain, size, close)) return -1;
         }
-        state.span.links += number == link_number && step == 1;
-        state.span.images += number == image_number;
-        state.span.breaks += number == break_number;
-        const uint8_t *begin_text = close + 1;
-        const uint8_t *next = begin_text < end ? memchr(begin_text, '<', (size_t)(end - begin_text)) : 0;
-        at = next ? next : end;
-        take_text(&state, begin_text, at, text, links_open > 0, bold_open > 0, &was_ink);
+        state->span.links += number == link_number && step == 1;
+        state->span.images += number == image_number;
+        state->span.breaks += number == break_number;
+        const uint8_t *begin_text = close + 1, *stop;
+        at = begin_text < end ? memchr(begin_text, '<', (size_t)(end - begin_text)) : 0;
+        stop = at ? at : end;
+        if (stop > begin_text) take_text(state, begin_text, stop, text, links_open > 0, bold_open > 0, &was_ink);
     }
-    end_span(&state);
-    sizes[0] = state.block_count, sizes[1] = state.element_count, sizes[2] = state.opened, sizes[3] = state.text_size;
-    return state.depth ? -1 : 0;
+    end_span(state);
+    sizes[0] = state->block_count, sizes[1] = state->element_count, sizes[2] = state->opened, sizes[3] = state->text_size;
+    return state->depth ? -1 : 0;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
@@ -304,18 +335,60 @@ EXPORT int64_t walk(const uint8_t *html, int64_t length, int64_t room, int64_t l
 #define FOR_EACH_PROCESSOR
 #endif
 
-/* For each block, the sum of what the trees say. `columns` has a row a feature; trees ask one question a level. */
-EXPORT FOR_EACH_PROCESSOR void ask(const float *columns, int64_t blocks, const int64_t *feature, const float *bound, const float *value, int64_t trees,
-                int64_t levels, double *sums, int32_t *leaf) {
-    for (int64_t tree = 0; tree < trees; tree++) {
-        memset(leaf, 0, (size_t)blocks * sizeof *leaf);
-        for (int64_t level = 0; level < levels; level++) {
-            const float *column = columns + feature[tree * levels + level] * blocks;
-            const float limit = bound[tree * levels + level];
-            const int32_t bit = 1 << level; /* as wide as a float, so that four are compared at once */
-            for (int64_t block = 0; block < blocks; block++) leaf[block] |= column[block] > limit ? bit : 0;
-        }
-        const float *leaves = value + (tree << levels);
-        for (int64_t block = 0; block < blocks; block++) sums[block] += (double)leaves[leaf[block]];
+/* Trees as Python tells them. A scale is the bounds that are asked of a feature, in order, as many as a signed byte can count; a
+ * question is a scale and a place on it. */
+typedef struct {
+    int64_t scales, trees, levels;
+    const int64_t *feature, *begins; /* of each scale, and where its bounds begin */
+    const float *bounds;
+    const int64_t *scale;
+    const int8_t *place;
+    const float *value;
+} Trees;
+
+static int64_t whole_tiles(int64_t blocks) { return (blocks + TILE - 1) / TILE * TILE; }
+
+/* How many bounds of a scale each block is above. Counted as wide as a float is, so that as many are compared at once. */
+ALWAYS_INLINE void rank(const float *column, int64_t blocks, const float *bound, int64_t bounds, int8_t *ranks) {
+    for (int64_t begin = 0; begin < blocks; begin += TILE, column += TILE, ranks += TILE) {
+        float last[TILE];
+        int32_t above[TILE] = {0};
+        const float *value = blocks - begin < TILE ? last : column;
+        if (value == last) for (int64_t b = 0; b < TILE; b++) last[b] = begin + b < blocks ? column[b] : 0.0f;
+        for (int64_t i = 0; i < bounds; i++)
+            for (int b = 0; b < TILE; b++) above[b] += value[b] > bound[i];
+        for (int b = 0; b < TILE; b++) ranks[b] = (int8_t)above[b];
+    }
+}
+
+/* Adds to each block's leaf what it answers to three questions; `bit` is the first one's. */
+ALWAYS_INLINE void ask_three(const int8_t *ranks, int64_t room, const int64_t *scale, const int8_t *place, int bit, int8_t *restrict leaf) {
+    const int8_t *one = ranks + scale[0] * room, *two = ranks + scale[1] * room, *three = ranks + scale[2] * room;
+    const int8_t first = place[0], second = place[1], third = place[2];
+    for (int64_t b = 0; b < room; b++) leaf[b] |= (one[b] > first ? bit : 0) | (two[b] > second ? 2 * bit : 0) | (three[b] > third ? 4 * bit : 0);
+}
+
+/* Bytes that `ask` needs to work in. */
+EXPORT int64_t ask_room(const Trees *trees, int64_t blocks) { return (trees->scales + 1) * whole_tiles(blocks); }
+
+/* Adds to `sums` what the trees say of each block, one tree after the other. `columns` has a row a feature; trees ask one question a
+ * level, seven levels at most. Floats are compared with each bound once, and small numbers, many at a time, with each question. */
+EXPORT FOR_EACH_PROCESSOR void ask(const float *columns, int64_t blocks, const Trees *trees, double *sums, int8_t *ranks) {
+    int64_t room = whole_tiles(blocks), levels = trees->levels;
+    for (int64_t s = 0; s < trees->scales; s++) {
+        const float *bounds = trees->bounds + trees->begins[s];
+        rank(columns + trees->feature[s] * blocks, blocks, bounds, trees->begins[s + 1] - trees->begins[s], ranks + s * room);
+    }
+    int8_t *leaf = ranks + trees->scales * room;
+    for (int64_t tree = 0; tree < trees->trees; tree++) {
+        const int64_t *scale = trees->scale + tree * levels;
+        const int8_t *place = trees->place + tree * levels;
+        int64_t level = 0;
+        memset(leaf, 0, (size_t)room);
+        for (; level + 3 <= levels; level += 3) ask_three(ranks, room, scale + level, place + level, 1 << level, leaf);
+        for (; level < levels; level++)
+            for (int64_t b = 0; b < room; b++) leaf[b] |= ranks[scale[level] * room + b] > place[level] ? 1 << level : 0;
+        const float *leaves = trees->value + (tree << levels);
+        for (int64_t b = 0; b < blocks; b++) sums[b] += (double)leaves[leaf[b]];
     }
 }

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from sitelore.extract.tag_marks import INLINE, LEAST_WITHIN, MARK_OF_WORD, TAG_NUMBER, VOID
 
-_VERSION = 5
+_VERSION = 6
 """Of the interface and of what is computed: a library that another version left behind is not used."""
 _BLOCK_ROWS, _ELEMENT_ROWS = 17, 8
 _INLINE, _VOID = 1, 2
+_MOST_RANKS, _MOST_LEVELS = 127, 7  # what a signed byte counts to
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,13 @@ def compiled_walk(kinds: bytes, *, link: int, image: int, line_break: int, bold:
     if found is None:
         return None
     found.walk.restype = ctypes.c_int64
-    found.walk.argtypes = [ctypes.c_char_p, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 4]
-    found.begin.argtypes = [ctypes.c_char_p, ctypes.c_char_p, *[ctypes.c_int64] * 3]
+    found.walk.argtypes = [ctypes.c_char_p, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 4]
+    found.begin.argtypes = [ctypes.c_char_p, ctypes.c_char_p, *[ctypes.c_int64] * 4]
     found.learn_tag.argtypes = found.learn_word.argtypes = [ctypes.c_char_p, *[ctypes.c_int64] * 3]
     bold_numbers = bytearray(256)
     for number in bold:
         bold_numbers[number] = 1
-    found.begin(kinds, bytes(bold_numbers), link, image, line_break)
+    found.begin(kinds, bytes(bold_numbers), link, image, line_break, LEAST_WITHIN)
     for name in INLINE | VOID | set(TAG_NUMBER):
         found.learn_tag(name, len(name), TAG_NUMBER.get(name, 0), (name in INLINE) * _INLINE + (name in VOID) * _VOID)
     for word, marks in MARK_OF_WORD.items():
@@ -79,26 +80,52 @@ def _walk(found: ctypes.CDLL, html: bytes) -> Walked | None:
     elements = np.empty((_ELEMENT_ROWS, room), np.int64)
     sizes = np.zeros(4, np.int64)
     into = (text.ctypes.data, blocks.ctypes.data, elements.ctypes.data, sizes.ctypes.data)
-    if found.walk(html, len(html), room, LEAST_WITHIN, *into) != 0:
+    if found.walk(html, len(html), room, *into) != 0:
         return None
     block_count, element_count, opened, text_bytes = sizes.tolist()
     return Walked(text[:text_bytes].tobytes(), blocks[:, :block_count].copy(), elements[:, :element_count].copy(), opened)
 
 
-def ask_trees(
-    columns: NDArray[np.float32],
-    feature: NDArray[np.int64],
-    bound: NDArray[np.float32],
-    value: NDArray[np.float32],
-) -> NDArray[np.float64] | None:
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What trees ask, as `ask` in `walk.c` is told it."""
+
+    told: NDArray[np.int64]
+    """Sizes, then where the parts stand."""
+    parts: tuple[NDArray[np.generic], ...]
+
+
+def questions_of(feature: NDArray[np.int64], bound: NDArray[np.float32], value: NDArray[np.float32]) -> Questions:
+    """Sorted by what they are about: a scale is the bounds that are asked of one feature, a question a place on a scale.
+
+    A feature with more bounds than a byte can count has several scales.
+    """
+    if feature.shape[1] > _MOST_LEVELS:
+        raise ValueError(f"trees may ask {_MOST_LEVELS} questions; train smaller ones")
+    order = np.lexsort((bound.ravel(), feature.ravel()))
+    features, bounds = feature.ravel()[order], bound.ravel()[order]
+    begins_feature = np.diff(features, prepend=-1) != 0
+    is_new = begins_feature | np.append(True, bounds[1:] != bounds[:-1])
+    number = np.cumsum(is_new) - 1
+    features, bounds, first = features[is_new], bounds[is_new], np.flatnonzero(begins_feature[is_new])
+    ends = np.append(first, len(bounds))
+    begins = np.flatnonzero((np.arange(len(bounds)) - np.repeat(first, np.diff(ends))) % _MOST_RANKS == 0)
+    scale, place = np.empty(feature.shape, np.int64), np.empty(feature.shape, np.int8)
+    on_scale = np.searchsorted(begins, number, side="right") - 1
+    scale.ravel()[order], place.ravel()[order] = on_scale, number - begins[on_scale]
+    parts = (features[begins], np.append(begins, len(bounds)), bounds, scale, place, value)
+    return Questions(np.array([len(begins), *feature.shape, *map(address, parts)], np.int64), parts)
+
+
+def ask_trees(columns: NDArray[np.float32], questions: Questions) -> NDArray[np.float64] | None:
     """For each column the sum of what the trees say; None where it was not built."""
     found = library()
     if found is None:
         return None
-    count = columns.shape[1]
-    trees, levels = feature.shape
-    sums, leaf = np.zeros(count), np.empty(count, np.int32)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (columns, feature, bound, value, sums, leaf)]
-    size = [ctypes.c_int64(number) for number in (count, trees, levels)]
-    found.ask(pointers[0], size[0], *pointers[1:4], *size[1:], *pointers[4:])
+    count, told = columns.shape[1], questions.told
+    found.ask_room.restype = ctypes.c_int64
+    place, whole = ctypes.c_void_p, ctypes.c_int64
+    ranks = np.empty(found.ask_room(place(address(told)), whole(count)), np.int8)
+    sums = np.zeros(count)
+    found.ask(place(address(columns)), whole(count), *[place(address(array)) for array in (told, sums, ranks)])
     return sums

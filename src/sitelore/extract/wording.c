@@ -11,15 +11,18 @@ enum { BEGINS, ENDS, WORDS, LINKED, ELEMENT = 13 };
 enum { PARENT, LEVEL, FIRST, LAST };
 enum { LABEL_SLOTS = 2048, LABEL_BYTES = 24, MOST_SINCE = 32, LEVELS = 8, LABEL_WORDS = 8, HEADING_WORDS = 14, SURE_WORDS = 6 };
 enum { TITLE_BYTES = 4, TITLE_WORDS = 64, TITLE_SLOTS = 256, TITLE_COLUMNS = 7 };
+enum { SIGN = 1, BEGINS_WORD = 256 }; /* so far apart that eight of each go into one number */
 #define FAR 999.0f
 
 typedef struct { uint8_t size, group; char name[LABEL_BYTES]; } Label;
 typedef struct { const uint8_t *at; int64_t size; } Token;
 
 static Label labels[LABEL_SLOTS];
+static uint32_t sizes_from[1024]; /* by the first two letters: how long the labels are that begin so, as bits */
 static int64_t since[MOST_SINCE], since_count, group_count;
 
 static uint8_t lower(uint8_t byte) { return byte >= 'A' && byte <= 'Z' ? byte | 32 : byte; }
+static uint8_t upper(uint8_t byte) { return byte >= 'a' && byte <= 'z' ? byte & 95 : byte; }
 static int is_letter(uint8_t byte) { return (uint8_t)((byte | 32) - 'a') < 26 || byte >= 128; }
 static int is_sign(uint8_t byte) { return is_letter(byte) || (uint8_t)(byte - '0') < 10; }
 
@@ -34,6 +37,8 @@ static int is_same(const uint8_t *at, const uint8_t *other, int64_t size) {
     return 1;
 }
 
+static int pair_of(const uint8_t *at, int64_t size) { return (at[0] & 31) << 5 | (size > 1 ? at[1] & 31 : 0); }
+
 static Label *label_slot(const uint8_t *name, int64_t size) {
     uint32_t slot = hash_of(name, size) % LABEL_SLOTS;
     while (labels[slot].size && (labels[slot].size != size || !is_same(name, (const uint8_t *)labels[slot].name, size)))
@@ -46,6 +51,7 @@ EXPORT int64_t learn_label(const uint8_t *name, int64_t size, int64_t group) {
     Label *label = label_slot(name, size);
     label->size = (uint8_t)size, label->group = (uint8_t)group;
     memcpy(label->name, name, (size_t)size);
+    sizes_from[pair_of(name, size)] |= (uint32_t)1 << size;
     return 0;
 }
 
@@ -61,7 +67,7 @@ static int64_t label_of(const uint8_t *at, const uint8_t *end) {
         if (!is_letter(*at)) { at++; continue; }
         const uint8_t *begin = at;
         while (at < end && is_letter(*at)) at++;
-        if (at - begin >= LABEL_BYTES) continue;
+        if (at - begin >= LABEL_BYTES || !(sizes_from[pair_of(begin, at - begin)] >> (at - begin) & 1)) continue;
         const Label *label = label_slot(begin, at - begin);
         if (label->size) bits |= (int64_t)1 << label->group;
     }
@@ -95,8 +101,9 @@ static void describe_since(int64_t n, const int64_t *words, const int64_t *linke
     }
 }
 
-/* The words of the title that are long enough, each once, and by its hash where it stands among them. */
-typedef struct { Token word[TITLE_WORDS]; int64_t count; int8_t slots[TITLE_SLOTS]; uint8_t begins[256]; } Title;
+/* The words of the title that are long enough, each once, and by its hash where it stands among them; what each byte may be,
+ * and which two letters they begin with. */
+typedef struct { Token word[TITLE_WORDS]; int64_t count; int8_t slots[TITLE_SLOTS]; uint16_t may_be[256]; uint8_t begins[1024]; } Title;
 
 static int64_t place_of(const Title *title, const uint8_t *at, int64_t size, uint32_t *slot) {
     *slot = hash_of(at, size) % TITLE_SLOTS;
@@ -110,29 +117,51 @@ static int64_t place_of(const Title *title, const uint8_t *at, int64_t size, uin
 static void read_title(Title *title, const uint8_t *at, const uint8_t *end) {
     title->count = 0;
     memset(title->slots, 255, sizeof title->slots), memset(title->begins, 0, sizeof title->begins);
+    for (int byte = 0; byte < 256; byte++) title->may_be[byte] = is_sign((uint8_t)byte) ? SIGN : 0;
     while (at < end && title->count < TITLE_WORDS) {
         if (!is_sign(*at)) { at++; continue; }
         const uint8_t *begin = at;
         uint32_t slot;
         while (at < end && is_sign(*at)) at++;
         if (at - begin < TITLE_BYTES || place_of(title, begin, at - begin, &slot) >= 0) continue;
-        title->begins[lower(*begin)] = 1;
+        title->may_be[lower(*begin)] |= BEGINS_WORD, title->may_be[upper(*begin)] |= BEGINS_WORD;
+        title->begins[pair_of(begin, at - begin)] = 1;
         title->slots[slot] = (int8_t)title->count;
         title->word[title->count++] = (Token){begin, at - begin};
     }
 }
 
+/* Where in the next bytes a word begins that may be one of the title's, as bits. `was_sign`: whether the byte before them was one. */
+static uint64_t beginnings(const Title *title, const uint8_t *at, int64_t size, uint64_t *was_sign) {
+    uint64_t signs = 0, begins = 0;
+    int64_t i = 0;
+    for (; i + 8 <= size; i += 8) {
+        unsigned found = 0;
+        for (int in = 0; in < 8; in++) found |= (unsigned)title->may_be[at[i + in]] << in;
+        signs |= (uint64_t)(found & 255) << i, begins |= (uint64_t)(found >> 8) << i;
+    }
+    for (; i < size; i++) {
+        unsigned found = title->may_be[at[i]];
+        signs |= (uint64_t)(found & 255) << i, begins |= (uint64_t)(found >> 8) << i;
+    }
+    begins &= ~(signs << 1 | *was_sign);
+    *was_sign = signs >> 63;
+    return begins;
+}
+
 static int64_t said_of(const Title *title, const uint8_t *at, const uint8_t *end, int64_t *distinct) {
-    uint64_t seen = 0;
+    uint64_t seen = 0, was_sign = 0;
     int64_t said = 0;
-    while (at < end) {
-        if (!is_sign(*at)) { at++; continue; }
-        const uint8_t *begin = at;
-        while (at < end && is_sign(*at)) at++;
-        if (at - begin < TITLE_BYTES || !title->begins[lower(*begin)]) continue;
-        uint32_t slot;
-        int64_t place = place_of(title, begin, at - begin, &slot);
-        if (place >= 0) said++, seen |= (uint64_t)1 << place;
+    for (; at < end; at += 64) {
+        uint64_t begins = beginnings(title, at, end - at < 64 ? end - at : 64, &was_sign);
+        for (; begins; begins &= begins - 1) {
+            const uint8_t *begin = at + __builtin_ctzll(begins), *stop = begin;
+            if (!title->begins[pair_of(begin, end - begin)]) continue;
+            while (stop < end && title->may_be[*stop]) stop++;
+            uint32_t slot;
+            int64_t place = stop - begin < TITLE_BYTES ? -1 : place_of(title, begin, stop - begin, &slot);
+            if (place >= 0) said++, seen |= (uint64_t)1 << place;
+        }
     }
     for (*distinct = 0; seen; seen &= seen - 1) ++*distinct;
     return said;

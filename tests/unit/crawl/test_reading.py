@@ -1,10 +1,12 @@
 import asyncio
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
-from sitelore.crawl.reading import ReaderPool
+from sitelore.crawl.reading import _READ_BYTES, ReaderPool
+from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
@@ -22,6 +24,22 @@ async def test_documents_come_back_to_who_asked() -> None:
         readings = await asyncio.gather(*(pool.read(page(i, size=i * 500), ReadOptions()) for i in range(30)))
         assert [r.title for r in readings] == [f"Page {i}" for i in range(30)]
         assert [r.links for r in readings] == [(Url(f"http://a/x{i}"),) for i in range(30)]
+    finally:
+        await pool.close()
+
+
+async def test_an_answer_that_takes_many_reads_comes_whole() -> None:
+    links = "".join(
+        [f"<a href=/{number * 7919:x}/{number * 104_729:x}>{number * 1_299_709:x}</a> " for number in range(10_000)]
+    )
+    response = replace(page(1), body=f"<title>Links</title><main>{links}</main>".encode())
+    pool = ReaderPool(1)
+    try:
+        reading, after = await asyncio.gather(pool.read(response, ReadOptions()), pool.read(page(2), ReadOptions()))
+        assert reading == read(response, ReadOptions())
+        assert reading.document is not None
+        assert len(reading.document.data) > _READ_BYTES
+        assert after.title == "Page 2"
     finally:
         await pool.close()
 

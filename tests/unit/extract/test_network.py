@@ -11,7 +11,7 @@ from sitelore.extract.network import TAGS, Network, even_out
 from sitelore.extract.scorer import trees_from
 from sitelore.extract.walking import address, library
 
-FEATURES, HIDDEN = 10, 12  # not a multiple of what is added up together
+FEATURES, HIDDEN = 150, 13  # no multiple of what is added up together
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from sitelore.extract.content import _judged_slowly, judge
 from sitelore.extract.markdown import prepare
 from sitelore.extract.scorer import trees_from
 from sitelore.extract.visibility import drop_unseen
-from sitelore.extract.walking import ask_trees, library
+from sitelore.extract.walking import ask_trees, library, questions_of
 
 _SOURCE = Path(blocks.__file__).with_name("walk.c")
 
@@ -58,6 +58,9 @@ _NAMES = st.sampled_from(
         "sidebarwidget",
         "é",
         "Entry_Title2",
+        "sixteenlettersss",
+        "navigationcontainerwrapper",
+        "siteNAVIGATIONnav",
         "a" * 500,
     ]
 )
@@ -146,10 +149,34 @@ def test_real_pages_are_cut_and_scored_alike() -> None:
         assert_equal(walked(html), _segment_slowly(html))
         assert_described_alike(walked(html))
         columns = matrix(scene_of(segment(html)))
-        said = ask_trees(columns, trees.feature, trees.bound, trees.value)
+        said = ask_trees(columns, questions_of(trees.feature, trees.bound, trees.value))
         assert said is not None
         assert said.tolist() == trees._ask_slowly(columns).tolist()
         assert_chosen_alike(body)
+
+
+@pytest.mark.parametrize("levels", [1, 3, 4, 7])
+@pytest.mark.parametrize("count", [1, 31, 32, 100])
+def test_any_trees_are_asked_alike(levels: int, count: int) -> None:
+    chance = np.random.default_rng(levels * 1000 + count)
+    features, trees = 3, 200  # more bounds a feature than a byte can count
+    trained = replace(
+        trees_from(),
+        feature=chance.integers(0, features, (trees, levels)),
+        bound=chance.normal(size=(trees, levels)).astype(np.float32),
+        value=chance.normal(size=(trees, 2**levels)).astype(np.float32),
+    )
+    trained.bound[::3] = trained.bound[0]  # some are asked again and again
+    columns = chance.normal(size=(features, count)).astype(np.float32)
+    columns[:, ::2] = trained.bound[0, 0]  # equal is not above
+    said = ask_trees(columns, questions_of(trained.feature, trained.bound, trained.value))
+    assert said is not None
+    assert said.tolist() == trained._ask_slowly(columns).tolist()
+
+
+def test_trees_with_more_leaves_than_a_byte_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match="train smaller ones"):
+        questions_of(np.zeros((2, 8), np.int64), np.zeros((2, 8), np.float32), np.zeros((2, 256), np.float32))
 
 
 def assert_chosen_alike(body: dom.Element) -> None:

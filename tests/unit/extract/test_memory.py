@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sitelore.extract import memory
+from sitelore.extract.memory import make_room_for
+
+
+class _Library:
+    def __init__(self) -> None:
+        self.trims = 0
+
+    def malloc_trim(self, _: int) -> None:
+        self.trims += 1
+
+
+def test_only_a_very_large_page_has_room_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = _Library()
+    monkeypatch.setattr(memory, "_glibc", lambda: library)
+    make_room_for(500_000)
+    assert library.trims == 0
+    make_room_for(3_000_000)
+    assert library.trims == 1
+
+
+def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    memory._glibc.cache_clear()
+    try:
+        memory.give_back_large_blocks()
+        memory.share_one_heap()
+        make_room_for(3_000_000)
+        assert memory._glibc() is None
+    finally:
+        memory._glibc.cache_clear()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
+def test_threads_that_share_one_heap_make_none_of_their_own() -> None:
+    code = """
+import sys, threading
+from sitelore.extract.memory import _glibc, share_one_heap
+if _glibc() is None:
+    sys.exit()
+if "share" in sys.argv:
+    share_one_heap()
+def work():
+    bytearray(100_000)
+    with open("/proc/self/maps") as maps:
+        # A heap of a thread's own is a reservation of 64 MB of which little is in use.
+        lines = [line.split()[0].split("-") for line in maps if "---p" in line and line.rstrip().endswith(" 0")]
+    print(any(2**25 < int(end, 16) - int(start, 16) <= 2**26 for start, end in lines))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+    heaps = [
+        subprocess.run([sys.executable, "-c", code, how], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        for how in ("share", "apart")
+    ]
+    assert heaps in (["False", "True"], ["", ""])
