@@ -14,7 +14,7 @@ from sitelore.extract.block_features import scene_of
 from sitelore.extract.blocks import segment
 from sitelore.extract.choosing import CHOOSER
 from sitelore.extract.markdown import prepare
-from sitelore.extract.rungs import marked_content
+from sitelore.extract.rungs import marked_content, plain_content
 from sitelore.extract.scorer import Choice, Trees, choose, trees_from
 from sitelore.extract.trimming import Cuts, cuts_of, trim
 from sitelore.extract.visibility import drop_unseen
@@ -92,7 +92,7 @@ def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overri
         trim(judged.elements, judged.cuts)
         judged.elements.clear()  # an object each, which nobody asks for again
         return Content((body,), "learned", judged)
-    marked = marked_content(body)
+    marked = marked_content(body) if scored else plain_content(body)
     if marked is None:
         return _unpruned(source)
     return Content(*marked, judged)

@@ -52,6 +52,13 @@ def marked_content(body: dom.Element) -> tuple[tuple[dom.Node, ...], str] | None
     return _marked(body, whole) or _of_a_cms(named, whole) or ((body,), "body")
 
 
+def plain_content(body: dom.Element) -> tuple[tuple[dom.Node, ...], str] | None:
+    """The same by tags and roles alone, whatever elements are called: half the cost, and more of what stands around content."""
+    _drop_frame(body)
+    whole = _size(body)
+    return (_marked(body, whole) or ((body,), "body")) if whole else None
+
+
 def _drop_frame(body: dom.Element) -> None:
     any_content = bool(dom.select(body, _CONTENT_MARKS))
     for looks, element in enumerate(dom.select(body, _FRAME)):
