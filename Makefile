@@ -161,7 +161,7 @@ define install_from
 	@$(PY) -m compileall -q src
 endef
 
-COMPILED := hatch_build.py src/sitelore/extract/walk.c src/sitelore/extract/describe.c src/sitelore/extract/wording.c src/sitelore/extract/network.c src/sitelore/extract/choose.c src/sitelore/extract/texts.c src/sitelore/extract/measure.c src/sitelore/store/near.c
+COMPILED := hatch_build.py $(wildcard src/sitelore/extract/native/*.c) src/sitelore/store/near.c
 
 $(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml $(COMPILED)
 	$(call install_from,requirements/run.txt)

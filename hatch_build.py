@@ -1,4 +1,4 @@
-"""Compiles `extract/*.c` and `store/near.c` while the package is built: by the system's C compiler, or by one that pip brings.
+"""Compiles `extract/native/*.c` and `store/near.c` when the package is built, by the system's C compiler or one that pip brings.
 
 They are plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
 can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in numpy.
@@ -16,11 +16,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOM = Path("src/sitelore/extract")
+ROOM = Path("src/sitelore/extract/native")
 NAMES = ("walk", "describe", "wording", "network", "choose", "texts", "measure", "resolve", "hints")
 SOURCES = tuple(ROOM / f"{name}.c" for name in NAMES)
 LIBRARIES = {
-    ROOM / "walk": (SOURCES, "content is chosen at three times the cost"),
+    ROOM / "extract": (SOURCES, "content is chosen at three times the cost"),
     Path("src/sitelore/store/near"): ((Path("src/sitelore/store/near.c"),), "vectors are compared at three times the cost"),
 }
 COMPILERS = ("cc", "gcc", "clang")

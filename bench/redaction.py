@@ -16,8 +16,8 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from sitelore.extract.personal_data import personal_spans
 from sitelore.extract.redact import add_counts, redact, redact_source
+from sitelore.extract.redaction.personal_data import personal_spans
 
 CORPORA = Path(os.environ.get("SITELORE_CORPORA", Path(__file__).resolve().parents[2] / "shared" / "corpora"))
 

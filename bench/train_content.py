@@ -1,7 +1,7 @@
 """Train the scorer of main content on the marked pages of the corpus: `make train-content`.
 
 Five trainings that each leave one fold of domains out (weights for `bench.content --cross-validated`, in `.bench/folds`), and
-one on everything, which becomes `src/sitelore/extract/content_trees.npz`: sets of trees, and a small network beside them.
+one on everything, which becomes `src/sitelore/extract/content/content_trees.npz`: sets of trees, a small network beside them.
 Needs `catboost`, which the target installs into `.bench/training`; the package itself only needs numpy. Same corpus and
 same versions, same trees; the network is the same up to rounding, which is the linear algebra's own.
 """
@@ -26,13 +26,13 @@ from bench.train_network import SHARE, Blocks, network_of
 from numpy.typing import NDArray
 
 from sitelore.extract import dom
-from sitelore.extract.block_features import feature_names, matrix, scene_of
-from sitelore.extract.blocks import segment
-from sitelore.extract.markdown import prepare
-from sitelore.extract.scorer import UNDERRATED
-from sitelore.extract.visibility import drop_unseen
+from sitelore.extract.content.block_features import feature_names, matrix, scene_of
+from sitelore.extract.content.blocks import segment
+from sitelore.extract.content.scorer import UNDERRATED
+from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.writing.markdown import prepare
 
-TREES = ROOT / "src" / "sitelore" / "extract" / "content_trees.npz"
+TREES = ROOT / "src" / "sitelore" / "extract" / "content" / "content_trees.npz"
 ITERATIONS, RATE, DEPTH = 300, 0.1, 6
 SEEDS = (1, 2)
 ROWS = 120_000

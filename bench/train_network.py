@@ -1,4 +1,4 @@
-"""Trains the network that is asked beside the trees (`sitelore.extract.network`) on what is wanted in the end: the F1 of pages.
+"""Trains the network that is asked beside the trees (`extract/content/network.py`) on what is wanted: the F1 of pages.
 
 Trees are trained block by block. A network can be trained page by page: the F1 of a page's words, with shares in place of
 choices, has a gradient of its own. A part of the usual log loss keeps its shares honest.
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.extract.network import TAGS as TAG_ROWS
-from sitelore.extract.network import even_out
-from sitelore.extract.tag_marks import TAGS
+from sitelore.extract.content.network import TAGS as TAG_ROWS
+from sitelore.extract.content.network import even_out
+from sitelore.extract.content.tag_marks import TAGS
 
 Floats = NDArray[np.float32]
 

@@ -32,7 +32,8 @@ def sitelore(*, offers: bool = False) -> Extract:
     """What `sitelore extract` does: decode, redact, parse, links, metadata, content, Markdown, text, hash, compress."""
     import zstandard
 
-    from sitelore.extract import content, scorer
+    from sitelore.extract.content import main as content
+    from sitelore.extract.content import scorer
     from sitelore.extract.memory import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions

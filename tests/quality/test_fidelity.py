@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from sitelore.extract import dom
-from sitelore.extract.links import resolver_for
-from sitelore.extract.markdown import prepare, visible, write_markdown, write_text
+from sitelore.extract.about.links import resolver_for
 from sitelore.extract.page import read
+from sitelore.extract.writing.markdown import prepare, visible, write_markdown, write_text
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.url import Url

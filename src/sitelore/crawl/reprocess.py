@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from sitelore.crawl.progress import Progress
-from sitelore.extract.change import compare_documents, words_between
+from sitelore.extract.changes.change import compare_documents, words_between
 from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed

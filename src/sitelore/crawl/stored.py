@@ -53,7 +53,7 @@ def calmed(volatile: bytes) -> bytes:
     """Where a page differs from itself, after it did not."""
     if not volatile:
         return b""
-    from sitelore.extract import change  # noqa: PLC0415 takes long to import, and a first crawl has no use for it
+    from sitelore.extract.changes import change  # noqa: PLC0415 takes long to import, and a first crawl has no use for it
 
     return change.calmed(volatile)
 
@@ -68,7 +68,7 @@ async def compare_with_known(blobs: Blobs, known: Known | None, reading: Reading
         before = await blobs.get(known.document)
     except KeyError:
         return Comparison(changed=True)
-    from sitelore.extract.change import compare_documents  # noqa: PLC0415 as above
+    from sitelore.extract.changes.change import compare_documents  # noqa: PLC0415 as above
 
     # In a thread: a page made for it could otherwise hold up every other visit for a moment.
     return await asyncio.to_thread(compare_documents, before, reading.document, known.volatile)

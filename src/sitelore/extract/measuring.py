@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sitelore.extract.walking import address, library
+from sitelore.extract.native.library import address, library
 from sitelore.model.sketch import LINES, sketch_of
 
 _DIGITS = b"0123456789"

@@ -10,15 +10,16 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.content import main_content
+from sitelore.extract.about.head import read_head
+from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
+from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
+from sitelore.extract.content.main import main_content
+from sitelore.extract.content.style_sheets import drop_hidden, read_hiding
+from sitelore.extract.content.visibility import drop_unseen, shown
 from sitelore.extract.decode import decode
-from sitelore.extract.head import read_head
-from sitelore.extract.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
-from sitelore.extract.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
 from sitelore.extract.memory import make_room_for
-from sitelore.extract.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.offers.actions import MARKED, read_actions
 from sitelore.extract.offers.brand import read_brand
@@ -32,8 +33,7 @@ from sitelore.extract.shell import NO_SHELL, shell_of
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import read_scripts
 from sitelore.extract.structured.reading import as_read, read_structured, texts_of, with_texts
-from sitelore.extract.style_sheets import drop_hidden, read_hiding
-from sitelore.extract.visibility import drop_unseen, shown
+from sitelore.extract.writing.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.loading import is_loaded

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.dates import iso_date
+from sitelore.extract.about.dates import iso_date
 from sitelore.extract.files.office_facts import Facts, Told, language
 from sitelore.extract.files.unreadable import Unreadable
 from sitelore.model.loading import api_error, collection_loader, filled, next_part, record_loader, records_in, text_at, values

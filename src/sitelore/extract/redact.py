@@ -1,9 +1,9 @@
 """What may not be kept leaves the text here, right after decoding and once more from what was derived (entities can hide it).
 
 The only module that makes `CleanText` and `CleanBytes`. One look over the UTF-8 bytes finds where hints of any rule may stand
-(`extract/hinting.py`; google-re2 where nothing was compiled): a page without a hint costs that look and nothing else. Where one
-may stand, google-re2 says whether it does, and around it the rule's exact pattern decides.
-Data of persons goes the same way where that is asked for (`extract/personal_data.py`).
+(`redaction/hinting.py`; google-re2 where nothing was compiled): a page without a hint costs that look and nothing else. Where
+one may stand, google-re2 says whether it does, and around it the rule's exact pattern decides. Data of persons goes the same
+way where that is asked for (`redaction/personal_data.py`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from hashlib import blake2b
 import re2
 
 from sitelore.extract.charsets import encode_as
-from sitelore.extract.hinting import Look, first_look
-from sitelore.extract.personal_data import NO_CONTACTS, Contacts, contacts_in, personal_spans
-from sitelore.extract.secret_rules import built_in_rules, compiled, found_by
+from sitelore.extract.redaction.hinting import Look, first_look
+from sitelore.extract.redaction.personal_data import NO_CONTACTS, Contacts, contacts_in, personal_spans
+from sitelore.extract.redaction.secret_rules import built_in_rules, compiled, found_by
 from sitelore.model.ids import CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url

@@ -86,7 +86,7 @@ class Known:
     headers: tuple[tuple[str, str], ...] = ()
     sketch: bytes = b""
     volatile: bytes = b""
-    """Where this page differs from itself without having changed (`extract/change.py`)."""
+    """Where this page differs from itself without having changed (`extract/changes/change.py`)."""
     render_reason: RenderReason | None = None
     """Why a browser read the page, or should have; None for what came over HTTP and was the page."""
     screenshot: BlobKey | None = None

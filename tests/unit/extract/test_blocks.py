@@ -3,10 +3,11 @@ import random
 import numpy as np
 import pytest
 
-from sitelore.extract import dom, tag_marks
-from sitelore.extract.block_features import matrix, scene_of
-from sitelore.extract.blocks import Blocks, segment
-from sitelore.extract.trimming import cuts_of, trim
+from sitelore.extract import dom
+from sitelore.extract.content import tag_marks
+from sitelore.extract.content.block_features import matrix, scene_of
+from sitelore.extract.content.blocks import Blocks, segment
+from sitelore.extract.content.trimming import cuts_of, trim
 
 
 def body_of(html: str) -> dom.Element:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sitelore.extract.change import calmed, compare
+from sitelore.extract.changes.change import calmed, compare
 
 BODY = "\n\n".join(f"Paragraph {n} is about kettles, how they are made and who makes them." for n in ("one", "two", "three"))
 

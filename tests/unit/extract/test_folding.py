@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.visibility import drop_unseen
+from sitelore.extract.content.visibility import drop_unseen
 
 from .conftest import ReadPage
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.head import read_head
+from sitelore.extract.about.head import read_head
 
 from .conftest import ReadPage
 

@@ -16,10 +16,10 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract import hinting
-from sitelore.extract.hinting import Look, first_look
 from sitelore.extract.redact import Redactor, redactor_of
-from sitelore.extract.secret_rules import Examples, built_in_rules
+from sitelore.extract.redaction import hinting
+from sitelore.extract.redaction.hinting import Look, first_look
+from sitelore.extract.redaction.secret_rules import Examples, built_in_rules
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction, SecretRule
 
 HINTS = tuple(dict.fromkeys(each.rule.hint for each in built_in_rules()))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.links import resolver_for
+from sitelore.extract.about.links import resolver_for
 from sitelore.extract.offers import forms as reading_forms
 from sitelore.extract.offers import known_forms
 from sitelore.extract.offers.forms import read_forms

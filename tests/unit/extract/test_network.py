@@ -7,9 +7,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from sitelore.extract.network import TAGS, Network, even_out
-from sitelore.extract.scorer import trees_from
-from sitelore.extract.walking import address, library
+from sitelore.extract.content.network import TAGS, Network, even_out
+from sitelore.extract.content.scorer import trees_from
+from sitelore.extract.native.library import address, library
 
 FEATURES, HIDDEN = 150, 13  # no multiple of what is added up together
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sitelore.extract.personal import mask_markdown, mask_personal
-from sitelore.extract.personal_data import NO_CONTACTS, contacts_in, contacts_of, is_contact_page, personal_spans
-from sitelore.extract.personal_ids import NATIONAL_IDS
 from sitelore.extract.redact import Redactor, redact
+from sitelore.extract.redaction.personal import mask_markdown, mask_personal
+from sitelore.extract.redaction.personal_data import NO_CONTACTS, contacts_in, contacts_of, is_contact_page, personal_spans
+from sitelore.extract.redaction.personal_ids import NATIONAL_IDS
 from sitelore.model.ids import CleanText
 from sitelore.model.redaction import Redaction
 from sitelore.model.url import Url

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract import links, resolving
-from sitelore.extract.links import Resolver
-from sitelore.extract.resolving import Mark, PlainAddresses
+from sitelore.extract.about import links, resolving
+from sitelore.extract.about.links import Resolver
+from sitelore.extract.about.resolving import Mark, PlainAddresses
 from sitelore.model.url import DEFAULT_RULES, Url
 
 BASES = [

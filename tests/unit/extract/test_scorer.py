@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.block_features import scene_of
-from sitelore.extract.blocks import segment
-from sitelore.extract.scene import Scene
-from sitelore.extract.scorer import Trees, choose, trees_from
-from sitelore.extract.tag_marks import TAG_NUMBER
+from sitelore.extract.content.block_features import scene_of
+from sitelore.extract.content.blocks import segment
+from sitelore.extract.content.scene import Scene
+from sitelore.extract.content.scorer import Trees, choose, trees_from
+from sitelore.extract.content.tag_marks import TAG_NUMBER
 
 from .conftest import ReadPage
 

@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 
 from sitelore.extract.redact import Redactor, redact
-from sitelore.extract.secret_checks import CHECKS
-from sitelore.extract.secret_rules import BUILT_IN, Examples, built_in_rules, checked_rules, failed_example, read_rules
+from sitelore.extract.redaction.secret_checks import CHECKS
+from sitelore.extract.redaction.secret_rules import (
+    BUILT_IN,
+    Examples,
+    built_in_rules,
+    checked_rules,
+    failed_example,
+    read_rules,
+)
 from sitelore.model.errors import BadConfig
 from sitelore.model.redaction import Redaction
 
-SOURCE = files("sitelore.extract").joinpath(BUILT_IN).read_text(encoding="utf-8")
+SOURCE = files("sitelore.extract.redaction").joinpath(BUILT_IN).read_text(encoding="utf-8")
 OWN = """
 [[rule]]
 name = "acme-token"

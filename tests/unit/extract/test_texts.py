@@ -3,10 +3,20 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitelore.extract import texts
-from sitelore.extract.emphasis import spell_tags
-from sitelore.extract.markdown import _RANGES, _UNSEEN, unseen
-from sitelore.extract.texts import Sign, Within, even, even_slowly, repeats, repeats_slowly, signs_in, signs_slowly, spelled
+from sitelore.extract.writing import texts
+from sitelore.extract.writing.emphasis import spell_tags
+from sitelore.extract.writing.markdown import _RANGES, _UNSEEN, unseen
+from sitelore.extract.writing.texts import (
+    Sign,
+    Within,
+    even,
+    even_slowly,
+    repeats,
+    repeats_slowly,
+    signs_in,
+    signs_slowly,
+    spelled,
+)
 
 _PIECES = st.sampled_from(
     [

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitelore.extract import dom
-from sitelore.extract.emphasis import spell_tags
-from sitelore.extract.texts import signs_in
-from sitelore.extract.tidying import _FENCE, _around_spans, _spelled, _stretches, tidy
+from sitelore.extract.writing.emphasis import spell_tags
+from sitelore.extract.writing.texts import signs_in
+from sitelore.extract.writing.tidying import _FENCE, _around_spans, _spelled, _stretches, tidy
 
 _TAGS = ("<strong>", "</strong>", "<em>", "</em>", "<s>", "</s>")
 _LINE = st.lists(st.sampled_from([*_TAGS, "a", "wörd", " ", ".", "*", "_", "\\", "<"]), max_size=14).map("".join)

@@ -10,16 +10,18 @@ from bench.content_scores import CORPUS, corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract import blocks, dom
-from sitelore.extract.block_features import DESCRIBE, matrix, scene_in_numpy, scene_of
-from sitelore.extract.blocks import Blocks, _from_walk, _segment_slowly, segment
-from sitelore.extract.content import _judged_slowly, judge
-from sitelore.extract.markdown import prepare
-from sitelore.extract.scorer import trees_from
-from sitelore.extract.visibility import drop_unseen
-from sitelore.extract.walking import ask_trees, library, questions_of
+from sitelore.extract import dom, native
+from sitelore.extract.content import blocks
+from sitelore.extract.content.block_features import DESCRIBE, matrix, scene_in_numpy, scene_of
+from sitelore.extract.content.blocks import Blocks, _from_walk, _segment_slowly, segment
+from sitelore.extract.content.main import _judged_slowly, judge
+from sitelore.extract.content.scorer import trees_from
+from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.content.walking import ask_trees, questions_of
+from sitelore.extract.native.library import library
+from sitelore.extract.writing.markdown import prepare
 
-_SOURCE = Path(blocks.__file__).with_name("walk.c")
+_SOURCE = Path(native.__file__).with_name("walk.c")
 
 
 def walked(html: bytes) -> Blocks:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from sitelore.extract.block_features import feature_names, matrix, scene_in_numpy, scene_of
-from sitelore.extract.blocks import Blocks, segment
-from sitelore.extract.scene import Scene
-from sitelore.extract.wording import LABEL_OF_WORD, LABELS, NAMES
+from sitelore.extract.content.block_features import feature_names, matrix, scene_in_numpy, scene_of
+from sitelore.extract.content.blocks import Blocks, segment
+from sitelore.extract.content.scene import Scene
+from sitelore.extract.content.wording import LABEL_OF_WORD, LABELS, NAMES
 
 PAGE = (
     b"<body><h1>The Old Watermill of Ashford</h1><p>The watermill at Ashford has not turned since the flood of that year.</p>"

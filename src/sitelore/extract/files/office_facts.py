@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from sitelore.extract.dates import iso_date
+from sitelore.extract.about.dates import iso_date
 from sitelore.extract.files.office_package import Package
 
 _PROGRAM_TITLE = re.compile(

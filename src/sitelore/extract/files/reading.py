@@ -12,12 +12,12 @@ from importlib import import_module
 from urllib.parse import unquote
 
 from sitelore.extract import dom
+from sitelore.extract.about.metadata import Metadata, robots_of
+from sitelore.extract.about.outline import read_outline, walk
 from sitelore.extract.files.office_facts import Facts, Told
 from sitelore.extract.files.office_package import Package, as_text
 from sitelore.extract.files.unreadable import Unreadable
 from sitelore.extract.media import Kind
-from sitelore.extract.metadata import Metadata, robots_of
-from sitelore.extract.outline import read_outline, walk
 from sitelore.model.response import Response
 
 _READERS = {

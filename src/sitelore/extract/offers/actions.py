@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.links import Found, PageResolver
+from sitelore.extract.about.links import Found, PageResolver
+from sitelore.extract.about.outline import landmark_around
 from sitelore.extract.offers.action_words import LONGEST, action_of, may_be_action, worth_asking
 from sitelore.extract.offers.form_fields import one_line
 from sitelore.extract.offers.selectors import Selectors, link_selector
-from sitelore.extract.outline import landmark_around
 from sitelore.extract.tokens import is_token
 
 Action = dict[str, Any]

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.links import PageResolver
+from sitelore.extract.about.links import PageResolver
 from sitelore.extract.offers.form_fields import (
     BUTTONS,
     CONTROLS,

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sitelore.extract import dom, images
-from sitelore.extract.links import Found, PageResolver
+from sitelore.extract import dom
+from sitelore.extract.about.links import Found, PageResolver
 from sitelore.extract.offers.form_fields import one_line
+from sitelore.extract.writing import images
 from sitelore.model.url import Url
 
 Media = dict[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.head import Head, read_head
+from sitelore.extract.about.head import Head, read_head
 from sitelore.extract.structured.entities import Entity, settle
 from sitelore.extract.structured.frames import frame_of
 from sitelore.extract.structured.jsonld import Script, linked_entities, read_scripts

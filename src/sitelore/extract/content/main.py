@@ -1,0 +1,157 @@
+"""Which part of a page is what it is about.
+
+A ladder: a domain's own selectors; the scorer's choice of blocks; where that finds next to nothing, what the markup calls its
+content (`rungs`); and at last everything visible. Works on the tree itself and cuts it down, so it comes after links and
+metadata. Hidden text never survives, and a page with visible text never ends up empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitelore.extract import dom
+from sitelore.extract.content.block_features import scene_of
+from sitelore.extract.content.blocks import segment
+from sitelore.extract.content.choosing import CHOOSER
+from sitelore.extract.content.rungs import marked_content, plain_content
+from sitelore.extract.content.scorer import Choice, Trees, choose, trees_from
+from sitelore.extract.content.trimming import Cuts, cuts_of, trim
+from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.writing.markdown import prepare
+from sitelore.model.settings import Overrides
+
+_MAX_BLOCKS = 10_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
+_MAX_BYTES = 8 * 2**20
+_FEW_WORDS = 150  # a page with fewer has no frame worth guessing at: its own markup is the better guide
+_TINY_WORDS = 25
+_TINY_SHARE = 0.25
+_MAX_LOOKS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A page's blocks and what the scorer made of them."""
+
+    html: bytes
+    choice: Choice
+    cuts: Cuts
+    elements: list[dom.Element]
+    """Every element of the page, in document order; empty once the page is trimmed."""
+    words: float
+    kept_words: float
+
+    def texts(self) -> list[bytes]:
+        """The text of every block."""
+        return segment(self.html).texts()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The chosen subtrees, in page order, and the rung that chose them.
+
+    `strategy` is `override`, `learned`, `article`, `main`, `cms` or `body`.
+    """
+
+    nodes: tuple[dom.Node, ...]
+    strategy: str
+    judged: Judged | None = None
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The figures that decided."""
+        judged = self.judged
+        if judged is None:
+            return {}
+        return {
+            "expected_f1": round(judged.choice.expected, 3),
+            "threshold": round(judged.choice.threshold, 3),
+            "kept_share": round(judged.kept_words / judged.words, 3),
+        }
+
+
+def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True) -> Content:
+    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing.
+
+    Where it is not `scored`, the page's markup alone says which part that is.
+    """
+    own = [rules for rules in overrides if _is_for(rules.domain, host)]
+    prepare(tree)
+    drop_unseen(tree)
+    for rules in own:
+        for selector in rules.remove_selectors:
+            for element in dom.select_safely(tree, selector):
+                dom.drop(element)
+    chosen = _overridden(tree, own)
+    if chosen:
+        return Content(chosen, "override")
+    body = dom.body(tree)
+    if body is None:
+        return Content((tree,), "body")
+    judged = judge(body) if scored else None
+    if judged is not None and not _is_tiny(judged):
+        trim(judged.elements, judged.cuts)
+        judged.elements.clear()  # an object each, which nobody asks for again
+        return Content((body,), "learned", judged)
+    marked = marked_content(body) if scored else plain_content(body)
+    if marked is None:
+        return _unpruned(source)
+    return Content(*marked, judged)
+
+
+def judge(body: dom.Element) -> Judged | None:
+    """Score the blocks of a page without what is unseen; None where there is too little or far too much to score."""
+    html = dom.serialised(body)
+    if len(html) > _MAX_BYTES:
+        return None
+    trees = trees_from()
+    looked = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
+    if looked is None:
+        return _judged_slowly(body, html, trees)
+    if not looked.is_worthwhile:
+        return None
+    elements = dom.all_elements(body)
+    if looked.opened != len(elements):
+        return None
+    choice, cuts, kept_words = looked.decided()
+    return Judged(html, choice, cuts, elements, float(looked.words), kept_words)
+
+
+def _judged_slowly(body: dom.Element, html: bytes, trees: Trees) -> Judged | None:
+    """The same where nothing was compiled, or where the compiled code cannot cut a page."""
+    blocks = segment(html)
+    if len(blocks) > _MAX_BLOCKS or blocks.words.sum() < _FEW_WORDS:
+        return None
+    elements = dom.all_elements(body)
+    if blocks.opened != len(elements):
+        return None
+    scene = scene_of(blocks)
+    choice = choose(scene, trees)
+    kept_words = float(scene.words[choice.kept].sum())
+    return Judged(html, choice, cuts_of(blocks, choice.kept), elements, scene.total, kept_words)
+
+
+def _is_tiny(judged: Judged) -> bool:
+    return judged.kept_words < _TINY_WORDS and judged.kept_words < _TINY_SHARE * judged.words
+
+
+def _is_for(domain: str, host: str) -> bool:
+    domain = domain.lower().strip(".")
+    return not domain or host == domain or host.endswith("." + domain)
+
+
+def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
+    """What the first selector that holds text matches; of nested matches, the outermost."""
+    for rules in own:
+        for selector in rules.main_content_selectors:
+            nodes = [node for node in dom.select_safely(tree, selector)[:_MAX_LOOKS] if dom.raw_text(node).strip()]
+            if nodes:
+                return tuple(node for node in nodes if not dom.has_ancestor(node, selector))
+    return ()
+
+
+def _unpruned(source: str) -> Content:
+    """Everything visible: pruning a page that is all frame must not make it empty."""
+    tree = dom.parse(source)
+    prepare(tree)
+    drop_unseen(tree)
+    return Content((dom.body(tree) or tree,), "body")

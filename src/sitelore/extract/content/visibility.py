@@ -1,0 +1,202 @@
+"""What no reader of the page sees goes first: scripts, form controls, and everything an author hid for good."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from sitelore.extract import dom
+from sitelore.extract.content.folding import folded, keep_titles
+from sitelore.extract.offers.colours import colour_of
+
+_NEVER_TEXT = (
+    "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
+    "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta",
+    "frameset",
+)  # fmt: skip
+_TELLING = ":is([style],[hidden],[aria-hidden],dialog)"
+_WHOLE = frozenset({"html", "body"})
+# What a style that hides must hold, and then how it hides: most styles hold none of these words.
+_HIDING = (
+    ("none", re.compile(r"display\s*:\s*none")),
+    ("visibility", re.compile(r"visibility\s*:\s*(?:hidden|collapse)")),
+    (
+        "font-size",
+        re.compile(r"font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"),
+    ),
+    # Cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
+    (
+        "clip",
+        re.compile(
+            r"(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
+        ),
+    ),
+)
+_FAR = re.compile(r":\s*-\d{4}")
+_OFF_SCREEN = re.compile(
+    r"(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
+)
+# These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
+_COLLAPSED_STYLE = re.compile(
+    r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
+    r"|overflow(?:-[xy])?\s*:\s*hidden\s*;(?=(?:[^{}]*[;\s])?(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$))"
+)
+_INDENTED_STYLE = re.compile(r"text-indent\s*:\s*-(?:\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)|\d{3}\s*(?:%|em|rem))")
+_LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"})
+_TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
+_PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
+_SHORT_STYLE = 300  # what is worth remembering
+_GONE, _PAINTED_OVER = "gone", "painted over"
+_STREAMED = "S:"  # React streams parts of a page hidden under such ids, and moves them into place at once
+_REVEALED_SHARE = 0.15
+_REVEALED_CHARS = 600
+_SPARE_CHARS = 120
+# Dialogs that ask for consent, by the names their vendors give them. They stand at the end of the body, or at its start.
+_CONSENT = frozenset({
+    "onetrust-consent-sdk", "onetrust-banner-sdk", "onetrust-pc-sdk", "CybotCookiebotDialog", "usercentrics-root",
+    "usercentrics-cmp-ui", "didomi-host", "qc-cmp2-container", "truste-consent-track", "consent_blackbar",
+    "cookie-law-info-bar", "cookie-law-info-again", "cliSettingsPopup", "cmplz-cookiebanner-container", "iubenda-cs-banner",
+    "cookiescript_injected", "cookie-notice", "gdpr-cookie-message", "moove_gdpr_cookie_modal",
+    "moove_gdpr_cookie_info_bar", "BorlabsCookieBox", "axeptio_overlay", "tarteaucitronRoot", "shopify-pc__banner",
+    "shopify-pc__prefs", "klaro", "cmpbox", "cmpwrapper", "sp-cc", "hs-eu-cookie-confirmation", "coiOverlay",
+    "fc-consent-root", "osano-cm-window", "cli-modal", "cky-consent-container", "cky-modal", "cc-window",
+})  # fmt: skip
+_MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
+
+
+def drop_unseen(tree: dom.Tree) -> None:
+    """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
+    telling = dom.select(tree, _TELLING)
+    hidden = [element for element in telling if _is_hidden(element) and element.tag not in _WHOLE]
+    hidden += [one for one in telling if one.tag == "dialog" and one.attr("open") is None]
+    opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
+    # Most of what is never text stands in the head, which goes at once.
+    if (head := dom.first(tree, "head")) is not None:
+        dom.drop(head)
+    never: dict[str, list[dom.Element]] = {}
+    for element in dom.elements_list(tree, *_NEVER_TEXT, "noscript"):
+        never.setdefault(element.tag, []).append(element)
+    spare = never.pop("noscript", None)
+    if "button" in never:
+        keep_titles(tree, never["button"])
+    for elements in never.values():
+        for element in elements:
+            dom.drop(element)
+    if hidden and not _is_page_revealed_later(tree, hidden):
+        for element in hidden:
+            if element not in opened:
+                dom.drop(element)
+    _drop_consent(tree)
+    if spare:
+        _drop_spare(tree)
+
+
+def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
+    """What was chosen, without what stands in it cut down to nothing or indented off the screen."""
+    for node in nodes:
+        telling = dom.select(node, ":is([style*=overflow],[style*=text-indent])")
+        collapsed = [element for element in telling if element is not node and _is_collapsed(element)]
+        # An accordion that is shut is no taller than nothing either.
+        opened = folded(node, collapsed) if collapsed else frozenset[dom.Element]()
+        for element in collapsed:
+            if element not in opened:
+                dom.drop(element)
+    return tuple([node for node in nodes if not _is_collapsed(node)])
+
+
+def _is_collapsed(node: dom.Node) -> bool:
+    """Not what unfolds when somebody asks for it, nor the name of something that a picture stands for."""
+    element = dom.as_element(node)
+    if element is None:
+        return False
+    style = (element.attr("style") or "").lower()
+    if "text-indent" in style and element.tag not in _LABELS and _INDENTED_STYLE.search(style):
+        return True
+    return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
+
+
+def _is_hidden(element: dom.Element) -> bool:
+    attr = element.attr
+    if (style := attr("style")) and _says(style):
+        return True
+    if attr("hidden") is not None:
+        return not (attr("id") or "").startswith(_STREAMED)
+    said = attr("aria-hidden")
+    return said is not None and said.lower() == "true"
+
+
+def _is_unseen(element: dom.Element) -> bool:
+    """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
+    style = element.attr("style")
+    return element.attr("hidden") is not None or bool(style and _says(style) == _GONE)
+
+
+def _drop_consent(tree: dom.Tree) -> None:
+    body = dom.body(tree)
+    for element in dom.child_elements(body) if body is not None else ():
+        own, names = element.attr("id"), element.attr("class")
+        asks = own in _CONSENT or (names and not _CONSENT.isdisjoint(names.split()))
+        if asks and body is not None and _size(element) < _size(body):
+            dom.drop(element)
+
+
+def _says(style: str) -> str:
+    """`_GONE`, `_PAINTED_OVER`, or nothing where a style hides nothing. A long one is not asked for its colours."""
+    if len(style) < _SHORT_STYLE:
+        return _short_says(style)
+    return _GONE if _is_gone(style.lower()) else ""
+
+
+@lru_cache(maxsize=256)
+def _short_says(style: str) -> str:
+    lowered = style.lower()
+    if _is_gone(lowered):
+        return _GONE
+    return _PAINTED_OVER if "color" in style and is_unpainted(lowered) else ""
+
+
+def _is_gone(style: str) -> bool:
+    for word, pattern in _HIDING:
+        if word in style and pattern.search(style):
+            return True
+    return _FAR.search(style) is not None and _OFF_SCREEN.search(style) is not None
+
+
+def is_unpainted(style: str) -> bool:
+    """Whether text has no colour, or that of its own background. Text that a picture shows through has its colour from that."""
+    text, paper = _TEXT_COLOUR.search(style), _PAPER.search(style)
+    if text is None or "clip" in style:
+        return False
+    if text[1] == "transparent":
+        return True
+    return paper is not None and colour_of(text[1]) == colour_of(paper[1]) != ""
+
+
+def _is_page_revealed_later(tree: dom.Tree, hidden: list[dom.Element]) -> bool:
+    """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
+    looked_at = hidden[:_MAX_LOOKS]
+    size = sum([len(element.text.strip()) for element in looked_at])
+    # On most pages what is hidden is short, and all of the page need not be measured to see that.
+    if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
+        return False
+    body = dom.body(tree)
+    whole = _size(body) if body is not None else 0
+    if whole < _REVEALED_CHARS or size < (1 - _REVEALED_SHARE) * whole:
+        return False
+    inside: set[dom.Element] = set(looked_at)
+    outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
+    return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole
+
+
+def _drop_spare(tree: dom.Tree) -> None:
+    """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
+    spare = dom.elements_list(tree, "noscript")
+    size = sum(map(_size, spare[:_MAX_LOOKS]))
+    if size > _SPARE_CHARS and _size(tree) - size < max(_SPARE_CHARS, size // 2):
+        return
+    for element in spare:
+        dom.drop(element)
+
+
+def _size(node: dom.Node) -> int:
+    return len(dom.raw_text(node).strip())

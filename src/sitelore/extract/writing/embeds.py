@@ -1,0 +1,113 @@
+"""What a page shows but does not hold: players, maps and frames become links; task boxes become text.
+
+All of it comes before pruning, which takes frames, players, form controls and `noscript` away.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sitelore.extract import dom
+from sitelore.extract.writing import images
+
+_PLAYERS = {"iframe": "Embed", "video": "Video", "audio": "Audio", "object": "Embed", "embed": "Embed"}
+_SOURCES = ("src", "data-src", "data-lazy-src", "data-url", "data")
+_NO_ADDRESS = re.compile(r"\s*(?:$|#|(?:about|javascript|data|blob|file|chrome|vbscript):)", re.IGNORECASE)
+_VIDEO_HOSTS = re.compile(
+    r"//(?:[\w-]+\.)*(?:youtube(?:-nocookie)?\.com|youtu\.be|vimeo\.com|dailymotion\.com|wistia\.(?:com|net))/"
+)
+_MAP_HOSTS = re.compile(r"//(?:maps\.google\.|(?:www\.)?google\.[a-z.]+/maps|(?:www\.)?openstreetmap\.org/)")
+# Frames that show nothing a reader came for.
+_MACHINERY = re.compile(
+    r"googletagmanager|doubleclick|googlesyndication|/recaptcha/|hcaptcha|adservice|/ads?/|amazon-adsystem"
+    r"|facebook\.com/(?:plugins|tr)|platform\.twitter\.com/widgets|accounts\.google"
+)
+_MAX_EMBEDS = 500
+_MAX_NOSCRIPT_CHARS = 200
+
+
+def keep_embeds(tree: dom.Tree) -> None:
+    """Links in place of what is embedded. An address is settled later, with every other link."""
+    for tag, label in _PLAYERS.items():
+        for element in dom.select(tree, tag)[:_MAX_EMBEDS]:
+            # What stands within a player is for readers who cannot have the player.
+            if dom.has_ancestor(element, "object,video,audio"):
+                continue
+            if (source := _source_of(element)) and not images.is_pixel(element):
+                title = dom.attribute(element, "title") or dom.attribute(element, "aria-label")
+                name = " ".join(title.split()) or _kind(source) or label
+                link = dom.made("a", {"href": source.strip()}, dom.words(name))
+                element.replace_with(dom.made("div", None, link))
+
+
+def _source_of(element: dom.Element) -> str:
+    candidates = [dom.attribute(element, name) for name in _SOURCES]
+    if element.tag in {"video", "audio"}:
+        candidates += [dom.attribute(source, "src") for source in dom.elements_list(element, "source")]
+    elif element.tag == "object":
+        candidates += [dom.attribute(inner, "src") for inner in dom.elements_list(element, "embed")]
+        moving = [
+            inner for inner in dom.elements_list(element, "param") if dom.attribute(inner, "name").lower() in {"movie", "src"}
+        ]
+        candidates += [dom.attribute(inner, "value") for inner in moving]
+    usable = (source for source in candidates if not _NO_ADDRESS.match(source))
+    source = next(usable, "")
+    return "" if _MACHINERY.search(source) else source
+
+
+def _kind(source: str) -> str:
+    if _VIDEO_HOSTS.search(source):
+        return "Video"
+    return "Map" if _MAP_HOSTS.search(source) else ""
+
+
+def keep_task_boxes(tree: dom.Tree) -> None:
+    """`[x]` and `[ ]` in place of the boxes that list items start with. A form's boxes are questions, not tasks."""
+    for box in dom.select(tree, "input[type=checkbox i]"):
+        item = box.closest("li")
+        if item is None or (box.closest("form") is not None and not dom.has_attribute(box, "disabled")):
+            continue
+        first = next((each for each in item.descendants if each == box or not _shows_nothing(each)), None)
+        if first == box:
+            mark = "[x]" if dom.has_attribute(box, "checked") else "[ ]"
+            after = dom.as_text(box.next_sibling)
+            gap = [] if after is not None and after.data[:1].isspace() else [dom.words(" ")]
+            box.replace_with(dom.verbatim(mark, dom.words(mark)), *gap)
+
+
+def _shows_nothing(node: dom.AnyNode) -> bool:
+    """Whether this is no text and no box: an element around them, a comment, or white space."""
+    element = dom.as_element(node)
+    return element.tag not in {"input", "img"} if element is not None else dom.is_blank(node)
+
+
+def keep_spare_images(tree: dom.Tree) -> None:
+    """Pictures that only readers without scripts would get, in place of the empty ones that a script would fill."""
+    for spare in dom.select(tree, "noscript")[:_MAX_EMBEDS]:
+        image = spare.find("img")
+        if image is None or images.is_pixel(image) or len(spare.text.strip()) > _MAX_NOSCRIPT_CHARS:
+            continue
+        source = images.source_of(image)
+        if not source:
+            continue
+        empty = _image_before(spare)
+        if empty is None:
+            spare.insert_before(image.extract())
+            continue
+        if not images.source_of(empty):
+            dom.set_attribute(empty, "src", source)
+            if not dom.attribute(empty, "alt"):
+                dom.set_attribute(empty, "alt", dom.attribute(image, "alt"))
+        dom.drop(image)
+
+
+def _image_before(spare: dom.Element) -> dom.Element | None:
+    """The picture that `noscript` stands in for: its neighbour on the left, or within that."""
+    before = spare.previous_sibling
+    while before is not None and dom.is_blank(before):
+        before = before.previous_sibling
+    element = dom.as_element(before)
+    if element is None or element.tag == "img":
+        return element
+    inner = dom.elements_list(element, "img")
+    return inner[-1] if inner else None
