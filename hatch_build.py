@@ -1,4 +1,4 @@
-"""Compiles `extract/native/*.c` and `store/near.c` when the package is built, by the system's C compiler or one that pip brings.
+"""Compiles `extract/native/*.c` and `store/near.c` when the package is built, by the system's compiler or one that pip brings.
 
 They are plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
 can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in numpy.
