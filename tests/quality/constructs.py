@@ -325,6 +325,12 @@ LISTS = (
         holds=("T\n: one\n: two\n\nU\n: p\n\n  - x",),
     ),
     Construct(
+        "list_within_nested_definitions",
+        "<dl><dt>f(a)</dt><dd><p>p</p><dl><dt>Parameters</dt><dd><ul><li>a<li>b</ul></dd><dt>Steps</dt>"
+        "<dd><ol><li>c</ol></dd></dl></dd><dt>g</dt><dd><ul><li>d</ul></dd></dl>",
+        holds=("f(a)\n: p\n\n  Parameters\n  : - a\n    - b\n\n  Steps\n  : 1. c\n\ng\n:\n\n  - d",),
+    ),
+    Construct(
         "details_with_summary", "<details><summary>Sum</summary><p>body</p></details>", "<p><strong>Sum</strong></p><p>body</p>"
     ),
 )

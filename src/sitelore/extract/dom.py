@@ -26,6 +26,7 @@ Named: TypeAlias = tuple[turbohtml.Element, str, str]
 VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` makes these
 NOTE = "data-note"
 _OPENS_BLOCK = re.compile(r"```|[|>#<]|[-*+] |\d{1,9}[.)] |---$")
+_OPENS_LIST = re.compile(r"[-*+] |\d{1,9}[.)] ")
 _LINE_START = re.compile(r"\n(?=[^\n])")
 JOINED = "\ufdd0"  # where a line must follow the one before it, without the empty line between blocks
 
@@ -36,8 +37,10 @@ def _definition(element: Element, inner: str) -> str:
         return ""
     label = element.attr(NOTE)
     marker = f"[^{label}]:" if label and label.isalnum() else f"{JOINED}:"
-    # A block that must start its own line cannot start behind a marker.
-    gap = "\n\n  " if _OPENS_BLOCK.match(inner) is not None else " "
+    # A block that must start its own line cannot start behind a marker. A list can, and where definitions nest it has to: four
+    # spaces deep on a line of its own it would be code to whoever knows no definitions.
+    is_list = _OPENS_LIST.match(inner) is not None and has_ancestor(element, "dd")
+    gap = "\n\n  " if _OPENS_BLOCK.match(inner) is not None and not is_list else " "
     return marker + gap + _LINE_START.sub("\n  ", inner)
 
 
