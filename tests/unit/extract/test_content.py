@@ -104,3 +104,13 @@ def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage, corpora
             scores.append(2 * shared / (ours.total() + gold.total()) if shared else 0.0)
     print(f"word F1 {sum(scores) / len(scores):.3f} over {len(scores)} pages")
     assert sum(scores) / len(scores) >= 0.81
+
+
+def test_what_is_collapsed_goes_unless_it_is_nearly_all_there_is(read_page: ReadPage) -> None:
+    story = "".join(f"<p>Leaf number {number} of the tea is dried in the sun for a day.</p>" for number in range(30))
+    shut = "<div style='height:0;overflow:hidden'>"
+    beside = read_page(f"<body><main><h1>Tea</h1>{story}{shut}<p>Buy cheap watches now.</p></div></main></body>")
+    within = read_page(f"<body><main><h1>Tea</h1>{shut}{story}</div></main></body>")
+    assert "cheap watches" not in beside.text
+    assert "Leaf number 7" in beside.text
+    assert "Leaf number 7" in within.text

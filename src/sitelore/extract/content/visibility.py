@@ -82,7 +82,7 @@ def drop_unseen(tree: dom.Tree) -> None:
     for elements in never.values():
         for element in elements:
             dom.drop(element)
-    if hidden and not _is_page_revealed_later(tree, hidden):
+    if hidden and not _is_revealed_later(dom.body(tree), hidden):
         for element in hidden:
             if element not in opened:
                 dom.drop(element)
@@ -98,8 +98,9 @@ def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
         collapsed = [element for element in telling if element is not node and _is_collapsed(element)]
         # An accordion that is shut is no taller than nothing either.
         opened = folded(node, collapsed) if collapsed else frozenset[dom.Element]()
-        for element in collapsed:
-            if element not in opened:
+        gone = [element for element in collapsed if element not in opened]
+        if gone and not _is_revealed_later(node, gone):
+            for element in gone:
                 dom.drop(element)
     return tuple([node for node in nodes if not _is_collapsed(node)])
 
@@ -172,15 +173,14 @@ def is_unpainted(style: str) -> bool:
     return paper is not None and colour_of(text[1]) == colour_of(paper[1]) != ""
 
 
-def _is_page_revealed_later(tree: dom.Tree, hidden: list[dom.Element]) -> bool:
+def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
     looked_at = hidden[:_MAX_LOOKS]
     size = sum([len(element.text.strip()) for element in looked_at])
     # On most pages what is hidden is short, and all of the page need not be measured to see that.
     if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
         return False
-    body = dom.body(tree)
-    whole = _size(body) if body is not None else 0
+    whole = _size(whole_of) if whole_of is not None else 0
     if whole < _REVEALED_CHARS or size < (1 - _REVEALED_SHARE) * whole:
         return False
     inside: set[dom.Element] = set(looked_at)
