@@ -7,7 +7,7 @@ import sys
 from functools import lru_cache
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8  # as glibc's malloc.h numbers them
-_LARGE_BYTES = 2**20
+_LARGE_BYTES = 4 * 2**20
 _SPARE_BYTES = 8 * 2**20
 _VERY_LARGE_PAGE = 2 * 2**20
 
