@@ -284,11 +284,6 @@ def texts(node: Node) -> Iterator[Text]:
     return cast("Iterator[Text]", turbohtml.NodeIterator(node, _SHOW_TEXT))
 
 
-def datas(node: Node) -> Iterator[str]:
-    """What each of `texts` says, in the same order, at half the cost of asking them."""
-    return node.strings
-
-
 def child_elements(node: Node) -> list[Element]:
     """The children that are elements."""
     return [child for child in node.children if isinstance(child, turbohtml.Element)]

@@ -185,22 +185,12 @@ def redact_all(texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict
     return redactor_of(BUILT_IN_ALONE).many(texts, utf8)
 
 
-def holds_secret(text: str) -> bool:
-    """Whether the built-in rules would take anything out of a text."""
-    return redactor_of(BUILT_IN_ALONE).holds(text)
-
-
 def with_marks(text: CleanText, spans: list[Span], options: Redaction) -> tuple[CleanText, dict[str, int]]:
     """Clean text with marks in place of these stretches of its UTF-8 as well, and how many of each kind there were."""
     spans = _apart(spans)
     if not spans:
         return text, {}
     return CleanText(redactor_of(options).without(text.encode("utf-8", "replace"), spans).decode("utf-8")), _counted(spans)
-
-
-def part_of(part: str, whole: CleanText) -> CleanText:
-    """What is left of clean text when parts were cut out of it; whatever the cut joined is looked at again."""
-    return CleanText(part) if part == whole else redact(part)[0]
 
 
 def snapshot_bytes(body: bytes, source: CleanText, charset: str, *, touched: bool) -> CleanBytes:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 Weights = NDArray[np.float32]
 
 TAGS = 64
-MOST_HIDDEN = 128
 _ONE_BITS, _STEP = np.int32(127 << 23), np.float32(2.0**-23)
 _FAR = np.float32(4.0)
 _SURE = 8.0  # log odds; nothing is surer
