@@ -62,6 +62,18 @@ def test_a_plain_crawl_keeps_the_same_pages_with_less_in_them(tmp_path: Path) ->
     assert "Imprint" not in plain[kettles]["markdown"]
 
 
+def test_a_crawl_for_content_alone_keeps_the_same_content(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        assert crawled(web, tmp_path / "content", "content")["pages"] == crawled(web, tmp_path / "full", "full")["pages"] == 6
+        content, full = pages(tmp_path / "content"), pages(tmp_path / "full")
+    assert content.keys() == full.keys()
+    for url, page in full.items():
+        for name in ("title", "h1", "links", "headings", "markdown", "text", "strategy", "content_hash"):
+            assert content[url].get(name) == page.get(name), name
+        assert not any(content[url].get(name) for name in ("structured", "forms", "actions", "media", "brand"))
+    assert any(page["forms"] for page in full.values())
+
+
 def test_reading_fully_later_gives_what_a_full_crawl_would_have(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
         crawled(web, tmp_path / "plain", "plain")

@@ -95,6 +95,8 @@ class ReadMode(StrEnum):
 
     FULL = "full"
     """Its content is chosen block by block; structured data, forms, actions, media and brand are read."""
+    CONTENT = "content"
+    """The same content, links and metadata, and none of the rest."""
     PLAIN = "plain"
     """Links, metadata, and as content what its own markup calls so. The rest can be read later from what was kept."""
 

@@ -67,8 +67,11 @@ class RunSettings(BaseModel):
         Field(ge=100, le=120_000, description="Milliseconds to connect, to the headers, and to the end of the body, each."),
     ] = None
     read: Annotated[
-        Literal["full", "plain"],
-        Field(description="How much is made of a page: everything, or links, metadata and what its own markup calls content."),
+        Literal["full", "content", "plain"],
+        Field(
+            description="How much is made of a page: everything; content, links and metadata alone; or (plain) the same with what "
+            "its own markup calls content."
+        ),
     ] = "full"
     render: Annotated[
         Literal["auto", "never", "always"],
