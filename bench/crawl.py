@@ -11,11 +11,12 @@ that survives a crash, breadth first, all links of the host followed.
     sitelore-plain  the same with --read plain: content by markup, none of the rest. This is the job of scrapy-same
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
     scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
-    scrapy-same     the same job as sitelore-plain: frame stripped, main content as Markdown and text (turbohtml, as we do),
-                    content hash, compressed HTML; still without guard, redaction, traps or soft 404s
+    scrapy-same     the same job as sitelore-plain: address guard, secrets of the commonest formats taken out, frame stripped,
+                    main content as Markdown and text (turbohtml, as we do), content hash, compressed HTML; still without hidden
+                    text, our other formats of secrets, traps or soft 404s
 
-With --with-markdown: `sitelore --output db --output md` against scrapy-markdown (trafilatura, fast mode) and
-scrapy-markdown-full (its default mode), both on the tree already parsed.
+With --with-markdown: `sitelore --output db --output md`, fully and with `--read content`, which is the job of the others,
+against scrapy-markdown (trafilatura, fast mode) and scrapy-markdown-full (its default mode), on the tree already parsed.
 
 CPU is user + system of the whole process tree, start-up and shut-down included; the site's own process is not counted.
 Memory is the tree's peak PSS. The peers are installed by this benchmark into `.bench/scrapy`.
@@ -40,7 +41,7 @@ from pathlib import Path
 from bench.measure import Cost, ensure, run_measured
 from bench.site import BENCH_DIR, ROOT, Running, running
 
-PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "trafilatura", "lxml_html_clean", "turbohtml==1.15.4")
+PEER_PACKAGES = ("scrapy", "uvloop", "zstandard", "google-re2", "trafilatura", "lxml_html_clean", "turbohtml==1.15.4")
 PEER_HOME = BENCH_DIR / "scrapy"
 PEER = Path(__file__).resolve().parent / "peers" / "scrapy_spider.py"
 BEST_LOOP = "default"
@@ -104,7 +105,7 @@ def install_peers() -> str:
     if not python.exists():
         venv.create(PEER_HOME, with_pip=True)
     probe = (
-        "import scrapy, uvloop, zstandard, trafilatura, lxml_html_clean, turbohtml, platform; "
+        "import scrapy, uvloop, zstandard, re2, trafilatura, lxml_html_clean, turbohtml, platform; "
         "print('Scrapy', scrapy.__version__, 'trafilatura', trafilatura.__version__, 'Python', platform.python_version())"
     )
     found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
@@ -149,14 +150,14 @@ def compare(contenders: list[Contender], rounds: int, pages: int) -> dict[str, l
 def print_ratios(costs: dict[str, list[Cost]], pages: int) -> None:
     """Medians, and how many times the CPU of each of ours every contender takes (median of the rounds' own ratios)."""
     ours = [name for name in costs if name.startswith("sitelore")]
-    heads = "".join(f"{f'x {name}':>18}" for name in ours)
+    heads = "".join(f"{f'x {name}':>23}" for name in ours)
     print(f"\n{'median':<21}{'CPU ms/p':>9}{'pages/s':>10}{'PSS MB':>9}{heads}")
     for name, runs in costs.items():
         cpu = statistics.median(c.cpu_s for c in runs) * 1000 / pages
         speed = statistics.median(pages / c.wall_s for c in runs)
         memory = statistics.median(c.peak_pss_mb for c in runs)
         against = [statistics.median(c.cpu_s / o.cpu_s for c, o in zip(runs, costs[one], strict=True)) for one in ours]
-        print(f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{memory:>9.0f}" + "".join(f"{ratio:>18.2f}" for ratio in against))
+        print(f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{memory:>9.0f}" + "".join(f"{ratio:>23.2f}" for ratio in against))
 
 
 def main() -> None:
@@ -174,7 +175,8 @@ def main() -> None:
     if given.tune:
         contenders = [scrapy("lean", loop, f"scrapy-{loop}") for loop in ("default", "uvloop", "epoll")]
     elif given.with_markdown:
-        contenders = [sitelore("sitelore-md", ("db", "md")), scrapy("markdown"), scrapy("markdown-full")]
+        content = sitelore("sitelore-md-content", ("db", "md"), "content")
+        contenders = [sitelore("sitelore-md", ("db", "md")), content, scrapy("markdown"), scrapy("markdown-full")]
     else:
         plain = sitelore("sitelore-plain", ("db",), "plain")
         contenders = [sitelore("sitelore", ("db",)), plain, scrapy("lean"), scrapy("store"), scrapy("same")]

@@ -6,10 +6,11 @@
 
 Every job crawls the whole host breadth first with robots.txt obeyed, cookies and redirects on and a durable frontier (JOBDIR),
 and writes url, title, h1, description and links of every page as JSON lines. `store` also keeps the text and the
-zstd-compressed HTML. `same` does what Sitelore leaves in its database: frame stripped, main content as Markdown and text
-(by turbohtml, as we do), content hash, compressed HTML. `markdown` runs trafilatura in its fast mode on the
-tree already parsed and writes one Markdown file a page; `markdown-full` is trafilatura with its default fallbacks, which
-find more.
+zstd-compressed HTML. `same` does what Sitelore leaves in its database: an address guard before every request, secrets of the
+commonest formats taken out before anything is kept (one pattern of re2, which takes a tenth of what `re` takes), frame
+stripped, main content as Markdown and text (by turbohtml, as we do), content hash, compressed HTML. `markdown` runs
+trafilatura in its fast mode on the tree already parsed and writes one Markdown file a page; `markdown-full` is trafilatura
+with its default fallbacks, which find more.
 
 Tuned: no delay, own duplicate check on the raw href before any URL is joined or any Request made, one lxml parse with compiled
 XPaths and plain strings (smart ones keep whole trees alive), no selectors, items written by hand instead of through the feed
@@ -20,8 +21,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import ipaddress
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -67,6 +70,33 @@ SETTINGS = {
         "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
     },
 }
+# What services give out as keys, and what is kept in PEM files.
+SECRETS = (
+    rb"AKIA[0-9A-Z]{16}|gh[pousr]_[0-9A-Za-z]{36}|github_pat_\w{82}|glpat-[\w-]{20}|xox[abprs]-[0-9A-Za-z-]{10,}|AIza[\w-]{35}"
+    rb"|sk_live_[0-9A-Za-z]{24,}|rk_live_[0-9A-Za-z]{24,}|sk-[0-9A-Za-z]{20}T3BlbkFJ[0-9A-Za-z]{20}|SG\.[\w-]{22}\.[\w-]{43}"
+    rb"|key-[0-9a-f]{32}|AC[0-9a-f]{32}|npm_[0-9A-Za-z]{36}|pypi-AgEIcHlwaS5vcmc[\w-]{50,}|dop_v1_[0-9a-f]{64}|shpat_[0-9a-f]{32}"
+    rb"|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+
+
+@lru_cache(maxsize=1024)
+def is_allowed(host: str) -> bool:
+    """Whether a host may be asked: public addresses, and loopback, where the site of the benchmark is."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return True  # a name: there is none in this benchmark, and a resolver would be asked
+    return address.is_loopback or address.is_global
+
+
+class Guard:
+    """Refuses requests to addresses that a crawler must not reach."""
+
+    def process_request(self, request: Any) -> None:
+        if not is_allowed(urlsplit(request.url).hostname or ""):
+            raise scrapy.exceptions.IgnoreRequest
+
+
 LOOPS = {
     "default": {},
     "uvloop": {"ASYNCIO_EVENT_LOOP": "uvloop.Loop"},
@@ -94,9 +124,11 @@ class Peer(scrapy.Spider):
             self.pack = zstandard.ZstdCompressor(level=1).compress
             (self.out / "html").mkdir()
         if job == "same":
+            import re2
             import turbohtml
 
             self.read = turbohtml.parse
+            self.secrets = re2.compile(SECRETS)
         if job.startswith("markdown"):
             import trafilatura
 
@@ -105,6 +137,8 @@ class Peer(scrapy.Spider):
 
     def parse(self, response: Any) -> Iterator[scrapy.Request]:
         body = response.body
+        if self.job == "same" and self.secrets.search(body):
+            body = self.secrets.sub(b"[REDACTED]", body)
         tree = etree.fromstring(body, self.parser)
         hrefs = HREFS(tree)
         item = {
@@ -152,6 +186,8 @@ def main() -> None:
     arguments.add_argument("--loop", choices=list(LOOPS), default="default")
     given = arguments.parse_args()
     settings = SETTINGS | LOOPS[given.loop] | {"JOBDIR": str(Path(given.out) / "job")}
+    if given.job == "same":
+        settings["DOWNLOADER_MIDDLEWARES"] = {**SETTINGS["DOWNLOADER_MIDDLEWARES"], Guard: 50}
     process = CrawlerProcess(settings)
     process.crawl(Peer, url=given.url, out=given.out, job=given.job)
     process.start()
