@@ -16,13 +16,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOM = Path("src/sitelore/extract/native")
-NAMES = ("walk", "describe", "wording", "network", "choose", "texts", "measure", "resolve", "hints")
-SOURCES = tuple(ROOM / f"{name}.c" for name in NAMES)
 LIBRARIES = {
-    ROOM / "extract": (SOURCES, "content is chosen at three times the cost"),
-    Path("src/sitelore/store/near"): ((Path("src/sitelore/store/near.c"),), "vectors are compared at three times the cost"),
+    Path("src/sitelore/extract/native/extract"): ("src/sitelore/extract/native/*.c", "pages are read at twice the cost"),
+    Path("src/sitelore/store/near"): ("src/sitelore/store/near.c", "vectors are compared at three times the cost"),
 }
+"""Each library, what it is made of, and what is so without it."""
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
 
@@ -40,7 +38,7 @@ class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
             return
         for library, (sources, without) in LIBRARIES.items():
             target = library.with_suffix(".dll" if sys.platform == "win32" else ".so")
-            if not _compiled(Path(self.root), target, sources):
+            if not _compiled(Path(self.root), target, sorted(Path(self.root).glob(sources))):
                 self.app.display_warning(f"C sources could not be compiled: {without}")
                 continue
             build_data["artifacts"].append(str(target))
@@ -53,12 +51,12 @@ def _system_compiler() -> str | None:
     return next(filter(None, map(shutil.which, COMPILERS)), None)
 
 
-def _compiled(root: Path, target: Path, sources: tuple[Path, ...]) -> bool:
+def _compiled(root: Path, target: Path, sources: list[Path]) -> bool:
     found = _system_compiler()
     command = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
     draft = root / target.with_suffix(f"{target.suffix}.new")
     try:
-        compiling = [*command, *FLAGS, "-o", draft, *(root / source for source in sources)]
+        compiling: list[str | Path] = [*command, *FLAGS, "-o", draft, *sources]
         done = subprocess.run(compiling, capture_output=True, check=False, timeout=300)  # noqa: S603 our own words
     except (OSError, subprocess.SubprocessError):
         return False

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sitelore.extract import dom
 from sitelore.extract.content.block_features import feature_names, matrix, scene_of
 from sitelore.extract.content.blocks import segment
-from sitelore.extract.content.scorer import UNDERRATED
+from sitelore.extract.content.trees import UNDERRATED
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.writing.markdown import prepare
 

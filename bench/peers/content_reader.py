@@ -33,7 +33,7 @@ def sitelore(*, offers: bool = False) -> Extract:
     import zstandard
 
     from sitelore.extract.content import main as content
-    from sitelore.extract.content import scorer
+    from sitelore.extract.content.trees import trees_from
     from sitelore.extract.memory import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions
@@ -48,7 +48,7 @@ def sitelore(*, offers: bool = False) -> Extract:
     def extract(url: str, body: bytes, weights: str) -> Steps:
         nonlocal current
         if weights != current:
-            trees = scorer.trees_from(weights)
+            trees = trees_from(weights)
             content.trees_from = lambda: trees
             current = weights
         reading = read(Response(Url.parse(url) or Url.trusted("http://localhost/"), 200, headers, body), options)

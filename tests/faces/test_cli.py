@@ -352,6 +352,20 @@ def test_help_loads_nothing_heavy() -> None:
     assert not loaded & {"aiohttp", "sqlalchemy", "lxml", "turbohtml", "pydantic", "rich", "asyncio", "msgspec", "yaml"}
 
 
+def test_every_command_alone_has_the_options_it_has_among_all() -> None:
+    from typer.main import get_command
+
+    from sitelore.cli.main import _door_to, app
+
+    commands = get_command(app).commands  # type: ignore[attr-defined] # the app is a group
+    for name, command in commands.items():
+        alone = get_command(_door_to([name, "--help"])).commands  # type: ignore[attr-defined] # as above
+        assert list(alone) == [name]
+        assert [each.opts for each in alone[name].params] == [each.opts for each in command.params]
+    for arguments in ([], ["--help"], ["--debug", "crawl"], ["unknown"]):
+        assert _door_to(arguments) is app
+
+
 def test_every_command_and_option_is_documented() -> None:
     reference = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
     from typer.main import get_command

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from copy import copy
 from typing import Annotated
 
 import typer
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _answer(arguments: Sequence[str]) -> int:
     try:
-        code = app(args=list(arguments), prog_name="sitelore", standalone_mode=False)
+        code = _door_to(arguments)(args=list(arguments), prog_name="sitelore", standalone_mode=False)
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, typer.Abort):
@@ -99,6 +100,17 @@ def _answer(arguments: Sequence[str]) -> int:
     if code == _CTRL_C:
         return _complain("stopped; `sitelore crawl --resume` continues", Interrupted.exit_code)
     return code if isinstance(code, int) else 0
+
+
+def _door_to(arguments: Sequence[str]) -> typer.Typer:
+    """The app with the one command that is asked for: working out the options of all would take longer than most commands."""
+    name = arguments[0] if arguments else ""
+    asked = [one for one in app.registered_commands if one.callback is not None and one.callback.__name__ == name]
+    if not asked:
+        return app
+    door = copy(app)
+    door.registered_commands = asked
+    return door
 
 
 def _sentence(problem: Exception, *, debug: bool) -> tuple[str, int]:

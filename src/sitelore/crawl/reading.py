@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sitelore.crawl.reading_wire import READY, SITEMAP, Job, decode_reading, encode
+from sitelore.crawl.reading_wire import PIPE_BYTES, READY, SITEMAP, SIZE_BYTES, Job, decode_reading, framed
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
@@ -23,21 +24,25 @@ from sitelore.model.sitemap import SitemapReading
 TIME_LIMIT_S = 30.0
 _ON_THE_WIRE = 2
 """One document being read, one waiting in the pipe."""
+_MOST_ON_THE_WIRE = 8
+"""Of documents that the pipe holds without our help."""
+_PLENTY, _GATHER_S = 5, 0.008
+"""Documents that take a process longer to read than this."""
 _READ_BYTES = 96 * 2**10
 """Most answers whole. Room is made for so much before each read, and more would be new memory from the system every time."""
 
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    message: bytes
-    answer: asyncio.Future[bytes] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    message: bytearray
+    answer: asyncio.Future[memoryview] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class ReaderPool:
     """`size` processes, started when first needed, each reading one document at a time."""
 
     def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S) -> None:
-        self._lanes = [_Lane(time_limit_s) for _ in range(size)]
+        self._lanes = [_Lane(time_limit_s, self._gather) for _ in range(size)]
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
@@ -51,19 +56,29 @@ class ReaderPool:
         """End the processes."""
         await asyncio.gather(*(lane.close() for lane in self._lanes))
 
-    def _ask(self, job: Job) -> asyncio.Future[bytes]:
-        task = _Task(encode(job))
+    def _ask(self, job: Job) -> asyncio.Future[memoryview]:
+        task = _Task(framed(job))
         min(self._lanes, key=lambda lane: lane.load).put(task)
         return task.answer
 
+    def _gather(self) -> None:
+        """While every process has plenty to read, what happens meanwhile is dealt with in one go, which takes a tenth less than
+        waking up for each thing: whoever waits here waits for a process anyway. The loop itself has no such pause to offer.
+        """
+        if min([lane.sent for lane in self._lanes]) >= _PLENTY:
+            time.sleep(_GATHER_S)
+
 
 class _Lane:
-    """One process and the documents that wait for it. The next document is sent while the last one is being read."""
+    """One process and the documents that wait for it. The next ones are sent while one is being read."""
 
-    def __init__(self, time_limit_s: float) -> None:
+    def __init__(self, time_limit_s: float, heard: Callable[[], None]) -> None:
+        self.sent = 0
+        """Documents that the process has."""
         self._time_limit_s = time_limit_s
+        self._heard = heard
         self._tasks: deque[_Task] = deque()
-        self._sent = 0
+        self._sent_bytes = 0
         self._process: _Process | None = None
         self._loop_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -103,43 +118,53 @@ class _Lane:
 
     async def _serve(self) -> None:
         """A process, for as long as it lives; what it was reading when it ended is to blame."""
-        process = await _Process.start(self._answered, self._time_limit_s)
-        self._process, self._sent = process, 0
+        process = await _Process.start(self._answered, self._heard, self._time_limit_s)
+        self._process, self.sent, self._sent_bytes = process, 0, 0
         try:
             self._send(process)
             why = await process.ended
         finally:
             self._process = None
             await process.end()
-        if self._sent and not (blamed := self._tasks.popleft()).answer.done():
+        if self.sent and not (blamed := self._tasks.popleft()).answer.done():
             blamed.answer.set_exception(ReaderCrashed(why))
 
     def _send(self, process: _Process) -> None:
-        while self._sent < min(_ON_THE_WIRE, len(self._tasks)) and not process.ended.done():
-            process.send(self._tasks[self._sent].message, is_next=self._sent == 0)
-            self._sent += 1
+        while self.sent < len(self._tasks) and not process.ended.done():
+            message = self._tasks[self.sent].message
+            if not self._has_room(len(message)):
+                break
+            process.send(message, is_next=self.sent == 0)
+            self.sent += 1
+            self._sent_bytes += len(message)
 
-    def _answered(self, answer: bytes) -> bool:
+    def _has_room(self, size: int) -> bool:
+        """What the pipe does not hold would be held here, once more beside the message itself."""
+        return self.sent < _ON_THE_WIRE or (self.sent < _MOST_ON_THE_WIRE and self._sent_bytes + size <= PIPE_BYTES)
+
+    def _answered(self, answer: memoryview) -> bool:
         """The document in front was read; whether another one is being read now."""
         task = self._tasks.popleft()
-        self._sent -= 1
+        self.sent -= 1
+        self._sent_bytes -= len(task.message)
         if not task.answer.done():
             task.answer.set_result(answer)
         if self._process is not None:
             self._send(self._process)
-        return self._sent > 0
+        return self.sent > 0
 
 
 class _Process(asyncio.SubprocessProtocol):
     """A reading process. Its answers are handed on in the call that brings them: no task of ours wakes up in between."""
 
-    def __init__(self, answered: Callable[[bytes], bool], time_limit_s: float) -> None:
+    def __init__(self, answered: Callable[[memoryview], bool], heard: Callable[[], None], time_limit_s: float) -> None:
         self._answered = answered
+        self._heard = heard
         self._time_limit_s = time_limit_s
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
-        self._unread = bytearray()
+        self._unread: bytes | bytearray = b""
         self._is_ready = False
         self._due: float | None = None
         """When the document that is being read has taken too long."""
@@ -150,12 +175,12 @@ class _Process(asyncio.SubprocessProtocol):
         self._gone: asyncio.Future[None] = self._loop.create_future()
 
     @staticmethod
-    async def start(answered: Callable[[bytes], bool], time_limit_s: float) -> _Process:
-        """A process that has given its greeting."""
+    async def start(answered: Callable[[memoryview], bool], heard: Callable[[], None], time_limit_s: float) -> _Process:
+        """A process that has given its greeting. `answered` is told of each answer, `heard` when all that came were told of."""
         loop = asyncio.get_running_loop()
         command = (sys.executable, "-m", "sitelore.crawl.reading_process")
         _, process = await loop.subprocess_exec(
-            lambda: _Process(answered, time_limit_s),
+            lambda: _Process(answered, heard, time_limit_s),
             *command,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the crawl, which drains; it ends its readers itself
@@ -177,10 +202,10 @@ class _Process(asyncio.SubprocessProtocol):
         assert self._transport is not None
         return self._transport.get_pid()
 
-    def send(self, message: bytes, *, is_next: bool) -> None:
+    def send(self, message: bytearray, *, is_next: bool) -> None:
         """Hand a document over; `is_next`: nothing is in front of it, so its time begins."""
         assert self._stdin is not None
-        self._stdin.writelines((len(message).to_bytes(4, "big"), message))
+        self._stdin.write(message)
         if is_next:
             self._give_time()
 
@@ -199,26 +224,38 @@ class _Process(asyncio.SubprocessProtocol):
         answers = cast("Any", self._transport.get_pipe_transport(1))
         if hasattr(answers, "max_size"):  # asyncio's own; another event loop may have none
             answers.max_size = _READ_BYTES
+        answers.set_protocol(_Answers(self, answers.get_protocol()))
 
     def pipe_data_received(self, _fd: int, data: bytes | str) -> None:
         """Part of an answer, or the greeting."""
         assert isinstance(data, bytes)
-        self._unread += data
+        unread: bytes | bytearray = data
+        if self._unread:
+            unread = self._unread if isinstance(self._unread, bytearray) else bytearray(self._unread)
+            unread += data
         if not self._is_ready:
-            if len(self._unread) < len(READY):
+            if len(unread) < len(READY):
+                self._unread = unread
                 return
-            self._is_ready = self._unread.startswith(READY)
+            self._is_ready = unread.startswith(READY)
             self.ready.set_result(self._is_ready)
-            del self._unread[: len(READY)]
-        while len(self._unread) >= 4 and self._is_ready:
-            end = 4 + int.from_bytes(self._unread[:4], "big")
-            if len(self._unread) < end:
-                return
-            answer = bytes(memoryview(self._unread)[4:end])
-            del self._unread[:end]
+            unread = unread[len(READY) :]
+        self._unread = self._without_answers(unread) if self._is_ready else b""
+
+    def _without_answers(self, unread: bytes | bytearray) -> bytes | bytearray:
+        """Hands every whole answer on, as it lies in what was read: nearly always that is one answer and nothing else."""
+        at, there = 0, len(unread)
+        while there - at >= SIZE_BYTES:
+            end = at + SIZE_BYTES + int.from_bytes(unread[at : at + SIZE_BYTES], "big")
+            if there < end:
+                break
             self._due = None
-            if self._answered(answer):
+            if self._answered(memoryview(unread)[at + SIZE_BYTES : end]):
                 self._give_time()
+            at = end
+        if at:
+            self._heard()
+        return unread[at:] if at else unread
 
     def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
         """It reads or writes no more. What it had written before it ended is heard first: the next document is to blame."""
@@ -254,3 +291,19 @@ class _Process(asyncio.SubprocessProtocol):
             self.ready.set_result(False)
         if not self.ended.done():
             self.ended.set_result(why)
+
+
+class _Answers(asyncio.Protocol):
+    """The pipe that answers come by. Left to asyncio's own protocol, each piece would wait for the loop's next round."""
+
+    def __init__(self, process: _Process, before: asyncio.Protocol) -> None:
+        self._process = process
+        self._before = before
+
+    def data_received(self, data: bytes) -> None:
+        """Part of an answer."""
+        self._process.pipe_data_received(1, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The process has closed it."""
+        self._before.connection_lost(exc)

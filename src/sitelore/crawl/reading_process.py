@@ -17,10 +17,9 @@ import msgspec
 from sitelore.crawl.reading_wire import READY, Job, encode, encode_reading, job_decoder, widen
 from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
-from sitelore.intake.loaders import read_collection
-from sitelore.intake.sitemap import read_sitemap
 from sitelore.model.document import Reading
 from sitelore.model.loading import collection_loader
+from sitelore.model.sitemap import SitemapReading
 
 _GARBAGE = 20_000
 _MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
@@ -57,15 +56,22 @@ def _next_job(source: BinaryIO, decoder: msgspec.msgpack.Decoder[Job]) -> Job | 
 
 
 def _answer(job: Job) -> bytes:
-    response = job.response
     if job.sitemap:
-        if job.options.overrides and (loader := collection_loader(response.url, job.options.overrides)) is not None:
-            return encode(read_collection(response, loader))
-        return encode(read_sitemap(response.body, response.url, response.content_type))
+        return encode(_addresses_in(job))
     try:
-        return encode_reading(read(response, job.options))
+        return encode_reading(read(job.response, job.options))
     except (RecursionError, MemoryError) as error:
         return encode_reading(Reading(problem=f"parse_error: {type(error).__name__} while reading the document"))
+
+
+def _addresses_in(job: Job) -> SitemapReading:
+    from sitelore.intake.loaders import read_collection  # noqa: PLC0415 pages come without, and it brings half of `email` along
+    from sitelore.intake.sitemap import read_sitemap  # noqa: PLC0415 as above
+
+    response = job.response
+    if job.options.overrides and (loader := collection_loader(response.url, job.options.overrides)) is not None:
+        return read_collection(response, loader)
+    return read_sitemap(response.body, response.url, response.content_type)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
 order: `media` asks whether the bytes are text at all, `decode` turns them into characters by the standard's order,
 `redact` takes secrets out before anything else looks (by the rules in `redaction/`), `dom` parses once, `about/` (metadata,
 outline, links), `structured/` and `offers/` (forms, actions, media and, on a home page, its brand) read that tree; `content/`
-cuts it down to what the page is about, `writing/` and `plaintext` write it out, `missing` asks whether it reads like an error
-page, and `page` packs the result into blobs. `changes/` compares two documents of a page; `native/` is what was compiled.
+chooses what the page is about and `composing` has `writing/` write it out, as `plaintext` does with text; `missing` asks
+whether it reads like an error page, and `page` packs the result into blobs. `changes/` compares two documents of a page;
+`native/` is what was compiled.
 
 A PDF or office file becomes HTML of nothing but content first (`files/`, with a reader for each kind), and so does an
 answer of a declared API (`records`); from there on both are pages.

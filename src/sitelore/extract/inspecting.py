@@ -17,7 +17,7 @@ from sitelore.extract.content.main import Content, Judged, main_content
 from sitelore.extract.decode import decode
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.page import read
-from sitelore.extract.redact import redact_all, redact_source
+from sitelore.extract.redact import Source, redact_all, redact_source
 from sitelore.extract.writing.markdown import prepare
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.ids import CleanText
@@ -71,7 +71,7 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
     source, _ = redact_source(decoded.text, decoded.text.encode("utf-8", "replace"))
     tree = dom.parse(source)
     prepare(tree)
-    content = main_content(tree, source, response.url.host, options.overrides)
+    content = main_content(tree, Source(source), response.url.host, options.overrides)
     blocks = _blocks(content, source, document)
     return Inspection(reading, document.strategy, {**_sums(blocks), **content.scores}, blocks)
 
@@ -99,7 +99,7 @@ def _by_score(judged: Judged) -> list[Block]:
     texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.texts()]
     return [
         Block(" ".join(text.split()), round(score, 3), kept, _reason(score, choice.threshold, kept=kept))
-        for text, score, kept in zip(texts, choice.scores.tolist(), choice.kept.tolist(), strict=True)
+        for text, score, kept in zip(texts, choice.scores, choice.kept, strict=True)
     ]
 
 

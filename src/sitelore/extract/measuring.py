@@ -6,15 +6,14 @@ import ctypes
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 
-import numpy as np
-
-from sitelore.extract.native.library import address, library
+from sitelore.extract.native.library import library
 from sitelore.model.sketch import LINES, sketch_of
 
 _DIGITS = b"0123456789"
-_CJK = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LINE_BYTES = 8
+_SIZES = ctypes.c_int64 * 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,13 @@ def measure(title: str, text: str, utf8: bytes | None, *, is_even: bool) -> Meas
     count = spaces + 1 - len(title.split())
     # Scripts written without spaces take three bytes a character; their words count by character.
     if len(normal) > len(text) * 1.4:
-        count += len(_CJK.findall(text))
+        count += len(_unspaced().findall(text))
     return Measures(count, hashlib.sha256(normal).hexdigest(), hashlib.sha256(plain).hexdigest(), sketch)
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 _Looked = tuple[bytes | memoryview, bytes | memoryview, int, bytes]
@@ -54,12 +58,11 @@ def look(title: bytes, text: bytes) -> _Looked:
     if _MEASURE is None:
         return look_slowly(title, text)
     room = len(title) + len(text) + 1
-    into = np.empty(2 * room + _LINE_BYTES * LINES, np.uint8)
-    sizes = np.empty(5, np.int64)
-    at = address(into)
-    _MEASURE(title, len(title), text, len(text), LINES, at, at + room, at + 2 * room, address(sizes))
-    start, size, plain, spaces, lines = sizes.tolist()
-    data = into.data
+    into, sizes = bytearray(2 * room + _LINE_BYTES * LINES), _SIZES()
+    at = ctypes.addressof(ctypes.c_char.from_buffer(into))
+    _MEASURE(title, len(title), text, len(text), LINES, at, at + room, at + 2 * room, sizes)
+    start, size, plain, spaces, lines = sizes
+    data = memoryview(into)
     sketch = bytes(data[2 * room : 2 * room + _LINE_BYTES * lines])
     return data[start : start + size], data[room : room + plain], spaces, sketch
 

@@ -13,28 +13,23 @@ from sitelore.extract import dom
 from sitelore.extract.about.head import read_head
 from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
+from sitelore.extract.composing import compose
 from sitelore.extract.content.main import main_content
-from sitelore.extract.content.style_sheets import drop_hidden, read_hiding
-from sitelore.extract.content.visibility import drop_unseen, shown
+from sitelore.extract.content.style_sheets import read_hiding
+from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
-from sitelore.extract.memory import make_room_for
+from sitelore.extract.memory import room_for
 from sitelore.extract.missing import fingerprint, looks_missing
-from sitelore.extract.offers.actions import MARKED, read_actions
-from sitelore.extract.offers.brand import read_brand
-from sitelore.extract.offers.brand_probe import unpacked
-from sitelore.extract.offers.forms import read_forms
-from sitelore.extract.offers.media_references import read_media
-from sitelore.extract.offers.selectors import Selectors
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
-from sitelore.extract.redact import Redactor, add_counts, redactor_of, sealed, snapshot_bytes
-from sitelore.extract.shell import NO_SHELL, shell_of
+from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes
+from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import read_scripts
 from sitelore.extract.structured.reading import as_read, read_structured, texts_of, with_texts
 from sitelore.extract.writing.markdown import prepare, unseen, without, write_markdown, write_text
-from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
+from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.loading import is_loaded
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
@@ -46,21 +41,8 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec 
 _COMPRESSOR = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters.from_level(1, hash_log=14))
 _SKETCHED_WORDS = 300
 _SUSPECT = 0.3
+_NO_OFFERS: tuple[Any, ...] = ((), (), (), {})
 _NO_SCRIPTS = frozenset({"text", "api", *DOCUMENTS})
-
-
-@dataclass(frozen=True, slots=True)
-class _Offers:
-    """What a page offers to do, to see and to take away."""
-
-    forms: tuple[Entity, ...] = ()
-    actions: tuple[Entity, ...] = ()
-    media: tuple[Entity, ...] = ()
-    brand: tuple[Entity, ...] = ()
-    """One at most, of a home page."""
-
-
-NO_OFFERS = _Offers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +58,8 @@ class _Draft:
     """The same in UTF-8, where they were at hand."""
     links: Found = NO_LINKS
     structured: tuple[Entity, ...] = ()
-    offers: _Offers = NO_OFFERS
+    offers: tuple[Any, ...] = _NO_OFFERS
+    """Forms, actions, media, brand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +78,7 @@ class _Kept:
     """Whether a link was left out because parsing brought a secret to light in it."""
 
 
-_Redacted = tuple[CleanText, dict[str, int], Redactor]
+_Redacted = tuple[Source, dict[str, int], Redactor]
 """A page's source, what was taken out of it, and by what."""
 
 
@@ -128,9 +111,9 @@ def read(response: Response, options: ReadOptions) -> Reading:
     kind, refusal = kind_of(response, documents=options.documents)
     if kind is None:
         return Reading(problem=f"content_type: {refusal}")
-    make_room_for(len(response.body))
     try:
-        return _read_file(kind, response, options) if kind in DOCUMENTS else _read_as(kind, response, options)
+        with room_for(len(response.body)):
+            return _read_file(kind, response, options) if kind in DOCUMENTS else _read_as(kind, response, options)
     except MemoryError:
         return Reading(problem="parse_error: the page needs more memory than a reading process may take")
 
@@ -139,13 +122,13 @@ def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
     utf8 = response.body if decoded.is_utf8 else decoded.text.encode("utf-8", "replace")
     redactor = redactor_of(options.redaction).for_page(utf8, response.url.path)
-    source, found = redactor.source(decoded.text, utf8)
+    source, found = redactor.page(decoded.text, utf8, is_same=decoded.is_utf8)
     charset = decoded.charset
-    del decoded, utf8  # a large page with a secret in it would stay in memory twice
+    del decoded, utf8  # a large page would stay in memory twice
     if kind is Kind.HTML:
         draft = _read_html(source, response, options)
     else:
-        draft = _read_text(source, response, is_markdown=kind is Kind.MARKDOWN)
+        draft = _read_text(source.text, response, is_markdown=kind is Kind.MARKDOWN)
     return _reading(draft, response, options, charset, (source, found, redactor))
 
 
@@ -170,7 +153,7 @@ def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     content = (dom.first(tree, "main") or tree,)
     draft = _written(metadata, kind.value, content, resolver, links)
     own = replace(options, keep_snapshot=keep)
-    reading = _reading(draft, response, own, "utf-8", (source, found, redactor))
+    reading = _reading(draft, response, own, "utf-8", (Source(source), found, redactor))
     return replace(reading, looks_missing=0.0)
 
 
@@ -195,7 +178,8 @@ def _read_records(response: Response, options: ReadOptions) -> Reading:
     links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
     content = (dom.body(tree) or tree,)
     draft = _written(metadata, "api", content, resolver, links)
-    return replace(_reading(draft, response, options, decoded.charset, (source, found, redactor)), looks_missing=0.0)
+    redacted = (Source(source), found, redactor)
+    return replace(_reading(draft, response, options, decoded.charset, redacted), looks_missing=0.0)
 
 
 def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> _Draft:
@@ -205,8 +189,8 @@ def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], r
     return _Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links.untied)
 
 
-def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _Draft:
-    tree = dom.parse(source)
+def _read_html(source: Source, response: Response, options: ReadOptions) -> _Draft:
+    tree = dom.parse(source.for_parser())
     site = resolver_for(options.dropped_parameters)
     scripts = read_scripts(tree)
     head = read_head(tree)
@@ -214,14 +198,10 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     structured = read_structured(tree, metadata.base, scripts, head) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow, head=head)
-    offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
+    offers = _read_offers(tree, response, found, resolver) if options.offers else _NO_OFFERS
     hiding = read_hiding(tree)
     content = main_content(tree, source, response.url.host, options.overrides, scored=options.scored)
-    nodes = shown(content.nodes)
-    drop_hidden(tree, nodes, hiding)
-    # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
-    markdown = write_markdown(nodes, resolver)
-    text = write_text(nodes)
+    markdown, text = compose(tree, content, hiding, resolver)
     return _Draft(
         metadata,
         content.strategy,
@@ -235,25 +215,11 @@ def _read_html(source: CleanText, response: Response, options: ReadOptions) -> _
     )
 
 
-def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> _Offers:
+def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> tuple[Any, ...]:
     """All of it before anything is cut from the tree."""
-    selectors = Selectors(tree)
-    marked = dom.select(tree, MARKED)
-    return _Offers(
-        read_forms(tree, response.url, resolver, selectors),
-        read_actions(tree, marked, links, resolver, selectors),
-        read_media(tree, marked, links, resolver),
-        _read_brand(tree, response, resolver),
-    )
+    from sitelore.extract.offers.reading import read_offers  # noqa: PLC0415 a crawl may ask for content alone
 
-
-def _read_brand(tree: dom.Tree, response: Response, resolver: PageResolver) -> tuple[Entity, ...]:
-    """Of home pages alone: the root of a site, and what a browser was asked about."""
-    probed = response.header(PROBED_HEADER)
-    if probed is None and not response.url.is_root:
-        return ()
-    brand = read_brand(tree, resolver, probed=unpacked(probed) if probed else None)
-    return (brand,) if brand else ()
+    return read_offers(tree, response, links, resolver)
 
 
 def _without_secrets(links: Found, redactor: Redactor) -> Found:
@@ -307,9 +273,11 @@ def _reading(draft: _Draft, response: Response, options: ReadOptions, charset: s
     )
 
 
-def _shell(source: CleanText, words: int, redactor: Redactor) -> Shell:
+def _shell(source: Source, words: int, redactor: Redactor) -> Shell:
     """Evidence quotes the page: it is redacted like the rest of it."""
-    shell = shell_of(source, words)
+    if words >= ENOUGH_WORDS:
+        return NO_SHELL
+    shell = shell_of(source.text, words)
     return replace(shell, evidence=tuple(map(str, _clean(list(shell.evidence), redactor)[0]))) if shell.evidence else shell
 
 
@@ -331,7 +299,7 @@ def _sketch(document: Document, missing: float) -> tuple[int, ...]:
 
 
 def _document(
-    draft: _Draft, kept: _Kept, source: CleanText, options: ReadOptions, redactor: Redactor
+    draft: _Draft, kept: _Kept, source: Source, options: ReadOptions, redactor: Redactor
 ) -> tuple[Document, Measures, Shell]:
     """The document; what its text measures; how much it is a shell."""
     metadata = draft.metadata
@@ -387,8 +355,8 @@ def _kept(draft: _Draft, url: Url, redactor: Redactor) -> _Kept:
     All of it is looked through at once. Only where something is in it, it is looked at part by part. Each kind of entity comes
     as the JSON it is in the document: it has to be written anyhow, to look through it.
     """
-    canonical, links, offers = draft.metadata.canonical, draft.links, draft.offers
-    kinds = (draft.structured, offers.forms, offers.actions, offers.media, offers.brand[0] if offers.brand else {})
+    canonical, links = draft.metadata.canonical, draft.links
+    kinds = (draft.structured, *draft.offers)
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
     entities = b"\n".join(map(as_read, filter(None, parts)))
     addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")

@@ -8,31 +8,66 @@ way where that is asked for (`redaction/personal_data.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import re2
 
 from sitelore.extract.charsets import encode_as
 from sitelore.extract.redaction.hinting import Look, first_look
-from sitelore.extract.redaction.personal_data import NO_CONTACTS, Contacts, contacts_in, personal_spans
 from sitelore.extract.redaction.secret_rules import built_in_rules, compiled, found_by
-from sitelore.model.ids import CleanBytes, CleanText
+from sitelore.model.ids import NO_TEXT, CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url
+
+if TYPE_CHECKING:
+    from sitelore.extract.redaction.personal_data import Contacts
 
 Span = tuple[int, int, str]
 _HASH_BYTES = 3
 _LONG_HINT = 300
 _HINT_BYTES = 2000
 _MOST_MISSED = 64
+_LARGE_PAGE = 2**20
+
+
+class Source:
+    """A page's clean source. The text of a large page is let go once it is parsed: it may take four bytes a character.
+
+    Few ask for it again, and for them it is made again.
+    """
+
+    __slots__ = ("_is_wide", "_text", "_utf8")
+
+    def __init__(self, text: CleanText | None, utf8: Callable[[], bytes] | None = None, *, is_wide: bool = False) -> None:
+        """The text, or what gives its UTF-8; with both, the text may go. A wide one takes four bytes a character."""
+        self._text = text
+        self._utf8 = utf8
+        self._is_wide = is_wide
+
+    @property
+    def text(self) -> CleanText:
+        """All of it."""
+        if self._text is None and self._utf8 is not None:
+            return CleanText(self._utf8().decode())
+        return self._text or NO_TEXT
+
+    def for_parser(self) -> str | bytes:
+        """The same as `dom.parse` takes it with the least memory. Once it is parsed, only the tree holds it."""
+        if self._utf8 is None:
+            return self.text
+        source = self._utf8() if self._is_wide else self.text
+        self._text = None
+        return source
 
 
 class Redactor:
     """Takes out what the built-in rules and an operator's own find."""
 
-    def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts = NO_CONTACTS) -> None:
+    def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
         self._look, self._hints, self._which, self._groups = _hints_of(options.rules)
@@ -41,6 +76,8 @@ class Redactor:
         """The same for one page: where contact data is kept, it depends on the page what that is."""
         if not self._options.personal or not self._options.keep_contacts:
             return self
+        from sitelore.extract.redaction.personal_data import contacts_in  # noqa: PLC0415 few ask for it
+
         return Redactor(self._options, contacts_in(source, path))
 
     def text(self, text: str) -> tuple[CleanText, dict[str, int]]:
@@ -53,6 +90,16 @@ class Redactor:
         if not spans:
             return CleanText(text), {}
         return CleanText(self.without(utf8, spans).decode("utf-8")), _counted(spans)
+
+    def page(self, text: str, utf8: bytes, *, is_same: bool) -> tuple[Source, dict[str, int]]:
+        """The same for a page. `is_same` says that its UTF-8 read again is its text, which a lone surrogate makes untrue."""
+        if not is_same or len(utf8) < _LARGE_PAGE:
+            clean, found = self.source(text, utf8)
+            return Source(clean), found
+        spans = self._spans(utf8)
+        is_wide = sys.getsizeof(text) > 3 * len(text)
+        clean_utf8 = (lambda: self.without(utf8, spans)) if spans else (lambda: utf8)
+        return Source(None if spans else CleanText(text), clean_utf8, is_wide=is_wide), _counted(spans)
 
     def many(self, texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
         """Many texts of one page for the price of one scan; `utf8` is all of them together.
@@ -89,8 +136,13 @@ class Redactor:
         while at < len(data) and (hint := self._hints.search(data, at)) is not None:
             at = self._settled(data, hint, spans)
         if self._options.personal:
-            spans += personal_spans(data, self._options.personal_ids, self._contacts)
+            spans += self._personal(data)
         return _apart(spans) if spans else spans
+
+    def _personal(self, data: bytes) -> list[Span]:
+        from sitelore.extract.redaction.personal_data import NO_CONTACTS, personal_spans  # noqa: PLC0415 few ask for it
+
+        return personal_spans(data, self._options.personal_ids, self._contacts or NO_CONTACTS)
 
     def _looked(self, data: bytes, spans: list[Span]) -> int:
         """Adds what stands where the first look sees hints. From there on the rest has to be searched."""
@@ -193,9 +245,9 @@ def with_marks(text: CleanText, spans: list[Span], options: Redaction) -> tuple[
     return CleanText(redactor_of(options).without(text.encode("utf-8", "replace"), spans).decode("utf-8")), _counted(spans)
 
 
-def snapshot_bytes(body: bytes, source: CleanText, charset: str, *, touched: bool) -> CleanBytes:
+def snapshot_bytes(body: bytes, source: Source, charset: str, *, touched: bool) -> CleanBytes:
     """What may be kept of a body: itself when nothing was taken out of its text, else the clean text in its own charset."""
-    return CleanBytes(encode_as(source, charset) if touched else body)
+    return CleanBytes(encode_as(source.text, charset) if touched else body)
 
 
 def sealed(data: bytes) -> CleanBytes:

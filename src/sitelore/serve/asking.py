@@ -69,8 +69,8 @@ class RunSettings(BaseModel):
     read: Annotated[
         Literal["full", "content", "plain"],
         Field(
-            description="How much is made of a page: everything; content, links and metadata alone; or (plain) the same with what "
-            "its own markup calls content."
+            description="How much is made of a page: everything; content, links and metadata alone; or (plain) the same with "
+            "what its own markup calls content."
         ),
     ] = "full"
     render: Annotated[

@@ -6,11 +6,11 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import RunCounts, UrlRow
+from sitelore.model.frontier import Kind, RunCounts, UrlRow
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
-from sitelore.store.rows import ROW_COLUMNS, is_kept, url_row
+from sitelore.store.rows import ROW_COLUMNS, is_kept, is_page, url_row
 from sitelore.store.schema import key_of, redactions, urls
 
 ROWS_PER_PAGE = 500
@@ -36,10 +36,10 @@ def rows_after(conn: sa.Connection, run: RunId, after: str, state: UrlState | No
 def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
     """Documents of the run's pages; of more than `most` every second, every third … in the order of admission."""
     c = urls.c
-    numbered = sa.select(c.document, sa.func.row_number().over(order_by=c.seq).label("number"))
+    number, total = sa.func.row_number().over(order_by=c.seq), sa.func.count().over()
+    numbered = sa.select(c.document, number.label("number"), total.label("total"))
     of_pages = numbered.where(c.run_id == run, is_kept(), c.document.is_not(None)).subquery()
-    total = conn.scalar(sa.select(sa.func.count()).select_from(of_pages)) or 0
-    step = max(1, -(-total // most))
+    step = (of_pages.c.total + (most - 1)) // most
     query = sa.select(of_pages.c.document).where(of_pages.c.number % step == 0).order_by(of_pages.c.number)
     return [found[0] for found in conn.execute(query)]
 
@@ -47,28 +47,33 @@ def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
 def counts(conn: sa.Connection, run: RunId) -> RunCounts:
     """The run in numbers. Sitemap rows count in `sitemaps` alone."""
     c = urls.c
-    of_pages = sa.and_(c.run_id == run, c.kind == sa.text("'page'"))
     states: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     proofs: Counter[str] = Counter()
-    groups = sa.select(c.state, c.skip_reason, c.proof, sa.func.count()).where(of_pages)
-    for state, reason, proof, count in conn.execute(groups.group_by(c.state, c.skip_reason, c.proof)):
+    sums: Counter[str] = Counter()
+    is_new = sa.case((sa.and_(c.changed.is_(None), c.fetches > 0), 1))
+    is_changed = sa.case((c.changed == 1, 1))
+    groups = (c.kind, c.state, c.skip_reason, c.proof, c.seq.is_(None))
+    numbers = (
+        sa.func.count(), sa.func.sum(c.fetches), sa.func.sum(c.body_bytes), sa.func.count(is_new), sa.func.count(is_changed),
+        sa.func.sum(c.word_count),
+    )  # fmt: skip
+    # All in one pass: a large run's rows take far longer to read than to count.
+    for row in conn.execute(sa.select(*groups, *numbers).where(c.run_id == run).group_by(*groups)):
+        kind, state, reason, proof, is_waiting, count, fetched, body_bytes, new, changed, words = row
+        if kind == Kind.SITEMAP:
+            sums["sitemaps"] += count
+            continue
         states[state] += count
         # A redirect alias repeats how its target ended; the target is the one that counts.
         if state == UrlState.SKIPPED and reason is not None:
             skipped[reason] += count
         if proof is not None:
             proofs[proof] += count
-    total, fetched, body_bytes = conn.execute(
-        sa.select(sa.func.count(), sa.func.sum(c.fetches), sa.func.sum(c.body_bytes)).where(of_pages)
-    ).one()
-    is_new = sa.case((sa.and_(c.changed.is_(None), c.fetches > 0), 1))
-    is_changed = sa.case((c.changed == 1, 1))
-    kept, new, changed, words = conn.execute(
-        sa.select(sa.func.count(), sa.func.count(is_new), sa.func.count(is_changed), sa.func.sum(c.word_count)).where(
-            of_pages, is_kept()
-        )
-    ).one()
+        sums.update(fetched=int(fetched or 0), body_bytes=int(body_bytes or 0))
+        if is_page(kind, state, reason, None if is_waiting else 0):
+            sums.update(pages=count, new=new, changed=changed, words=int(words or 0))
+    of_pages = sa.and_(c.run_id == run, c.kind == sa.text("'page'"))
     return RunCounts(
         states=dict(sorted(states.items())),
         skipped=dict(sorted(skipped.items())),
@@ -76,14 +81,14 @@ def counts(conn: sa.Connection, run: RunId) -> RunCounts:
         proofs=dict(sorted(proofs.items())),
         redactions=_redactions(conn, run),
         rendering=_rendering(conn, of_pages),
-        urls=total,
-        pages=kept,
-        fetched=int(fetched or 0),
-        changed=changed,
-        new=new,
-        sitemaps=conn.scalar(sa.select(sa.func.count()).where(c.run_id == run, c.kind == sa.text("'sitemap'"))) or 0,
-        body_bytes=int(body_bytes or 0),
-        words=int(words or 0),
+        urls=states.total(),
+        pages=sums["pages"],
+        fetched=sums["fetched"],
+        changed=sums["changed"],
+        new=sums["new"],
+        sitemaps=sums["sitemaps"],
+        body_bytes=sums["body_bytes"],
+        words=sums["words"],
     )
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.content import tag_marks
+from sitelore.extract.content import tag_table
 from sitelore.extract.content.block_features import matrix, scene_of
 from sitelore.extract.content.blocks import Blocks, segment
-from sitelore.extract.content.trimming import cuts_of, trim
+from sitelore.extract.content.plain_choosing import cuts_of
+from sitelore.extract.content.trimming import trim
 
 
 def body_of(html: str) -> dom.Element:
@@ -81,7 +82,7 @@ def test_every_page_has_one_row_of_finite_features_per_block(seed: int) -> None:
 def test_what_is_remembered_of_tags_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     html = "<div class=menu><a href=/a>one</a></div><div class=post-content><p>two three</p></div>" * 20
     first = matrix(scene_of(blocks_of(html)))
-    monkeypatch.setattr(tag_marks, "_MAX_TAGS", 1)
+    monkeypatch.setattr(tag_table, "_MAX_TAGS", 1)
     assert (matrix(scene_of(blocks_of(html))) == first).all()
     assert (matrix(scene_of(blocks_of("<p>another page</p>" + html))).shape[1]) == first.shape[1] + 1
 

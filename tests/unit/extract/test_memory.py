@@ -6,24 +6,28 @@ import sys
 import pytest
 
 from sitelore.extract import memory
-from sitelore.extract.memory import make_room_for
+from sitelore.extract.memory import room_for
 
 
 class _Library:
     def __init__(self) -> None:
-        self.trims = 0
+        self.calls: list[tuple[str, int]] = []
 
     def malloc_trim(self, _: int) -> None:
-        self.trims += 1
+        self.calls.append(("trim", 0))
+
+    def mallopt(self, _: int, size: int) -> None:
+        self.calls.append(("apart from", size))
 
 
-def test_only_a_very_large_page_has_room_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_large_page_has_room_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     library = _Library()
     monkeypatch.setattr(memory, "_glibc", lambda: library)
-    make_room_for(500_000)
-    assert library.trims == 0
-    make_room_for(3_000_000)
-    assert library.trims == 1
+    with room_for(500_000):
+        assert library.calls == []
+    with room_for(3_000_000):
+        assert library.calls == [("trim", 0), ("apart from", 2**18)]
+    assert library.calls[2:] == [("apart from", 4 * 2**20)]
 
 
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,8 +36,8 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     try:
         memory.give_back_large_blocks()
         memory.share_one_heap()
-        make_room_for(3_000_000)
-        assert memory._glibc() is None
+        with room_for(3_000_000):
+            assert memory._glibc() is None
     finally:
         memory._glibc.cache_clear()
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sitelore.extract.content.network import TAGS, Network, even_out
-from sitelore.extract.content.scorer import trees_from
-from sitelore.extract.native.library import address, library
+from sitelore.extract.content.trees import trees_from
+from sitelore.extract.native.library import library
 
 FEATURES, HIDDEN = 150, 13  # no multiple of what is added up together
 
@@ -38,9 +38,9 @@ def test_compiled_and_plain_say_the_same_to_the_last_bit(network: Network, count
     whole, place = ctypes.c_int64, ctypes.c_void_p
     ask = found.ask_network
     ask.restype, ask.argtypes = whole, [place, *[whole] * 3, *[place] * 3, whole, *[place] * 4]
-    parts = [address(part) for part in (network.even, network.weight, network.tagged)]
-    ends = [address(part) for part in (network.by_tag, network.first, network.last)]
-    assert ask(address(columns), count, FEATURES, HIDDEN, *parts, 2, *ends, address(said)) == 0
+    parts = [part.ctypes.data for part in (network.even, network.weight, network.tagged)]
+    ends = [part.ctypes.data for part in (network.by_tag, network.first, network.last)]
+    assert ask(columns.ctypes.data, count, FEATURES, HIDDEN, *parts, 2, *ends, said.ctypes.data) == 0
     assert said.tolist() == network.says(columns).tolist()
 
 
@@ -59,5 +59,6 @@ def test_evening_out_follows_the_logarithm_and_keeps_order_and_sign() -> None:
 
 def test_the_trained_network_knows_every_feature() -> None:
     trees = trees_from()
-    assert trees.network.weight.shape[0] == len(trees.names) == len(trees.network.even)
-    assert len(trees.network.last) == trees.network.weight.shape[1] + 2
+    network = Network.of(trees.network)
+    assert network.weight.shape[0] == len(trees.names) == len(network.even)
+    assert len(network.last) == network.weight.shape[1] + 2

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sitelore.extract import redact as redacting
 from sitelore.extract.redact import redact, redact_all
+from sitelore.model.redaction import BUILT_IN_ALONE
 
 from .conftest import ReadPage
 
@@ -118,3 +120,36 @@ def test_text_without_secrets_is_returned_as_it_came(text: str) -> None:
 def test_many_texts_at_once_are_redacted_like_each_alone(texts: list[str]) -> None:
     together, _ = redact_all(texts, "\n".join(texts).encode())
     assert together == [redact(text)[0] for text in texts]
+
+
+_LINES = "".join(f"<p>Line {n} of a page about mills,\r\nwritten 🏆 on two lines\rand a third.</p>" for n in range(40))
+
+
+@pytest.mark.parametrize("secret", ["", PAGE_SECRETS[0]], ids=["clean", "touched"])
+@pytest.mark.parametrize(
+    "body",
+    [f"<body><h1>Mills</h1>{_LINES}", f"<body>{_LINES.replace(chr(13), '')}", "<body><script>mill()</script>\r\n"],
+    ids=["returns", "plain", "next to nothing"],
+)
+@pytest.mark.parametrize("charset", ["utf-8", "gb18030"])
+def test_a_large_page_is_read_like_any_other(
+    read_page: ReadPage, monkeypatch: pytest.MonkeyPatch, body: str, secret: str, charset: str
+) -> None:
+    page = f"{body}<p>{secret}</p></body>".encode(charset)
+    usual = read_page(page, f"text/html; charset={charset}")
+    monkeypatch.setattr(redacting, "_LARGE_PAGE", 0)
+    large = read_page(page, f"text/html; charset={charset}")
+    assert large.reading == usual.reading
+    assert bool(large.reading.redactions) == bool(secret)
+
+
+@pytest.mark.parametrize("text", ["one\r\ntwo" * 50, "one 🏆\r\ntwo" * 50], ids=["narrow", "wide"])
+def test_the_text_of_a_large_page_is_let_go_when_it_is_parsed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    redactor = redacting.redactor_of(BUILT_IN_ALONE)
+    usual, _ = redactor.page(text, text.encode(), is_same=True)
+    assert usual.for_parser() is usual.text is text
+    monkeypatch.setattr(redacting, "_LARGE_PAGE", 0)
+    large, _ = redactor.page(text, text.encode(), is_same=True)
+    assert large.for_parser() == (text if "🏆" not in text else text.encode())
+    assert large.text == text
+    assert large.text is not text

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from array import array
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
@@ -9,15 +10,18 @@ import pytest
 from bench.content_scores import CORPUS, corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sitelore.extract import dom, native
-from sitelore.extract.content import blocks
-from sitelore.extract.content.block_features import DESCRIBE, matrix, scene_in_numpy, scene_of
+from sitelore.extract.content import main
+from sitelore.extract.content.block_features import matrix, scene_in_numpy, scene_of
 from sitelore.extract.content.blocks import Blocks, _from_walk, _segment_slowly, segment
-from sitelore.extract.content.main import _judged_slowly, judge
-from sitelore.extract.content.scorer import trees_from
+from sitelore.extract.content.describing import NAMES
+from sitelore.extract.content.main import judge
+from sitelore.extract.content.scorer import ask_slowly
+from sitelore.extract.content.trees import Table, questions_of, trees_from
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.content.walking import ask_trees, questions_of
+from sitelore.extract.content.walking import ask_trees, walk
 from sitelore.extract.native.library import library
 from sitelore.extract.writing.markdown import prepare
 
@@ -25,9 +29,8 @@ _SOURCE = Path(native.__file__).with_name("walk.c")
 
 
 def walked(html: bytes) -> Blocks:
-    assert blocks._WALK is not None, "walk.c was not compiled: make install does it"
-    found = blocks._WALK(html)
-    assert found is not None
+    found = walk(html)
+    assert found is not None, "walk.c was not compiled: make install does it"
     return _from_walk(found)
 
 
@@ -117,9 +120,8 @@ def assert_described_alike(found: Blocks) -> None:
         return
     scene, plain = scene_of(found), scene_in_numpy(found)
     assert scene.described is not None
-    assert DESCRIBE is not None
-    assert DESCRIBE.names == tuple(plain.columns)
-    for name, row, expected in zip(DESCRIBE.names, matrix(scene), matrix(plain), strict=True):
+    assert tuple(plain.columns) == NAMES
+    for name, row, expected in zip(NAMES, matrix(scene), matrix(plain), strict=True):
         assert row.tolist() == expected.tolist(), name
     for name in ("heading", "around", "marks", "copies", "section"):
         assert getattr(scene, name).tolist() == getattr(plain, name).tolist(), name
@@ -132,8 +134,8 @@ def test_next_to_nothing_is_cut_alike(html: bytes) -> None:
 
 @pytest.mark.parametrize("html", [b"<body><div>never closed", b"<div>" * 5000 + b"deep" + b"</div>" * 5000])
 def test_what_is_not_nested_or_too_deep_is_left_to_the_plain_way(html: bytes) -> None:
-    assert blocks._WALK is not None
-    assert blocks._WALK(html) is None
+    assert library() is not None
+    assert walk(html) is None
     assert len(segment(html)) == 1
 
 
@@ -153,8 +155,12 @@ def test_real_pages_are_cut_and_scored_alike() -> None:
         columns = matrix(scene_of(segment(html)))
         said = ask_trees(columns, questions_of(trees.feature, trees.bound, trees.value))
         assert said is not None
-        assert said.tolist() == trees._ask_slowly(columns).tolist()
+        assert said.tolist() == ask_slowly(columns, trees).tolist()
         assert_chosen_alike(body)
+
+
+def table(typecode: str, numbers: NDArray[np.generic]) -> Table:
+    return Table(array(typecode, numbers.tobytes()), numbers.shape)
 
 
 @pytest.mark.parametrize("levels", [1, 3, 4, 7])
@@ -162,35 +168,40 @@ def test_real_pages_are_cut_and_scored_alike() -> None:
 def test_any_trees_are_asked_alike(levels: int, count: int) -> None:
     chance = np.random.default_rng(levels * 1000 + count)
     features, trees = 3, 200  # more bounds a feature than a byte can count
+    bound = chance.normal(size=(trees, levels)).astype(np.float32)
+    bound[::3] = bound[0]  # some are asked again and again
     trained = replace(
         trees_from(),
-        feature=chance.integers(0, features, (trees, levels)),
-        bound=chance.normal(size=(trees, levels)).astype(np.float32),
-        value=chance.normal(size=(trees, 2**levels)).astype(np.float32),
+        feature=table("q", chance.integers(0, features, (trees, levels))),
+        bound=table("f", bound),
+        value=table("f", chance.normal(size=(trees, 2**levels)).astype(np.float32)),
     )
-    trained.bound[::3] = trained.bound[0]  # some are asked again and again
     columns = chance.normal(size=(features, count)).astype(np.float32)
-    columns[:, ::2] = trained.bound[0, 0]  # equal is not above
+    columns[:, ::2] = bound[0, 0]  # equal is not above
     said = ask_trees(columns, questions_of(trained.feature, trained.bound, trained.value))
     assert said is not None
-    assert said.tolist() == trained._ask_slowly(columns).tolist()
+    assert said.tolist() == ask_slowly(columns, trained).tolist()
 
 
 def test_trees_with_more_leaves_than_a_byte_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="train smaller ones"):
-        questions_of(np.zeros((2, 8), np.int64), np.zeros((2, 8), np.float32), np.zeros((2, 256), np.float32))
+        questions_of(
+            table("q", np.zeros((2, 8), np.int64)),
+            table("f", np.zeros((2, 8), np.float32)),
+            table("f", np.zeros((2, 256), np.float32)),
+        )
 
 
 def assert_chosen_alike(body: dom.Element) -> None:
-    html, trees = dom.serialised(body), trees_from()
-    found, plain = judge(body), _judged_slowly(body, html, trees)
+    found = judge(body)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(main, "CHOOSER", None)
+        plain = judge(body)
     if plain is None:
         assert found is None
         return
     assert found is not None
-    assert found.choice.kept.tolist() == plain.choice.kept.tolist()
-    assert found.choice.scores.tolist() == plain.choice.scores.tolist()
-    assert (found.choice.threshold, found.choice.expected) == (plain.choice.threshold, plain.choice.expected)
+    assert found.choice == plain.choice
     assert (found.words, found.kept_words, found.cuts) == (plain.words, plain.kept_words, plain.cuts)
     assert list(found.cuts.texts) == list(plain.cuts.texts)
 

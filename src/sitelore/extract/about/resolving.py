@@ -45,7 +45,10 @@ class PlainAddresses:
         return [key for at in range(0, len(hrefs), _MANY) for key in self._some(hrefs[at : at + _MANY], page, path)]
 
     def _some(self, hrefs: list[str], page: bytes, path: int) -> list[str]:
-        joined, dropped = "\0".join(hrefs).encode("utf-8", "surrogatepass"), self._dropped
+        try:
+            joined, dropped = "\0".join(hrefs).encode(), self._dropped
+        except UnicodeEncodeError:
+            return [Mark.ASK] * len(hrefs)  # half a character: no page has one, and it makes an address none at all
         if _RESOLVE is None or not page.isascii() or joined.count(0) != len(hrefs) - 1:
             return [Mark.ASK] * len(hrefs)
         out = ctypes.create_string_buffer(2 * len(joined) + len(hrefs) * (len(page) + _ROOM_EACH))

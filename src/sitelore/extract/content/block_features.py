@@ -11,36 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sitelore.extract.content.blocks import Blocks, Flags, Ints
-from sitelore.extract.content.describing import Described, describer
+from sitelore.extract.content.describing import LANDMARK_OF_TAG, NAMES
 from sitelore.extract.content.scene import Floats, Scene, running
-from sitelore.extract.content.tag_marks import GROUPS, MARK, TAG_NUMBER
+from sitelore.extract.content.tag_marks import APART, ASIDE, GROUPS, LANDMARKS, TAG_NUMBER
+from sitelore.extract.content.walking import Described, describe
 from sitelore.extract.content.wording_features import add_wording
 
 _H1, _H6 = TAG_NUMBER[b"h1"], TAG_NUMBER[b"h6"]
-_LANDMARKS = (
-    b"main", b"article", b"nav", b"header", b"footer", b"aside", b"table", b"ul", b"ol", b"li", b"dl", b"figure", b"blockquote",
-    b"pre", b"form",
-)  # fmt: skip
-_LANDMARK = np.zeros(128, np.int64)
-for _bit, _tag in enumerate(_LANDMARKS):
-    _LANDMARK[TAG_NUMBER[_tag]] = 1 << _bit
-IN_TABLE, IN_PRE = 1 << _LANDMARKS.index(b"table"), 1 << _LANDMARKS.index(b"pre")
-_ASIDE = sum(1 << _LANDMARKS.index(tag) for tag in (b"nav", b"footer", b"aside"))
-_APART = sum(MARK[group] for group in ("nav", "foot", "side", "comment", "related", "modal", "review", "ad"))
+_LANDMARK = np.array(LANDMARK_OF_TAG, np.int64)
 _ARTICLE, _MAIN = TAG_NUMBER[b"article"], TAG_NUMBER[b"main"]
 _GROUP_BITS = np.arange(len(GROUPS))
-_LANDMARK_BITS = np.arange(len(_LANDMARKS))
+_LANDMARK_BITS = np.arange(len(LANDMARKS))
 _GOOD_WORDS, _GOOD_LINKED = 10, 0.35
 _LONG_WORDS, _LONG_LINKED = 30, 0.25
 _WHOLE_PAGE = 0.75
 _FAR = 999.0
 _MAX_ANCESTORS = 9
-DESCRIBE = describer([tag.decode() for tag in _LANDMARKS], _LANDMARK, (_APART, _ASIDE))
 
 
 def scene_of(blocks: Blocks) -> Scene:
     """The page with all its features, compiled where that is possible."""
-    described = DESCRIBE(blocks.walked) if DESCRIBE is not None and blocks.walked is not None else None
+    described = describe(blocks.walked) if blocks.walked is not None else None
     return scene_in_numpy(blocks) if described is None else _scene_with(blocks, described)
 
 
@@ -114,7 +105,7 @@ def scene_in_numpy(blocks: Blocks) -> Scene:
 
 def feature_names(scene: Scene) -> tuple[str, ...]:
     """What the rows of `matrix` are called."""
-    return tuple(scene.columns) if scene.described is None or DESCRIBE is None else DESCRIBE.names
+    return tuple(scene.columns) if scene.described is None else NAMES
 
 
 def matrix(scene: Scene) -> NDArray[np.float32]:
@@ -259,7 +250,7 @@ class _Around:
             scene.columns[f"named_{group}"] = bits[:, number]
         scene.around = _gathered(_LANDMARK[elements.tag], elements.parent)[scene.blocks.element]
         inside = (scene.around[:, None] >> _LANDMARK_BITS) & 1
-        for number, tag in enumerate(_LANDMARKS):
+        for number, tag in enumerate(LANDMARKS):
             scene.columns[f"in_{tag.decode()}"] = inside[:, number]
 
     def add_ancestors(self) -> None:
@@ -325,7 +316,7 @@ class _Around:
         scene = self.scene
         for share in (0.4, 0.6, 0.8):
             self._add_root(f"root{share:.1f}", scene.run_good, self.good_share, share)
-        apart = ((scene.marks & _APART) != 0) | ((scene.around & _ASIDE) != 0)
+        apart = ((scene.marks & APART) != 0) | ((scene.around & ASIDE) != 0)
         # Cards and listings have few good blocks; what is not set apart shows where they are.
         for name, words in (("own_root", scene.good), ("own_words", scene.words)):
             own = running(np.where(apart, 0, words))
@@ -340,7 +331,7 @@ class _Around:
         if row < 0:
             row = self._largest(_MAIN, 0.0)
         first, last = (int(elements.first[row]), int(elements.last[row])) if row >= 0 else (0, len(scene.blocks))
-        apart = ((scene.marks & _APART) != 0) | ((scene.around & _ASIDE) != 0)
+        apart = ((scene.marks & APART) != 0) | ((scene.around & ASIDE) != 0)
         inside = (scene.index >= first) & (scene.index < last)
         scene.columns |= {
             "marked": np.where(inside, np.where(apart, 1, 2), np.where(apart, -1, 0)),

@@ -14,27 +14,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.extract.content.tag_marks import TAG_NUMBER, TagTable
-from sitelore.extract.content.walking import Walked, compiled_walk
+from sitelore.extract.content.tag_table import TagTable
+from sitelore.extract.content.teaching import (
+    BAR,
+    BOLD,
+    COMMA,
+    CURRENCY,
+    DIGIT,
+    IMAGE,
+    KIND_OF_BYTE,
+    KINDS,
+    LINE_BREAK,
+    LINK,
+    SIGN,
+    SPACE,
+    STOP,
+)  # fmt: skip
+from sitelore.extract.content.walking import Walked, walk
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 
 _TOKEN = re.compile(rb"<([^>]*)>([^<]*)")
-_A, _IMG, _BR = TAG_NUMBER[b"a"], TAG_NUMBER[b"img"], TAG_NUMBER[b"br"]
-_BOLD = [TAG_NUMBER[b"b"], TAG_NUMBER[b"strong"], TAG_NUMBER[b"em"]]
-_SPACE, _OTHER, _DIGIT, _STOP, _COMMA, _BAR, _SIGN, _CURRENCY, _KINDS = range(9)  # as many as in walk.c
-_KIND = np.full(256, _OTHER, np.uint8)
-_KIND[[9, 10, 11, 12, 13, 32]] = _SPACE  # what `bytes.split` splits at
-_KIND[48:58] = _DIGIT
-_KIND[[33, 46, 63]] = _STOP
-_KIND[[44, 59]] = _COMMA
-_KIND[[124, 0xBB]] = _BAR
-_KIND[[64, 0xA9]] = _SIGN
-_KIND[[36, 0x82]] = _CURRENCY
+_KIND = np.frombuffer(KIND_OF_BYTE, np.uint8)
 _TAGS = TagTable()
-_WALK = compiled_walk(_KIND.tobytes(), link=_A, image=_IMG, line_break=_BR, bold=_BOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ class Blocks:
 def segment(html: bytes) -> Blocks:
     """The blocks of a serialised subtree without scripts, styles and comments."""
     html = html.replace(b"&nbsp;", b" ").replace(b"&amp;", b"&")
-    walked = _WALK(html) if _WALK is not None else None
+    walked = walk(html)
     return _from_walk(walked) if walked is not None else _segment_slowly(html)
 
 
@@ -111,12 +115,12 @@ def _from_walk(walked: Walked) -> Blocks:
         linked=linked,
         bold=bold,
         chars=walked.blocks[6:13].sum(axis=0),
-        digits=kinds[_DIGIT],
-        stops=kinds[_STOP],
-        commas=kinds[_COMMA],
-        bars=kinds[_BAR],
-        signs=kinds[_SIGN],
-        currency=kinds[_CURRENCY],
+        digits=kinds[DIGIT],
+        stops=kinds[STOP],
+        commas=kinds[COMMA],
+        bars=kinds[BAR],
+        signs=kinds[SIGN],
+        currency=kinds[CURRENCY],
         links=links,
         images=images,
         breaks=breaks,
@@ -139,8 +143,8 @@ def _segment_slowly(html: bytes) -> Blocks:
     if len(bounds) == 0 or bounds[0] != 0:
         bounds = np.concatenate([np.zeros(1, np.int64), bounds])
     spans = np.append(places[bounds], len(text))
-    opened_links = np.cumsum(np.where(number == _A, step, 0)) > 0
-    opened_bold = np.cumsum(np.where(np.isin(number, _BOLD), step, 0)) > 0
+    opened_links = np.cumsum(np.where(number == LINK, step, 0)) > 0
+    opened_bold = np.cumsum(np.where(np.isin(number, BOLD), step, 0)) > 0
     counts = _Counts(text, spans)
     words = counts.words()
     held = np.flatnonzero(words)
@@ -161,15 +165,15 @@ def _segment_slowly(html: bytes) -> Blocks:
         linked=counts.words(np.repeat(opened_links, lengths))[held],
         bold=counts.words(np.repeat(opened_bold, lengths))[held],
         chars=kinds[:, 1:].sum(axis=1),
-        digits=kinds[:, _DIGIT],
-        stops=kinds[:, _STOP],
-        commas=kinds[:, _COMMA],
-        bars=kinds[:, _BAR],
-        signs=kinds[:, _SIGN],
-        currency=kinds[:, _CURRENCY],
-        links=tags((number == _A) & (step == 1)),
-        images=tags(number == _IMG),
-        breaks=tags(number == _BR),
+        digits=kinds[:, DIGIT],
+        stops=kinds[:, STOP],
+        commas=kinds[:, COMMA],
+        bars=kinds[:, BAR],
+        signs=kinds[:, SIGN],
+        currency=kinds[:, CURRENCY],
+        links=tags((number == LINK) & (step == 1)),
+        images=tags(number == IMAGE),
+        breaks=tags(number == LINE_BREAK),
         element=element,
         elements=_placed(elements, order[bounds]),
         opened=int(order[-1]) + 1 if len(order) else 0,
@@ -186,7 +190,7 @@ class _Counts:
         sizes = np.diff(spans) if text else np.eye(1, self._count, dtype=np.int64)[0]
         self._span = np.repeat(np.arange(self._count), sizes)
         # A word begins after white space, and at the start of a span.
-        ink = self._kind != _SPACE
+        ink = self._kind != SPACE
         begins = ink.copy()
         begins[1:] &= ~ink[:-1]
         starts = spans[:-1][spans[:-1] < len(chars)]
@@ -207,8 +211,8 @@ class _Counts:
 
     def kinds(self) -> Ints:
         """How many characters of each kind a span has."""
-        found = np.bincount(self._span * _KINDS + self._kind, minlength=self._count * _KINDS)
-        return found.reshape(self._count, _KINDS)
+        found = np.bincount(self._span * KINDS + self._kind, minlength=self._count * KINDS)
+        return found.reshape(self._count, KINDS)
 
 
 def _running(counts: NDArray[np.generic]) -> Ints:

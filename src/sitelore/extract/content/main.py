@@ -2,23 +2,27 @@
 
 A ladder: a domain's own selectors; the scorer's choice of blocks; where that finds next to nothing, what the markup calls its
 content (`rungs`); and at last everything visible. Works on the tree itself and cuts it down, so it comes after links and
-metadata. Hidden text never survives, and a page with visible text never ends up empty.
+metadata; `composing` writes what was chosen. Hidden text never survives, and a page with visible text never ends up empty.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sitelore.extract import dom
-from sitelore.extract.content.block_features import scene_of
-from sitelore.extract.content.blocks import segment
-from sitelore.extract.content.choosing import CHOOSER
+from sitelore.extract.content.choice import Choice, Cuts
+from sitelore.extract.content.choosing import CHOOSER, Looked
 from sitelore.extract.content.rungs import marked_content, plain_content
-from sitelore.extract.content.scorer import Choice, Trees, choose, trees_from
-from sitelore.extract.content.trimming import Cuts, cuts_of, trim
+from sitelore.extract.content.trees import Trees, trees_from
+from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.redact import Source
 from sitelore.extract.writing.markdown import prepare
 from sitelore.model.settings import Overrides
+
+if TYPE_CHECKING:
+    from sitelore.extract.content.plain_choosing import PlainlyLooked
 
 _MAX_BLOCKS = 10_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
 _MAX_BYTES = 8 * 2**20
@@ -42,6 +46,8 @@ class Judged:
 
     def texts(self) -> list[bytes]:
         """The text of every block."""
+        from sitelore.extract.content.blocks import segment  # noqa: PLC0415 no crawl asks, and it needs numpy
+
         return segment(self.html).texts()
 
 
@@ -53,8 +59,16 @@ class Content:
     """
 
     nodes: tuple[dom.Node, ...]
+    """Where blocks were chosen, these still hold all others until they are `trimmed`."""
     strategy: str
     judged: Judged | None = None
+
+    def trimmed(self) -> tuple[dom.Node, ...]:
+        """The subtrees, cut down to what was chosen."""
+        if self.judged is not None and self.strategy == "learned" and self.judged.elements:
+            trim(self.judged.elements, self.judged.cuts)
+            self.judged.elements.clear()  # an object each, which nobody asks for again
+        return self.nodes
 
     @property
     def scores(self) -> dict[str, float]:
@@ -69,7 +83,9 @@ class Content:
         }
 
 
-def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True) -> Content:
+def main_content(
+    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True
+) -> Content:
     """The part of the tree that is the page's own. `source` is read again only when pruning left nothing.
 
     Where it is not `scored`, the page's markup alone says which part that is.
@@ -89,8 +105,6 @@ def main_content(tree: dom.Tree, source: str, host: str, overrides: tuple[Overri
         return Content((tree,), "body")
     judged = judge(body) if scored else None
     if judged is not None and not _is_tiny(judged):
-        trim(judged.elements, judged.cuts)
-        judged.elements.clear()  # an object each, which nobody asks for again
         return Content((body,), "learned", judged)
     marked = marked_content(body) if scored else plain_content(body)
     if marked is None:
@@ -103,10 +117,7 @@ def judge(body: dom.Element) -> Judged | None:
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None
-    trees = trees_from()
-    looked = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
-    if looked is None:
-        return _judged_slowly(body, html, trees)
+    looked = _looked(html, trees_from())
     if not looked.is_worthwhile:
         return None
     elements = dom.all_elements(body)
@@ -116,18 +127,14 @@ def judge(body: dom.Element) -> Judged | None:
     return Judged(html, choice, cuts, elements, float(looked.words), kept_words)
 
 
-def _judged_slowly(body: dom.Element, html: bytes, trees: Trees) -> Judged | None:
-    """The same where nothing was compiled, or where the compiled code cannot cut a page."""
-    blocks = segment(html)
-    if len(blocks) > _MAX_BLOCKS or blocks.words.sum() < _FEW_WORDS:
-        return None
-    elements = dom.all_elements(body)
-    if blocks.opened != len(elements):
-        return None
-    scene = scene_of(blocks)
-    choice = choose(scene, trees)
-    kept_words = float(scene.words[choice.kept].sum())
-    return Judged(html, choice, cuts_of(blocks, choice.kept), elements, scene.total, kept_words)
+def _looked(html: bytes, trees: Trees) -> Looked | PlainlyLooked:
+    """By compiled code; the plain way where there is none, or where it cannot cut the page."""
+    found = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
+    if found is not None:
+        return found
+    from sitelore.extract.content.plain_choosing import look_plainly  # noqa: PLC0415 numpy takes 25 MB, for few pages or none
+
+    return look_plainly(html, trees, _MAX_BLOCKS, _FEW_WORDS)
 
 
 def _is_tiny(judged: Judged) -> bool:
@@ -149,9 +156,9 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
     return ()
 
 
-def _unpruned(source: str) -> Content:
+def _unpruned(source: Source) -> Content:
     """Everything visible: pruning a page that is all frame must not make it empty."""
-    tree = dom.parse(source)
+    tree = dom.parse(source.for_parser())
     prepare(tree)
     drop_unseen(tree)
     return Content((dom.body(tree) or tree,), "body")

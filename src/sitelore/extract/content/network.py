@@ -7,9 +7,12 @@ then mean and spread of the pages it was trained on. `network.c` does the same w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sitelore.extract.content.trees import NetworkTables, Table
 
 Weights = NDArray[np.float32]
 
@@ -17,6 +20,11 @@ TAGS = 64
 _ONE_BITS, _STEP = np.int32(127 << 23), np.float32(2.0**-23)
 _FAR = np.float32(4.0)
 _SURE = 8.0  # log odds; nothing is surer
+
+
+def as_array(table: Table) -> NDArray[Any]:
+    """The same numbers, not a copy."""
+    return np.asarray(table.numbers).reshape(table.shape)
 
 
 def even_out(values: Weights) -> Weights:
@@ -41,6 +49,12 @@ class Network:
     first: Weights
     last: Weights
     """What each hidden unit counts in the end, then the bias, then how much of the score the network is."""
+
+    @classmethod
+    def of(cls, tables: NetworkTables) -> Network:
+        """As it was stored."""
+        parts = (tables.even, tables.weight, tables.tagged, tables.by_tag, tables.first, tables.last)
+        return cls(*map(as_array, parts))
 
     def says(self, columns: Weights) -> NDArray[np.float64]:
         """For each block; `columns` has a row a feature."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sitelore.extract.content.blocks import Blocks, Ints
-from sitelore.extract.content.describing import Described
 from sitelore.extract.content.tag_marks import TAG_NUMBER
+from sitelore.extract.content.walking import Described
 
 Floats = NDArray[np.float64]
 

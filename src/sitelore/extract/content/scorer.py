@@ -1,105 +1,52 @@
-"""How much each block of a page looks like content, and which blocks to keep.
+"""How much each block of a page looks like content, and which blocks to keep, in numpy.
 
 The scorer is a few hundred small decision trees, trained on pages whose content people marked (`bench/train_content.py`). All
 questions of a tree's level are the same, so a leaf's number is read off as bits and a whole page is scored in a few steps.
+`choose.c` does the same where it was compiled (`choosing`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.extract.content.block_features import IN_PRE, IN_TABLE, feature_names, matrix
+from sitelore.extract.content.block_features import feature_names, matrix
 from sitelore.extract.content.blocks import Flags, Ints
-from sitelore.extract.content.network import Network
+from sitelore.extract.content.choice import MOST_WORDS, Choice
+from sitelore.extract.content.network import Network, as_array
 from sitelore.extract.content.scene import Scene
-from sitelore.extract.content.tag_marks import TAG_NUMBER
-from sitelore.extract.content.walking import ask_trees, questions_of
+from sitelore.extract.content.tag_marks import ALL_TAGS, IN_PRE, IN_TABLE
+from sitelore.extract.content.trees import Trees, questions_of
+from sitelore.extract.content.walking import ask_trees
 
 Scores = NDArray[np.float64]
 
-# Elements that are never cut in two, up to this many words: a longer row of a table is a layout, a longer list has parts.
-MOST_WORDS = np.full(128, -1.0)
-MOST_WORDS[[TAG_NUMBER[b"ul"], TAG_NUMBER[b"ol"]]] = 80
-MOST_WORDS[TAG_NUMBER[b"tr"]] = 200
-MOST_WORDS[TAG_NUMBER[b"pre"]] = np.inf
+_MOST_WORDS = np.array([MOST_WORDS.get(tag, -1.0) for tag in range(ALL_TAGS)])
 _HOLE_BLOCKS, _HOLE_WORDS, _HOLE_SCORE = 5, 40, 0.1
-UNDERRATED = 0.4  # training counts frame for less than it is; this much, in log odds, makes scores shares again
 _REPEATED_WORDS = 4
 _TITLE_BLOCKS, _TITLE_SCORE = 8, 0.3
 _DOCUMENTATION_CODE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Trees:
-    """Trained trees: per tree and level a feature and a bound, per tree and leaf a value."""
-
-    feature: NDArray[np.int64]
-    bound: NDArray[np.float32]
-    value: NDArray[np.float32]
-    bias: float
-    names: tuple[str, ...]
-    network: Network
-    """Asked beside them; training scaled both so that their sum is the score."""
-
-    def scores(self, scene: Scene) -> Scores:
-        """For each block, 0 to 1."""
-        if feature_names(scene) != self.names:
-            raise ValueError("the trained scorer knows other features than this version computes; train it again")
-        columns = matrix(scene)
-        said = ask_trees(columns, questions_of(self.feature, self.bound, self.value))
-        return self.shares((self._ask_slowly(columns) if said is None else said) + self.network.says(columns))
-
-    def shares(self, said: Scores) -> Scores:
-        """What is said of each block, as a share between 0 and 1."""
-        return np.asarray(1 / (1 + np.exp(-(said + self.bias - UNDERRATED))))
-
-    def _ask_slowly(self, columns: NDArray[np.float32]) -> Scores:
-        """What `ask` in `walk.c` does, where that was not compiled."""
-        trees, levels = self.feature.shape
-        leaf = np.zeros((trees, columns.shape[1]), np.intp)
-        for level in range(levels):
-            leaf += (columns[self.feature[:, level]] > self.bound[:, level, None]).astype(np.intp) << level
-        leaf += (np.arange(trees) * self.value.shape[1])[:, None]
-        return np.asarray(self.value.ravel()[leaf].sum(axis=0, dtype=np.float64))
+def scores_of(scene: Scene, trees: Trees) -> Scores:
+    """For each block, 0 to 1."""
+    if feature_names(scene) != trees.names:
+        raise ValueError("the trained scorer knows other features than this version computes; train it again")
+    columns = matrix(scene)
+    said = ask_trees(columns, questions_of(trees.feature, trees.bound, trees.value))
+    said = ask_slowly(columns, trees) if said is None else said
+    return np.array(trees.shares((said + Network.of(trees.network).says(columns)).tolist()))
 
 
-@lru_cache(maxsize=8)
-def trees_from(path: str = "") -> Trees:
-    """Trees from a file that training wrote; an empty path means those of the package."""
-    source = Path(path) if path else files("sitelore.extract.content") / "content_trees.npz"
-    with source.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        return Trees(
-            stored["feature"].astype(np.int64),
-            stored["bound"],
-            stored["value"].astype(np.float32),
-            float(stored["bias"]),
-            tuple(str(stored["names"]).split()),
-            Network(
-                stored["even"],
-                stored["weight"].astype(np.float32),
-                stored["tagged"].astype(np.int64),
-                stored["by_tag"].astype(np.float32),
-                stored["first"],
-                stored["last"],
-            ),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which blocks are kept, by what score, and how good the choice is expected to be."""
-
-    kept: Flags
-    scores: Scores
-    threshold: float
-    expected: float
-    """Expected F1 of the kept words, by the scores themselves."""
+def ask_slowly(columns: NDArray[np.float32], trees: Trees) -> Scores:
+    """What `ask` in `walk.c` does, where that was not compiled."""
+    feature, bound, value = as_array(trees.feature), as_array(trees.bound), as_array(trees.value)
+    count, levels = feature.shape
+    leaf = np.zeros((count, columns.shape[1]), np.intp)
+    for level in range(levels):
+        leaf += (columns[feature[:, level]] > bound[:, level, None]).astype(np.intp) << level
+    leaf += (np.arange(count) * value.shape[1])[:, None]
+    return np.asarray(value.ravel()[leaf].sum(axis=0, dtype=np.float64))
 
 
 def choose(scene: Scene, trees: Trees) -> Choice:
@@ -108,7 +55,7 @@ def choose(scene: Scene, trees: Trees) -> Choice:
     F1 is largest when everything above half of that largest F1 is kept. The bound is read off so, instead of from the last
     block that is worth keeping: it moves little when a page does, and fetches of one page give the same choice.
     """
-    scores = trees.scores(scene)
+    scores = scores_of(scene, trees)
     order = np.argsort(-scores, kind="stable")
     mass = scores * scene.words
     # Added up in page order, as the compiled code does: `sum` has an order of its own.
@@ -117,7 +64,7 @@ def choose(scene: Scene, trees: Trees) -> Choice:
     threshold = min(expected / 2, float(scores.max()))
     kept = _whole_atoms(scene, scores, threshold, _without_holes(scene, scores, scores >= threshold))
     kept = _without_bare_headings(scene, _without_repeats(scene, kept))
-    return Choice(_with_title(scene, scores, kept), scores, threshold, expected)
+    return Choice(_with_title(scene, scores, kept).tolist(), scores.tolist(), threshold, expected)
 
 
 def _without_holes(scene: Scene, scores: Scores, kept: Flags) -> Flags:
@@ -149,7 +96,7 @@ def _whole_atoms(scene: Scene, scores: Scores, threshold: float, kept: Flags) ->
     """
     elements = scene.blocks.elements
     words = scene.within(scene.run_words, np.arange(len(elements.tag)))
-    atoms = np.flatnonzero((words <= MOST_WORDS[elements.tag]) & (elements.last - elements.first > 1))
+    atoms = np.flatnonzero((words <= _MOST_WORDS[elements.tag]) & (elements.last - elements.first > 1))
     if len(atoms) == 0:
         return kept
     kept = kept.copy()

@@ -8,9 +8,9 @@ never opened: that always goes, but for headings, which stand there for those wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import re2
 
@@ -65,6 +65,16 @@ class Hiding:
     elsewhere: tuple[dom.Element, ...] = ()
     """Scripts, and sheets that were not read."""
 
+    @property
+    def names(self) -> set[str]:
+        """Classes and ids, of which whatever the sheets hide has one."""
+        return {_NAME.findall(selector)[0] for selector in self.candidates}
+
+    @property
+    def candidates(self) -> list[str]:
+        """Selectors of rules that look as if they hid something."""
+        return [one for sheet in self.sheets for one in _candidates(sheet)][:_MAX_NAMES]
+
 
 NO_HIDING = Hiding()
 
@@ -83,22 +93,26 @@ def read_hiding(tree: dom.Tree) -> Hiding:
 
 def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
     """Cut from what was chosen what the sheets hide."""
-    candidates = ",".join([one for sheet in hiding.sheets for one in _candidates(sheet)][:_MAX_NAMES])
+    candidates = ",".join(hiding.candidates)
     # Reading a sheet takes as long as writing the page's Markdown: only where it seems to speak of something in it.
     if not candidates or not any(dom.select_safely(node, candidates) for node in nodes):
         return
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     again = {name for sheet in sheets for name in sheet.shown_again}
-    spoken = "\n".join(dom.raw_text(element)[:_MAX_CHARS] for element in hiding.elsewhere)
+
+    @cache
+    def spoken() -> list[str]:
+        return [dom.raw_text(element)[:_MAX_CHARS] for element in hiding.elsewhere]
 
     def counts(selector: str) -> bool:
         names = _NAME.findall(selector)
-        return again.isdisjoint(names) and not any(name in spoken for name in names)
+        # Scripts last: to read a large one takes ten times its size, and few are ever asked.
+        return again.isdisjoint(names) and not any(name in text for name in names for text in spoken())
 
-    for element in _matched(nodes, [one for sheet in sheets for one in sheet.concealed if counts(one)]):
+    for element in _matched(nodes, [one for sheet in sheets for one in sheet.concealed], counts):
         if element.tag not in _HEADINGS and not dom.holds(element, *_HEADINGS):
             dom.drop(element)
-    if gone := _matched(nodes, [one for sheet in sheets for one in sheet.gone if counts(one)]):
+    if gone := _matched(nodes, [one for sheet in sheets for one in sheet.gone], counts):
         _drop_gone(tree, nodes, gone)
 
 
@@ -113,13 +127,14 @@ def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element
             dom.drop(element)
 
 
-def _matched(nodes: Sequence[dom.Node], selectors: Iterable[str]) -> list[dom.Element]:
-    """The elements below the chosen ones that a selector names."""
+def _matched(nodes: Sequence[dom.Node], selectors: Iterable[str], counts: Callable[[str], bool]) -> list[dom.Element]:
+    """The elements below the chosen ones that a selector names, of those that count."""
     own = {id(node) for node in nodes}
     found: dict[dom.Element, None] = {}
     for selector in selectors:
-        for node in nodes:
-            found.update(dict.fromkeys(one for one in dom.select_safely(node, selector) if id(one) not in own))
+        matched = [one for node in nodes for one in dom.select_safely(node, selector) if id(one) not in own]
+        if matched and counts(selector):
+            found.update(dict.fromkeys(matched))
     return list(found)
 
 

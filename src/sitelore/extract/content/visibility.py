@@ -108,10 +108,13 @@ def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
 def _is_collapsed(node: dom.Node) -> bool:
     """Not what unfolds when somebody asks for it, nor the name of something that a picture stands for."""
     element = dom.as_element(node)
-    if element is None:
-        return False
-    style = (element.attr("style") or "").lower()
-    if "text-indent" in style and element.tag not in _LABELS and _INDENTED_STYLE.search(style):
+    return element is not None and is_collapsed_by(element.attr("style") or "", element.tag)
+
+
+def is_collapsed_by(style: str, tag: str) -> bool:
+    """The same of an element with this tag, by its style."""
+    style = style.lower()
+    if "text-indent" in style and tag not in _LABELS and _INDENTED_STYLE.search(style):
         return True
     return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-
-import numpy as np
-
 # Words of labels; translations stand with them where they are unmistakable.
 _LABELS = {
     "related": "related similar recommended recommendations recommend also trending popular latest recent recently viewed "
@@ -40,13 +36,3 @@ SINCE = ("related", "comment", "review", "letter", "author", "refs", "legal", "p
 SINCE_BITS = tuple(1 << LABELS.index(group) for group in SINCE)
 TITLE_NAMES = ("title_said", "title_covered", "title_section", "title_around1", "title_around2", "title_around4", "title_page")
 NAMES = (*(f"under_{group}" for group in LABELS), *(f"since_{group}" for group in SINCE), *TITLE_NAMES)
-
-
-def teach(found: ctypes.CDLL) -> None:
-    """Tell the compiled code the vocabulary."""
-    found.learn_label.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64]
-    for word, number in LABEL_OF_WORD.items():
-        found.learn_label(word, len(word), number)
-    since = np.array(SINCE_BITS, np.int64)
-    found.learn_since.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
-    found.learn_since(since.ctypes.data, len(since), len(LABELS))

@@ -13,7 +13,7 @@ enum { PARENT, LEVEL, FIRST, LAST, NUMBER, MARKS, SIGNATURE, ORDER, ELEMENT_ROWS
 enum { HEADING, AROUND, ITS_MARKS, COPIES, FACTS };
 enum { HOLE_BLOCKS = 5, HOLE_WORDS = 40, REPEATED_WORDS = 4, TITLE_BLOCKS = 8, DOCUMENTATION_CODE = 3, TAGS = 128 };
 static const double HOLE_SCORE = 0.1, TITLE_SCORE = 0.3, KEPT_AROUND = 0.5;
-static const size_t MOST_KEPT = 1u << 20;
+static const size_t MOST_KEPT = 1u << 18;
 
 int64_t walk(const uint8_t *html, int64_t length, int64_t room, uint8_t *text, int64_t *blocks, int64_t *elements, int64_t *sizes);
 int64_t describe(int64_t count, int64_t rows, const int64_t *blocks, const int64_t *elements, const uint8_t *text, const int64_t *told,

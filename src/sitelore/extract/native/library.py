@@ -5,13 +5,8 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # a crawl's own process looks for secrets in addresses, and has no other use for numpy
-    import numpy as np
-    from numpy.typing import NDArray
-
-_VERSION = 7
+_VERSION = 8
 """Of the interface and of what is computed: a library that another version left behind is not used."""
 
 
@@ -28,8 +23,3 @@ def library() -> ctypes.CDLL | None:
             except (OSError, AttributeError):
                 continue
     return None
-
-
-def address(array: NDArray[np.generic]) -> int:
-    """Where an array's data stands. The array has to outlive whoever uses it."""
-    return int(array.__array_interface__["data"][0])  # a third of the cost of `array.ctypes.data`

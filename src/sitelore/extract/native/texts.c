@@ -198,6 +198,12 @@ EXPORT int64_t signs_in(const uint8_t *text, int64_t length) {
     return signs;
 }
 
+/* Whether emphasis in Markdown may hold its like, as `emphasis.is_crowded` tells by the same signs. */
+int is_crowded(const uint8_t *text, int64_t length) {
+    int64_t signs = signs_in(text, length);
+    return signs & DOUBLED || (signs & ENDS && signs & CROWDED);
+}
+
 /* Whether a character keeps a marker beside it from being read; what it is, is only told of ASCII and of General Punctuation. */
 static int is_clear(const uint8_t *at, const uint8_t *end, const char *others) {
     if (*at >= 0x80) return end - at >= 3 && at[0] == 0xE2 && at[1] == 0x80;

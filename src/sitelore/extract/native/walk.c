@@ -11,7 +11,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define VERSION 7
+#define VERSION 8
 
 enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6, KNOWN_BYTES = 16, KNOWN_SLOTS = 1024 };
 enum { TILE = 32 };
@@ -47,6 +47,9 @@ static Word *word_slot(const uint8_t *name, int64_t size) {
     while (words[slot].size && (words[slot].size != size || memcmp(words[slot].name, name, (size_t)size))) slot = (slot + 1) % WORD_SLOTS;
     return &words[slot];
 }
+
+/* Whether a tag breaks no line. */
+int is_inline_tag(const uint8_t *name, int64_t size) { return size < NAME_BYTES && tag_slot(name, size)->flags & INLINE; }
 
 static int pair_of(const uint8_t *at) { return (at[0] & 31) << 5 | (at[1] & 31); }
 

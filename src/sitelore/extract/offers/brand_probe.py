@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ _MOST = 6
 @cache
 def brand_probe() -> str:
     """The script, one expression whose value are the findings; hand it to `RenderRequest.probe` for home pages."""
-    return files("sitelore.extract.offers").joinpath("brand_probe.js").read_text("utf-8")
+    return Path(__file__).with_name("brand_probe.js").read_text("utf-8")
 
 
 def packed(probed: Any) -> str:

@@ -6,9 +6,8 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import re2
@@ -55,7 +54,7 @@ class Compiled:
 @lru_cache(maxsize=1)
 def built_in_rules() -> tuple[Examples, ...]:
     """What every reading knows."""
-    text = files("sitelore.extract.redaction").joinpath(BUILT_IN).read_text(encoding="utf-8")
+    text = Path(__file__).with_name(BUILT_IN).read_text(encoding="utf-8")
     # As a person's own they would be compiled one by one, which costs every process a tenth of a second; a test does it.
     return tuple([_rule_of(rule) for rule in tomllib.loads(text)["rule"]])
 
@@ -146,6 +145,8 @@ def _is_credible(each: Compiled, data: bytes, match: re.Match[bytes]) -> bool:
 def _read_rule(data: Mapping[str, Any], where: str) -> Examples:
     for key in data:
         if key not in _KNOWN:
+            from difflib import get_close_matches  # noqa: PLC0415 for those who misspell
+
             close = get_close_matches(key, _KNOWN, 1)
             raise BadConfig(f"{where}: {key!r} is not known{f'; did you mean {close[0]!r}?' if close else ''}")
     for key in ("name", "hint", "exact"):

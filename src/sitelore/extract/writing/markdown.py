@@ -100,8 +100,18 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Writt
         tidied = tidy(markdown, utf8, signs)
         parts.append(tidied)
         utf8 = utf8 if tidied is markdown else None
-    whole = "\n\n".join(filter(None, parts)).strip("\n").rstrip()
-    return Written(_without_edge_rules(whole), utf8 if len(parts) == 1 else None)
+    return Written(_trimmed("\n\n".join(filter(None, parts))), utf8 if len(parts) == 1 else None)
+
+
+def settled(utf8: bytes) -> Written:
+    """The same of Markdown that compiled code wrote."""
+    markdown = utf8.decode()
+    tidied = tidy(markdown, utf8, signs_in(utf8))
+    return Written(_trimmed(tidied), utf8 if tidied is markdown else None)
+
+
+def _trimmed(markdown: str) -> str:
+    return _without_edge_rules(markdown.strip("\n").rstrip())
 
 
 def _without_edge_rules(markdown: str) -> str:
@@ -142,7 +152,7 @@ def write_text(nodes: tuple[dom.Node, ...]) -> Written:
     for node in nodes:
         # The writer lays every table out in columns, once for each table around it: nested ones would take for ever.
         _take_apart_tables(node, deeper_than=1)
-    return _even("\n".join(map(dom.to_text, nodes)))
+    return evened("\n".join(map(dom.to_text, nodes)).encode("utf-8", "replace"))
 
 
 def _take_apart_tables(node: dom.Node, deeper_than: int) -> None:
@@ -160,9 +170,10 @@ def _take_apart_tables(node: dom.Node, deeper_than: int) -> None:
             return
 
 
-def _even(text: str) -> Written:
+def evened(text: bytes) -> Written:
     """Text with single spaces, no empty lines and no spaces around line ends."""
-    utf8 = even(text.encode("utf-8", "replace"))
+    utf8 = even(text)
     if utf8 is None:
-        return Written("\n".join(filter(None, [" ".join(line.split()) for line in text.split("\n")])), None)
+        lines = text.decode().split("\n")
+        return Written("\n".join(filter(None, [" ".join(line.split()) for line in lines])), None)
     return Written(utf8.decode(), utf8)

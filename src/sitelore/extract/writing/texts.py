@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import chain
 from operator import eq
 
-import numpy as np
 import re2
 
-from sitelore.extract.native.library import address, library
+from sitelore.extract.native.library import library
 
 # White space that str.split knows, beyond what every second page has.
 _RARE_SPACE = re2.compile(rb"[\r\v\f\x1c-\x1f\x{85}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]")
@@ -60,13 +60,13 @@ class Within:
         self._pattern = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in ranges), "]"]).encode())
         self._most = most
         self._room = ctypes.c_int64 * most
-        self._plane = np.zeros(_PLANE, np.uint8)
+        bits = 0
         for low, high in ranges:
-            self._plane[low : high + 1] = 1
-        self._plane = np.packbits(self._plane, bitorder="little")
+            bits |= (1 << min(high + 1, _PLANE)) - (1 << min(low, _PLANE))
         beyond = sorted((max(low, _PLANE), high) for low, high in ranges if high >= _PLANE)
-        self._ranges = np.array(beyond, np.int64).reshape(-1)
-        self._told = (address(self._plane), address(self._ranges), len(beyond))
+        self._plane = bits.to_bytes(_PLANE // 8, "little")
+        self._ranges = (ctypes.c_int64 * (2 * len(beyond)))(*chain.from_iterable(beyond))
+        self._told = (self._plane, self._ranges, len(beyond))
 
     def all_in(self, utf8: bytes) -> str:
         """Each of them that a text holds, once, in the order they are met."""

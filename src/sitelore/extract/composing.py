@@ -1,0 +1,49 @@
+"""The chosen content as Markdown and plain text: by compiled code where it can, else from the tree. Both write the same."""
+
+from __future__ import annotations
+
+from sitelore.extract import dom
+from sitelore.extract.about.links import PageResolver
+from sitelore.extract.content.main import Content
+from sitelore.extract.content.style_sheets import Hiding, drop_hidden
+from sitelore.extract.content.visibility import is_collapsed_by, shown
+from sitelore.extract.writing.compiled import WRITER
+from sitelore.extract.writing.markdown import Written, evened, settled, write_markdown, write_text
+
+# Rules on the tree look for these around an element, past the chosen one.
+_LOOKED_FOR = "h1,h2,h3,h4,h5,h6,ul,ol,pre,code,picture,sup,table,b,strong,i,em,del,s"
+
+
+def compose(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
+    """Markdown and plain text without what nobody sees. May cut the tree."""
+    done = composed(content, hiding, resolver)
+    if done is not None:
+        return done
+    nodes = shown(content.trimmed())
+    drop_hidden(tree, nodes, hiding)
+    for node in nodes:
+        dom.drop_comments(node)  # the writer would part blocks for them; whoever reads the HTML does not see them
+    # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
+    markdown = write_markdown(nodes, resolver)
+    return markdown, write_text(nodes)
+
+
+def composed(content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written] | None:
+    """The same by compiled code, which leaves the tree as it is; None where there is none, or where it declines."""
+    chosen = dom.as_element(content.nodes[0]) if len(content.nodes) == 1 else None
+    if WRITER is None or chosen is None:
+        return None
+    judged = content.judged
+    if judged is not None and content.strategy == "learned":
+        html = judged.html
+        asked = WRITER.look(html, hiding.names, judged.cuts, len(judged.elements))
+    elif dom.has_ancestor(chosen, _LOOKED_FOR):
+        return None
+    else:
+        html = dom.serialised(chosen)
+        asked = WRITER.look(html, hiding.names)
+    if asked is None or any(is_collapsed_by(style, tag) for tag, style in asked.styles):
+        return None
+    targets = map(resolver.target, asked.addresses)
+    written = WRITER.write([(target.written, target.url is not None) for target in targets])
+    return (settled(written[0]), evened(written[1])) if written is not None else None

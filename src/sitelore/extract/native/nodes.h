@@ -1,0 +1,94 @@
+/* A stretch of well-formed HTML as nodes that rules may move about: what the writer of Markdown works on.
+ *
+ * The HTML is what the parser writes of a tree (`dom.serialised`): every element is closed, attributes stand in double quotes,
+ * there are no comments. Nodes and all they own live in one arena, which the next stretch uses again.
+ */
+#ifndef SITELORE_NODES_H
+#define SITELORE_NODES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct { const uint8_t *at; int64_t size; } Slice;
+
+/* Tags that some rule is about. Names are told apart by these numbers alone. */
+#define KNOWN_TAGS(TAG)                                                                                                       \
+    TAG(a) TAG(abbr) TAG(acronym) TAG(address) TAG(area) TAG(article) TAG(aside) TAG(b) TAG(base) TAG(bdi) TAG(bdo) TAG(big)   \
+    TAG(blockquote) TAG(body) TAG(br) TAG(caption) TAG(center) TAG(cite) TAG(code) TAG(col) TAG(colgroup) TAG(data) TAG(dd)    \
+    TAG(del) TAG(details) TAG(dfn) TAG(dir) TAG(div) TAG(dl) TAG(dt) TAG(em) TAG(embed) TAG(fieldset) TAG(figcaption)          \
+    TAG(figure) TAG(font) TAG(footer) TAG(form) TAG(frame) TAG(h1) TAG(h2) TAG(h3) TAG(h4) TAG(h5) TAG(h6) TAG(header)         \
+    TAG(hgroup) TAG(hr) TAG(html) TAG(i) TAG(img) TAG(input) TAG(ins) TAG(kbd) TAG(label) TAG(legend) TAG(li) TAG(link)        \
+    TAG(listing) TAG(main) TAG(mark) TAG(math) TAG(menu) TAG(meta) TAG(nav) TAG(nobr) TAG(noembed) TAG(noframes)               \
+    TAG(noscript) TAG(ol) TAG(optgroup) TAG(option) TAG(output) TAG(p) TAG(param) TAG(picture) TAG(plaintext) TAG(pre) TAG(q)  \
+    TAG(rb) TAG(rp) TAG(rt) TAG(rtc) TAG(ruby) TAG(s) TAG(samp) TAG(search) TAG(section) TAG(slot) TAG(small) TAG(source)      \
+    TAG(span) TAG(strike) TAG(strong) TAG(sub) TAG(summary) TAG(sup) TAG(svg) TAG(table) TAG(tbody) TAG(td) TAG(tfoot) TAG(th) \
+    TAG(thead) TAG(time) TAG(tr) TAG(track) TAG(tt) TAG(u) TAG(ul) TAG(var) TAG(wbr) TAG(xmp)
+#define NUMBERED(name) TAG_##name,
+enum { TAG_TEXT, TAG_OTHER, KNOWN_TAGS(NUMBERED) TAG_COUNT };
+#undef NUMBERED
+
+typedef struct Given {
+    struct Given *next;
+    const char *name;
+    Slice value;
+    int is_there;
+} Given;
+
+typedef struct Node {
+    struct Node *parent, *first, *last, *before, *after;
+    Slice name;       /* of an element */
+    Slice attributes; /* of an element, as they stand in the HTML */
+    Slice text;       /* of a text, without references */
+    Given *given;     /* attributes that a rule set or took away */
+    int32_t place;    /* of an element that was read: among all elements of the HTML */
+    uint16_t tag;     /* TAG_TEXT for text */
+    uint16_t depth;   /* as it was read */
+    uint8_t is_in_line; /* as it was read: whether all that is around it may be part of a line */
+} Node;
+
+typedef struct Nodes Nodes;
+
+enum { MOST_DEEP = 300 };
+
+/* The nodes of a stretch, below one that stands for the stretch itself (TAG_OTHER, no name). NULL where it is not well formed,
+ * nests deeper than MOST_DEEP, or memory is out. The HTML has to outlive them. What was read before in this thread is gone. */
+Nodes *read_nodes(const uint8_t *html, int64_t size);
+/* The same without what elements hold that go, given by their places in ascending order. Those within a line are read whole. */
+Nodes *read_most_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count);
+/* How many elements the HTML holds, read or not. */
+int64_t opened_in(const Nodes *nodes);
+Node *top_of(Nodes *nodes);
+
+/* Room that lasts as long as the nodes. NULL where memory is out: then `is_out` says so for good. */
+void *take_room(Nodes *nodes, int64_t size);
+int is_out(const Nodes *nodes);
+
+/* An attribute's value without references; `at` is NULL where there is none. */
+Slice attribute_of(Nodes *nodes, const Node *element, const char *name);
+void set_attribute(Nodes *nodes, Node *element, const char *name, Slice value);
+void drop_attribute(Nodes *nodes, Node *element, const char *name);
+
+/* New nodes, part of no tree; NULL where memory is out. */
+Node *make_element(Nodes *nodes, int tag);
+Node *make_text(Nodes *nodes, Slice text);
+
+/* Nodes that are put somewhere are first taken from where they were. */
+void cut(Node *node);
+void append(Node *parent, Node *node);
+void put_before(Node *place, Node *node);
+void put_after(Node *place, Node *node);
+/* An element goes and what it holds stays in its place. */
+void unwrap(Node *element);
+/* A new element takes in all that another holds. */
+void wrap_children(Node *element, Node *wrapper);
+
+/* The next node in document order below `top`, NULL past the last; `past` leaves out what is below `at`. */
+Node *next_node(const Node *top, const Node *at);
+Node *next_past(const Node *top, const Node *at);
+
+const char *name_of_tag(int tag);
+int is_void_tag(int tag);
+/* What `str.isspace` says of ASCII. */
+static inline int is_blank_byte(uint8_t byte) { return byte == 32 || (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 31); }
+
+#endif

@@ -1,0 +1,58 @@
+/* A page's chosen content as Markdown and as plain text, in two steps: what Python has to answer first, then both texts. */
+#include "writer.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* cutting.c */
+Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count, const int64_t *rows, int64_t row_count, uint8_t *text);
+void put_telling_styles(Nodes *nodes, Out *out);
+int is_named(Nodes *nodes, const uint8_t *names, int64_t size);
+
+int is_crowded(const uint8_t *markdown, int64_t size); /* texts.c */
+
+/* Two texts, and where they are until the next call in this thread. */
+typedef struct { const uint8_t *first, *second; int64_t first_size, second_size; } Told;
+
+static __thread Draft *draft;
+static __thread Out first, second;
+
+static int64_t tell(Told *told) {
+    *told = (Told){first.bytes, second.bytes, first.size, second.size};
+    return first.is_out || second.is_out ? -1 : 0;
+}
+
+static void begin(void) {
+    first.size = second.size = 0;
+    first.is_out = second.is_out = 0;
+}
+
+/* Reads a page without what goes from it (see `read_cut_nodes`); it holds `opened` elements, where that is known. Tells the tags and
+ * styles that may hide text, then the addresses that have to be resolved. -1 where the tree has to be written: for one, where an
+ * element has one of `names`, which style sheets hide. `html` has to outlive `write_page`. */
+EXPORT int64_t look_at_page(const uint8_t *html, int64_t size, int64_t opened, const int64_t *gone, int64_t count, const int64_t *rows,
+                            int64_t row_count, uint8_t *text, const uint8_t *names, int64_t names_size, Told *told) {
+    begin();
+    draft = NULL;
+    Nodes *nodes = read_cut_nodes(html, size, gone, count, rows, row_count, text);
+    if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || is_named(nodes, names, names_size)) return -1;
+    put_telling_styles(nodes, &first);
+    draft = gather_addresses(nodes, &second);
+    return draft ? tell(told) : -1;
+}
+
+/* The Markdown and the plain text of the page that was looked at last. -1 where the tree has to be written. */
+EXPORT int64_t write_page(const uint8_t *answers, int64_t size, Told *told) {
+    begin();
+    Draft *looked_at = draft;
+    draft = NULL;
+    if (!looked_at || rewrite(looked_at, answers, size)) return -1;
+    Nodes *nodes = nodes_of(looked_at);
+    Node *root = root_of(looked_at);
+    if (write_markdown_of(nodes, root, &first)) return -1;
+    if (is_crowded(first.bytes, first.size)) {
+        first.size = 0;
+        flatten_marks(root);
+        if (write_markdown_of(nodes, root, &first)) return -1;
+    }
+    return write_plain_of(nodes, root, &second) ? -1 : tell(told);
+}

@@ -1,0 +1,49 @@
+/* The parts of the compiled writer, which call one another. Each gives 0, or -1 where the Python way has to do the page. */
+#ifndef SITELORE_WRITER_H
+#define SITELORE_WRITER_H
+
+#include "nodes.h"
+
+/* Bytes that grow. Once memory is out nothing more is put, and `is_out` says so. */
+typedef struct { uint8_t *bytes; int64_t size, room; int is_out; } Out;
+void put_bytes(Out *out, const void *bytes, int64_t size);
+void put_text(Out *out, const char *text);
+
+/* R: rewriting */
+
+/* A stretch that was looked at: one chosen element, and which addresses its links and pictures have. */
+typedef struct Draft Draft;
+
+/* The first look. Puts the raw addresses that have to be resolved, a NUL behind each; NULL where the Python way has to do the
+ * page. */
+Draft *gather_addresses(Nodes *nodes, Out *addresses);
+/* The second: rewrites what was chosen. `answers` are the addresses as Markdown spells them, a NUL behind each, with a byte 1 before
+ * one that is no page's (a mail address). They have to outlive the nodes. */
+int rewrite(Draft *draft, const uint8_t *answers, int64_t size);
+/* Takes emphasis within its like away. */
+void flatten_marks(Node *root);
+/* The chosen element, which writers begin at. */
+Nodes *nodes_of(Draft *draft);
+Node *root_of(Draft *draft);
+
+/* W1: Markdown */
+/* The Markdown of an element and all it holds, into what is empty so far. */
+int write_markdown_of(Nodes *nodes, Node *element, Out *out);
+/* What a cell of a table holds, on one line, each `|` escaped. */
+int write_cell_of(Nodes *nodes, Node *cell, Out *out);
+
+/* W2: plain text, tables, listings */
+/* The plain text of an element. Who takes it evens its white space (`texts.even`). */
+int write_plain_of(Nodes *nodes, Node *element, Out *out);
+/* What `listings.py` does to a `code`, and to a `pre`; either may be gone afterwards, or something else in its place. */
+int settle_inline_code(Nodes *nodes, Node *code);
+int settle_listing_of(Nodes *nodes, Node *pre);
+/* What `tables.py` does to a table; it may be gone afterwards, or be none any more. */
+int settle_table_of(Nodes *nodes, Node *table);
+/* The Markdown of a table that was settled, without a line end at its end. */
+int write_table_of(Nodes *nodes, Node *table, Out *out);
+/* Whether a class says that an element holds the numbers of lines: 1, 0, or -1 where Unicode has to be asked. */
+int names_gutter(Slice class_);
+void rename_element(Node *element, int tag);
+
+#endif

@@ -1,0 +1,33 @@
+"""What a reading process loads: there is one a worker, and it is started again when a page crashes it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sitelore.extract.native.library import library
+
+_READS_A_PAGE = """
+import sys
+import sitelore.crawl.reading_process
+from sitelore.extract.page import read
+from sitelore.model.document import ReadOptions
+from sitelore.model.response import Response
+from sitelore.model.url import Url
+
+words = "The mill stands where the river bends, and its wheel has not turned since the flood. " * 20
+page = f"<html><title>Mill</title><body><nav><a href=/a>Menu</a></nav><main><h1>Mill</h1><p>{words}</p></main></body></html>"
+html = (("content-type", "text/html"),)
+reading = read(Response(Url.trusted("http://localhost/"), 200, html, page.encode()), ReadOptions())
+assert reading.word_count > 300, reading
+print("numpy" in sys.modules)
+"""
+
+
+def test_a_page_is_read_without_numpy_where_the_scorer_is_compiled() -> None:
+    if library() is None:
+        pytest.skip("nothing is compiled here, so pages are read by numpy")
+    done = subprocess.run([sys.executable, "-c", _READS_A_PAGE], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "False", done.stderr
