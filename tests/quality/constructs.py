@@ -372,6 +372,18 @@ BLOCKS = (
     Construct(
         "break_at_the_end_of_marks", "<p><b>a:<br></b>b <i>é<br>f</i></p>", "<p><strong>a:</strong><br>b <em>é<br>f</em></p>"
     ),
+    Construct(
+        "lines_that_a_style_keeps_are_no_code",
+        '<p style="white-space:pre-wrap;">a b</p><div style="color: red; WHITE-SPACE: pre-line">c\nd\n\ne</div>',
+        "<p>a b</p><p>c<br>d</p><p>e</p>",
+        lacks=("```",),
+    ),
+    Construct(
+        "lines_that_a_style_keeps_in_an_item",
+        '<ul><li><span style="white-space: break-spaces">a\nb <code>c</code></span></li></ul>',
+        "<ul><li>a<br>b <code>c</code></li></ul>",
+    ),
+    Construct("a_block_that_is_set_like_code_is_code", '<div style="white-space: pre">a\n  b</div>', _code("a\n  b\n")),
     Construct("two_breaks_are_a_paragraph", "<p>a<br><br>b<br></p>", "<p>a</p><p>b</p>"),
     Construct("address", "<address>A<br>B</address>", "<p>A<br>B</p>"),
     Construct("blocks_and_loose_text", "<div>a</div>b<div>c</div>", "<p>a</p><p>b</p><p>c</p>"),

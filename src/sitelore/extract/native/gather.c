@@ -182,8 +182,24 @@ static int find_address(Draft *draft, Node *element, Slice *raw) {
     return 0;
 }
 
+static int holds_lines(const Node *element) {
+    for (const Node *at = element; (at = next_node(element, at));) {
+        Slice text = is_text(at) ? stripped(at->text) : (Slice){NULL, 0};
+        if (text.size && memchr(text.at, '\n', (size_t)text.size)) return 1;
+    }
+    return 0;
+}
+
+/* What `kept_lines.py` does where there are no lines to break. */
+static int settle_spacing(Nodes *nodes, Node *element) {
+    static const Tags LISTING = {[TAG_pre] = 1};
+    if (!element->attributes.size || element->tag == TAG_img || !keeps_lines(nodes, element) || closest(element, LISTING)) return 0;
+    drop_attribute(nodes, element, "style");
+    return holds_lines(element) ? -1 : 0;
+}
+
 static int look_at(Draft *draft, Node *element, Out *addresses) {
-    if (is_left_to_python(element)) return -1;
+    if (is_left_to_python(element) || settle_spacing(draft->nodes, element)) return -1;
     if (!RULED[element->tag]) return 0;
     if (element->tag == TAG_table && table_depth(element) > DEEPEST_TABLE) return -1;
     Slice raw = {NULL, 0};

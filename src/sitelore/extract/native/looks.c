@@ -1,4 +1,5 @@
 #include "looks.h"
+#include "writer.h"
 
 #include <string.h>
 
@@ -110,6 +111,29 @@ int64_t find_folded(Slice text, const char *what) {
         if (same == size) return at;
     }
     return -1;
+}
+
+static int64_t past_blank(Slice text, int64_t at) {
+    while (at < text.size && is_blank_byte(text.at[at])) at++;
+    return at;
+}
+
+int keeps_lines(Nodes *nodes, const Node *element) {
+    static const char *const values[] = {"pre-wrap", "pre-line", "break-spaces"};
+    Slice style = attribute_of(nodes, element, "style");
+    for (int64_t found; (found = find_folded(style, "white-space")) >= 0;) {
+        int64_t at = past_blank(style, found + 11);
+        if (at < style.size && style.at[at] == ':') {
+            at = past_blank(style, at + 1);
+            Slice value = {style.at + at, style.size - at};
+            for (int i = 0; i < 3; i++) {
+                int64_t size = (int64_t)strlen(values[i]);
+                if (value.size >= size && !find_folded((Slice){value.at, size}, values[i])) return 1;
+            }
+        }
+        style.at += found + 11, style.size -= found + 11;
+    }
+    return 0;
 }
 
 int has_token(Slice text, const char *token) {

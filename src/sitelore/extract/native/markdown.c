@@ -72,17 +72,16 @@ static int is_simple_style(Slice style) {
 
 int how_spaced(Nodes *nodes, const Node *node) {
     static const char *const usual[] = {"normal", "nowrap", "inherit", "initial", "unset"};
-    static const char *const kept[] = {"pre", "pre-wrap", "break-spaces"};
     Slice style = attribute_of(nodes, node, "style");
     int spacing = COLLAPSED;
-    if (!style.size) return spacing;
+    if (!style.size || keeps_lines(nodes, node)) return spacing; /* rules have broken its lines */
     for (const uint8_t *at = style.at, *end = at + style.size, *next; at < end; at = next + 1) {
         next = memchr(at, ';', (size_t)(end - at));
         if (!next) next = end;
         const uint8_t *colon = memchr(at, ':', (size_t)(next - at));
         if (!colon || !is_word(trimmed(at, colon), "white-space")) continue;
         Slice value = trimmed(colon + 1, next);
-        spacing = is_one_of(value, kept, 3) ? KEPT : is_one_of(value, usual, 5) ? COLLAPSED : OTHERWISE;
+        spacing = is_word(value, "pre") ? KEPT : is_one_of(value, usual, 5) ? COLLAPSED : OTHERWISE;
         if (spacing == OTHERWISE || !is_simple_style(style)) return OTHERWISE;
     }
     return spacing;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 1 << 18, KEPT_ROOM = 1 << 22, SLOTS = 512, LONGEST_NAME = 10 };
+enum { FIRST_ROOM = 1 << 18, KEPT_ROOM = 1 << 20, SLOTS = 512, LONGEST_NAME = 10 };
 
 /* Rooms that were filled hang on one another; the newest, which is the largest, is kept for the next stretch. */
 typedef struct Room { struct Room *older; int64_t size, used; _Alignas(16) uint8_t bytes[]; } Room;

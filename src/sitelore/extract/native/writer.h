@@ -9,7 +9,7 @@ typedef struct { uint8_t *bytes; int64_t size, room; int is_out; } Out;
 void put_bytes(Out *out, const void *bytes, int64_t size);
 void put_text(Out *out, const char *text);
 
-/* R: rewriting */
+/* Rewriting. */
 
 /* A stretch that was looked at: one chosen element, and which addresses its links and pictures have. */
 typedef struct Draft Draft;
@@ -26,13 +26,16 @@ void flatten_marks(Node *root);
 Nodes *nodes_of(Draft *draft);
 Node *root_of(Draft *draft);
 
-/* W1: Markdown */
+/* Whether an element's style keeps line ends, without making it a listing (`kept_lines.py`). */
+int keeps_lines(Nodes *nodes, const Node *element);
+
+/* Markdown. */
 /* The Markdown of an element and all it holds, into what is empty so far. */
 int write_markdown_of(Nodes *nodes, Node *element, Out *out);
 /* What a cell of a table holds, on one line, each `|` escaped. */
 int write_cell_of(Nodes *nodes, Node *cell, Out *out);
 
-/* W2: plain text, tables, listings */
+/* Plain text, tables, listings. */
 /* The plain text of an element. Who takes it evens its white space (`texts.even`). */
 int write_plain_of(Nodes *nodes, Node *element, Out *out);
 /* What `listings.py` does to a `code`, and to a `pre`; either may be gone afterwards, or something else in its place. */

@@ -15,6 +15,7 @@ from sitelore.extract.about.links import PageResolver
 from sitelore.extract.writing.footnotes import settle_footnotes
 from sitelore.extract.writing.formulas import formula_of_image
 from sitelore.extract.writing.images import is_pixel, source_of
+from sitelore.extract.writing.kept_lines import keep_lines
 from sitelore.extract.writing.listings import settle_inline, settle_listing
 from sitelore.extract.writing.tables import settle_table
 
@@ -63,6 +64,7 @@ class Rewriter:
 
     def rewrite(self, node: dom.Node) -> None:
         """Change a subtree in place. One nested past all reason only gets its links settled."""
+        keep_lines(node)
         picked = dom.elements_list(node, *REWRITTEN)
         if _is_too_deep(picked) or len(picked) > _MAX_PICKED:
             picked = [element for element in picked if element.tag in {"a", "img", dom.VERBATIM}]
