@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,8 +25,6 @@ _ON_THE_WIRE = 2
 """One document being read, one waiting in the pipe."""
 _MOST_ON_THE_WIRE = 8
 """Of documents that the pipe holds without our help."""
-_PLENTY, _GATHER_S = 5, 0.008
-"""Documents that take a process longer to read than this."""
 _READ_BYTES = 96 * 2**10
 """Most answers whole. Room is made for so much before each read, and more would be new memory from the system every time."""
 
@@ -42,7 +39,7 @@ class ReaderPool:
     """`size` processes, started when first needed, each reading one document at a time."""
 
     def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S) -> None:
-        self._lanes = [_Lane(time_limit_s, self._gather) for _ in range(size)]
+        self._lanes = [_Lane(time_limit_s) for _ in range(size)]
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
@@ -61,24 +58,15 @@ class ReaderPool:
         min(self._lanes, key=lambda lane: lane.load).put(task)
         return task.answer
 
-    def _gather(self) -> None:
-        """While every process has plenty to read, what happens meanwhile is dealt with in one go, which takes a tenth less than
-        waking up for each thing: whoever waits here waits for a process anyway. The loop itself has no such pause to offer.
-        """
-        if min([lane.sent for lane in self._lanes]) >= _PLENTY:
-            time.sleep(_GATHER_S)
-
 
 class _Lane:
     """One process and the documents that wait for it. The next ones are sent while one is being read."""
 
-    def __init__(self, time_limit_s: float, heard: Callable[[], None]) -> None:
-        self.sent = 0
-        """Documents that the process has."""
+    def __init__(self, time_limit_s: float) -> None:
         self._time_limit_s = time_limit_s
-        self._heard = heard
         self._tasks: deque[_Task] = deque()
-        self._sent_bytes = 0
+        self._sent = self._sent_bytes = 0
+        """Of what the process has."""
         self._process: _Process | None = None
         self._loop_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -118,48 +106,47 @@ class _Lane:
 
     async def _serve(self) -> None:
         """A process, for as long as it lives; what it was reading when it ended is to blame."""
-        process = await _Process.start(self._answered, self._heard, self._time_limit_s)
-        self._process, self.sent, self._sent_bytes = process, 0, 0
+        process = await _Process.start(self._answered, self._time_limit_s)
+        self._process, self._sent, self._sent_bytes = process, 0, 0
         try:
             self._send(process)
             why = await process.ended
         finally:
             self._process = None
             await process.end()
-        if self.sent and not (blamed := self._tasks.popleft()).answer.done():
+        if self._sent and not (blamed := self._tasks.popleft()).answer.done():
             blamed.answer.set_exception(ReaderCrashed(why))
 
     def _send(self, process: _Process) -> None:
-        while self.sent < len(self._tasks) and not process.ended.done():
-            message = self._tasks[self.sent].message
+        while self._sent < len(self._tasks) and not process.ended.done():
+            message = self._tasks[self._sent].message
             if not self._has_room(len(message)):
                 break
-            process.send(message, is_next=self.sent == 0)
-            self.sent += 1
+            process.send(message, is_next=self._sent == 0)
+            self._sent += 1
             self._sent_bytes += len(message)
 
     def _has_room(self, size: int) -> bool:
         """What the pipe does not hold would be held here, once more beside the message itself."""
-        return self.sent < _ON_THE_WIRE or (self.sent < _MOST_ON_THE_WIRE and self._sent_bytes + size <= PIPE_BYTES)
+        return self._sent < _ON_THE_WIRE or (self._sent < _MOST_ON_THE_WIRE and self._sent_bytes + size <= PIPE_BYTES)
 
     def _answered(self, answer: memoryview) -> bool:
         """The document in front was read; whether another one is being read now."""
         task = self._tasks.popleft()
-        self.sent -= 1
+        self._sent -= 1
         self._sent_bytes -= len(task.message)
         if not task.answer.done():
             task.answer.set_result(answer)
         if self._process is not None:
             self._send(self._process)
-        return self.sent > 0
+        return self._sent > 0
 
 
 class _Process(asyncio.SubprocessProtocol):
     """A reading process. Its answers are handed on in the call that brings them: no task of ours wakes up in between."""
 
-    def __init__(self, answered: Callable[[memoryview], bool], heard: Callable[[], None], time_limit_s: float) -> None:
+    def __init__(self, answered: Callable[[memoryview], bool], time_limit_s: float) -> None:
         self._answered = answered
-        self._heard = heard
         self._time_limit_s = time_limit_s
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.SubprocessTransport | None = None
@@ -175,12 +162,12 @@ class _Process(asyncio.SubprocessProtocol):
         self._gone: asyncio.Future[None] = self._loop.create_future()
 
     @staticmethod
-    async def start(answered: Callable[[memoryview], bool], heard: Callable[[], None], time_limit_s: float) -> _Process:
-        """A process that has given its greeting. `answered` is told of each answer, `heard` when all that came were told of."""
+    async def start(answered: Callable[[memoryview], bool], time_limit_s: float) -> _Process:
+        """A process that has given its greeting. `answered` is told of each answer."""
         loop = asyncio.get_running_loop()
         command = (sys.executable, "-m", "sitelore.crawl.reading_process")
         _, process = await loop.subprocess_exec(
-            lambda: _Process(answered, heard, time_limit_s),
+            lambda: _Process(answered, time_limit_s),
             *command,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the crawl, which drains; it ends its readers itself
@@ -253,8 +240,6 @@ class _Process(asyncio.SubprocessProtocol):
             if self._answered(memoryview(unread)[at + SIZE_BYTES : end]):
                 self._give_time()
             at = end
-        if at:
-            self._heard()
         return unread[at:] if at else unread
 
     def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:

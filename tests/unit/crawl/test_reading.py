@@ -55,7 +55,7 @@ async def test_answers_are_found_however_the_pipe_cuts_them(piece_bytes: int) ->
         heard.append(bytes(answer))
         return False
 
-    process = _Process(answered, lambda: None, time_limit_s=1)
+    process = _Process(answered, time_limit_s=1)
     for at in range(0, len(stream), piece_bytes):
         process.pipe_data_received(1, stream[at : at + piece_bytes])
     assert await process.ready
@@ -69,7 +69,7 @@ async def test_an_answer_is_kept_whole_while_the_next_one_comes() -> None:
         heard.append(answer)
         return False
 
-    process = _Process(answered, lambda: None, time_limit_s=1)
+    process = _Process(answered, time_limit_s=1)
     for piece in (READY, b"\0\0", b"\0\3one\0\0\0\3t", b"wo", b"\0\0\0\5three"):
         process.pipe_data_received(1, piece)
     assert [bytes(answer) for answer in heard] == [b"one", b"two", b"three"]
@@ -84,35 +84,22 @@ async def test_a_process_gets_ahead_what_its_pipe_holds_and_no_more() -> None:
         os.kill(lane._process.pid, signal.SIGSTOP)
         small = [asyncio.create_task(pool.read(page(i), ReadOptions())) for i in range(20)]
         await asyncio.sleep(0)  # let every read reach the lane
-        assert lane.sent == 8
+        assert lane._sent == 8
         os.kill(lane._process.pid, signal.SIGCONT)
         await asyncio.gather(*small)
-        assert (lane.sent, lane._sent_bytes) == (0, 0)
+        assert (lane._sent, lane._sent_bytes) == (0, 0)
         os.kill(lane._process.pid, signal.SIGSTOP)
         large = [asyncio.create_task(pool.read(page(i, size=200_000), ReadOptions(keep_snapshot=False))) for i in range(3)]
         await asyncio.sleep(0)
-        assert lane.sent == 2
+        assert lane._sent == 2
         os.kill(lane._process.pid, signal.SIGCONT)
         assert [reading.title for reading in await asyncio.gather(*large)] == ["Page 0", "Page 1", "Page 2"]
     finally:
         await pool.close()
 
 
-async def test_things_are_let_gather_only_while_every_process_has_plenty(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr("sitelore.crawl.reading.time.sleep", pauses.append)
-    pool = ReaderPool(2)
-    pool._gather()
-    pool._lanes[0].sent = 8
-    pool._gather()
-    assert pauses == []
-    pool._lanes[1].sent = 5
-    pool._gather()
-    assert len(pauses) == 1
-
-
 async def test_what_is_no_greeting_is_no_reading_process() -> None:
-    process = _Process(lambda _: False, lambda: None, time_limit_s=1)
+    process = _Process(lambda _: False, time_limit_s=1)
     process.pipe_data_received(1, b"Usage: python")
     assert not await process.ready
 
