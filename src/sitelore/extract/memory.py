@@ -11,7 +11,9 @@ from functools import lru_cache
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8  # as glibc's malloc.h numbers them
 _LARGE_BYTES = 4 * 2**20
 _SPARE_BYTES = 8 * 2**20
-_LARGE_PAGE = 2**20
+LARGE_PAGE = 2 * 2**20
+"""Bytes from which on a page's memory is worth some milliseconds."""
+_VERY_LARGE_PAGE = 4 * 2**20
 _APART_BYTES = 2**18
 
 
@@ -36,15 +38,18 @@ def share_one_heap() -> None:
 
 @contextmanager
 def room_for(page_bytes: int) -> Iterator[None]:
-    """While a large page is read, its blocks are kept apart, so that they leave no holes. Those of earlier pages go first.
+    """Before a large page is read, the holes that earlier ones left are given back; the blocks of a very large one are kept apart.
 
-    Without it, holes add up: 10 MB more at the peak. It takes some milliseconds, and for smaller pages is not worth them.
+    Both take some milliseconds, and for smaller pages are not worth them: blocks of their own take a page twice as long.
     """
-    glibc = _glibc() if page_bytes >= _LARGE_PAGE else None
+    glibc = _glibc() if page_bytes >= LARGE_PAGE else None
     if glibc is None:
         yield
         return
     glibc.malloc_trim(0)
+    if page_bytes < _VERY_LARGE_PAGE:
+        yield
+        return
     glibc.mallopt(_MMAP_THRESHOLD, _APART_BYTES)
     try:
         yield

@@ -216,3 +216,14 @@ def test_a_page_too_big_for_the_process_is_a_problem_not_a_crash(monkeypatch: py
 
     monkeypatch.setattr("sitelore.extract.dom.parse", no_room)
     assert read_bytes(b"<p>x").problem.startswith("parse_error: ")
+
+
+def test_what_scripts_keep_in_attributes_changes_nothing_of_a_large_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "&quot;x&quot;:1," * 10_000
+    prose = "<p>The mill stands where the river bends, and its wheel has not turned since the flood of that year.</p>" * 12
+    body = f"<body><main data-state=\"{data}\" data-kind='{data}' data-short=1>{prose}<img data-src=/i.png alt=i></main></body>"
+    response = Response(Url("http://site.example/"), 200, (("content-type", "text/html"),), body.encode())
+    whole = read(response, ReadOptions())
+    monkeypatch.setattr("sitelore.extract.page.LARGE_PAGE", 1000)
+    assert read(response, ReadOptions()) == whole
+    assert whole.word_count > 100

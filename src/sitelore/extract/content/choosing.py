@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from array import array
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from sitelore.extract.content.choice import MOST_WORDS, NEVER_ALONE, Choice, Cuts
 from sitelore.extract.content.describing import NAMES, TOLD
@@ -49,7 +51,6 @@ class Chooser:
         self._ask.argtypes = [place] * 3
         self._decide.argtypes = [place] * 6
         self._rules = [_place(rule) for rule in (_MOST_WORDS, _IS_NEVER_ALONE, _MAY_REPEAT)]
-        self._asked: _Asked | None = None
 
     def look(self, html: bytes, trees: Trees, most_blocks: int, few_words: int) -> Looked | None:
         """Cut and describe a page; None where that has to be done the plain way. Sizes out of bounds are not worthwhile."""
@@ -66,9 +67,7 @@ class Chooser:
 
     def decided(self, trees: Trees, count: int) -> tuple[Choice, Cuts, float]:
         """The choice among the blocks that were looked at last."""
-        asked = self._asked
-        if asked is None or asked.trees is not trees:
-            asked = self._asked = _Asked.of(trees)
+        asked = _asked_of(trees)
         said = array("d", bytes(_NUMBER_BYTES * count))
         if self._ask(_place(asked.questions.told), _place(asked.network), _place(said)) != 0:
             raise MemoryError
@@ -89,21 +88,20 @@ class Chooser:
         return Choice(kept, scores, threshold, expected), Cuts(plan[:going], texts), float(kept_words)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """Trees and their network as `ask_all` is told them."""
 
-    trees: Trees
-    """They hold the network's tables, whose places are told."""
     questions: Questions
     network: array[int]
 
-    @classmethod
-    def of(cls, trees: Trees) -> _Asked:
-        net = trees.network
-        places = [part.place for part in (net.even, net.weight, net.tagged, net.by_tag, net.first, net.last)]
-        sizes = (*net.weight.shape, *net.tagged.shape)
-        return cls(trees, questions_of(trees.feature, trees.bound, trees.value), array("q", [*sizes, *places]))
+
+@lru_cache(maxsize=8)
+def _asked_of(trees: Trees) -> _Asked:
+    """As many as are kept of the trees themselves, whose tables the compiled code asks."""
+    net = trees.network
+    places = [part.place for part in (net.even, net.weight, net.tagged, net.by_tag, net.first, net.last)]
+    sizes = (*net.weight.shape, *net.tagged.shape)
+    return _Asked(questions_of(trees.feature, trees.bound, trees.value), array("q", [*sizes, *places]))
 
 
 def _place(numbers: array[int] | array[float]) -> int:

@@ -51,7 +51,7 @@ class NetworkTables:
     last: Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trees:
     """Trained trees: per tree and level a feature and a bound, per tree and leaf a value."""
 
