@@ -38,7 +38,7 @@ def share_one_heap() -> None:
 
 @contextmanager
 def room_for(page_bytes: int) -> Iterator[None]:
-    """Before a large page is read, the holes that earlier ones left are given back; the blocks of a very large one are kept apart.
+    """Before a large page is read, the holes that earlier ones left are given back; blocks of a very large one are kept apart.
 
     Both take some milliseconds, and for smaller pages are not worth them: blocks of their own take a page twice as long.
     """
