@@ -1,7 +1,7 @@
 """Compiles `extract/native/*.c` and `store/near.c` when the package is built, by the system's compiler or one that pip brings.
 
 They are plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
-can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in numpy.
+can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in Python and numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = {
-    Path("src/sitelore/extract/native/extract"): ("src/sitelore/extract/native/*.c", "pages are read at twice the cost"),
+    Path("src/sitelore/extract/native/extract"): ("src/sitelore/extract/native/*.c", "pages are read at more than three times the cost"),
     Path("src/sitelore/store/near"): ("src/sitelore/store/near.c", "vectors are compared at three times the cost"),
 }
 """Each library, what it is made of, and what is so without it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import html
 import json
 import lzma
@@ -18,10 +17,9 @@ from sitelore.extract.native.library import library
 from sitelore.extract.writing.rewriting import Rewriter
 from sitelore.model.url import Url
 
-_LIBRARY = library()
-pytestmark = pytest.mark.skipif(
-    _LIBRARY is None or not hasattr(_LIBRARY, "markdown_of_html"), reason="no writer of Markdown was compiled to compare with"
-)
+from .compiled_code import called
+
+pytestmark = pytest.mark.skipif(library() is None, reason="no writer of Markdown was compiled to compare with")
 
 _PAGE = Url("https://www.example.org/")
 # What pages are made of: all of it has to be written.
@@ -109,13 +107,7 @@ _BLOCKS = ["p", "div", "h2", "ul", "ol", "blockquote", "pre", "section", "table"
 
 
 def _markdown_of(serialised: bytes) -> bytes | None:
-    assert _LIBRARY is not None
-    function = _LIBRARY.markdown_of_html
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p)]
-    markdown = ctypes.c_void_p()
-    size = function(serialised, len(serialised), ctypes.byref(markdown))
-    return None if size < 0 else ctypes.string_at(markdown.value, size) if size and markdown.value else b""
+    return called("markdown_of_html", serialised)
 
 
 def _is_written(element: dom.Element) -> bool:

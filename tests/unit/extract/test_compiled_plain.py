@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import lzma
 import random
@@ -15,10 +14,9 @@ from sitelore.extract import dom
 from sitelore.extract.native.library import library
 from sitelore.extract.writing.markdown import _take_apart_tables, evened
 
-_LIBRARY = library()
-pytestmark = pytest.mark.skipif(
-    _LIBRARY is None or not hasattr(_LIBRARY, "text_of_html"), reason="no writer of plain text was compiled to compare with"
-)
+from .compiled_code import called
+
+pytestmark = pytest.mark.skipif(library() is None, reason="no writer of plain text was compiled to compare with")
 
 _CONSTRUCTS = [
     "<p>one</p> <p> two\n words </p>three<p></p>four",
@@ -67,13 +65,8 @@ _ITEMS = {"ul": "li", "ol": "li", "tr": "td", "table": "tr"}
 
 
 def _text_of(html: bytes) -> str | None:
-    assert _LIBRARY is not None
-    function = _LIBRARY.text_of_html
-    function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p)]
-    text = ctypes.c_void_p()
-    size = function(html, len(html), ctypes.byref(text))
-    return None if size < 0 else evened(ctypes.string_at(text.value, size) if text.value else b"").text
+    written = called("text_of_html", html)
+    return None if written is None else evened(written).text
 
 
 def _is_same(element: dom.Element) -> bool | None:

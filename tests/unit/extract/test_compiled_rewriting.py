@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
 from itertools import islice
 from random import Random
 
@@ -16,6 +14,10 @@ from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.native.library import library
 from sitelore.extract.writing.markdown import _clear_text, _take_apart_tables, prepare
 from sitelore.extract.writing.rewriting import Rewriter
+
+from .compiled_code import called
+
+pytestmark = pytest.mark.skipif(library() is None, reason="no rules of rewriting were compiled to compare with")
 
 _PAGE = "http://site.example/dir/page"
 _CORPUS_PAGES = 40
@@ -108,24 +110,6 @@ _LEFT = {
 }
 
 
-def _learned(name: str) -> Callable[..., int]:
-    found = library()
-    if found is None or not hasattr(found, name):
-        pytest.skip("rewriting was not compiled: make install does it")
-    function: Callable[..., int] = getattr(found, name)
-    function.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p)]  # type: ignore[attr-defined]
-    function.restype = ctypes.c_int64  # type: ignore[attr-defined]
-    return function
-
-
-def _asked(name: str, given: bytes) -> bytes | None:
-    out = ctypes.c_void_p()
-    size = _learned(name)(given, len(given), ctypes.byref(out))
-    if size < 0:
-        return None
-    return ctypes.string_at(out.value, size) if out.value is not None else b""
-
-
 def answers_to(addresses: bytes, resolver: PageResolver) -> bytes:
     targets = [resolver.target(raw) for raw in addresses.decode().split("\0")[:-1]]
     return "".join([f"{'' if target.url is not None else chr(1)}{target.written}\0" for target in targets]).encode()
@@ -133,8 +117,8 @@ def answers_to(addresses: bytes, resolver: PageResolver) -> bytes:
 
 def compiled(html: bytes) -> bytes | None:
     """None where it is left to Python."""
-    addresses = _asked("addresses_in_html", html)
-    return None if addresses is None else _asked("rewritten_html", answers_to(addresses, resolver_for(()).on_page(_PAGE)))
+    addresses = called("addresses_in_html", html)
+    return None if addresses is None else called("rewritten_html", answers_to(addresses, resolver_for(()).on_page(_PAGE)))
 
 
 def in_python(node: dom.Element) -> bytes:
@@ -283,16 +267,16 @@ def test_html_that_no_parser_wrote_is_never_trusted() -> None:
             at = random.randrange(len(broken) + 1)
             broken[at : at + random.randint(0, 3)] = random.choice(bits)
         html = bytes(broken)  # has to stay until it is rewritten
-        addresses = _asked("addresses_in_html", html)
+        addresses = called("addresses_in_html", html)
         if addresses is not None:
-            _asked("rewritten_html", b"http://site.example/\0" * addresses.count(0))
+            called("rewritten_html", b"http://site.example/\0" * addresses.count(0))
 
 
 def test_answers_to_other_questions_are_not_taken() -> None:
     html = b'<div><a href="/x">a</a></div>'
     for answers, is_taken in ((b"", False), (b"http://a/\0", True), (b"http://a/", False), (b"http://a/\0http://b/\0", False)):
-        assert _asked("addresses_in_html", html) == b"/x\0"
-        assert (_asked("rewritten_html", answers) is not None) is is_taken
+        assert called("addresses_in_html", html) == b"/x\0"
+        assert (called("rewritten_html", answers) is not None) is is_taken
 
 
 @pytest.mark.parametrize(

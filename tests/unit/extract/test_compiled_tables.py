@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import random
 
 import pytest
@@ -15,10 +14,9 @@ from sitelore.extract.writing.markdown import _clear_text
 from sitelore.extract.writing.rewriting import Rewriter
 from sitelore.model.url import KeyRules
 
-_LIBRARY = library()
-pytestmark = pytest.mark.skipif(
-    _LIBRARY is None or not hasattr(_LIBRARY, "rewritten_html"), reason="no rules of rewriting were compiled to compare with"
-)
+from .compiled_code import called
+
+pytestmark = pytest.mark.skipif(library() is None, reason="no rules of rewriting were compiled to compare with")
 _BASE = "https://www.example.org/some/page/"
 _LONG = "long " * 121
 
@@ -82,28 +80,17 @@ _PIECES = [
 ]  # fmt: skip
 
 
-def _ask(function: str, *given: bytes) -> bytes | None:
-    assert _LIBRARY is not None
-    called = getattr(_LIBRARY, function)
-    called.restype = ctypes.c_int64
-    called.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p)]
-    found = ctypes.c_void_p()
-    for html in given:
-        size = called(html, len(html), ctypes.byref(found))
-    return None if size < 0 else ctypes.string_at(found.value, size) if found.value else b""
-
-
 def _is_same(inner: str) -> bool | None:
     """Whether both ways rewrite the same; None where the compiled one leaves it to Python."""
     chosen = dom.first(dom.parse(f"<main><div><div><div>{inner}</div></div></div></main>"), "main")
     assert chosen is not None
     resolver = Resolver(KeyRules()).on_page(_BASE)
     html = dom.serialised(chosen)
-    addresses = _ask("addresses_in_html", html)
+    addresses = called("addresses_in_html", html)
     if addresses is None:
         return None
     answers = [resolver.target(raw.decode()).written for raw in addresses.split(b"\0")[:-1]]
-    rewritten = _ask("rewritten_html", b"".join(answer.encode() + b"\0" for answer in answers))
+    rewritten = called("rewritten_html", b"".join(answer.encode() + b"\0" for answer in answers))
     _clear_text(chosen)
     rewriter = Rewriter(resolver)
     rewriter.rewrite(chosen)
@@ -173,7 +160,6 @@ def test_a_row_of_many_codes_is_one() -> None:
     assert _is_same("<code>a</code>" * 1_000) is True
 
 
-@pytest.mark.skipif(not hasattr(_LIBRARY, "markdown_of_html"), reason="no writer of Markdown was compiled to compare with")
 def test_tables_are_spelled_as_the_parser_spells_them() -> None:
     rng = random.Random(6)
     same = []
@@ -183,7 +169,7 @@ def test_tables_are_spelled_as_the_parser_spells_them() -> None:
         assert chosen is not None
         _clear_text(chosen)
         Rewriter(Resolver(KeyRules()).on_page(_BASE)).rewrite(chosen)
-        written = _ask("markdown_of_html", dom.serialised(chosen))
+        written = called("markdown_of_html", dom.serialised(chosen))
         expected = dom.to_markdown(chosen, is_spliced=False)
         assert written is None or written.decode() == expected, dom.serialised(chosen)
         same.append(written is not None)

@@ -1,11 +1,10 @@
 /* Cuts the nodes of a page down to what was chosen, as `trimming.trim` cuts its tree, and asks what is left for the signs of text
  * that nobody sees. */
+#include "looks.h"
 #include "writer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int is_inline_tag(const uint8_t *name, int64_t size); /* walk.c */
 
 /* The elements that were read, by their places; NULL for those that were not. */
 static Node **by_place(Nodes *nodes) {
@@ -33,17 +32,6 @@ static int64_t replaced(uint8_t *text, int64_t size, const char *written, uint8_
     return kept;
 }
 
-/* How many bytes the white space at `at` takes, as `str.split` knows it; 0 where there is none. */
-static int64_t white_space(const uint8_t *at, int64_t size) {
-    if (is_blank_byte(*at)) return 1;
-    if (*at == 0xC2) return size > 1 && (at[1] == 0x85 || at[1] == 0xA0) ? 2 : 0;
-    if (size < 3) return 0;
-    uint32_t three = (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
-    int is_space = three == 0xE19A80 || (three >= 0xE28080 && three <= 0xE2808A) || three == 0xE280A8 || three == 0xE280A9 ||
-                   three == 0xE280AF || three == 0xE2819F || three == 0xE38080;
-    return is_space ? 3 : 0;
-}
-
 /* Text as both the serialisation and the tree have it: no references, no white space. The same as `trimming._plain`. */
 static int64_t plain(uint8_t *text, int64_t size) {
     if (size && memchr(text, '&', (size_t)size)) {
@@ -53,9 +41,9 @@ static int64_t plain(uint8_t *text, int64_t size) {
     }
     int64_t kept = 0;
     for (int64_t at = 0; at < size;) {
-        int64_t gap = white_space(text + at, size - at);
-        if (gap) at += gap;
-        else text[kept++] = text[at++];
+        int taken;
+        if (!is_space(code_at(text + at, text + size, &taken))) memmove(text + kept, text + at, (size_t)taken), kept += taken;
+        at += taken;
     }
     return kept;
 }
@@ -119,8 +107,6 @@ static int fill_loose(Nodes *nodes, Loose *loose, const int64_t *rows, int64_t c
     return 0;
 }
 
-/* Reads a page without the elements at these places, and without loose texts: rows of the place they stand in and where they are in
- * `text`, those of one place together. `text` is written in. NULL where the tree has to be cut. */
 Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count, const int64_t *rows, int64_t row_count, uint8_t *text) {
     Nodes *nodes = read_most_nodes(html, size, gone, count);
     if (!nodes || !(count || row_count)) return nodes;
@@ -141,23 +127,12 @@ Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, in
     return is_lost ? NULL : nodes;
 }
 
-static int holds(Slice text, const char *word) {
-    int64_t size = (int64_t)strlen(word);
-    for (const uint8_t *at = text.at, *end = text.at + text.size; end - at >= size; at++) {
-        at = memchr(at, *word, (size_t)(end - at - size + 1));
-        if (!at) return 0;
-        if (!memcmp(at, word, (size_t)size)) return 1;
-    }
-    return 0;
-}
-
-/* The tag and style, each NUL behind it, of every element whose style may cut it down to nothing or move it away. */
 void put_telling_styles(Nodes *nodes, Out *out) {
     const Node *top = top_of(nodes);
     for (const Node *at = next_node(top, top); at; at = next_node(top, at)) {
         if (at->tag == TAG_TEXT || !at->attributes.size) continue;
         Slice style = attribute_of(nodes, at, "style");
-        if (!style.at || !(holds(style, "overflow") || holds(style, "text-indent"))) continue;
+        if (!style.at || (find_folded(style, "overflow") < 0 && find_folded(style, "text-indent") < 0)) continue;
         put_bytes(out, at->name.at, at->name.size), put_bytes(out, "", 1);
         put_bytes(out, style.at, style.size), put_bytes(out, "", 1);
     }
@@ -180,8 +155,7 @@ static int is_one_of(Slice name, const uint8_t *names, int64_t size) {
     return 0;
 }
 
-/* Whether an element has one of these names, a NUL between them, as its id or as one of its classes. */
-int is_named(Nodes *nodes, const uint8_t *names, int64_t size) {
+int holds_name(Nodes *nodes, const uint8_t *names, int64_t size) {
     const Node *top = top_of(nodes);
     for (const Node *at = size ? next_node(top, top) : NULL; at; at = next_node(top, at)) {
         if (at->tag == TAG_TEXT || !at->attributes.size) continue;

@@ -3,13 +3,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* cutting.c */
-Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count, const int64_t *rows, int64_t row_count, uint8_t *text);
-void put_telling_styles(Nodes *nodes, Out *out);
-int is_named(Nodes *nodes, const uint8_t *names, int64_t size);
-
-int is_crowded(const uint8_t *markdown, int64_t size); /* texts.c */
-
 /* Two texts, and where they are until the next call in this thread. */
 typedef struct { const uint8_t *first, *second; int64_t first_size, second_size; } Told;
 
@@ -34,7 +27,7 @@ EXPORT int64_t look_at_page(const uint8_t *html, int64_t size, int64_t opened, c
     begin();
     draft = NULL;
     Nodes *nodes = read_cut_nodes(html, size, gone, count, rows, row_count, text);
-    if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || is_named(nodes, names, names_size)) return -1;
+    if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || holds_name(nodes, names, names_size)) return -1;
     put_telling_styles(nodes, &first);
     draft = gather_addresses(nodes, &second);
     return draft ? tell(told) : -1;

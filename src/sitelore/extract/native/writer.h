@@ -9,6 +9,18 @@ typedef struct { uint8_t *bytes; int64_t size, room; int is_out; } Out;
 void put_bytes(Out *out, const void *bytes, int64_t size);
 void put_text(Out *out, const char *text);
 
+/* Cutting. */
+
+/* Reads a page without the elements at these places, and without loose texts: rows of the place they stand in and where they are in
+ * `text`, those of one place together. `text` is written in. NULL where the tree has to be cut. */
+Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count, const int64_t *rows, int64_t row_count, uint8_t *text);
+/* The tag and style, each NUL behind it, of every element whose style may cut it down to nothing or move it away. */
+void put_telling_styles(Nodes *nodes, Out *out);
+/* Whether an element has one of these names, a NUL between them, as its id or as one of its classes. */
+int holds_name(Nodes *nodes, const uint8_t *names, int64_t size);
+/* Whether a tag breaks no line, as `walk.c` was told. */
+int is_inline_tag(const uint8_t *name, int64_t size);
+
 /* Rewriting. */
 
 /* A stretch that was looked at: one chosen element, and which addresses its links and pictures have. */
@@ -34,6 +46,9 @@ int keeps_lines(Nodes *nodes, const Node *element);
 int write_markdown_of(Nodes *nodes, Node *element, Out *out);
 /* What a cell of a table holds, on one line, each `|` escaped. */
 int write_cell_of(Nodes *nodes, Node *cell, Out *out);
+
+/* Whether emphasis in Markdown may hold its like (`texts.c`). */
+int is_crowded(const uint8_t *markdown, int64_t size);
 
 /* Plain text, tables, listings. */
 /* The plain text of an element. Who takes it evens its white space (`texts.even`). */
