@@ -17,7 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = {
-    Path("src/sitelore/extract/native/extract"): ("src/sitelore/extract/native/*.c", "pages are read at more than three times the cost"),
+    Path("src/sitelore/extract/native/extract"): ("src/sitelore/extract/native/*.c", "pages are read at three times the cost"),
     Path("src/sitelore/store/near"): ("src/sitelore/store/near.c", "vectors are compared at three times the cost"),
 }
 """Each library, what it is made of, and what is so without it."""

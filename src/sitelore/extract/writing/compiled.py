@@ -96,7 +96,7 @@ def _pairs(told: bytes) -> list[tuple[str, str]]:
 
 def _writer() -> CompiledWriter | None:
     found = taught()
-    return CompiledWriter(found) if found is not None and hasattr(found, "write_page") else None
+    return CompiledWriter(found) if found is not None else None
 
 
 WRITER = _writer()
