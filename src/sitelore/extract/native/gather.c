@@ -12,8 +12,9 @@ static const Tags RULED = {
     [TAG_sub] = 1, [TAG_summary] = 1, [TAG_tt] = 1, [TAG_code] = 1, [TAG_pre] = 1, [TAG_h1] = 1, [TAG_h2] = 1, [TAG_h3] = 1,
     [TAG_h4] = 1, [TAG_h5] = 1, [TAG_h6] = 1};
 /* What is rare, or is no HTML, or whose text was not written as text. */
-static const Tags LEFT_TO_PYTHON = {[TAG_dd] = 1, [TAG_rt] = 1, [TAG_rp] = 1, [TAG_xmp] = 1, [TAG_listing] = 1, [TAG_math] = 1, [TAG_svg] = 1};
-static const char *const left_to_python[] = {"script", "style", "iframe", "template"};
+static const Tags LEFT_TO_PYTHON = {
+    [TAG_dd] = 1, [TAG_rt] = 1, [TAG_rp] = 1, [TAG_xmp] = 1, [TAG_listing] = 1, [TAG_math] = 1, [TAG_svg] = 1, [TAG_script] = 1,
+    [TAG_style] = 1, [TAG_iframe] = 1, [TAG_template] = 1};
 
 /* What a byte may begin. */
 enum { NOTHING, SPACE_OR_UNSEEN, CONTROL, TEX };
@@ -140,11 +141,8 @@ int clear_text(Nodes *nodes, Node *text, int is_listing) {
 
 static int is_left_to_python(const Node *element) {
     if (LEFT_TO_PYTHON[element->tag]) return 1;
-    if (element->tag != TAG_OTHER) return 0;
-    if (!element->name.size || element->name.at[0] == '_') return 1; /* Markdown that goes in as it is */
-    for (size_t i = 0; i < sizeof left_to_python / sizeof *left_to_python; i++)
-        if ((int64_t)strlen(left_to_python[i]) == element->name.size && starts_with(element->name, left_to_python[i])) return 1;
-    return 0;
+    /* Markdown that goes in as it is. */
+    return element->tag == TAG_OTHER && (!element->name.size || element->name.at[0] == '_');
 }
 
 static int table_depth(Node *table) {

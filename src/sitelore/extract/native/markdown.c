@@ -36,17 +36,12 @@ static int is_word(Slice text, const char *word) {
 }
 
 int is_odd(const Node *node) {
-    static const char *const names[] = {
-        "script", "style", "template", "title", "datalist", "iframe", "textarea", "head", "frameset"};
     switch (node->tag) {
-    case TAG_OTHER:
-        if (node->name.size && *node->name.at == '_') return 1; /* verbatim */
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (is_word(node->name, names[i])) return 1;
-        return 0;
-    case TAG_caption: case TAG_col: case TAG_colgroup: case TAG_frame: case TAG_listing: case TAG_math: case TAG_noembed:
-    case TAG_noframes: case TAG_plaintext: case TAG_rp: case TAG_svg: case TAG_tbody: case TAG_td: case TAG_tfoot: case TAG_th:
-    case TAG_thead: case TAG_tr: case TAG_xmp: return 1;
+    case TAG_OTHER: return node->name.size && *node->name.at == '_'; /* verbatim */
+    case TAG_caption: case TAG_col: case TAG_colgroup: case TAG_datalist: case TAG_frame: case TAG_frameset: case TAG_head: case TAG_iframe:
+    case TAG_listing: case TAG_math: case TAG_noembed: case TAG_noframes: case TAG_plaintext: case TAG_rp: case TAG_script: case TAG_style:
+    case TAG_svg: case TAG_tbody: case TAG_td: case TAG_template: case TAG_textarea: case TAG_tfoot: case TAG_th: case TAG_thead:
+    case TAG_title: case TAG_tr: case TAG_xmp: return 1;
     default: return 0;
     }
 }

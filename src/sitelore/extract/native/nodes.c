@@ -13,7 +13,7 @@ struct Nodes {
     Node *top;
     const int64_t *gone; /* the next place that goes */
     int64_t gone_count, opened;
-    int is_out;
+    int is_out, is_page;
 };
 
 static const char *const names[TAG_COUNT] = {
@@ -42,8 +42,9 @@ static void fill_slots(void) {
     is_filled = 1;
 }
 
-static int tag_named(const uint8_t *name, int64_t size) {
+int tag_named(const uint8_t *name, int64_t size) {
     if (size > LONGEST_NAME) return TAG_OTHER;
+    if (!is_filled) fill_slots();
     for (uint32_t slot = slot_of(name, size); slots[slot]; slot = (slot + 1) % SLOTS) {
         const char *known = names[slots[slot]];
         if (!strncmp(known, (const char *)name, (size_t)size) && !known[size]) return slots[slot];
@@ -61,8 +62,12 @@ int is_void_tag(int tag) {
     }
 }
 
-/* Those whose text the parser writes as it is, with no references: no telling it from tags. */
-static int holds_raw_text(int tag) { return tag == TAG_noembed || tag == TAG_noframes || tag == TAG_plaintext || tag == TAG_xmp; }
+int holds_raw_text(int tag) {
+    switch (tag) {
+    case TAG_iframe: case TAG_noembed: case TAG_noframes: case TAG_plaintext: case TAG_script: case TAG_style: case TAG_xmp: return 1;
+    default: return 0;
+    }
+}
 
 void *take_room(Nodes *nodes, int64_t size) {
     Room *room = nodes->room;
@@ -167,9 +172,8 @@ static int are_plain(const uint8_t *at, const uint8_t *end) {
     return at != NULL;
 }
 
-/* Whether the parser writes a line end that an element's text begins with twice: readers of HTML leave the first one out. */
-static int is_told_twice(const Node *element) {
-    return element->tag == TAG_pre || element->tag == TAG_listing || (element->name.size == 8 && !memcmp(element->name.at, "textarea", 8));
+int is_told_twice(const Node *element) {
+    return element->tag == TAG_pre || element->tag == TAG_listing || element->tag == TAG_textarea;
 }
 
 /* Those that no line goes through: what goes out of one of these is part of no text around it. */
@@ -184,18 +188,50 @@ static int breaks_line(int tag) {
     }
 }
 
+/* Whether elements are HTML's own again within one of SVG. */
+static int holds_html(const Node *element) {
+    const Slice name = element->name;
+    return element->tag == TAG_title || (name.size == 4 && !memcmp(name.at, "desc", 4)) || (name.size == 13 && !memcmp(name.at, "foreignObject", 13));
+}
+
+/* Whether an element is of SVG or MathML: 1, 0, or -1 where only the parser knows. */
+static int is_foreign(const Node *element, const Node *parent) {
+    if (element->tag == TAG_svg || element->tag == TAG_math) return 1;
+    if (!parent->is_foreign || holds_html(parent)) return 0;
+    if (!is_void_tag(element->tag) && !holds_raw_text(element->tag)) return 1;
+    for (; parent->is_foreign; parent = parent->parent)
+        if (parent->tag == TAG_math) return -1; /* some of its elements hold HTML */
+    return 1;
+}
+
+/* Adds the text of an element that is written as it is; gives where its end tag begins, or NULL. */
+static const uint8_t *add_raw_text(Nodes *nodes, Node *element, const uint8_t *at, const uint8_t *end) {
+    const uint8_t *from = at;
+    int64_t size = element->name.size;
+    for (; (at = memchr(at, '<', (size_t)(end - at))); at++)
+        if (end - at > size + 2 && at[1] == '/' && !memcmp(at + 2, element->name.at, (size_t)size) && at[size + 2] == '>') break;
+    if (!at) return NULL;
+    Node *text = at > from ? make_text(nodes, (Slice){from, at - from}) : NULL;
+    if (text) append(element, text);
+    return text || at == from ? at : NULL;
+}
+
 /* Adds an element that begins at `at`, behind the `<`; gives where its tag ends, or NULL. `parent` becomes the one to go on in. */
 static const uint8_t *add_element(Nodes *nodes, Node **parent, const uint8_t *at, const uint8_t *end) {
     const uint8_t *name = at;
     while (at < end && *at != ' ' && *at != '>') at++;
     const uint8_t *close = at < end ? memchr(at, '>', (size_t)(end - at)) : NULL; /* within values it is a reference */
     Node *element = close && at > name && are_plain(at, close) ? make_node(nodes, tag_named(name, at - name)) : NULL;
-    if (!element || holds_raw_text(element->tag) || (*parent)->depth >= MOST_DEEP) return NULL;
+    if (!element || (*parent)->depth >= MOST_DEEP) return NULL;
     element->name = (Slice){name, at - name}, element->attributes = (Slice){at, close - at};
+    int foreign = is_foreign(element, *parent), is_raw = !foreign && holds_raw_text(element->tag);
+    if (foreign < 0) return NULL;
+    element->is_foreign = (uint8_t)foreign;
     element->depth = (uint16_t)((*parent)->depth + 1), element->place = (int32_t)nodes->opened++;
     element->is_in_line = (*parent)->is_in_line || !breaks_line(element->tag);
     append(*parent, element);
-    if (!is_void_tag(element->tag)) *parent = element;
+    if (!is_void_tag(element->tag) || foreign) *parent = element;
+    if (is_raw) return (at = add_raw_text(nodes, element, close + 1, end)) ? at - 1 : NULL;
     if (!is_told_twice(element) || close + 1 == end || close[1] != '\n') return close;
     return close + 2 < end && close[2] == '\n' ? close + 1 : NULL;
 }
@@ -251,18 +287,41 @@ static int fill(Nodes *nodes, const uint8_t *at, const uint8_t *end) {
     return parent == nodes->top;
 }
 
+static __thread Nodes kept;
+
+static int begin(void) {
+    if (!is_filled) fill_slots();
+    forget(&kept);
+    kept.top = make_node(&kept, TAG_OTHER);
+    return kept.top != NULL;
+}
+
 Nodes *read_nodes(const uint8_t *html, int64_t size) { return read_most_nodes(html, size, NULL, 0); }
 
 int64_t opened_in(const Nodes *nodes) { return nodes->opened; }
 
 Nodes *read_most_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count) {
-    static __thread Nodes kept;
-    if (!is_filled) fill_slots();
-    forget(&kept);
+    if (!begin()) return NULL;
     kept.gone = gone, kept.gone_count = count;
-    kept.top = make_node(&kept, TAG_OTHER);
-    return kept.top && fill(&kept, html, html + size) && !kept.is_out ? &kept : NULL;
+    return fill(&kept, html, html + size) && !kept.is_out ? &kept : NULL;
 }
+
+Nodes *read_page_nodes(const uint8_t *html, int64_t size) {
+    if (!begin()) return NULL;
+    kept.is_page = 1;
+    if (fill(&kept, html, html + size) && !kept.is_out) return &kept;
+    kept.is_page = 0;
+    return NULL;
+}
+
+Nodes *empty_page(void) {
+    if (!begin()) return NULL;
+    kept.is_page = 1;
+    return &kept;
+}
+
+Nodes *page_nodes(void) { return kept.is_page && !kept.is_out ? &kept : NULL; }
+void forget_page(void) { kept.is_page = 0; }
 
 Slice attribute_of(Nodes *nodes, const Node *element, const char *name) {
     for (const Given *given = element->given; given; given = given->next)

@@ -34,19 +34,17 @@ static int is_block(int tag) {
     }
 }
 
-static int is_called(const Node *element, const char *name) {
-    return element->name.size == (int64_t)strlen(name) && !memcmp(element->name.at, name, (size_t)element->name.size);
-}
-
 /* Those whose text is no text, or whose names mean something else: chosen content has none of them. */
 static int is_foreign(const Node *element) {
-    if (element->tag != TAG_OTHER) return element->tag == TAG_svg || element->tag == TAG_math;
-    return is_called(element, "script") || is_called(element, "style") || is_called(element, "template") || is_called(element, "head");
+    switch (element->tag) {
+    case TAG_head: case TAG_math: case TAG_script: case TAG_style: case TAG_svg: case TAG_template: return 1;
+    default: return 0;
+    }
 }
 
 /* Those that are never shown. */
 static int is_hidden(const Node *element) {
-    return element->tag == TAG_rp || (element->tag == TAG_OTHER && (is_called(element, "title") || is_called(element, "datalist")));
+    return element->tag == TAG_rp || element->tag == TAG_title || element->tag == TAG_datalist;
 }
 
 static int is_only_space(Slice text) {

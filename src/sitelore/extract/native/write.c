@@ -1,10 +1,5 @@
 /* A page's chosen content as Markdown and as plain text, in two steps: what Python has to answer first, then both texts. */
-#include "writer.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-/* Two texts, and where they are until the next call in this thread. */
-typedef struct { const uint8_t *first, *second; int64_t first_size, second_size; } Told;
+#include "page.h"
 
 static __thread Draft *draft;
 static __thread Out first, second;
