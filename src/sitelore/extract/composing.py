@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import PageResolver
-from sitelore.extract.content.main import Content
+from sitelore.extract.content.main import Content, Seen
 from sitelore.extract.content.style_sheets import Hiding, drop_hidden
 from sitelore.extract.content.visibility import is_collapsed_by, shown
 from sitelore.extract.writing.compiled import WRITER
@@ -17,8 +17,11 @@ _LOOKED_FOR = "h1,h2,h3,h4,h5,h6,ul,ol,pre,code,picture,sup,table,b,strong,i,em,
 def compose(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
     """Markdown and plain text without what nobody sees. May cut the tree."""
     done = composed(content, hiding, resolver)
-    if done is not None:
-        return done
+    return done if done is not None else compose_tree(tree, content, hiding, resolver)
+
+
+def compose_tree(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
+    """The same from the tree alone, which is cut."""
     nodes = shown(content.trimmed())
     drop_hidden(tree, nodes, hiding)
     for node in nodes:
@@ -33,15 +36,19 @@ def composed(content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[
     chosen = dom.as_element(content.nodes[0]) if len(content.nodes) == 1 else None
     if WRITER is None or chosen is None:
         return None
-    judged = content.judged
-    if judged is not None and content.strategy == "learned":
-        html = judged.html
-        asked = WRITER.look(html, hiding.names, judged.cuts, len(judged.elements))
-    elif dom.has_ancestor(chosen, _LOOKED_FOR):
+    if content.judged is not None and content.strategy == "learned":
+        return composed_html(Seen(content.judged.html, content.strategy, content.judged), hiding, resolver)
+    if dom.has_ancestor(chosen, _LOOKED_FOR):
         return None
-    else:
-        html = dom.serialised(chosen)
-        asked = WRITER.look(html, hiding.names)
+    return composed_html(Seen(dom.serialised(chosen), content.strategy), hiding, resolver)
+
+
+def composed_html(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written] | None:
+    """The same of HTML."""
+    if WRITER is None:
+        return None
+    judged = seen.judged
+    asked = WRITER.look(seen.html, hiding.names, judged.cuts, judged.opened) if judged else WRITER.look(seen.html, hiding.names)
     if asked is None or any(is_collapsed_by(style, tag) for tag, style in asked.styles):
         return None
     targets = map(resolver.target, asked.addresses)

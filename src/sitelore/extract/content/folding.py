@@ -6,8 +6,9 @@ Hidden text proper is what no control opens: templates, dialogs, menus, notes to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import Protocol, TypeVar
 
 import re2
 
@@ -38,15 +39,41 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it
 _MAX_CHARS = 2_000_000
 
 
-def folded(
-    tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[dom.Element], bool] | None = None
-) -> set[dom.Element]:
-    """Those of the hidden elements that a reader opens with a click.
+class Telling(Protocol):
+    """An element that may be hidden: of the tree, or as compiled code tells of it."""
+
+    @property
+    def tag(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """All text below it."""
+        ...
+
+    def attr(self, name: str, /) -> str | None:
+        """An attribute's value."""
+        ...
+
+
+T = TypeVar("T", bound=Telling)
+
+
+def folded(tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[Telling], bool] | None = None) -> set[dom.Element]:
+    """Those of the hidden elements of a tree that a reader opens with a click."""
+    return opened_by_click(hidden, lambda: _targets(tree), is_unseen)
+
+
+def opened_by_click(
+    hidden: Sequence[T], targets_of_page: Callable[[], set[str]], is_unseen: Callable[[Telling], bool] | None = None
+) -> set[T]:
+    """The same, with the ids that controls of the page name.
 
     `is_unseen` says of each whether nobody sees it, as is so where it is not given; the others are only kept from having
     themselves read aloud.
     """
-    found: set[dom.Element] = set()
+    found: set[T] = set()
     targets: set[str] | None = None
     chars = looks = 0
     for element in hidden:
@@ -61,11 +88,11 @@ def folded(
         opens = is_folded or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
         opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
-            targets = _targets(tree) if targets is None else targets
+            targets = targets_of_page() if targets is None else targets
             opens = own in targets
         if not opens:
             continue
-        text = dom.raw_text(element)
+        text = element.text
         looks, chars = looks + 1, chars + len(text)
         if looks > _MAX_LOOKS or chars > _MAX_CHARS:
             break
@@ -90,9 +117,9 @@ def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
 
 def _targets(tree: dom.Node) -> set[str]:
     """The ids that controls of the page name."""
-    return {
-        value.removeprefix("#")
-        for control in dom.select(tree, _CONTROL)
-        for value in map(control.attr, _NAMES_ITS_TARGET)
-        if value is not None
-    }
+    return ids_in(value for control in dom.select(tree, _CONTROL) for value in map(control.attr, _NAMES_ITS_TARGET))
+
+
+def ids_in(values: Iterable[str | None]) -> set[str]:
+    """What attributes that name a target mean."""
+    return {value.removeprefix("#") for value in values if value is not None}

@@ -7,13 +7,14 @@ metadata; `composing` writes what was chosen. Hidden text never survives, and a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sitelore.extract import dom
 from sitelore.extract.content.choice import Choice, Cuts
 from sitelore.extract.content.choosing import CHOOSER, Looked
 from sitelore.extract.content.rungs import marked_content, plain_content
+from sitelore.extract.content.seeing import SEER
 from sitelore.extract.content.trees import Trees, trees_from
 from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.visibility import drop_unseen
@@ -37,12 +38,14 @@ class Judged:
     """A page's blocks and what the scorer made of them."""
 
     html: bytes
+    opened: int
+    """How many elements it holds."""
     choice: Choice
     cuts: Cuts
-    elements: list[dom.Element]
-    """Every element of the page, in document order; empty once the page is trimmed."""
     words: float
     kept_words: float
+    elements: list[dom.Element] = field(default_factory=list)
+    """All of them, in document order, where they are a tree's; none once the page is trimmed."""
 
     def texts(self) -> list[bytes]:
         """The text of every block."""
@@ -115,16 +118,41 @@ def main_content(
 def judge(body: dom.Element) -> Judged | None:
     """Score the blocks of a page without what is unseen; None where there is too little or far too much to score."""
     html = dom.serialised(body)
+    elements = dom.all_elements(body)
+    judged = judge_html(html, len(elements))
+    return replace(judged, elements=elements) if judged is not None else None
+
+
+def judge_html(html: bytes, opened: int) -> Judged | None:
+    """The same of its HTML, which holds so many elements."""
     if len(html) > _MAX_BYTES:
         return None
     looked = _looked(html, trees_from())
-    if not looked.is_worthwhile:
-        return None
-    elements = dom.all_elements(body)
-    if looked.opened != len(elements):
+    if not looked.is_worthwhile or looked.opened != opened:
         return None
     choice, cuts, kept_words = looked.decided()
-    return Judged(html, choice, cuts, elements, float(looked.words), kept_words)
+    return Judged(html, opened, choice, cuts, float(looked.words), kept_words)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The chosen part of a page as HTML, which still holds the blocks that go where some were judged."""
+
+    html: bytes
+    strategy: str
+    judged: Judged | None = None
+
+
+def seen_content(host: str, overrides: tuple[Overrides, ...], *, scored: bool) -> Seen | None:
+    """The same part of the page that compiled code holds, which is cut down; None where a tree has to be asked."""
+    if SEER is None or any(_is_for(rules.domain, host) for rules in overrides) or not SEER.drop_unseen():
+        return None
+    if not scored:
+        chosen = SEER.chosen_plainly()
+        return Seen(*chosen) if chosen is not None else None
+    body = SEER.body()
+    judged = judge_html(*body) if body is not None else None
+    return Seen(judged.html, "learned", judged) if judged is not None and not _is_tiny(judged) else None
 
 
 def _looked(html: bytes, trees: Trees) -> Looked | PlainlyLooked:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 from sitelore.extract import dom
-from sitelore.extract.content.folding import folded, keep_titles
+from sitelore.extract.content.folding import T, Telling, folded, keep_titles
 from sitelore.extract.offers.colours import colour_of
 
 _NEVER_TEXT = (
@@ -52,7 +53,7 @@ _REVEALED_SHARE = 0.15
 _REVEALED_CHARS = 600
 _SPARE_CHARS = 120
 # Dialogs that ask for consent, by the names their vendors give them. They stand at the end of the body, or at its start.
-_CONSENT = frozenset({
+CONSENT = frozenset({
     "onetrust-consent-sdk", "onetrust-banner-sdk", "onetrust-pc-sdk", "CybotCookiebotDialog", "usercentrics-root",
     "usercentrics-cmp-ui", "didomi-host", "qc-cmp2-container", "truste-consent-track", "consent_blackbar",
     "cookie-law-info-bar", "cookie-law-info-again", "cliSettingsPopup", "cmplz-cookiebanner-container", "iubenda-cs-banner",
@@ -66,10 +67,8 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that 
 
 def drop_unseen(tree: dom.Tree) -> None:
     """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
-    telling = dom.select(tree, _TELLING)
-    hidden = [element for element in telling if _is_hidden(element) and element.tag not in _WHOLE]
-    hidden += [one for one in telling if one.tag == "dialog" and one.attr("open") is None]
-    opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
+    hidden = hidden_among(dom.select(tree, _TELLING))
+    opened = folded(tree, hidden, is_unseen) if hidden else frozenset[dom.Element]()
     # Most of what is never text stands in the head, which goes at once.
     if (head := dom.first(tree, "head")) is not None:
         dom.drop(head)
@@ -89,6 +88,12 @@ def drop_unseen(tree: dom.Tree) -> None:
     _drop_consent(tree)
     if spare:
         _drop_spare(tree)
+
+
+def hidden_among(telling: list[T]) -> list[T]:
+    """Those that are hidden of elements that may be."""
+    hidden = [element for element in telling if _is_hidden(element) and element.tag not in _WHOLE]
+    return hidden + [one for one in telling if one.tag == "dialog" and one.attr("open") is None]
 
 
 def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
@@ -119,7 +124,7 @@ def is_collapsed_by(style: str, tag: str) -> bool:
     return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
 
 
-def _is_hidden(element: dom.Element) -> bool:
+def _is_hidden(element: Telling) -> bool:
     attr = element.attr
     if (style := attr("style")) and _says(style):
         return True
@@ -129,7 +134,7 @@ def _is_hidden(element: dom.Element) -> bool:
     return said is not None and said.lower() == "true"
 
 
-def _is_unseen(element: dom.Element) -> bool:
+def is_unseen(element: Telling) -> bool:
     """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
     style = element.attr("style")
     return element.attr("hidden") is not None or bool(style and _says(style) == _GONE)
@@ -139,7 +144,7 @@ def _drop_consent(tree: dom.Tree) -> None:
     body = dom.body(tree)
     for element in dom.child_elements(body) if body is not None else ():
         own, names = element.attr("id"), element.attr("class")
-        asks = own in _CONSENT or (names and not _CONSENT.isdisjoint(names.split()))
+        asks = own in CONSENT or (names and not CONSENT.isdisjoint(names.split()))
         if asks and body is not None and _size(element) < _size(body):
             dom.drop(element)
 
@@ -179,16 +184,20 @@ def is_unpainted(style: str) -> bool:
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
     looked_at = hidden[:_MAX_LOOKS]
-    size = sum([len(element.text.strip()) for element in looked_at])
-    # On most pages what is hidden is short, and all of the page need not be measured to see that.
-    if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
-        return False
-    whole = _size(whole_of) if whole_of is not None else 0
-    if whole < _REVEALED_CHARS or size < (1 - _REVEALED_SHARE) * whole:
+    whole = partial(_size, whole_of) if whole_of is not None else int
+    if not may_be_revealed(sum([len(element.text.strip()) for element in looked_at]), whole):
         return False
     inside: set[dom.Element] = set(looked_at)
     outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
-    return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole
+    return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole()
+
+
+def may_be_revealed(size: int, whole: Callable[[], int]) -> bool:
+    """Whether that can be so, by the size of all hidden texts together: those within another count twice."""
+    # On most pages what is hidden is short, and all of the page need not be measured to see that.
+    if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
+        return False
+    return (size_of_all := whole()) >= _REVEALED_CHARS and size >= (1 - _REVEALED_SHARE) * size_of_all
 
 
 def _drop_spare(tree: dom.Tree) -> None:

@@ -156,9 +156,8 @@ static int add_text(Nodes *nodes, Node *parent, const uint8_t *from, const uint8
     return text != NULL;
 }
 
-/* Where the attribute ` name="value"` that begins here ends, and where its name does; NULL where it is none. A name may hold quotes,
- * but past its first character no equals sign. */
-static const uint8_t *end_of_attribute(const uint8_t *at, const uint8_t *end, const uint8_t **name_end) {
+/* A name may hold quotes, but past its first character no equals sign. */
+const uint8_t *end_of_attribute(const uint8_t *at, const uint8_t *end, const uint8_t **name_end) {
     const uint8_t *equals = end - at > 2 && *at == ' ' ? memchr(at + 2, '=', (size_t)(end - at - 2)) : NULL;
     if (!equals || end - equals < 3 || equals[1] != '"') return NULL;
     const uint8_t *close = memchr(equals + 2, '"', (size_t)(end - equals - 2));
@@ -323,12 +322,23 @@ Nodes *empty_page(void) {
 Nodes *page_nodes(void) { return kept.is_page && !kept.is_out ? &kept : NULL; }
 void forget_page(void) { kept.is_page = 0; }
 
+static uint64_t bit_of(const uint8_t *name, int64_t size) { return (uint64_t)1 << ((name[size - 1] * 5u + (uint32_t)size) & 63); }
+
+/* Most questions are about attributes that are not there, and this is answered once for all of them. */
+static void note_names(Node *element) {
+    const uint8_t *at = element->attributes.at, *end = at + element->attributes.size;
+    for (const uint8_t *name_end, *next; at < end && (next = end_of_attribute(at, end, &name_end)); at = next)
+        element->named |= bit_of(at + 1, name_end - at - 1);
+}
+
 Slice attribute_of(Nodes *nodes, const Node *element, const char *name) {
     for (const Given *given = element->given; given; given = given->next)
         if (!strcmp(given->name, name)) return given->is_there ? given->value : (Slice){NULL, 0};
     if (!element->attributes.size) return (Slice){NULL, 0};
     const uint8_t *at = element->attributes.at, *end = at + element->attributes.size;
     int64_t wanted = (int64_t)strlen(name);
+    if (!element->named) note_names((Node *)element);
+    if (!(element->named & bit_of((const uint8_t *)name, wanted))) return (Slice){NULL, 0};
     for (const uint8_t *name_end, *next; at < end && (next = end_of_attribute(at, end, &name_end)); at = next)
         if (name_end - at - 1 == wanted && !memcmp(at + 1, name, (size_t)wanted))
             return without_references(nodes, (Slice){name_end + 2, next - name_end - 3});
@@ -383,10 +393,3 @@ void wrap_children(Node *element, Node *wrapper) {
     while (element->first) append(wrapper, element->first);
     append(element, wrapper);
 }
-
-Node *next_past(const Node *top, const Node *at) {
-    while (at != top && !at->after) at = at->parent;
-    return at != top ? at->after : NULL;
-}
-
-Node *next_node(const Node *top, const Node *at) { return at->first ? at->first : next_past(top, at); }

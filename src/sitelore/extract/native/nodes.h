@@ -42,6 +42,7 @@ typedef struct Node {
     Slice name;       /* of an element */
     Slice attributes; /* of an element, as they stand in the HTML */
     Slice text;       /* of a text, without references; of one in a script or a style sheet as it stands */
+    uint64_t named;   /* what its attributes may be called, a bit each; 0 as long as nobody asked */
     Given *given;     /* attributes that a rule set or took away */
     int32_t place;    /* of an element that was read: among all elements of the HTML */
     uint16_t tag;     /* TAG_TEXT for text */
@@ -83,6 +84,8 @@ Node *top_of(Nodes *nodes);
 void *take_room(Nodes *nodes, int64_t size);
 int is_out(const Nodes *nodes);
 
+/* Where the attribute ` name="value"` that begins here ends, and where its name does; NULL where it is none. */
+const uint8_t *end_of_attribute(const uint8_t *at, const uint8_t *end, const uint8_t **name_end);
 /* An attribute's value without references; `at` is NULL where there is none. */
 Slice attribute_of(Nodes *nodes, const Node *element, const char *name);
 void set_attribute(Nodes *nodes, Node *element, const char *name, Slice value);
@@ -103,8 +106,11 @@ void unwrap(Node *element);
 void wrap_children(Node *element, Node *wrapper);
 
 /* The next node in document order below `top`, NULL past the last; `past` leaves out what is below `at`. */
-Node *next_node(const Node *top, const Node *at);
-Node *next_past(const Node *top, const Node *at);
+static inline Node *next_past(const Node *top, const Node *at) {
+    while (at != top && !at->after) at = at->parent;
+    return at != top ? at->after : NULL;
+}
+static inline Node *next_node(const Node *top, const Node *at) { return at->first ? at->first : next_past(top, at); }
 
 const char *name_of_tag(int tag);
 int is_void_tag(int tag);

@@ -9,6 +9,7 @@ import re
 
 from sitelore.extract import dom
 from sitelore.extract.writing import images
+from sitelore.extract.writing.images import Attributed
 
 _PLAYERS = {"iframe": "Embed", "video": "Video", "audio": "Audio", "object": "Embed", "embed": "Embed"}
 _SOURCES = ("src", "data-src", "data-lazy-src", "data-url", "data")
@@ -28,31 +29,37 @@ _MAX_NOSCRIPT_CHARS = 200
 
 def keep_embeds(tree: dom.Tree) -> None:
     """Links in place of what is embedded. An address is settled later, with every other link."""
-    for tag, label in _PLAYERS.items():
+    for tag in _PLAYERS:
         for element in dom.select(tree, tag)[:_MAX_EMBEDS]:
             # What stands within a player is for readers who cannot have the player.
-            if dom.has_ancestor(element, "object,video,audio"):
-                continue
-            if (source := _source_of(element)) and not images.is_pixel(element):
-                title = dom.attribute(element, "title") or dom.attribute(element, "aria-label")
-                name = " ".join(title.split()) or _kind(source) or label
-                link = dom.made("a", {"href": source.strip()}, dom.words(name))
+            is_within = dom.has_ancestor(element, "object,video,audio")
+            if not is_within and (embedded := link_to(element, _addresses_within(element))) is not None:
+                source, name = embedded
+                link = dom.made("a", {"href": source}, dom.words(name))
                 element.replace_with(dom.made("div", None, link))
 
 
-def _source_of(element: dom.Element) -> str:
-    candidates = [dom.attribute(element, name) for name in _SOURCES]
-    if element.tag in {"video", "audio"}:
-        candidates += [dom.attribute(source, "src") for source in dom.elements_list(element, "source")]
-    elif element.tag == "object":
-        candidates += [dom.attribute(inner, "src") for inner in dom.elements_list(element, "embed")]
-        moving = [
-            inner for inner in dom.elements_list(element, "param") if dom.attribute(inner, "name").lower() in {"movie", "src"}
-        ]
-        candidates += [dom.attribute(inner, "value") for inner in moving]
-    usable = (source for source in candidates if not _NO_ADDRESS.match(source))
+def link_to(player: Attributed, within: list[str]) -> tuple[str, str] | None:
+    """The address of what a player shows and what that is called; None where it shows nothing a reader came for.
+
+    `within` are addresses that elements within it have.
+    """
+    usable = (source for source in [*[player.attr(name) or "" for name in _SOURCES], *within] if not _NO_ADDRESS.match(source))
     source = next(usable, "")
-    return "" if _MACHINERY.search(source) else source
+    if not source or _MACHINERY.search(source) or images.is_pixel(player):
+        return None
+    title = player.attr("title") or player.attr("aria-label") or ""
+    return source.strip(), " ".join(title.split()) or _kind(source) or _PLAYERS[player.tag]
+
+
+def _addresses_within(player: dom.Element) -> list[str]:
+    if player.tag in {"video", "audio"}:
+        return [dom.attribute(source, "src") for source in dom.elements_list(player, "source")]
+    if player.tag != "object":
+        return []
+    moving = [inner for inner in dom.elements_list(player, "param") if dom.attribute(inner, "name").lower() in {"movie", "src"}]
+    embedded = [dom.attribute(inner, "src") for inner in dom.elements_list(player, "embed")]
+    return embedded + [dom.attribute(inner, "value") for inner in moving]
 
 
 def _kind(source: str) -> str:

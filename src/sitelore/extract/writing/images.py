@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Protocol
 
 from sitelore.extract import dom
 
@@ -36,6 +37,19 @@ _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _MAX_SET_CHARS = 20_000
 
 
+class Attributed(Protocol):
+    """An element as far as its attributes go: of the tree, or as compiled code tells of it."""
+
+    @property
+    def tag(self) -> str:
+        """Its name."""
+        ...
+
+    def attr(self, name: str, /) -> str | None:
+        """An attribute's value."""
+        ...
+
+
 def source_of(image: dom.Element) -> str:
     """The raw address of an `img`, empty when it has none."""
     source = _usable(image.attr("src"))
@@ -61,7 +75,7 @@ def _is_placeholder(source: str) -> bool:
     return False
 
 
-def is_pixel(element: dom.Element) -> bool:
+def is_pixel(element: Attributed) -> bool:
     """Whether an element is there to be loaded, not to be seen."""
     if element.attr("width") in _NO_SIZE or element.attr("height") in _NO_SIZE:
         return True
