@@ -156,7 +156,6 @@ static int add_text(Nodes *nodes, Node *parent, const uint8_t *from, const uint8
     return text != NULL;
 }
 
-/* A name may hold quotes, but past its first character no equals sign. */
 const uint8_t *end_of_attribute(const uint8_t *at, const uint8_t *end, const uint8_t **name_end) {
     const uint8_t *equals = end - at > 2 && *at == ' ' ? memchr(at + 2, '=', (size_t)(end - at - 2)) : NULL;
     if (!equals || end - equals < 3 || equals[1] != '"') return NULL;
@@ -175,8 +174,7 @@ int is_told_twice(const Node *element) {
     return element->tag == TAG_pre || element->tag == TAG_listing || element->tag == TAG_textarea;
 }
 
-/* Those that no line goes through: what goes out of one of these is part of no text around it. */
-static int breaks_line(int tag) {
+int breaks_line(int tag) {
     switch (tag) {
     case TAG_address: case TAG_article: case TAG_aside: case TAG_blockquote: case TAG_body: case TAG_center: case TAG_dd: case TAG_details:
     case TAG_div: case TAG_dl: case TAG_dt: case TAG_fieldset: case TAG_figcaption: case TAG_figure: case TAG_footer: case TAG_form:
@@ -187,8 +185,7 @@ static int breaks_line(int tag) {
     }
 }
 
-/* Whether elements are HTML's own again within one of SVG. */
-static int holds_html(const Node *element) {
+int holds_html(const Node *element) {
     const Slice name = element->name;
     return element->tag == TAG_title || (name.size == 4 && !memcmp(name.at, "desc", 4)) || (name.size == 13 && !memcmp(name.at, "foreignObject", 13));
 }
@@ -319,6 +316,7 @@ Nodes *empty_page(void) {
     return &kept;
 }
 
+void set_opened(Nodes *nodes, int64_t opened) { nodes->opened = opened; }
 Nodes *page_nodes(void) { return kept.is_page && !kept.is_out ? &kept : NULL; }
 void forget_page(void) { kept.is_page = 0; }
 

@@ -49,6 +49,7 @@ typedef struct Node {
     uint16_t depth;   /* as it was read */
     uint8_t is_in_line; /* as it was read: whether all that is around it may be part of a line */
     uint8_t is_foreign; /* part of SVG or MathML, as their outermost elements are */
+    uint8_t is_open;    /* while its page is parsed: on the stack of open elements */
 } Node;
 
 typedef struct Nodes Nodes;
@@ -74,17 +75,24 @@ void forget_page(void);
 int holds_raw_text(int tag);
 /* Whether the parser writes a line end that an element's text begins with twice: readers of HTML leave the first one out. */
 int is_told_twice(const Node *element);
+/* Those that no line goes through: what goes out of one of these is part of no text around it. */
+int breaks_line(int tag);
+/* Whether elements are HTML's own again within one of SVG. */
+int holds_html(const Node *element);
 /* The number of a tag, TAG_OTHER where no rule is about it. */
 int tag_named(const uint8_t *name, int64_t size);
 /* How many elements the HTML holds, read or not. */
 int64_t opened_in(const Nodes *nodes);
+/* For who fills an empty page. */
+void set_opened(Nodes *nodes, int64_t opened);
 Node *top_of(Nodes *nodes);
 
 /* Room that lasts as long as the nodes. NULL where memory is out: then `is_out` says so for good. */
 void *take_room(Nodes *nodes, int64_t size);
 int is_out(const Nodes *nodes);
 
-/* Where the attribute ` name="value"` that begins here ends, and where its name does; NULL where it is none. */
+/* Where the attribute ` name="value"` that begins here ends, and where its name does; NULL where it is none. A name may hold quotes,
+ * but past its first character no equals sign. */
 const uint8_t *end_of_attribute(const uint8_t *at, const uint8_t *end, const uint8_t **name_end);
 /* An attribute's value without references; `at` is NULL where there is none. */
 Slice attribute_of(Nodes *nodes, const Node *element, const char *name);
