@@ -1,7 +1,7 @@
 """What a page says of itself, as plain facts: gathered from its tree here, by compiled code in `surveying`.
 
-Who reads them decides what they mean: `head`, `metadata`, `outline` and `links` here, `jsonld` and `style_sheets` elsewhere. What
-costs much and is seldom asked for is gathered when it is asked for, as long as the tree stands.
+Who reads them decides what they mean: `head`, `metadata`, `outline` and `links` here, `jsonld` and `style_sheets` elsewhere.
+What costs much and is seldom asked for is gathered when it is asked for, as long as the tree stands.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _author(element: dom.Element) -> str:
 
 
 def _date(element: dom.Element) -> str:
-    return dom.attribute(element, "content") or dom.attribute(element, "datetime") or dom.one_line(element)
+    return dom.attribute(element, "content") or _when(element)
 
 
 def _layout(tree: dom.Tree, props: list[dom.Element]) -> Layout:
@@ -290,14 +290,12 @@ def _near(walked: list[dom.Element]) -> list[tuple[str, str]]:
     after = next((at for at in range(top + 1, len(walked)) if walked[at].tag != "time"), len(walked))
     before = next((at for at in range(top - 1, -1, -1) if walked[at].tag != "time"), -1)
     near = walked[top + 1 : after] + walked[before + 1 : top]
-    return [
-        (
-            dom.attribute(time, "datetime") or dom.one_line(time),
-            f"{dom.attribute(time, 'itemprop')} {dom.attribute(time, 'class')}",
-        )
-        for time in near[:_MAX_DATES]
-        if _is_of(walked[top], time)
-    ]
+    own = [time for time in near[:_MAX_DATES] if _is_of(walked[top], time)]
+    return [(_when(time), f"{dom.attribute(time, 'itemprop')} {dom.attribute(time, 'class')}") for time in own]
+
+
+def _when(element: dom.Element) -> str:
+    return dom.attribute(element, "datetime") or dom.one_line(element)
 
 
 def _is_of(top: dom.Element, time: dom.Element) -> bool:
