@@ -97,34 +97,9 @@ def elements_list(node: Node, *tags: str) -> list[Element]:
     return list(node.iter_elements(tags))
 
 
-def links(node: Node) -> tuple[list[Element], list[str]]:
-    """Every `a`, `area` and `link rel=next|prev` in document order, and the href of each, empty where there is none."""
-    # One tag's elements come from the tree's index, which costs far less than a walk; few pages need the walk.
-    found = node.select("a")
-    if node.select("area") or any(map(_is_paging, node.select("link"))):
-        found = [e for e in node.iter_elements(("a", "area", "link")) if e.tag != "link" or _is_paging(e)]
-    return found, [element.attr("href") or "" for element in found]
-
-
-def _is_paging(link: Element) -> bool:
-    rel = (link.attr("rel") or "").lower()
-    return ("next" in rel or "prev" in rel) and not {"next", "prev"}.isdisjoint(rel.replace(",", " ").split())
-
-
-def link_text(node: Element) -> str:
-    """What a link is called: its text, or that of the picture it is part of."""
-    return node.text or node.attr("alt") or ""
-
-
 def any_refuses(node: Node) -> bool:
     """Whether it is worth asking links, one by one, whether they say nofollow."""
     return any(node.select(f"{tag}[rel*=nofollow i]") for tag in ("a", "area", "link"))
-
-
-def refuses(node: Element) -> bool:
-    """Whether a link says nofollow."""
-    rel = node.attr("rel")
-    return rel is not None and "nofollow" in rel.lower().replace(",", " ").split()
 
 
 def named(node: Node) -> list[Named]:

@@ -14,6 +14,7 @@ from sitelore.extract import dom
 from sitelore.extract.about.head import read_head
 from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
+from sitelore.extract.about.survey import links_of, surveyed
 from sitelore.extract.composing import compose
 from sitelore.extract.content.main import main_content
 from sitelore.extract.content.style_sheets import read_hiding
@@ -152,7 +153,7 @@ def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     tree = dom.parse(source)
     metadata = metadata_of(tree, told.facts, response)
     resolver = resolver_for(options.dropped_parameters).on_page(response.url)
-    links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    links = find_links(links_of(tree), response.url, resolver, nofollow=metadata.robots.nofollow)
     content = (dom.first(tree, "main") or tree,)
     draft = _written(metadata, kind.value, content, resolver, links)
     own = replace(options, keep_snapshot=keep)
@@ -178,7 +179,7 @@ def _read_records(response: Response, options: ReadOptions) -> Reading:
     drop_unseen(tree)
     resolver = resolver_for(options.dropped_parameters).on_page(response.url)
     metadata = metadata_of(tree, told.facts, response)
-    links = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow)
+    links = find_links(links_of(tree), response.url, resolver, nofollow=metadata.robots.nofollow)
     content = (dom.body(tree) or tree,)
     draft = _written(metadata, "api", content, resolver, links)
     redacted = (Source(source), found, redactor)
@@ -195,14 +196,15 @@ def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], r
 def _read_html(source: Source, response: Response, options: ReadOptions) -> _Draft:
     tree = dom.parse(source.for_parser())
     site = resolver_for(options.dropped_parameters)
-    scripts = read_scripts(tree)
-    head = read_head(tree)
-    metadata = read_metadata(tree, response, site.rules, scripts, head)
+    survey = surveyed(tree)
+    scripts = read_scripts(survey.scripts)
+    head = read_head(survey)
+    metadata = read_metadata(survey, response, site.rules, scripts, head)
     structured = read_structured(tree, metadata.base, scripts, head) if options.offers else ()
     resolver = site.on_page(metadata.base)
-    found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow, head=head)
+    found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
     offers = _read_offers(tree, response, found, resolver) if options.offers else _NO_OFFERS
-    hiding = read_hiding(tree)
+    hiding = read_hiding(survey.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _drop_long_data(tree, response.body)
     content = main_content(tree, source, response.url.host, options.overrides, scored=options.scored)

@@ -12,6 +12,7 @@ from sitelore.export.manifest import all_of, build_manifest, encoded, made, mani
 from sitelore.export.tools import encoded_tools, tools_of
 from sitelore.extract import dom
 from sitelore.extract.about.links import find_links, resolver_for
+from sitelore.extract.about.survey import links_of
 from sitelore.extract.offers.actions import MARKED, read_actions
 from sitelore.extract.offers.forms import read_forms
 from sitelore.extract.offers.selectors import Selectors
@@ -32,7 +33,7 @@ Pages = list[tuple[str, dict[str, Any]]]
 def told(url: str, html: str) -> tuple[str, dict[str, Any]]:
     page, tree = Url(url), dom.parse(html)
     resolver, selectors = resolver_for(()).on_page(page), Selectors(tree)
-    links = find_links(tree, page, resolver, nofollow=False)
+    links = find_links(links_of(tree), page, resolver, nofollow=False)
     forms = read_forms(tree, page, resolver, selectors)
     actions = read_actions(tree, dom.select(tree, MARKED), links, resolver, selectors)
     return url, {"forms": json.loads(json.dumps(forms)), "actions": json.loads(json.dumps(actions))}

@@ -10,6 +10,7 @@ from tests.quality.constructs import CONSTRUCTS, Construct
 
 from sitelore.extract import composing, dom
 from sitelore.extract.about.links import PageResolver, resolver_for
+from sitelore.extract.about.survey import sheets_of
 from sitelore.extract.composing import compose, composed
 from sitelore.extract.content.main import Content, main_content
 from sitelore.extract.content.style_sheets import Hiding, read_hiding
@@ -32,7 +33,7 @@ FRAME = (
 
 def read(html: str, *, scored: bool) -> tuple[dom.Tree, Content, Hiding, PageResolver]:
     tree = dom.parse(f"<!doctype html><title>t</title>{html}")
-    hiding = read_hiding(tree)
+    hiding = read_hiding(sheets_of(tree)).beside(tree)
     return (
         tree,
         main_content(tree, Source(redact(html)[0]), "site.example", (), scored=scored),

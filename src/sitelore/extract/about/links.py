@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import Head
 from sitelore.extract.about.resolving import Mark, PlainAddresses
+from sitelore.extract.about.survey import Links
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 
 _MAX_TEXT_CHARS = 200
 _MAX_TEXTS = 2000  # anchors can nest within tables, and then every text holds all texts below it
 _MAX_FRAGMENT = 8192  # longer ones are no addresses, as `Url` sees it
-_PAGING = frozenset({"next", "prev"})
 _MEMO_SIZE = 20_000
 _FEW = 6  # hrefs, of which a parser has told before compiled code is called
 _RULES_SIZE = 64
@@ -214,72 +213,65 @@ class Found:
 NO_LINKS = Found([], [], frozenset())
 
 
-def find_links(tree: dom.Tree, page: Url, resolver: PageResolver, *, nofollow: bool, head: Head | None = None) -> Found:
-    """The targets of `a`, `area` and `link rel=next|prev`. `nofollow` is what the whole page says."""
-    elements, hrefs = _plain_links(tree) if head is not None and not _has_paging(head) else dom.links(tree)
-    urls = resolver.urls(hrefs)
-    first = _firsts(urls, elements)
-    others: list[dom.Element] = []
+def find_links(links: Links, page: Url, resolver: PageResolver, *, nofollow: bool) -> Found:
+    """The targets of a page's links. `nofollow` is what the whole page says."""
+    urls = resolver.urls(links.hrefs)
+    first = _firsts(urls)
+    others: list[int] = []
     local: set[int] = set()
     # A fragment alone is the page itself, unless a <base> makes it another one.
     if page in first and resolver.base == page:
         here = resolver.here
         local = {at for at, url in enumerate(urls) if url is here}
         if local:
-            others = [elements[at] for at in sorted(local) if hrefs[at].strip() == "#"]
+            others = [at for at in sorted(local) if links.hrefs[at].strip() == "#"]
             urls = [None if url is here else url for url in urls]
-            first = _firsts(urls, elements)
+            first = _firsts(urls)
     if first.pop(None, None) is not None:
-        others += [elements[at] for at, url in enumerate(urls) if url is None and at not in local]
+        others += [at for at, url in enumerate(urls) if url is None and at not in local]
     found, firsts = cast("list[Url]", list(first)), list(first.values())
-    texts = _texts(firsts[:_MAX_TEXTS])
+    texts = _texts(links, firsts[:_MAX_TEXTS])
     if len(found) < len(urls) and not all(texts):
-        _fill(texts, first, urls, elements)
+        _fill(texts, first, urls, links)
     texts += [""] * (len(found) - len(texts))
-    refused = frozenset(found) if nofollow else _refused(elements, urls) if dom.any_refuses(tree) else frozenset()
-    return Found(found, texts, refused, firsts, others)
+    refused = frozenset(found) if nofollow else _refused(links, urls)
+    if not links.elements:
+        return Found(found, texts, refused)
+    return Found(found, texts, refused, [links.elements[at] for at in firsts], [links.elements[at] for at in others])
 
 
-def _firsts(urls: list[Url | None], elements: list[dom.Element]) -> dict[Url | None, dom.Element]:
-    """The first link to each target."""
-    first = dict(zip(urls, elements, strict=True))
+def _firsts(urls: list[Url | None]) -> dict[Url | None, int]:
+    """Where the first link to each target is."""
+    first = dict(zip(urls, range(len(urls)), strict=True))
     if len(first) < len(urls):
-        first.update(zip(reversed(urls), reversed(elements), strict=True))
+        first.update(zip(reversed(urls), range(len(urls) - 1, -1, -1), strict=True))
     return first
 
 
-def _texts(elements: list[dom.Element]) -> list[str]:
+def _texts(links: Links, places: list[int]) -> list[str]:
     """What links are called, on one line each."""
-    texts = [" ".join((element.text or element.attr("alt") or "").split()) for element in elements]
+    texts = list(map(links.text_of, places))
     if max(map(len, texts), default=0) > _MAX_TEXT_CHARS:
         texts = [text if len(text) <= _MAX_TEXT_CHARS else text[:_MAX_TEXT_CHARS].rstrip() for text in texts]
     return texts
 
 
-def _plain_links(tree: dom.Tree) -> tuple[list[dom.Element], list[str]]:
-    """The same as `dom.links` where no `link` leads on."""
-    if tree.select("area"):
-        return dom.links(tree)
-    elements = tree.select("a")
-    return elements, [element.attr("href") or "" for element in elements]
-
-
-def _has_paging(head: Head) -> bool:
-    likely = [rel for rel, _ in head.links if "next" in rel or "prev" in rel]
-    return any(not _PAGING.isdisjoint(rel.replace(",", " ").split()) for rel in likely)
-
-
-def _fill(texts: list[str], first: dict[Url | None, dom.Element], urls: list[Url | None], elements: list[dom.Element]) -> None:
+def _fill(texts: list[str], first: dict[Url | None, int], urls: list[Url | None], links: Links) -> None:
     """Give targets whose first link is a picture the text of a later one."""
     blank = {url: at for at, (url, text) in enumerate(zip(first, texts, strict=False)) if not text}
-    for url, element in zip(urls, elements, strict=True):
-        if url in blank and element is not first[url] and dom.link_text(element).strip():
-            texts[blank.pop(url)] = _texts([element])[0]
+    for at, url in enumerate(urls):
+        if url in blank and at != first[url] and (text := _texts(links, [at])[0]):
+            texts[blank.pop(url)] = text
 
 
-def _refused(elements: list[dom.Element], urls: list[Url | None]) -> frozenset[Url]:
-    refusing = {at for at, element in enumerate(elements) if dom.refuses(element)}
+def _refused(links: Links, urls: list[Url | None]) -> frozenset[Url]:
+    refusing = {at for at, rel in links.rels().items() if _refuses(rel)}
     if not refusing:
         return frozenset()
     followed = {url for at, url in enumerate(urls) if at not in refusing}
     return frozenset([url for at in refusing if (url := urls[at]) is not None and url not in followed])
+
+
+def _refuses(rel: str) -> bool:
+    """Whether a link says nofollow."""
+    return "nofollow" in rel.lower().replace(",", " ").split()

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from sitelore.extract import dom
 from sitelore.extract.about.dates import date_in_path, iso_date
 from sitelore.extract.about.head import Head
 from sitelore.extract.about.linked import Linked, read_linked
-from sitelore.extract.about.outline import NO_OUTLINE, Outline, read_outline, walk
+from sitelore.extract.about.outline import NO_OUTLINE, Outline, read_outline
+from sitelore.extract.about.survey import Survey
 from sitelore.extract.structured.jsonld import Script
 from sitelore.model.response import Response
 from sitelore.model.url import KeyRules, Url
@@ -45,14 +45,9 @@ _IMAGE = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "t
 _SITE_NAME = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 
 _MAX_META = 64
-_MAX_HEADINGS = 50
-_MAX_LOOKS = 40
 _MAX_KEY_CHARS = 80
 _MAX_TITLE_CHARS = 1000
 _MAX_NAME_CHARS = 300
-_OF_OTHERS = (
-    "[itemprop~=comment i],[itemprop~=review i],[itemprop~=suggestedAnswer i],[itemtype*='/Comment'],[itemtype*='/Review']"
-)
 _ADDRESS = re.compile(r"https?:|www\.|//|@\w", re.IGNORECASE)
 _BY = re.compile(r"(?:(?:written|posted|published)\s+)?by:?\s+", re.IGNORECASE)
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}$")
@@ -94,28 +89,28 @@ class Metadata:
     outline: Outline = NO_OUTLINE
 
 
-def read_metadata(tree: dom.Tree, response: Response, rules: KeyRules, scripts: list[Script], told: Head) -> Metadata:
-    """Everything but links and content, in one look at the tree. `scripts` are the page's JSON-LD."""
+def read_metadata(survey: Survey, response: Response, rules: KeyRules, scripts: list[Script], told: Head) -> Metadata:
+    """Everything but links and content. `scripts` are the page's JSON-LD, `told` its head."""
     head = _Head()
-    head.take(tree, told)
-    base = (Url.parse(head.base, response.url, rules) if head.base else None) or response.url
-    walked = walk(tree)
+    head.take(told)
+    said = survey.base.strip()
+    base = (Url.parse(said, response.url, rules) if said else None) or response.url
     linked = read_linked([script.value for script in scripts])
-    named, outline, marked = head.named, read_outline(walked), _Marked(walked.marked)
-    published = _date(named, _PUBLISHED) or marked.date("datepublished") or linked.published or outline.published
+    named, outline, h1 = head.named, read_outline(survey.layout), survey.h1[:_MAX_TITLE_CHARS]
+    published = _date(named, _PUBLISHED) or _marked_date(survey, "datepublished") or linked.published or outline.published
     image = _first(named, _IMAGE) or head.image or linked.image
     return Metadata(
-        title=(head.title or named.get("og:title", "") or named.get("twitter:title", "") or head.h1)[:_MAX_TITLE_CHARS],
-        h1=head.h1[:_MAX_TITLE_CHARS],
+        title=(survey.title or named.get("og:title", "") or named.get("twitter:title", "") or h1)[:_MAX_TITLE_CHARS],
+        h1=h1,
         description=named.get("description", "") or named.get("og:description", "") or named.get("twitter:description", ""),
-        lang=_lang(tree, response, named),
+        lang=_lang(survey.languages, response, named),
         base=base,
         canonical=_address(head.canonical, base, rules) if head.canonical else _header_canonical(response, rules),
         robots=robots_of([named.get("robots", ""), named.get(_AGENT, "")], response.header_all("x-robots-tag")),
         meta={name: value for name, value in named.items() if name in _KEPT_NAMES or name.startswith(_KEPT_PREFIXES)},
-        author=_author(tree, named, linked, marked),
+        author=_author(survey, named, linked),
         published=published or date_in_path(response.url.path),
-        modified=_date(named, _MODIFIED) or marked.date("datemodified") or linked.modified or outline.modified,
+        modified=_date(named, _MODIFIED) or _marked_date(survey, "datemodified") or linked.modified or outline.modified,
         site_name=(_first(named, _SITE_NAME) or linked.site_name)[:_MAX_NAME_CHARS],
         image=(_address(image, base, rules) or "") if image else "",
         outline=outline,
@@ -143,21 +138,24 @@ def _date(named: dict[str, str], names: tuple[str, ...]) -> str:
     return ""
 
 
-def _author(tree: dom.Tree, named: dict[str, str], linked: Linked, marked: _Marked) -> str:
+def _author(survey: Survey, named: dict[str, str], linked: Linked) -> str:
     """Who wrote the page: from its head, its JSON-LD, a link to the author, or what is marked as one."""
     for name in _AUTHOR:
         if name in named and (who := _person(named[name])):
             return who
-    return _person(linked.author) if linked.author else _linked_author(tree) or marked.author()
+    return _person(linked.author) if linked.author else _one_of(survey.bylines()) or _one_of(survey.marked("author"))
 
 
-def _linked_author(tree: dom.Tree) -> str:
-    """The one person that the page's links name as author; a list of posts has many, and none of them wrote the page."""
-    links = dom.select(tree, "a[rel~=author i]")[:_MAX_LOOKS]
-    if not links:
-        return ""
-    names = {who for element in links if (who := _person(dom.one_line(element)))}
+def _one_of(said: list[str]) -> str:
+    """The one person whom all of these name: a list of posts has many, and none of them wrote the page."""
+    names = set(map(_person, said)) - {""}
     return names.pop() if len(names) == 1 else ""
+
+
+def _marked_date(survey: Survey, name: str) -> str:
+    """The page's date of this name: where several differ, they belong to comments or other posts."""
+    dates = set(map(iso_date, survey.marked(name))) - {""}
+    return dates.pop() if len(dates) == 1 else ""
 
 
 def _person(text: str) -> str:
@@ -166,68 +164,21 @@ def _person(text: str) -> str:
     return "" if len(text) > _MAX_NAME_CHARS or _ADDRESS.search(text) else text.strip(" ,;|")
 
 
-class _Marked:
-    """What microdata says of the page."""
-
-    __slots__ = ("_elements",)
-
-    def __init__(self, elements: list[tuple[str, dom.Element]]) -> None:
-        self._elements = elements
-
-    def _of(self, name: str) -> list[dom.Element]:
-        return [element for said, element in self._elements if name in said and name in said.split()][:_MAX_LOOKS]
-
-    def date(self, name: str) -> str:
-        """The page's date of this name: where several differ, they belong to comments or other posts."""
-        dates = set()
-        for element in self._of(name):
-            said = dom.attribute(element, "content") or dom.attribute(element, "datetime") or dom.one_line(element)
-            if (date := iso_date(said)) and not dom.is_inside(element, _OF_OTHERS):
-                dates.add(date)
-        return dates.pop() if len(dates) == 1 else ""
-
-    def author(self) -> str:
-        """The one author that is marked."""
-        names = set()
-        for element in self._of("author"):
-            if not dom.is_inside(element, _OF_OTHERS):
-                inner = dom.select(element, "[itemprop~=name i]")
-                plain = inner[0] if inner else element
-                names.add(_person(dom.attribute(plain, "content") or dom.one_line(plain)))
-        names.discard("")
-        return names.pop() if len(names) == 1 else ""
-
-
 @dataclass(slots=True)
 class _Head:
     """Collects the first of everything."""
 
-    title: str = ""
-    h1: str = ""
-    base: str = ""
     canonical: str = ""
     image: str = ""
     named: dict[str, str] = field(default_factory=dict)
 
-    def take(self, tree: dom.Tree, told: Head) -> None:
+    def take(self, told: Head) -> None:
         self._take_metas(told)
-        for rel, element in told.links:
+        for rel, href in told.links:
             if "canonical" in rel and not self.canonical and "canonical" in rel.split():
-                self.canonical = dom.attribute(element, "href").strip()
+                self.canonical = href.strip()
             elif rel == "image_src":
-                self.image = self.image or dom.attribute(element, "href").strip()
-        for element in tree.select("title")[:_MAX_HEADINGS]:
-            if element.closest("svg") is None and (line := " ".join(element.text.split())):
-                self.title = line
-                break
-        for element in tree.select("h1")[:_MAX_HEADINGS]:
-            if line := " ".join(element.text.split()):
-                self.h1 = line
-                break
-        for element in tree.select("base"):
-            if href := (element.attr("href") or "").strip():
-                self.base = href
-                break
+                self.image = self.image or href.strip()
 
     def _take_metas(self, told: Head) -> None:
         """The first of each name; robots directives of several elements are joined."""
@@ -267,11 +218,9 @@ def _header_directives(header: str) -> set[str]:
     return words
 
 
-def _lang(tree: dom.Tree, response: Response, named: dict[str, str]) -> str:
+def _lang(own: list[str], response: Response, named: dict[str, str]) -> str:
     """From the root element, the header, its stand-in in the head, or Open Graph; the first that is a language tag."""
-    root = dom.first(tree, "html")
-    said = [dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else []
-    said += [response.header("content-language") or "", named.get("content-language", ""), named.get("og:locale", "")]
+    said = [*own, response.header("content-language") or "", named.get("content-language", ""), named.get("og:locale", "")]
     for text in said:
         tag = text.partition(",")[0].strip()
         if _LANG.match(tag):

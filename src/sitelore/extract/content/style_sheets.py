@@ -19,7 +19,7 @@ from sitelore.extract.content.folding import folded
 from sitelore.extract.content.visibility import is_unpainted
 
 _MAX_CHARS = 300_000
-_MAX_SHEET = 16_000
+MAX_SHEET = 16_000
 """Longer ones are made by machines: there most of what is hidden is opened again by rules that only a cascade could follow."""
 _MAX_NAMES = 100
 _MAX_SELECTOR = 200
@@ -65,6 +65,13 @@ class Hiding:
     elsewhere: tuple[dom.Element, ...] = ()
     """Scripts, and sheets that were not read."""
 
+    def beside(self, tree: dom.Tree) -> Hiding:
+        """The same for who may have to drop what it hides; before scripts and styles are cut from the tree."""
+        if not self.sheets:
+            return self
+        unread = [style for style in dom.select(tree, "style") if len(dom.raw_text(style)) > MAX_SHEET]
+        return Hiding(self.sheets, (*unread, *dom.select(tree, "script")))
+
     @property
     def names(self) -> set[str]:
         """Classes and ids, of which whatever the sheets hide has one."""
@@ -79,16 +86,16 @@ class Hiding:
 NO_HIDING = Hiding()
 
 
-def read_hiding(tree: dom.Tree) -> Hiding:
-    """From the page's `style` elements; before scripts and styles are cut from the tree."""
-    sheets, unread = [], []
-    for style in dom.select(tree, "style"):
-        sheet = dom.raw_text(style)
-        if len(sheet) > _MAX_SHEET:
-            unread.append(style)
-        elif (style.attr("media") or "").strip().lower() in _SEEN_MEDIA and _HINT.search(sheet.encode("utf-8", "replace")):
-            sheets.append(sheet)
-    return Hiding(tuple(sheets), (*unread, *dom.select(tree, "script"))) if sheets else NO_HIDING
+def read_hiding(sheets: list[tuple[str, str]]) -> Hiding:
+    """From the page's style sheets, each with what media it is for."""
+    seen = [sheet for media, sheet in sheets if len(sheet) <= MAX_SHEET and media.strip().lower() in _SEEN_MEDIA]
+    hiding = [sheet for sheet in seen if _may_hide(sheet)]
+    return Hiding(tuple(hiding)) if hiding else NO_HIDING
+
+
+@lru_cache(maxsize=64)
+def _may_hide(sheet: str) -> bool:
+    return _HINT.search(sheet.encode("utf-8", "replace")) is not None
 
 
 def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:

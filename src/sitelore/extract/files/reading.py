@@ -13,7 +13,8 @@ from urllib.parse import unquote
 
 from sitelore.extract import dom
 from sitelore.extract.about.metadata import Metadata, robots_of
-from sitelore.extract.about.outline import read_outline, walk
+from sitelore.extract.about.outline import read_outline
+from sitelore.extract.about.survey import layout_of
 from sitelore.extract.files.office_facts import Facts, Told
 from sitelore.extract.files.office_package import Package, as_text
 from sitelore.extract.files.unreadable import Unreadable
@@ -68,7 +69,7 @@ def as_page(told: Told) -> str:
 
 def metadata_of(tree: dom.Tree, facts: Facts, response: Response) -> Metadata:
     """What the document says of itself; its title else is its first heading, its first line, or its name."""
-    outline = read_outline(walk(tree))
+    outline = read_outline(layout_of(tree))
     h1 = next((text for level, text in outline.headings if level == 1), "")
     said = {"pages": str(facts.pages or ""), "keywords": facts.keywords, "note": " ".join(facts.notes)}
     return Metadata(

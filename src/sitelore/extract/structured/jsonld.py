@@ -39,19 +39,16 @@ class Script:
     """One script of JSON-LD, parsed."""
 
     value: Any
-    element: dom.Element
+    element: dom.Element | None
+    """Where it stands, for who has to say so."""
     repaired: bool
 
 
-def read_scripts(tree: dom.Tree) -> list[Script]:
+def read_scripts(texts: list[tuple[str, dom.Element | None]]) -> list[Script]:
     """Every script of a page that holds JSON-LD, parsed once for all who read it."""
     scripts: list[Script] = []
     left = _MAX_SOURCE_CHARS
-    for element in dom.select(tree, "script"):
-        kind = element.attr("type")
-        if not kind or "json" not in (lower := kind.lower()) or ("ld+json" not in lower and "json+ld" not in lower):
-            continue
-        text = dom.raw_text(element)
+    for text, element in texts:
         if len(text) > left or len(scripts) == _MAX_SCRIPTS:
             continue
         left -= len(text)
@@ -70,7 +67,7 @@ def linked_entities(scripts: list[Script], base: str) -> list[Entity]:
         roots = reader.roots(script.value)
         found += [(root, script, script.repaired or reader.was_mended) for root in roots]
     joiner = _Joiner([root for root, _, _ in found]) if reader.has_references else None
-    places = {script.element: dom.place(script.element) for _, script, _ in found}
+    places = {at: dom.place(at) if at is not None else "" for at in {script.element for _, script, _ in found}}
     return [
         with_place(root if joiner is None else joiner.joined(root), "json-ld", places[script.element], repaired=repaired)
         for root, script, repaired in found

@@ -11,6 +11,7 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.about.head import Head, read_head
+from sitelore.extract.about.survey import surveyed
 from sitelore.extract.structured.entities import Entity, settle
 from sitelore.extract.structured.frames import frame_of
 from sitelore.extract.structured.jsonld import Script, linked_entities, read_scripts
@@ -30,8 +31,9 @@ def read_structured(
     `scripts` and `head` are for who has read them already.
     """
     found: list[Entity] = []
-    if scripts is None:
-        scripts = read_scripts(tree)
+    if scripts is None or head is None:
+        survey = surveyed(tree)
+        scripts, head = read_scripts(survey.scripts), read_head(survey)
     if scripts:
         found += linked_entities(scripts, base)
     # On an average page this one look costs less than searching its source for the names of the attributes.
@@ -44,7 +46,7 @@ def read_structured(
     del found[_MAX_ENTITIES:]
     for each in found:
         _finish(each, is_root=True)
-    for each in opengraph_entities((head or read_head(tree)).metas, base):
+    for each in opengraph_entities(head.metas, base):
         each["frame"] = frame_of(each, is_root=True)
         found.append(each)
     return tuple(found)
