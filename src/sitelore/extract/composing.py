@@ -53,4 +53,7 @@ def composed_html(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[W
         return None
     targets = map(resolver.target, asked.addresses)
     written = WRITER.write([(target.written, target.url is not None) for target in targets])
-    return (settled(written[0]), evened(written[1])) if written is not None else None
+    if written is None:
+        return None
+    plain = Written(written.plain.decode(), written.plain) if written.is_even else evened(written.plain)
+    return settled(written.markdown, written.signs), plain

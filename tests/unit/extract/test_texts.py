@@ -11,8 +11,6 @@ from sitelore.extract.writing.texts import (
     Within,
     even,
     even_slowly,
-    repeats,
-    repeats_slowly,
     signs_in,
     signs_slowly,
     spelled,
@@ -155,4 +153,4 @@ def test_a_text_with_many_kinds_of_unseen_characters_is_searched_for_all() -> No
 
 @given(st.lists(st.sampled_from(["a", "b", "", "\n", "long line", "a\nb"]), max_size=12).map("\n".join))
 def test_compiled_and_plain_see_repeats_alike(text: str) -> None:
-    assert repeats(text.encode()) == repeats_slowly(text.encode())
+    assert signs_in(text.encode()) == signs_slowly(text.encode())

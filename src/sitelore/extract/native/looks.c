@@ -196,7 +196,7 @@ int shows_text(const Node *node) {
     return 0;
 }
 
-static int is_letter(uint32_t code) {
+int is_letter_or_digit(uint32_t code) {
     if (code < 0x80) return (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z');
     for (size_t i = 0; i < sizeof sure / sizeof *sure && sure[i].low <= code; i++)
         if (code <= sure[i].high) return sure[i].is_letter;
@@ -208,7 +208,7 @@ int has_letter(const Node *element) {
     for (const Node *node = element; (node = next_node(element, node));) {
         if (!is_text(node)) continue;
         for (const uint8_t *at = node->text.at, *end = at + node->text.size; at < end; at += size) {
-            int found = is_letter(code_at(at, end, &size));
+            int found = is_letter_or_digit(code_at(at, end, &size));
             if (found > 0) return 1;
             is_unsure |= found < 0;
         }

@@ -14,6 +14,8 @@ extern const Tags HEADINGS, BLOCKS, LISTS, INLINE, CODE;
 uint32_t code_at(const uint8_t *at, const uint8_t *end, int *size);
 /* What `str.isspace` says. */
 int is_space(uint32_t code);
+/* What `str.isalnum` says: 1, 0, or -1 where Unicode has to be asked. */
+int is_letter_or_digit(uint32_t code);
 
 /* As `str.strip` leaves it. */
 Slice stripped(Slice text);

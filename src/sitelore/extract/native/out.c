@@ -5,18 +5,17 @@
 
 enum { FIRST_ROOM = 1 << 14 };
 
+int has_room(Out *out, int64_t size) {
+    if (out->is_out || out->room - out->size >= size) return !out->is_out;
+    int64_t room = out->room ? out->room * 2 : FIRST_ROOM;
+    while (room - out->size < size) room *= 2;
+    uint8_t *larger = realloc(out->bytes, (size_t)room);
+    if (larger) out->bytes = larger, out->room = room;
+    return !(out->is_out = !larger);
+}
+
 void put_bytes(Out *out, const void *bytes, int64_t size) {
-    if (out->is_out || !size) return;
-    if (out->room - out->size < size) {
-        int64_t room = out->room ? out->room * 2 : FIRST_ROOM;
-        while (room - out->size < size) room *= 2;
-        uint8_t *larger = realloc(out->bytes, (size_t)room);
-        if (!larger) {
-            out->is_out = 1;
-            return;
-        }
-        out->bytes = larger, out->room = room;
-    }
+    if (!size || !has_room(out, size)) return;
     memcpy(out->bytes + out->size, bytes, (size_t)size);
     out->size += size;
 }

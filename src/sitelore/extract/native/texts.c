@@ -1,7 +1,8 @@
 /* Looks at whole texts, in UTF-8, that Python would take many passes for. `texts.py` says in Python what each one means, and does
  * it where this was not compiled.
  */
-#include <stdint.h>
+#include "texts.h"
+
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -83,8 +84,6 @@ static int is_even(const uint8_t *at) {
     return !odd;
 }
 
-/* The text with single spaces, without empty lines and without spaces around line ends. Its size, or -1 where it has white space
- * that is not plain. */
 EXPORT int64_t even(const uint8_t *text, int64_t length, uint8_t *out) {
     const uint8_t *at = text, *end = text + length, *looked_at = text;
     uint8_t *to = out;
@@ -118,7 +117,7 @@ static int is_same(const uint8_t *one, const uint8_t *one_end, const uint8_t *ot
 }
 
 /* Whether a line says what the line before it says, empty ones aside, or a block between empty lines what the block before it does. */
-EXPORT int64_t repeats(const uint8_t *text, int64_t length) {
+static int repeats(const uint8_t *text, int64_t length) {
     const uint8_t *end = text + length, *last = 0, *last_end = 0;
     for (const uint8_t *at = text; at < end;) {
         const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
@@ -141,8 +140,6 @@ EXPORT int64_t repeats(const uint8_t *text, int64_t length) {
     }
 }
 
-enum { ESCAPED = 1, RULED = 2, ENDS = 4, OPENS = 8, CLOSES = 16, CODE = 32, BROKEN = 64, DOUBLED = 128, JOINED = 256, CROWDED = 512 };
-
 static int says(const uint8_t *at, const uint8_t *end, const char *what) {
     size_t size = strlen(what);
     return (size_t)(end - at) >= size && !memcmp(at, what, size);
@@ -159,7 +156,7 @@ static int64_t signs_of_tag(const uint8_t *text, const uint8_t *at, const uint8_
     if (says(at, end, "<br>")) return BROKEN;
     int is_end = says(at, end, "</");
     int64_t signs = is_end ? ENDS : 0;
-    if (is_end && says(at + 2, end, "code>")) return signs | CODE;
+    if (is_end && says(at + 2, end, "code>")) return signs | CODE_ENDS;
     for (int i = 0; i < 4; i++) {
         if (!says(at + 1 + is_end, end, names[i])) continue;
         if (at > text && at[-1] == '\\') return signs;
@@ -177,10 +174,9 @@ static int is_signless(const uint8_t *at) {
     return !odd;
 }
 
-/* Which of what needs a second look is in a Markdown text, as bits. */
 EXPORT int64_t signs_in(const uint8_t *text, int64_t length) {
     const uint8_t *at = text, *end = text + length;
-    int64_t signs = 0;
+    int64_t signs = repeats(text, length) ? REPEATED : 0;
     while (at < end) {
         if (at > text && end - at >= STRETCH && is_signless(at)) { at += STRETCH; continue; }
         for (const uint8_t *stop = end - at >= STRETCH ? at + STRETCH : end; at < stop; at++) {
@@ -196,12 +192,6 @@ EXPORT int64_t signs_in(const uint8_t *text, int64_t length) {
         }
     }
     return signs;
-}
-
-/* Whether emphasis in Markdown may hold its like, as `emphasis.is_crowded` tells by the same signs. */
-int is_crowded(const uint8_t *text, int64_t length) {
-    int64_t signs = signs_in(text, length);
-    return signs & DOUBLED || (signs & ENDS && signs & CROWDED);
 }
 
 /* Whether a character keeps a marker beside it from being read; what it is, is only told of ASCII and of General Punctuation. */
@@ -245,8 +235,6 @@ static uint8_t *spell_line(const uint8_t *line, const uint8_t *end, uint8_t *to)
     return to;
 }
 
-/* Markdown with markers in place of tags on every line where that is plain; other lines stay as they are. Its size, which is never
- * more. */
 EXPORT int64_t spell(const uint8_t *text, int64_t length, uint8_t *out) {
     const uint8_t *done = text, *end = text + length, *tag;
     uint8_t *to = out;

@@ -1,8 +1,12 @@
 /* A page's chosen content as Markdown and as plain text, in two steps: what Python has to answer first, then both texts. */
 #include "page.h"
+#include "texts.h"
+
+/* The Markdown and the plain text; which signs are left to look at in the one, and whether the other is even. */
+typedef struct { Told told; int64_t signs, is_even; } Written;
 
 static __thread Draft *draft;
-static __thread Out first, second;
+static __thread Out first, second, spare;
 
 static int64_t tell(Told *told) {
     *told = (Told){first.bytes, second.bytes, first.size, second.size};
@@ -28,19 +32,36 @@ EXPORT int64_t look_at_page(const uint8_t *html, int64_t size, int64_t opened, c
     return draft ? tell(told) : -1;
 }
 
+/* Evens a text where its white space is plain. */
+static int is_evened(Out *text) {
+    spare.size = 0;
+    int64_t size = has_room(&spare, text->size + 1) ? even(text->bytes, text->size, spare.bytes) : -1;
+    if (size < 0) return 0;
+    spare.size = size;
+    Out evened = spare;
+    spare = *text, *text = evened;
+    return 1;
+}
+
 /* The Markdown and the plain text of the page that was looked at last. -1 where the tree has to be written. */
-EXPORT int64_t write_page(const uint8_t *answers, int64_t size, Told *told) {
+EXPORT int64_t write_page(const uint8_t *answers, int64_t size, Written *written) {
     begin();
+    spare.is_out = 0;
     Draft *looked_at = draft;
     draft = NULL;
     if (!looked_at || rewrite(looked_at, answers, size)) return -1;
     Nodes *nodes = nodes_of(looked_at);
     Node *root = root_of(looked_at);
     if (write_markdown_of(nodes, root, &first)) return -1;
-    if (is_crowded(first.bytes, first.size)) {
+    int64_t signs = signs_in(first.bytes, first.size);
+    if (is_crowded(signs)) {
         first.size = 0;
         flatten_marks(root);
         if (write_markdown_of(nodes, root, &first)) return -1;
+        signs = signs_in(first.bytes, first.size);
     }
-    return write_plain_of(nodes, root, &second) ? -1 : tell(told);
+    if (write_plain_of(nodes, root, &second)) return -1;
+    written->signs = tidy(&first, &spare, signs);
+    written->is_even = is_evened(&second);
+    return tell(&written->told);
 }

@@ -8,6 +8,8 @@
 typedef struct { uint8_t *bytes; int64_t size, room; int is_out; } Out;
 void put_bytes(Out *out, const void *bytes, int64_t size);
 void put_text(Out *out, const char *text);
+/* Whether there is room for so many bytes more. */
+int has_room(Out *out, int64_t size);
 
 /* Cutting. */
 
@@ -47,8 +49,9 @@ int write_markdown_of(Nodes *nodes, Node *element, Out *out);
 /* What a cell of a table holds, on one line, each `|` escaped. */
 int write_cell_of(Nodes *nodes, Node *cell, Out *out);
 
-/* Whether emphasis in Markdown may hold its like (`texts.c`). */
-int is_crowded(const uint8_t *markdown, int64_t size);
+/* Does to Markdown what `tidying.py` does, on lines where nothing is in doubt. Gives the signs that are left to look at, of those that
+ * are in it. */
+int64_t tidy(Out *markdown, Out *spare, int64_t signs);
 
 /* Plain text, tables, listings. */
 /* The plain text of an element. Who takes it evens its white space (`texts.even`). */

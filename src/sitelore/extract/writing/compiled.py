@@ -14,7 +14,7 @@ from sitelore.extract.content.choice import Cuts
 from sitelore.extract.content.teaching import taught
 
 _NO_CUTS = Cuts([], {})
-_NO_PAGE = b"\1"  # before an address that is none of a page
+_NO_PAGE = "\1"  # before an address that is none of a page
 
 
 class _Told(ctypes.Structure):
@@ -29,6 +29,23 @@ class _Told(ctypes.Structure):
 
     def both(self) -> tuple[bytes, bytes]:
         return ctypes.string_at(self.first, self.first_size), ctypes.string_at(self.second, self.second_size)
+
+
+class _ToldTexts(ctypes.Structure):
+    """The same with what is left to do in them."""
+
+    _fields_ = (("texts", _Told), ("signs", ctypes.c_int64), ("is_even", ctypes.c_int64))
+
+
+class Texts(NamedTuple):
+    """What was written, in UTF-8."""
+
+    markdown: bytes
+    signs: int
+    """What in it still needs a second look, as `Sign` has it."""
+    plain: bytes
+    is_even: bool
+    """Whether white space in the plain text is single."""
 
 
 class Asked(NamedTuple):
@@ -64,14 +81,17 @@ class CompiledWriter:
         styles, addresses = told.both()
         return Asked(_pairs(styles), _parts(addresses))
 
-    def write(self, answers: Iterable[tuple[str, bool]]) -> tuple[bytes, bytes] | None:
+    def write(self, answers: Iterable[tuple[str, bool]]) -> Texts | None:
         """The Markdown and the plain text of the page that was looked at last; None where the compiled code declines.
 
         `answers` are the addresses as they are to be written, and whether each leads to a page.
         """
-        told = _Told()
-        said = b"".join([(b"" if is_page else _NO_PAGE) + written.encode() + b"\0" for written, is_page in answers])
-        return told.both() if self._write(said, len(said), ctypes.byref(told)) == 0 else None
+        told = _ToldTexts()
+        said = "".join([f"{written}\0" if is_page else f"{_NO_PAGE}{written}\0" for written, is_page in answers]).encode()
+        if self._write(said, len(said), ctypes.byref(told)) != 0:
+            return None
+        markdown, plain = told.texts.both()
+        return Texts(markdown, told.signs, plain, bool(told.is_even))
 
 
 def _rows(cuts: Cuts) -> tuple[array[int], ctypes.Array[ctypes.c_char]]:

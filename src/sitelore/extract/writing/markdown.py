@@ -97,16 +97,16 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Writt
             markdown = dom.to_markdown(node, is_spliced=rewriter.is_spliced)
             utf8 = markdown.encode("utf-8", "replace")
             signs = signs_in(utf8)
-        tidied = tidy(markdown, utf8, signs)
+        tidied = tidy(markdown, signs)
         parts.append(tidied)
         utf8 = utf8 if tidied is markdown else None
     return Written(_trimmed("\n\n".join(filter(None, parts))), utf8 if len(parts) == 1 else None)
 
 
-def settled(utf8: bytes) -> Written:
-    """The same of Markdown that compiled code wrote."""
+def settled(utf8: bytes, signs: int) -> Written:
+    """The same of Markdown that compiled code wrote, in which these signs are left."""
     markdown = utf8.decode()
-    tidied = tidy(markdown, utf8, signs_in(utf8))
+    tidied = tidy(markdown, signs)
     return Written(_trimmed(tidied), utf8 if tidied is markdown else None)
 
 

@@ -35,6 +35,8 @@ class Sign:
     """A line that belongs to the one before it."""
     CROWDED = 512
     """A character of markers right within emphasis that is a tag."""
+    REPEATED = 1024
+    """A line that says what the line before it says, empty ones aside, or a block that says what the block before it does."""
 
 
 _SIGNS = {
@@ -114,16 +116,11 @@ def signs_in(utf8: bytes) -> int:
 
 def signs_slowly(utf8: bytes) -> int:
     """The same in Python."""
-    return sum(sign for sign, pattern in _SIGNS.items() if pattern.search(utf8) is not None)
+    found = sum(sign for sign, pattern in _SIGNS.items() if pattern.search(utf8) is not None)
+    return found | Sign.REPEATED if _repeats(utf8) else found
 
 
-def repeats(utf8: bytes) -> bool:
-    """Whether a line says what the line before it says, empty ones aside, or a block what the block before it does."""
-    return bool(_REPEATS(utf8, len(utf8))) if _REPEATS is not None else repeats_slowly(utf8)
-
-
-def repeats_slowly(utf8: bytes) -> bool:
-    """The same in Python."""
+def _repeats(utf8: bytes) -> bool:
     blocks = utf8.split(b"\n\n")
     lines = list(filter(None, utf8.split(b"\n")))
     return any(map(eq, lines, lines[1:])) or any(map(eq, blocks, blocks[1:]))
@@ -142,11 +139,11 @@ def spelled(text: str) -> str:
     return str(memoryview(out)[:size], "utf-8")
 
 
-_ALL_WITHIN = _EVEN = _REPEATS = _SIGNS_IN = _SPELL = None
+_ALL_WITHIN = _EVEN = _SIGNS_IN = _SPELL = None
 if (_found := library()) is not None and hasattr(_found, "spell"):
     _ALL_WITHIN, _EVEN, _SPELL = _found.all_within, _found.even, _found.spell
-    _REPEATS, _SIGNS_IN = _found.repeats, _found.signs_in
-    for _function in (_ALL_WITHIN, _EVEN, _SPELL, _REPEATS, _SIGNS_IN):
+    _SIGNS_IN = _found.signs_in
+    for _function in (_ALL_WITHIN, _EVEN, _SPELL, _SIGNS_IN):
         _function.restype = ctypes.c_int64
     _ALL_WITHIN.argtypes = [
         ctypes.c_char_p,
@@ -157,4 +154,4 @@ if (_found := library()) is not None and hasattr(_found, "spell"):
         ctypes.c_int64,
     ]
     _EVEN.argtypes = _SPELL.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p]
-    _REPEATS.argtypes = _SIGNS_IN.argtypes = [ctypes.c_char_p, ctypes.c_int64]
+    _SIGNS_IN.argtypes = [ctypes.c_char_p, ctypes.c_int64]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sitelore.extract import dom
 from sitelore.extract.writing.emphasis import OpenError, spell_tags
-from sitelore.extract.writing.texts import Sign, repeats, spelled
+from sitelore.extract.writing.texts import Sign, spelled
 
 _FENCE = re.compile(r"[ >]*(?:(?:[-*+]|\d{1,9}[.)]) +)*(`{3,})[^`]*$")
 _CODE_SPAN = re.compile(r"(`(?<![\\`]`)`*)(?!`)(?:.*?[^`])\1(?!`)")
@@ -25,8 +25,11 @@ _ITEM = re.compile(r"[ >]*(?:[-*+]|\d{1,9}[.)]) +")
 _ITEM_WORDS = 4  # shorter items repeat with reason: scores, sizes, stars
 
 
-def tidy(markdown: str, utf8: bytes, signs: int) -> str:
-    """Markdown without repeated lines, stray tags and needless escapes. `utf8` is the same text, `signs` what is in it."""
+def tidy(markdown: str, signs: int) -> str:
+    """Markdown without repeated lines, stray tags and needless escapes. `signs` is what is in it.
+
+    Compiled code (`tidying.c`) has done the plain lines already of what it wrote, and leaves those signs out.
+    """
     if signs & Sign.JOINED:
         markdown = _JOIN.sub(r"\n\1", markdown).replace(dom.JOINED, "")
     if signs & Sign.ESCAPED:
@@ -37,7 +40,7 @@ def tidy(markdown: str, utf8: bytes, signs: int) -> str:
         markdown = _on_prose(markdown, _spelled)
     if signs & Sign.BROKEN:
         markdown = _on_prose(markdown, lambda text: _by_line(text, "<br>", _broken))
-    if repeats(utf8):
+    if signs & Sign.REPEATED:
         markdown = _without_repeats(markdown)
     return markdown
 
