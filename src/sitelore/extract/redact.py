@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ import re2
 
 from sitelore.extract.charsets import encode_as
 from sitelore.extract.redaction.hinting import Look, first_look
-from sitelore.extract.redaction.secret_rules import built_in_rules, compiled, found_by
+from sitelore.extract.redaction.ready_rules import ready, ready_look
+from sitelore.extract.redaction.secret_rules import compiled, found_by
 from sitelore.model.ids import NO_TEXT, CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url
@@ -70,7 +71,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
-        self._look, self._hints, self._which, self._groups = _hints_of(options.rules)
+        self._look, self._hints = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The same for one page: where contact data is kept, it depends on the page what that is."""
@@ -133,7 +134,7 @@ class Redactor:
         """Where the secrets are, in order, none overlapping."""
         spans: list[Span] = []
         at = self._looked(data, spans)
-        while at < len(data) and (hint := self._hints.search(data, at)) is not None:
+        while at < len(data) and (hint := self._hints.any_of_them.search(data, at)) is not None:
             at = self._settled(data, hint, spans)
         if self._options.personal:
             spans += self._personal(data)
@@ -153,7 +154,7 @@ class Redactor:
         for place in places:
             if place < at:
                 continue
-            hint = self._hints.match(data, place)
+            hint = self._hints.any_of_them.match(data, place)
             if hint is not None:
                 at = self._settled(data, hint, spans)
             elif (missed := missed + 1) > _MOST_MISSED:
@@ -171,8 +172,8 @@ class Redactor:
 
     def _exact(self, data: bytes, start: int) -> list[Span]:
         """What the first rules find whose hint stands there; those of other hints where they find nothing."""
-        for at in sorted(self._which.Match(data[start : start + _HINT_BYTES]) or ()):
-            found = [(*span, rule.name) for rule in self._groups[at] for span in found_by(compiled(rule), data, start)]
+        for at in sorted(self._hints.which.Match(data[start : start + _HINT_BYTES]) or ()):
+            found = [(*span, rule.name) for rule in self._hints.rules[at] for span in found_by(compiled(rule), data, start)]
             if found:
                 return found
         return []
@@ -195,25 +196,44 @@ class Redactor:
         return f"{MARK}{name}:{told}]".encode()
 
 
-_Hints = tuple[Look | None, re2._Regexp, re2.Set, tuple[tuple[SecretRule, ...], ...]]  # noqa: SLF001 re2 has no other name for it
+class _Hints:
+    """The hints of all rules as google-re2 knows them, made when the first look sees one: in few texts there is any."""
+
+    def __init__(self, rules: Iterable[SecretRule]) -> None:
+        by_hint: dict[str, list[SecretRule]] = {}
+        for rule in rules:
+            by_hint.setdefault(rule.hint, []).append(rule)
+        self.texts = tuple(by_hint)
+        self.rules = tuple(map(tuple, by_hint.values()))
+        """Of each hint."""
+
+    @cached_property
+    def any_of_them(self) -> re2._Regexp:
+        """All of them as one pattern."""
+        return re2.compile("|".join(f"(?:{hint})" for hint in self.texts).encode(), _options())
+
+    @cached_property
+    def which(self) -> re2.Set:
+        """The same apart. Groups cost re2 far more than the scan itself, so what is found is told apart in a second look."""
+        which = re2.Set.MatchSet(_options())
+        for hint in self.texts:
+            which.Add(hint.encode())
+        which.Compile()
+        return which
 
 
-@lru_cache(maxsize=16)
-def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
-    """A first look for all hints, the same as one pattern, apart, and the rules of each."""
-    by_hint: dict[str, list[SecretRule]] = {}
-    for rule in (*(each.rule for each in built_in_rules()), *own):
-        by_hint.setdefault(rule.hint, []).append(rule)
+def _options() -> re2.Options:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = 64 << 20
-    hints = re2.compile("|".join(f"(?:{hint})" for hint in by_hint).encode(), options)
-    # Groups cost re2 far more than the scan itself, so the few hints it finds are told apart in a second look.
-    which = re2.Set.MatchSet(options)
-    for hint in by_hint:
-        which.Add(hint.encode())
-    which.Compile()
-    return first_look(by_hint), hints, which, tuple(map(tuple, by_hint.values()))
+    return options
+
+
+@lru_cache(maxsize=16)
+def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Look | None, _Hints]:
+    """A first look for the hints of the built-in rules and of these, and all that is to be known of those hints."""
+    hints = _Hints((*ready().rules, *own))
+    return first_look(hints.texts) if own else ready_look(), hints
 
 
 @lru_cache(maxsize=16)
