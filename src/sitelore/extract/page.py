@@ -11,7 +11,7 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import read_head
+from sitelore.extract.about.head import Head, read_head
 from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.composing import compose
@@ -27,8 +27,8 @@ from sitelore.extract.plaintext import defused, escaped, first_heading, normal_l
 from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
 from sitelore.extract.structured.entities import Entity
-from sitelore.extract.structured.jsonld import read_scripts
-from sitelore.extract.structured.reading import as_read, read_structured, texts_of, with_texts
+from sitelore.extract.structured.jsonld import Script, read_scripts
+from sitelore.extract.structured.texts import as_read, texts_of, with_texts
 from sitelore.extract.writing.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
@@ -198,7 +198,7 @@ def _read_html(source: Source, response: Response, options: ReadOptions) -> _Dra
     scripts = read_scripts(tree)
     head = read_head(tree)
     metadata = read_metadata(tree, response, site.rules, scripts, head)
-    structured = read_structured(tree, metadata.base, scripts, head) if options.offers else ()
+    structured = _read_structured(tree, metadata.base, scripts, head) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(tree, response.url, resolver, nofollow=metadata.robots.nofollow, head=head)
     offers = _read_offers(tree, response, found, resolver) if options.offers else _NO_OFFERS
@@ -226,6 +226,12 @@ def _drop_long_data(tree: dom.Tree, body: bytes) -> None:
         for element in dom.select(tree, f"[{name}]"):
             if len(dom.attribute(element, name)) >= _LONG_CHARS:
                 dom.drop_attribute(element, name)
+
+
+def _read_structured(tree: dom.Tree, base: str, scripts: list[Script], head: Head) -> tuple[Entity, ...]:
+    from sitelore.extract.structured.reading import read_structured  # noqa: PLC0415 as below
+
+    return read_structured(tree, base, scripts, head)
 
 
 def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> tuple[Any, ...]:
