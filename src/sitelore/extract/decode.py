@@ -5,11 +5,14 @@ Byte order mark, HTTP header, `<meta>` prescan, then what the bytes look like.
 
 from __future__ import annotations
 
+import ctypes
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from sitelore.extract.charsets import charset_named, decode_as
+from sitelore.extract.native.library import library
 
 _PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 65536  # a parser meets a later <meta> too and changes its mind then (§13.2.3.4)
@@ -34,28 +37,56 @@ _CONTENT_CHARSET = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\
 class Decoded:
     """A body as text, and how it was read."""
 
-    text: str
+    utf8: bytes
+    """The text in UTF-8, without a byte order mark."""
     charset: str
     """The standard's name of the encoding."""
     is_utf8: bool
-    """Whether the body's own bytes, unchanged, are the UTF-8 of `text`."""
+    """Whether these are the body's own bytes, unchanged."""
+
+    @property
+    def text(self) -> str:
+        """The text itself, made anew: what is read by compiled code needs none."""
+        return self.utf8.decode()
 
 
 def decode(body: bytes, content_type: str = "") -> Decoded:
     """The text of a body. `content_type` is the whole header value, parameters included."""
     for mark, name in _BOMS if body[:1] in _MARKED else ():
         if body.startswith(mark):
-            return Decoded(decode_as(body[len(mark) :], name), name, is_utf8=False)
+            return _as(body[len(mark) :], name)
     declared = _header_charset(content_type) or _utf16_by_shape(body) or meta_charset(body)
-    if declared is None or declared == "utf-8":
-        try:
-            text = body.decode("utf-8")
-        except UnicodeDecodeError:
-            return Decoded(decode_as(body, declared or "windows-1252"), declared or "windows-1252", is_utf8=False)
-        # Undeclared plain ASCII says nothing; the standard's default for it is windows-1252.
-        name = declared or ("windows-1252" if text.isascii() else "utf-8")
-        return Decoded(text, name, is_utf8=True)
-    return Decoded(decode_as(body, declared), declared, is_utf8=False)
+    if declared is not None and declared != "utf-8":
+        return _as(body, declared)
+    if not is_utf8(body):
+        return _as(body, declared or "windows-1252")
+    # Undeclared plain ASCII says nothing; the standard's default for it is windows-1252.
+    return Decoded(body, declared or ("windows-1252" if body.isascii() else "utf-8"), is_utf8=True)
+
+
+def _as(data: bytes, name: str) -> Decoded:
+    return Decoded(decode_as(data, name).encode("utf-8", "replace"), name, is_utf8=False)
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8. Compiled code finds out without making a text of them."""
+    if _IS_UTF8 is not None:
+        return bool(_IS_UTF8(data, len(data)))
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _compiled() -> Any:
+    found = library()
+    if found is not None:
+        found.is_utf8.restype, found.is_utf8.argtypes = ctypes.c_int64, [ctypes.c_char_p, ctypes.c_int64]
+    return found.is_utf8 if found is not None else None
+
+
+_IS_UTF8 = _compiled()
 
 
 def meta_charset(body: bytes) -> str | None:

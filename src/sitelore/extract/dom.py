@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TypeAlias, cast
 
 import turbohtml
-from turbohtml.clean import strip_comments_node
+from turbohtml._html import strip_comments_node  # `clean`, its public place, loads a sanitizer and three minifiers as well
 
 Tree: TypeAlias = turbohtml.Document
 Element: TypeAlias = turbohtml.Element

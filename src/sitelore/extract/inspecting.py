@@ -17,7 +17,7 @@ from sitelore.extract.content.main import Content, Judged, main_content
 from sitelore.extract.decode import decode
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.page import read
-from sitelore.extract.redact import Source, redact_all, redact_source
+from sitelore.extract.redact import redact_all, redact_source, source_of
 from sitelore.extract.writing.markdown import prepare
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.ids import CleanText
@@ -68,10 +68,10 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
     if kind_of(response)[0] is not Kind.HTML:
         return Inspection(reading, document.strategy)
     decoded = decode(response.body, response.header("content-type") or "")
-    source, _ = redact_source(decoded.text, decoded.text.encode("utf-8", "replace"))
+    source, _ = redact_source(decoded.text, decoded.utf8)
     tree = dom.parse(source)
     prepare(tree)
-    content = main_content(tree, Source(source), response.url.host, options.overrides)
+    content = main_content(tree, source_of(source), response.url.host, options.overrides)
     blocks = _blocks(content, source, document)
     return Inspection(reading, document.strategy, {**_sums(blocks), **content.scores}, blocks)
 

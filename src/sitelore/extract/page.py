@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -11,25 +10,21 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import read_head
-from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
-from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
-from sitelore.extract.about.survey import links_of, surveyed
-from sitelore.extract.composing import compose
-from sitelore.extract.content.main import main_content
-from sitelore.extract.content.style_sheets import read_hiding
+from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
+from sitelore.extract.about.metadata import Metadata, robots_of
+from sitelore.extract.about.survey import links_of
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
+from sitelore.extract.draft import Draft
+from sitelore.extract.markup import read_html
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
-from sitelore.extract.memory import LARGE_PAGE, room_for
+from sitelore.extract.memory import room_for
 from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
-from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes
+from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
-from sitelore.extract.structured.entities import Entity
-from sitelore.extract.structured.jsonld import read_scripts
-from sitelore.extract.structured.reading import as_read, read_structured, texts_of, with_texts
+from sitelore.extract.structured.texts import as_read, texts_of, with_texts
 from sitelore.extract.writing.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
@@ -43,27 +38,7 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec 
 _COMPRESSOR = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters.from_level(1, hash_log=14))
 _SKETCHED_WORDS = 300
 _SUSPECT = 0.3
-_NO_OFFERS: tuple[Any, ...] = ((), (), (), {})
-_LONG_CHARS = 50_000
-_LONG_DATA = re.compile(rb"""data-[a-z0-9_-]+(?==(?:"[^"]{50000}|'[^']{50000}))""")
 _NO_SCRIPTS = frozenset({"text", "api", *DOCUMENTS})
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """What was read, not yet redacted a second time."""
-
-    metadata: Metadata
-    strategy: str
-    markdown: str
-    text: str
-    markdown_utf8: bytes | None = None
-    text_utf8: bytes | None = None
-    """The same in UTF-8, where they were at hand."""
-    links: Found = NO_LINKS
-    structured: tuple[Entity, ...] = ()
-    offers: tuple[Any, ...] = _NO_OFFERS
-    """Forms, actions, media, brand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +99,12 @@ def read(response: Response, options: ReadOptions) -> Reading:
 
 def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
-    utf8 = response.body if decoded.is_utf8 else decoded.text.encode("utf-8", "replace")
-    redactor = redactor_of(options.redaction).for_page(utf8, response.url.path)
-    source, found = redactor.page(decoded.text, utf8, is_same=decoded.is_utf8)
+    redactor = redactor_of(options.redaction).for_page(decoded.utf8, response.url.path)
+    source, found = redactor.page(decoded.utf8)
     charset = decoded.charset
-    del decoded, utf8  # a large page would stay in memory twice
+    del decoded  # a large page would stay in memory twice
     if kind is Kind.HTML:
-        draft = _read_html(source, response, options)
+        draft = read_html(source, response, options)
     else:
         draft = _read_text(source.text, response, is_markdown=kind is Kind.MARKDOWN)
     return _reading(draft, response, options, charset, (source, found, redactor))
@@ -157,7 +131,7 @@ def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     content = (dom.first(tree, "main") or tree,)
     draft = _written(metadata, kind.value, content, resolver, links)
     own = replace(options, keep_snapshot=keep)
-    reading = _reading(draft, response, own, "utf-8", (Source(source), found, redactor))
+    reading = _reading(draft, response, own, "utf-8", (source_of(source), found, redactor))
     return replace(reading, looks_missing=0.0)
 
 
@@ -182,59 +156,15 @@ def _read_records(response: Response, options: ReadOptions) -> Reading:
     links = find_links(links_of(tree), response.url, resolver, nofollow=metadata.robots.nofollow)
     content = (dom.body(tree) or tree,)
     draft = _written(metadata, "api", content, resolver, links)
-    redacted = (Source(source), found, redactor)
+    redacted = (source_of(source), found, redactor)
     return replace(_reading(draft, response, options, decoded.charset, redacted), looks_missing=0.0)
 
 
-def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> _Draft:
+def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> Draft:
     """What is all content: nothing has to be chosen."""
     markdown = write_markdown(content, resolver)
     text = write_text(content)
-    return _Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links.untied)
-
-
-def _read_html(source: Source, response: Response, options: ReadOptions) -> _Draft:
-    tree = dom.parse(source.for_parser())
-    site = resolver_for(options.dropped_parameters)
-    survey = surveyed(tree)
-    scripts = read_scripts(survey.scripts)
-    head = read_head(survey)
-    metadata = read_metadata(survey, response, site.rules, scripts, head)
-    structured = read_structured(tree, metadata.base, scripts, head) if options.offers else ()
-    resolver = site.on_page(metadata.base)
-    found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
-    offers = _read_offers(tree, response, found, resolver) if options.offers else _NO_OFFERS
-    hiding = read_hiding(survey.sheets).beside(tree)
-    if len(response.body) >= LARGE_PAGE:
-        _drop_long_data(tree, response.body)
-    content = main_content(tree, source, response.url.host, options.overrides, scored=options.scored)
-    markdown, text = compose(tree, content, hiding, resolver)
-    return _Draft(
-        metadata,
-        content.strategy,
-        markdown.text,
-        text.text,
-        markdown.utf8,
-        text.utf8,
-        found.untied,
-        structured,
-        offers,
-    )
-
-
-def _drop_long_data(tree: dom.Tree, body: bytes) -> None:
-    """What scripts keep in attributes: nobody reads it, and writing such a tag out takes eight times its size."""
-    for name in {name.decode() for name in _LONG_DATA.findall(body)}:
-        for element in dom.select(tree, f"[{name}]"):
-            if len(dom.attribute(element, name)) >= _LONG_CHARS:
-                dom.drop_attribute(element, name)
-
-
-def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> tuple[Any, ...]:
-    """All of it before anything is cut from the tree."""
-    from sitelore.extract.offers.reading import read_offers  # noqa: PLC0415 a crawl may ask for content alone
-
-    return read_offers(tree, response, links, resolver)
+    return Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links.untied)
 
 
 def _without_secrets(links: Found, redactor: Redactor) -> Found:
@@ -247,15 +177,15 @@ def _without_secrets(links: Found, redactor: Redactor) -> Found:
     return Found(list(texts), list(texts.values()), frozenset(map(redactor.url, links.refused)))
 
 
-def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
+def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> Draft:
     text = normal_lines(source)
     title = first_heading(text) if is_markdown else ""
     robots = robots_of([], response.header_all("x-robots-tag"))
     metadata = Metadata(title=title, h1=title, base=response.url, robots=robots)
-    return _Draft(metadata, "text", defused(text) if is_markdown else escaped(text), text)
+    return Draft(metadata, "text", defused(text) if is_markdown else escaped(text), text)
 
 
-def _reading(draft: _Draft, response: Response, options: ReadOptions, charset: str, redacted: _Redacted) -> Reading:
+def _reading(draft: Draft, response: Response, options: ReadOptions, charset: str, redacted: _Redacted) -> Reading:
     source, found, redactor = redacted
     kept = _kept(draft, response.url, redactor)
     document, measures, shell = _document(draft, kept, source, options, redactor)
@@ -314,7 +244,7 @@ def _sketch(document: Document, missing: float) -> tuple[int, ...]:
 
 
 def _document(
-    draft: _Draft, kept: _Kept, source: Source, options: ReadOptions, redactor: Redactor
+    draft: Draft, kept: _Kept, source: Source, options: ReadOptions, redactor: Redactor
 ) -> tuple[Document, Measures, Shell]:
     """The document; what its text measures; how much it is a shell."""
     metadata = draft.metadata
@@ -364,7 +294,7 @@ def _document(
     return document, measures, shell
 
 
-def _kept(draft: _Draft, url: Url, redactor: Redactor) -> _Kept:
+def _kept(draft: Draft, url: Url, redactor: Redactor) -> _Kept:
     """Everything that goes into the document, redacted once more.
 
     All of it is looked through at once. Only where something is in it, it is looked at part by part. Each kind of entity comes
@@ -390,7 +320,7 @@ def _kept(draft: _Draft, url: Url, redactor: Redactor) -> _Kept:
     return _Kept(clean, _as_json(parts, kinds), links, url, canonical, hidden)
 
 
-def _kept_in_parts(draft: _Draft, url: Url, redactor: Redactor, kinds: tuple[Any, ...], parts: list[bytes]) -> _Kept:
+def _kept_in_parts(draft: Draft, url: Url, redactor: Redactor, kinds: tuple[Any, ...], parts: list[bytes]) -> _Kept:
     """The same where something has to be taken out. `parts` is the JSON of each kind."""
     canonical, links = draft.metadata.canonical, _without_secrets(draft.links, redactor)
     clean, hidden = redactor.many(*_seen(*_texts(draft, links)))
@@ -400,7 +330,7 @@ def _kept_in_parts(draft: _Draft, url: Url, redactor: Redactor, kinds: tuple[Any
     return _Kept(clean, _as_json(parts, kinds), links, redactor.url(url), canonical, hidden, links is not draft.links)
 
 
-def _texts(draft: _Draft, links: Found) -> tuple[list[str], bytes]:
+def _texts(draft: Draft, links: Found) -> tuple[list[str], bytes]:
     """Every text of a document, and all of them in UTF-8, the long ones as they were written."""
     metadata, outline = draft.metadata, draft.metadata.outline
     own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]

@@ -8,9 +8,9 @@ way where that is asked for (`redaction/personal_data.py`).
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ import re2
 
 from sitelore.extract.charsets import encode_as
 from sitelore.extract.redaction.hinting import Look, first_look
-from sitelore.extract.redaction.secret_rules import built_in_rules, compiled, found_by
-from sitelore.model.ids import NO_TEXT, CleanBytes, CleanText
+from sitelore.extract.redaction.ready_rules import ready, ready_look
+from sitelore.extract.redaction.secret_rules import compiled, found_by
+from sitelore.model.ids import CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url
 
@@ -32,36 +33,26 @@ _LONG_HINT = 300
 _HINT_BYTES = 2000
 _MOST_MISSED = 64
 _LARGE_PAGE = 2**20
+_WIDE = re.compile(rb"[\xf0-\xf4]")  # a character of which makes every one of a text take four bytes
 
 
 class Source:
-    """A page's clean source. The text of a large page is let go once it is parsed: it may take four bytes a character.
+    """A page's clean source in UTF-8. Its text is made when somebody asks: it may take four bytes a character."""
 
-    Few ask for it again, and for them it is made again.
-    """
+    __slots__ = ("utf8",)
 
-    __slots__ = ("_is_wide", "_text", "_utf8")
-
-    def __init__(self, text: CleanText | None, utf8: Callable[[], bytes] | None = None, *, is_wide: bool = False) -> None:
-        """The text, or what gives its UTF-8; with both, the text may go. A wide one takes four bytes a character."""
-        self._text = text
-        self._utf8 = utf8
-        self._is_wide = is_wide
+    def __init__(self, utf8: CleanBytes) -> None:
+        self.utf8 = utf8
 
     @property
     def text(self) -> CleanText:
         """All of it."""
-        if self._text is None and self._utf8 is not None:
-            return CleanText(self._utf8().decode())
-        return self._text or NO_TEXT
+        return CleanText(self.utf8.decode())
 
     def for_parser(self) -> str | bytes:
-        """The same as `dom.parse` takes it with the least memory. Once it is parsed, only the tree holds it."""
-        if self._utf8 is None:
-            return self.text
-        source = self._utf8() if self._is_wide else self.text
-        self._text = None
-        return source
+        """The same as `dom.parse` takes it with the least memory."""
+        is_wide = len(self.utf8) >= _LARGE_PAGE and _WIDE.search(self.utf8) is not None
+        return self.utf8 if is_wide else self.text
 
 
 class Redactor:
@@ -70,7 +61,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
-        self._look, self._hints, self._which, self._groups = _hints_of(options.rules)
+        self._look, self._hints = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The same for one page: where contact data is kept, it depends on the page what that is."""
@@ -91,15 +82,10 @@ class Redactor:
             return CleanText(text), {}
         return CleanText(self.without(utf8, spans).decode("utf-8")), _counted(spans)
 
-    def page(self, text: str, utf8: bytes, *, is_same: bool) -> tuple[Source, dict[str, int]]:
-        """The same for a page. `is_same` says that its UTF-8 read again is its text, which a lone surrogate makes untrue."""
-        if not is_same or len(utf8) < _LARGE_PAGE:
-            clean, found = self.source(text, utf8)
-            return Source(clean), found
+    def page(self, utf8: bytes) -> tuple[Source, dict[str, int]]:
+        """The same for a page."""
         spans = self._spans(utf8)
-        is_wide = sys.getsizeof(text) > 3 * len(text)
-        clean_utf8 = (lambda: self.without(utf8, spans)) if spans else (lambda: utf8)
-        return Source(None if spans else CleanText(text), clean_utf8, is_wide=is_wide), _counted(spans)
+        return Source(CleanBytes(self.without(utf8, spans) if spans else utf8)), _counted(spans)
 
     def many(self, texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
         """Many texts of one page for the price of one scan; `utf8` is all of them together.
@@ -133,7 +119,7 @@ class Redactor:
         """Where the secrets are, in order, none overlapping."""
         spans: list[Span] = []
         at = self._looked(data, spans)
-        while at < len(data) and (hint := self._hints.search(data, at)) is not None:
+        while at < len(data) and (hint := self._hints.any_of_them.search(data, at)) is not None:
             at = self._settled(data, hint, spans)
         if self._options.personal:
             spans += self._personal(data)
@@ -153,7 +139,7 @@ class Redactor:
         for place in places:
             if place < at:
                 continue
-            hint = self._hints.match(data, place)
+            hint = self._hints.any_of_them.match(data, place)
             if hint is not None:
                 at = self._settled(data, hint, spans)
             elif (missed := missed + 1) > _MOST_MISSED:
@@ -171,8 +157,8 @@ class Redactor:
 
     def _exact(self, data: bytes, start: int) -> list[Span]:
         """What the first rules find whose hint stands there; those of other hints where they find nothing."""
-        for at in sorted(self._which.Match(data[start : start + _HINT_BYTES]) or ()):
-            found = [(*span, rule.name) for rule in self._groups[at] for span in found_by(compiled(rule), data, start)]
+        for at in sorted(self._hints.which.Match(data[start : start + _HINT_BYTES]) or ()):
+            found = [(*span, rule.name) for rule in self._hints.rules[at] for span in found_by(compiled(rule), data, start)]
             if found:
                 return found
         return []
@@ -195,25 +181,44 @@ class Redactor:
         return f"{MARK}{name}:{told}]".encode()
 
 
-_Hints = tuple[Look | None, re2._Regexp, re2.Set, tuple[tuple[SecretRule, ...], ...]]  # noqa: SLF001 re2 has no other name for it
+class _Hints:
+    """The hints of all rules as google-re2 knows them, made when the first look sees one: in few texts there is any."""
+
+    def __init__(self, rules: Iterable[SecretRule]) -> None:
+        by_hint: dict[str, list[SecretRule]] = {}
+        for rule in rules:
+            by_hint.setdefault(rule.hint, []).append(rule)
+        self.texts = tuple(by_hint)
+        self.rules = tuple(map(tuple, by_hint.values()))
+        """Of each hint."""
+
+    @cached_property
+    def any_of_them(self) -> re2._Regexp:
+        """All of them as one pattern."""
+        return re2.compile("|".join(f"(?:{hint})" for hint in self.texts).encode(), _options())
+
+    @cached_property
+    def which(self) -> re2.Set:
+        """The same apart. Groups cost re2 far more than the scan itself, so what is found is told apart in a second look."""
+        which = re2.Set.MatchSet(_options())
+        for hint in self.texts:
+            which.Add(hint.encode())
+        which.Compile()
+        return which
 
 
-@lru_cache(maxsize=16)
-def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
-    """A first look for all hints, the same as one pattern, apart, and the rules of each."""
-    by_hint: dict[str, list[SecretRule]] = {}
-    for rule in (*(each.rule for each in built_in_rules()), *own):
-        by_hint.setdefault(rule.hint, []).append(rule)
+def _options() -> re2.Options:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = 64 << 20
-    hints = re2.compile("|".join(f"(?:{hint})" for hint in by_hint).encode(), options)
-    # Groups cost re2 far more than the scan itself, so the few hints it finds are told apart in a second look.
-    which = re2.Set.MatchSet(options)
-    for hint in by_hint:
-        which.Add(hint.encode())
-    which.Compile()
-    return first_look(by_hint), hints, which, tuple(map(tuple, by_hint.values()))
+    return options
+
+
+@lru_cache(maxsize=16)
+def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Look | None, _Hints]:
+    """A first look for the hints of the built-in rules and of these, and all that is to be known of those hints."""
+    hints = _Hints((*ready().rules, *own))
+    return first_look(hints.texts) if own else ready_look(), hints
 
 
 @lru_cache(maxsize=16)
@@ -243,6 +248,11 @@ def with_marks(text: CleanText, spans: list[Span], options: Redaction) -> tuple[
     if not spans:
         return text, {}
     return CleanText(redactor_of(options).without(text.encode("utf-8", "replace"), spans).decode("utf-8")), _counted(spans)
+
+
+def source_of(text: CleanText) -> Source:
+    """Clean text as the source of a page."""
+    return Source(CleanBytes(text.encode("utf-8", "replace")))
 
 
 def snapshot_bytes(body: bytes, source: Source, charset: str, *, touched: bool) -> CleanBytes:

@@ -14,7 +14,7 @@ from sitelore.extract.about.survey import sheets_of
 from sitelore.extract.composing import compose, composed
 from sitelore.extract.content.main import Content, main_content
 from sitelore.extract.content.style_sheets import Hiding, read_hiding
-from sitelore.extract.redact import Source, redact
+from sitelore.extract.redact import redact, source_of
 from sitelore.extract.writing.compiled import WRITER
 from sitelore.extract.writing.markdown import Written
 from sitelore.model.url import Url
@@ -36,7 +36,7 @@ def read(html: str, *, scored: bool) -> tuple[dom.Tree, Content, Hiding, PageRes
     hiding = read_hiding(sheets_of(tree)).beside(tree)
     return (
         tree,
-        main_content(tree, Source(redact(html)[0]), "site.example", (), scored=scored),
+        main_content(tree, source_of(redact(html)[0]), "site.example", (), scored=scored),
         hiding,
         resolver_for(()).on_page(PAGE),
     )

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sitelore.extract.native.library import library
 from sitelore.extract.redact import Redactor, redact
+from sitelore.extract.redaction.ready_rules import made, ready
 from sitelore.extract.redaction.secret_checks import CHECKS
 from sitelore.extract.redaction.secret_rules import (
     BUILT_IN,
@@ -141,3 +143,12 @@ def test_a_hint_that_comes_to_nothing_hides_no_secret_in_it() -> None:
 )
 def test_text_made_to_be_slow_is_not(text: str) -> None:
     assert redact(text)[0] == text
+
+
+def test_what_processes_load_is_the_rule_file() -> None:
+    assert ready().rules == tuple(each.rule for each in built_in_rules())
+
+
+@pytest.mark.skipif(library() is None, reason="tables are made by compiled code")
+def test_the_tables_that_processes_load_are_those_of_the_rule_file() -> None:
+    assert ready() == made()

@@ -5,7 +5,8 @@ import random
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.structured.reading import read_structured, texts_of, with_texts
+from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.texts import texts_of, with_texts
 
 from .conftest import ReadPage
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sitelore.extract import dom, native
-from sitelore.extract.content import main
+from sitelore.extract.content import choosing
 from sitelore.extract.content.block_features import matrix, scene_in_numpy, scene_of
 from sitelore.extract.content.blocks import Blocks, _from_walk, _segment_slowly, segment
 from sitelore.extract.content.describing import NAMES
@@ -195,7 +195,7 @@ def test_trees_with_more_leaves_than_a_byte_counts_are_refused() -> None:
 def assert_chosen_alike(body: dom.Element) -> None:
     found = judge(body)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(main, "CHOOSER", None)
+        patched.setattr(choosing, "CHOOSER", None)
         plain = judge(body)
     if plain is None:
         assert found is None

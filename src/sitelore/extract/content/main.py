@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 from sitelore.extract import dom
 from sitelore.extract.content.choice import Choice, Cuts
-from sitelore.extract.content.choosing import CHOOSER, Looked
 from sitelore.extract.content.rungs import marked_content, plain_content
 from sitelore.extract.content.seeing import SEER
-from sitelore.extract.content.trees import Trees, trees_from
 from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.redact import Source
@@ -23,7 +21,9 @@ from sitelore.extract.writing.markdown import prepare
 from sitelore.model.settings import Overrides
 
 if TYPE_CHECKING:
+    from sitelore.extract.content.choosing import Looked
     from sitelore.extract.content.plain_choosing import PlainlyLooked
+    from sitelore.extract.content.trees import Trees
 
 _MAX_BLOCKS = 10_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
 _MAX_BYTES = 8 * 2**20
@@ -125,6 +125,8 @@ def judge(body: dom.Element) -> Judged | None:
 
 def judge_html(html: bytes, opened: int) -> Judged | None:
     """The same of its HTML, which holds so many elements."""
+    from sitelore.extract.content.trees import trees_from  # noqa: PLC0415 a plain crawl scores nothing
+
     if len(html) > _MAX_BYTES:
         return None
     looked = _looked(html, trees_from())
@@ -157,6 +159,8 @@ def seen_content(host: str, overrides: tuple[Overrides, ...], *, scored: bool) -
 
 def _looked(html: bytes, trees: Trees) -> Looked | PlainlyLooked:
     """By compiled code; the plain way where there is none, or where it cannot cut the page."""
+    from sitelore.extract.content.choosing import CHOOSER  # noqa: PLC0415 as above
+
     found = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
     if found is not None:
         return found

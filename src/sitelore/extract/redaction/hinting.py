@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from re import _constants as sre  # what the parser's trees are made of has no public name
 from re import _parser as parser  # nor has the parser
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from sitelore.extract.native.library import library
 
@@ -26,7 +26,6 @@ _Code = list[tuple[int, int]]
 
 _MOST_PLACES = 2048
 _Places = ctypes.c_int64 * _MOST_PLACES
-_Table: TypeAlias = ctypes.Array[Any]
 _MOST_STATES, _KINDS, _OPENINGS = 8192, 256, 2625
 _MOST_COPIES, _MOST_CODE = 64, 32_000
 _ALL = 2**256 - 1
@@ -38,9 +37,23 @@ class _Unknown(Exception):
     """Nothing is known of what a hint may begin with."""
 
 
+class Tables(NamedTuple):
+    """What the look goes by, as the compiled code has made it."""
+
+    kind_of: bytes
+    kinds: int
+    states: bytes
+    openings: bytes
+
+
 def first_look(hints: Iterable[str]) -> Look | None:
     """A function that looks for all hints at once; None where it was not built, or not for such hints."""
-    if _MAKE is None or _FIND is None:
+    return looking(tables_of(hints))
+
+
+def tables_of(hints: Iterable[str]) -> Tables | None:
+    """What the look for all of these goes by; None where it was not built, or not for such hints."""
+    if _MAKE is None:
         return None
     sets: dict[int, int] = {}
     try:
@@ -56,10 +69,17 @@ def first_look(hints: Iterable[str]) -> Look | None:
     if not _MAKE(program, len(code), members, len(sets), kind_of, states, openings, ctypes.sizeof(openings), sizes):
         return None
     count, kinds = sizes
-    return _looking(kind_of, kinds, (ctypes.c_uint16 * (count * kinds)).from_buffer_copy(states), openings)
+    return Tables(bytes(kind_of), kinds, bytes((ctypes.c_uint16 * (count * kinds)).from_buffer(states)), bytes(openings))
 
 
-def _looking(kind_of: _Table, kinds: int, states: _Table, openings: _Table) -> Look:
+def looking(tables: Tables | None) -> Look | None:
+    """A function that looks for the hints that these tables were made of; None where nothing can."""
+    if tables is None or _FIND is None:
+        return None
+    kind_of, kinds = (ctypes.c_uint8 * _KINDS).from_buffer_copy(tables.kind_of), tables.kinds
+    states = (ctypes.c_uint16 * (len(tables.states) // 2)).from_buffer_copy(tables.states)
+    openings = (ctypes.c_uint64 * _OPENINGS).from_buffer_copy(tables.openings)
+
     def look(data: bytes) -> tuple[list[int], int]:
         places, reached = _Places(), ctypes.c_int64()
         into = (places, _MOST_PLACES, ctypes.byref(reached))

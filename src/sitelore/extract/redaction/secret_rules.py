@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -53,7 +52,9 @@ class Compiled:
 
 @lru_cache(maxsize=1)
 def built_in_rules() -> tuple[Examples, ...]:
-    """What every reading knows."""
+    """What every reading knows, as it is written; `ready_rules.py` has it as it is used."""
+    import tomllib  # noqa: PLC0415 most processes read no TOML
+
     text = Path(__file__).with_name(BUILT_IN).read_text(encoding="utf-8")
     # As a person's own they would be compiled one by one, which costs every process a tenth of a second; a test does it.
     return tuple([_rule_of(rule) for rule in tomllib.loads(text)["rule"]])
@@ -61,6 +62,8 @@ def built_in_rules() -> tuple[Examples, ...]:
 
 def read_rules(text: str, source: str) -> tuple[Examples, ...]:
     """The rules of a file, each checked. Raises `BadConfig` with a sentence."""
+    import tomllib  # noqa: PLC0415 as above
+
     if len(text) > _MOST_BYTES:
         raise BadConfig(f"{source} is larger than {_MOST_BYTES // 2**20} MiB; that is no file of rules")
     try:

@@ -1,0 +1,29 @@
+"""What was read of a page, before it is redacted a second time and becomes its document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sitelore.extract.about.links import NO_LINKS, Found
+from sitelore.extract.about.metadata import Metadata
+from sitelore.extract.structured.entities import Entity
+
+NO_OFFERS: tuple[Any, ...] = ((), (), (), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was read, not yet redacted a second time."""
+
+    metadata: Metadata
+    strategy: str
+    markdown: str
+    text: str
+    markdown_utf8: bytes | None = None
+    text_utf8: bytes | None = None
+    """The same in UTF-8, where they were at hand."""
+    links: Found = NO_LINKS
+    structured: tuple[Entity, ...] = ()
+    offers: tuple[Any, ...] = NO_OFFERS
+    """Forms, actions, media, brand."""
