@@ -75,7 +75,6 @@ static int take_after_head(Parser *parser, const Tag *tag) {
         }
     }
     switch (tag->tag) {
-    case TAG_html: return take_in_body(parser, tag);
     case TAG_body:
         open_element(parser, tag);
         parser->mode = IN_BODY;
@@ -83,8 +82,7 @@ static int take_after_head(Parser *parser, const Tag *tag) {
     case TAG_frameset: return decline(parser, HOLDS_FRAMES);
     case TAG_base: case TAG_basefont: case TAG_bgsound: case TAG_link: case TAG_meta: case TAG_noframes: case TAG_script: case TAG_style:
     case TAG_template: case TAG_title: return add_to_head(parser, tag);
-    case TAG_head: return 0;
-    default: return open_body(parser);
+    default: return open_body(parser); /* the standard would leave a second `html` or `head` out; the parser does not */
     }
 }
 
@@ -124,7 +122,6 @@ static int take_before_head(Parser *parser, const Tag *tag) {
 }
 
 static int take_after_body(Parser *parser, const Tag *tag) {
-    if (!tag->is_end && tag->tag == TAG_html) return take_in_body(parser, tag);
     if (parser->mode == AFTER_BODY && tag->is_end && tag->tag == TAG_html) {
         parser->mode = AFTER_AFTER_BODY;
         return 0;

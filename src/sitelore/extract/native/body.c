@@ -118,14 +118,16 @@ static int start_heading(Parser *parser, const Tag *tag) {
     return 0;
 }
 
-/* A line end that a listing begins with is none of its text. */
+/* A line end that a listing begins with is none of its text. To the parser it still is text, before which formatting goes on. */
 static int start_listing(Parser *parser, const Tag *tag) {
     start_block(parser, tag);
     uint8_t meant[REFERENCE_BYTES];
-    const uint8_t *at = parser->at;
-    if (at == parser->end) return 0;
-    if (*at == '\n') parser->at++;
-    else if (*at == '&' && reference_at(&at, parser->end, 0, meant) && *meant == '\n') parser->at = at;
+    const uint8_t *at = parser->at, *end = parser->end;
+    if (end - at > 2 && !memcmp(at, "</>", 3)) return decline(parser, EMPTY_END_TAG);
+    int is_feed = at < end && (*at == '\n' || (*at == '&' && reference_at(&at, end, 0, meant) && *meant == '\n'));
+    if (!is_feed || parser->why) return 0;
+    parser->at = at + (*at == '\n' && at == parser->at);
+    reconstruct(parser);
     return 0;
 }
 
@@ -189,6 +191,7 @@ static int start_object(Parser *parser, const Tag *tag) {
 }
 
 static int start_table(Parser *parser, const Tag *tag) {
+    if (parser->open_of[TAG_select] && parser->mode != IN_BODY) return decline(parser, ODD_TABLE);
     if (is_in_scope(parser, TAG_p, IN_BUTTON_SCOPE)) {
         if (parser->quirks < 0) return decline(parser, UNKNOWN_QUIRKS);
         if (!parser->quirks) close_paragraph(parser);
@@ -303,10 +306,11 @@ static int start_in_body(Parser *parser, const Tag *tag) {
     case TAG_nobr: return start_nobr(parser, tag);
     case TAG_applet: case TAG_marquee: case TAG_object: return start_object(parser, tag);
     case TAG_table: return start_table(parser, tag);
-    case TAG_area: case TAG_br: case TAG_embed: case TAG_img: case TAG_wbr: return start_void(parser, tag);
+    /* The standard would open no formatting elements again for `param`, `source` and `track`; the parser does. */
+    case TAG_area: case TAG_br: case TAG_embed: case TAG_img: case TAG_wbr: case TAG_param: case TAG_source: case TAG_track:
+        return start_void(parser, tag);
     case TAG_image: return start_void(parser, &(Tag){.attributes = tag->attributes, .tag = TAG_img});
     case TAG_input: return start_input(parser, tag);
-    case TAG_param: case TAG_source: case TAG_track: return insert(parser, tag), 0;
     case TAG_hr: return start_rule(parser, tag);
     case TAG_textarea: case TAG_xmp: case TAG_iframe: case TAG_noembed: return start_raw(parser, tag);
     case TAG_select: return start_select(parser, tag);

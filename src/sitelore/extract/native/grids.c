@@ -33,6 +33,9 @@ static int leave(Parser *parser, int mode) {
     return 1;
 }
 
+/* Only in a template may what a rule is about be missing. */
+static int missing(Parser *parser) { return decline(parser, ODD_TEMPLATE); }
+
 /* What has no place in a table goes before it. */
 static int foster(Parser *parser, const Tag *tag) {
     parser->is_fostering = 1;
@@ -42,19 +45,19 @@ static int foster(Parser *parser, const Tag *tag) {
 }
 
 static int end_table(Parser *parser, int is_again) {
-    if (!is_in_scope(parser, TAG_table, IN_TABLE_SCOPE)) return 0;
+    if (!is_in_scope(parser, TAG_table, IN_TABLE_SCOPE)) return missing(parser);
     pop_until(parser, TAG_table);
     reset_mode(parser);
     return is_again;
 }
 
-static int is_hidden(Parser *parser, const Tag *tag) {
+static int take_input(Parser *parser, const Tag *tag) {
     Slice type = value_in(parser, tag, "type");
     const char *hidden = "hidden";
-    if (!type.at || type.size != 6) return 0;
-    for (int i = 0; i < 6; i++)
-        if (lowered(type.at[i]) != (uint8_t)hidden[i]) return 0;
-    return 1;
+    int64_t like = 0, same = 0;
+    for (; type.at && type.size == 6 && like < 6 && lowered(type.at[like]) == (uint8_t)hidden[like]; like++) same += type.at[like] == (uint8_t)hidden[like];
+    if (like == 6 && same < 6) return decline(parser, ODD_TABLE); /* to the parser that depends on the characters of the page */
+    return like == 6 ? (insert(parser, tag), 0) : foster(parser, tag);
 }
 
 static int start_form(Parser *parser, const Tag *tag) {
@@ -85,7 +88,7 @@ static int take_in_table(Parser *parser, const Tag *tag) {
     case TAG_td: case TAG_th: case TAG_tr: return clear_to_table(parser), enter_implied(parser, TAG_tbody, IN_TABLE_BODY);
     case TAG_table: return end_table(parser, 1);
     case TAG_style: case TAG_script: case TAG_template: return take_in_head(parser, tag);
-    case TAG_input: return is_hidden(parser, tag) ? (insert(parser, tag), 0) : foster(parser, tag);
+    case TAG_input: return take_input(parser, tag);
     case TAG_form: return start_form(parser, tag);
     default: return foster(parser, tag);
     }
@@ -99,7 +102,7 @@ static int is_of_table(int tag) {
 }
 
 static int end_caption(Parser *parser, int is_again) {
-    if (!is_in_scope(parser, TAG_caption, IN_TABLE_SCOPE)) return 0;
+    if (!is_in_scope(parser, TAG_caption, IN_TABLE_SCOPE)) return missing(parser);
     pop_until(parser, TAG_caption);
     clear_to_marker(parser);
     parser->mode = IN_TABLE;
@@ -118,7 +121,7 @@ static int take_in_column_group(Parser *parser, const Tag *tag) {
     if (!tag->is_end && tag->tag == TAG_html) return take_in_body(parser, tag);
     if (!tag->is_end && tag->tag == TAG_col) return insert(parser, tag), 0;
     /* The standard would leave `</col>` out; the parser does not. */
-    if (!is_current(parser, TAG_colgroup)) return 0;
+    if (!is_current(parser, TAG_colgroup)) return missing(parser);
     int is_again = leave(parser, IN_TABLE);
     return tag->is_end && tag->tag == TAG_colgroup ? 0 : is_again;
 }
@@ -137,7 +140,7 @@ static int take_in_table_body(Parser *parser, const Tag *tag) {
         return leave(parser, IN_TABLE), 0;
     }
     if (tag->is_end ? name == TAG_table : name == TAG_caption || name == TAG_col || name == TAG_colgroup || is_group(name)) {
-        if (!has_group(parser)) return 0;
+        if (!has_group(parser)) return missing(parser);
         clear_to_body(parser);
         return leave(parser, IN_TABLE);
     }
@@ -148,7 +151,7 @@ static int take_in_table_body(Parser *parser, const Tag *tag) {
 }
 
 static int end_row(Parser *parser, int is_again) {
-    if (!is_in_scope(parser, TAG_tr, IN_TABLE_SCOPE)) return 0;
+    if (!is_in_scope(parser, TAG_tr, IN_TABLE_SCOPE)) return missing(parser);
     clear_to_row(parser);
     return leave(parser, IN_TABLE_BODY) && is_again;
 }
@@ -185,7 +188,7 @@ static int take_in_cell(Parser *parser, const Tag *tag) {
         return 0;
     }
     if (!tag->is_end && is_of_table(name))
-        return is_in_scope(parser, TAG_td, IN_TABLE_SCOPE) || is_in_scope(parser, TAG_th, IN_TABLE_SCOPE) ? close_cell(parser) : 0;
+        return is_in_scope(parser, TAG_td, IN_TABLE_SCOPE) || is_in_scope(parser, TAG_th, IN_TABLE_SCOPE) ? close_cell(parser) : missing(parser);
     if (!tag->is_end) return take_in_body(parser, tag);
     switch (name) {
     case TAG_body: case TAG_caption: case TAG_col: case TAG_colgroup: case TAG_html: return 0;

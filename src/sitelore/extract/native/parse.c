@@ -33,7 +33,7 @@ static void insert_with_formatting(Parser *parser, Slice text) {
 static void take_in_table_text(Parser *parser, Slice text) {
     int64_t at = 0;
     while (at < text.size && is_space(text.at[at])) at++;
-    if (at == text.size && is_table_part(current(parser))) {
+    if (at == text.size && (is_table_part(current(parser)) || is_current(parser, TAG_template))) {
         insert_text(parser, text);
         return;
     }
@@ -46,8 +46,9 @@ static void take_in_table_text(Parser *parser, Slice text) {
 static int64_t take_some(Parser *parser, Slice text) {
     int64_t blank = 0;
     while (blank < text.size && is_space(text.at[blank])) blank++;
-    int is_all = blank == text.size, keeps = parser->mode != INITIAL && parser->mode != BEFORE_HTML && parser->mode != BEFORE_HEAD;
+    int is_all = blank == text.size, keeps = parser->mode > BEFORE_HEAD;
     static const Tag nothing = {.tag = TAG_OTHER};
+    if (parser->mode == IN_HEAD_NOSCRIPT && !is_all) blank = 0; /* the parser parts no text there */
     if (parser->mode == AFTER_BODY || parser->mode == AFTER_AFTER_BODY) {
         if (!is_all) parser->mode = IN_BODY;
         insert_with_formatting(parser, text);
@@ -55,7 +56,6 @@ static int64_t take_some(Parser *parser, Slice text) {
     }
     if (keeps) insert_text(parser, (Slice){text.at, blank});
     if (is_all) return text.size;
-    if (parser->mode == IN_COLUMN_GROUP && !is_current(parser, TAG_colgroup)) return text.size;
     /* Whatever is no white space here goes on as a tag does that nothing is known of. */
     if (parser->mode == IN_COLUMN_GROUP) take_in_tables(parser, &nothing);
     else take_around_body(parser, &nothing);
@@ -115,6 +115,8 @@ static const uint8_t *take_cdata(Parser *parser, const uint8_t *at) {
 static const uint8_t *take_declaration(Parser *parser, const uint8_t *at) {
     const uint8_t *end = parser->end;
     if (begins_like(at, end, "<!--")) return past_comment(at + 4, end);
+    /* The parser keeps processing instructions, which nodes have no place for. */
+    if (at[1] == '?' && parser->mode > BEFORE_HTML && parser->mode != AFTER_AFTER_BODY) return decline(parser, OTHER_WRITING), end;
     if (parser->open_count && current(parser)->is_foreign && end - at >= 9 && !memcmp(at, "<![CDATA[", 9)) return take_cdata(parser, at + 9);
     const uint8_t *behind = past_bogus(at, end);
     if (parser->mode == INITIAL && begins_like(at, end, "<!doctype")) {
@@ -124,11 +126,18 @@ static const uint8_t *take_declaration(Parser *parser, const uint8_t *at) {
     return behind;
 }
 
+/* Goes past a `</>`: not even text ends there. That matters where rules look at a text as a whole. */
+static const uint8_t *past_nothing(Parser *parser, const uint8_t *behind) {
+    if (parser->mode != IN_BODY && parser->mode != IN_CELL) decline(parser, EMPTY_END_TAG);
+    return behind;
+}
+
 /* Takes the markup that begins here; gives what is behind it. */
 static const uint8_t *take_markup(Parser *parser, const uint8_t *at) {
     if (at[1] == '!' || at[1] == '?') return take_declaration(parser, at);
     Tag tag = {.is_end = at[1] == '/'};
-    if (tag.is_end && !is_letter(at[2])) return at[2] == '>' ? (decline(parser, EMPTY_END_TAG), parser->end) : past_bogus(at, parser->end);
+    if (tag.is_end && at[2] == '>') return past_nothing(parser, at + 3);
+    if (tag.is_end && !is_letter(at[2])) return past_bogus(at, parser->end);
     const uint8_t *behind = read_tag(parser, at + 1 + tag.is_end, &tag);
     if (!behind) return parser->end;
     parser->at = behind;
