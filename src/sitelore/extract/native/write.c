@@ -19,14 +19,16 @@ static void begin(void) {
 }
 
 /* Reads a page without what goes from it (see `read_cut_nodes`); it holds `opened` elements, where that is known. Tells the tags and
- * styles that may hide text, then the addresses that have to be resolved. -1 where the tree has to be written: for one, where an
- * element has one of `names`, which style sheets hide. `html` has to outlive `write_page`. */
+ * styles that may hide text, then the addresses that have to be resolved. 1 where the tree has to be cut first: an element has one of
+ * `names`, which style sheets hide, or nobody knows which elements go. -1 where the tree has to be written. `html` has to outlive
+ * `write_page`. */
 EXPORT int64_t look_at_page(const uint8_t *html, int64_t size, int64_t opened, const int64_t *gone, int64_t count, const int64_t *rows,
                             int64_t row_count, uint8_t *text, const uint8_t *names, int64_t names_size, Told *told) {
     begin();
     draft = NULL;
     Nodes *nodes = read_cut_nodes(html, size, gone, count, rows, row_count, text);
-    if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || holds_name(nodes, names, names_size)) return -1;
+    if (!nodes) return -1;
+    if ((opened >= 0 && opened_in(nodes) != opened) || holds_name(nodes, names, names_size)) return 1;
     put_telling_styles(nodes, &first);
     draft = gather_addresses(nodes, &second);
     return draft ? tell(told) : -1;

@@ -55,6 +55,11 @@ class Asked(NamedTuple):
     """Tags and styles of elements that may be cut down to nothing."""
     addresses: list[str]
     """As they stand in the page."""
+    is_uncut: bool = False
+    """Whether the tree has to be cut before anything else can be said."""
+
+
+_UNCUT = Asked([], [], is_uncut=True)
 
 
 class CompiledWriter:
@@ -76,8 +81,9 @@ class CompiledWriter:
         told, names = _Told(), "\0".join(hidden).encode()
         gone, (rows, texts) = array("q", cuts.elements), _rows(cuts)
         places = (gone.buffer_info()[0], len(gone), rows.buffer_info()[0], len(rows) // 3)
-        if self._look(html, len(html), opened, *places, texts, names, len(names), ctypes.byref(told)) != 0:
-            return None
+        found = self._look(html, len(html), opened, *places, texts, names, len(names), ctypes.byref(told))
+        if found != 0:
+            return _UNCUT if found > 0 else None
         styles, addresses = told.both()
         return Asked(_pairs(styles), _parts(addresses))
 
