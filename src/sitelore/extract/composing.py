@@ -5,7 +5,7 @@ from __future__ import annotations
 from sitelore.extract import dom
 from sitelore.extract.about.links import PageResolver
 from sitelore.extract.content.main import Content, Seen
-from sitelore.extract.content.style_sheets import Hiding, drop_hidden
+from sitelore.extract.content.style_sheets import NO_HIDING, Hiding, drop_hidden
 from sitelore.extract.content.visibility import is_collapsed_by, shown
 from sitelore.extract.writing.compiled import WRITER
 from sitelore.extract.writing.markdown import Written, evened, settled, write_markdown, write_text
@@ -26,6 +26,9 @@ def compose_tree(tree: dom.Tree, content: Content, hiding: Hiding, resolver: Pag
     drop_hidden(tree, nodes, hiding)
     for node in nodes:
         dom.drop_comments(node)  # the writer would part blocks for them; whoever reads the HTML does not see them
+    # What stood hidden in it is why compiled code may have declined it.
+    if hiding.sheets and (done := composed(Content(nodes, "cut"), NO_HIDING, resolver)) is not None:
+        return done
     # Markdown comes first: it puts lists and captions right, of which plain text would lose parts.
     markdown = write_markdown(nodes, resolver)
     return markdown, write_text(nodes)

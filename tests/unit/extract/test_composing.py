@@ -102,10 +102,14 @@ def test_text_cut_from_between_kept_blocks_goes_whole_and_nothing_beside_it() ->
         '<p style="text-indent:-9999px">nobody sees this</p>',
     ],
 )
-def test_what_may_hide_text_is_left_to_the_tree(hidden: str) -> None:
+def test_what_may_hide_text_is_cut_from_the_tree_first(hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
     html = FRAME.format(menu=MENU, main=f"<main><h1>Title</h1>{TEXT}{hidden}</main>")
     assert compiled(html, scored=True) is None
     assert "nobody sees" not in from_tree(html.replace("#GONE", "#gone"), scored=True)[0].text
+    plainly = [[part.text for part in from_tree(html, scored=scored)] for scored in (True, False)]
+    if "<style" in html:
+        monkeypatch.delattr(composing, "write_markdown")  # compiled code writes what is left
+    assert [[part.text for part in compose(*read(html, scored=scored))] for scored in (True, False)] == plainly
 
 
 def documents() -> Iterator[str]:
