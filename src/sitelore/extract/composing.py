@@ -7,7 +7,7 @@ from sitelore.extract.about.links import PageResolver
 from sitelore.extract.content.main import Content, Seen
 from sitelore.extract.content.style_sheets import NO_HIDING, Hiding, drop_hidden
 from sitelore.extract.content.visibility import is_collapsed_by, shown
-from sitelore.extract.writing.compiled import WRITER
+from sitelore.extract.writing.compiled import NO_CUTS, WRITER, Asked, CompiledWriter
 from sitelore.extract.writing.markdown import Written, evened, settled, write_markdown, write_text
 
 # Rules on the tree look for these around an element, past the chosen one.
@@ -39,23 +39,31 @@ def composed(content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[
     chosen = dom.as_element(content.nodes[0]) if len(content.nodes) == 1 else None
     if WRITER is None or chosen is None:
         return None
-    if content.judged is not None and content.strategy == "learned":
-        return composed_html(Seen(content.judged.html, content.strategy, content.judged), hiding, resolver)
-    if dom.has_ancestor(chosen, _LOOKED_FOR):
+    judged = content.judged
+    if judged is not None and content.strategy == "learned":
+        html = judged.html
+        asked = WRITER.look_at_html(html, hiding.names, judged.cuts, judged.opened)
+    elif dom.has_ancestor(chosen, _LOOKED_FOR):
         return None
-    return composed_html(Seen(dom.serialised(chosen), content.strategy), hiding, resolver)
+    else:
+        html = dom.serialised(chosen)
+        asked = WRITER.look_at_html(html, hiding.names)
+    return _written(WRITER, asked, resolver)
 
 
-def composed_html(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written] | None:
-    """The same of HTML."""
+def composed_seen(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written] | None:
+    """The same of what was chosen of the page that compiled code holds."""
     if WRITER is None:
         return None
-    judged = seen.judged
-    asked = WRITER.look(seen.html, hiding.names, judged.cuts, judged.opened) if judged else WRITER.look(seen.html, hiding.names)
+    cuts, opened = (seen.judged.cuts, seen.judged.opened) if seen.judged is not None else (NO_CUTS, 0)
+    return _written(WRITER, WRITER.look_at_chosen(hiding.names, cuts, opened), resolver)
+
+
+def _written(writer: CompiledWriter, asked: Asked | None, resolver: PageResolver) -> tuple[Written, Written] | None:
     if asked is None or any(is_collapsed_by(style, tag) for tag, style in asked.styles):
         return None
     targets = map(resolver.target, asked.addresses)
-    written = WRITER.write([(target.written, target.url is not None) for target in targets])
+    written = writer.write([(target.written, target.url is not None) for target in targets])
     if written is None:
         return None
     plain = Written(written.plain.decode(), written.plain) if written.is_even else evened(written.plain)

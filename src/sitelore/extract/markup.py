@@ -15,7 +15,7 @@ from sitelore.extract.about.head import Head, read_head
 from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import read_metadata
 from sitelore.extract.about.survey import surveyed
-from sitelore.extract.composing import compose, compose_tree, composed_html
+from sitelore.extract.composing import compose, compose_tree, composed_seen
 from sitelore.extract.content.main import main_content, seen_content
 from sitelore.extract.content.style_sheets import Hiding, read_hiding
 from sitelore.extract.content.teaching import taught
@@ -77,7 +77,7 @@ def _read_content(
     """How the main content was found, its Markdown and its plain text."""
     host = response.url.host
     seen = seen_content(host, options.overrides, scored=options.scored) if page.is_held else None
-    done = composed_html(seen, hiding, resolver) if seen is not None else None
+    done = composed_seen(seen, hiding, resolver) if seen is not None else None
     if seen is not None and done is not None:
         return seen.strategy, *done
     tree = page.tree

@@ -138,9 +138,8 @@ def judge_html(html: bytes, opened: int) -> Judged | None:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The chosen part of a page as HTML, which still holds the blocks that go where some were judged."""
+    """What was chosen of the page that compiled code holds, which still has the blocks that go where some were judged."""
 
-    html: bytes
     strategy: str
     judged: Judged | None = None
 
@@ -150,11 +149,11 @@ def seen_content(host: str, overrides: tuple[Overrides, ...], *, scored: bool) -
     if SEER is None or any(_is_for(rules.domain, host) for rules in overrides) or not SEER.drop_unseen():
         return None
     if not scored:
-        chosen = SEER.chosen_plainly()
-        return Seen(*chosen) if chosen is not None else None
-    body = SEER.body()
+        rung = SEER.choose_plainly()
+        return Seen(rung) if rung is not None else None
+    body = SEER.choose_body()
     judged = judge_html(*body) if body is not None else None
-    return Seen(judged.html, "learned", judged) if judged is not None and not _is_tiny(judged) else None
+    return Seen("learned", judged) if judged is not None and not _is_tiny(judged) else None
 
 
 def _looked(html: bytes, trees: Trees) -> Looked | PlainlyLooked:

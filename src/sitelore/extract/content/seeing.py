@@ -52,7 +52,7 @@ class Seer:
         self._players, self._hidden = found.tell_players, found.tell_hidden
         self._text, self._targets = found.tell_text, found.tell_targets
         self._drop_never, self._size, self._drop = found.drop_never_text, found.size_of_body, found.drop_hidden
-        self._choose, self._body = found.choose_plainly, found.tell_body
+        self._choose, self._body = found.choose_plainly, found.choose_body
         for function, *kinds in (
             (self._players, place),
             (self._hidden, text, whole, place),
@@ -61,7 +61,7 @@ class Seer:
             (self._drop_never, place, whole),
             (self._size,),
             (self._drop, place, whole, text, whole),
-            (self._choose, place),
+            (self._choose,),
             (self._body, place),
         ):
             function.restype, function.argtypes = whole, list[Any](kinds)
@@ -85,17 +85,16 @@ class Seer:
         gone = array("q", [one.number for one in hidden if one not in opened])
         return bool(self._drop(gone.buffer_info()[0], len(gone), _CONSENT, len(_CONSENT)) == 0)
 
-    def body(self) -> tuple[bytes, int] | None:
-        """The page's body as HTML, and how many elements that holds; None where the tree has to be asked."""
+    def choose_body(self) -> tuple[bytes, int] | None:
+        """Choose the page's body: its HTML, and how many elements that holds; None where the tree has to be asked."""
         told = Told()
         count = self._body(ctypes.byref(told))
         return (told.one(), count) if count >= 0 else None
 
-    def chosen_plainly(self) -> tuple[bytes, str] | None:
-        """What the markup alone calls the page's content, as HTML, and the rung that found it; None likewise."""
-        told = Told()
-        rung = self._choose(ctypes.byref(told))
-        return (told.one(), _RUNGS[rung]) if rung >= 0 else None
+    def choose_plainly(self) -> str | None:
+        """Choose what the markup alone calls the page's content: the rung that found it; None likewise."""
+        rung = self._choose()
+        return _RUNGS[rung] if rung >= 0 else None
 
     def text_of(self, number: int) -> str:
         """The text of an element that may be hidden."""

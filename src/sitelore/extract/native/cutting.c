@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The elements that were read, by their places; NULL for those that were not. */
-static Node **by_place(Nodes *nodes) {
-    Node *top = top_of(nodes), **elements = take_room(nodes, opened_in(nodes) * (int64_t)sizeof *elements);
+/* The elements that were read, by their places, of so many; NULL for those that were not. */
+static Node **by_place(Nodes *nodes, int64_t all) {
+    Node *top = top_of(nodes), **elements = take_room(nodes, all * (int64_t)sizeof *elements);
     if (!elements) return NULL;
-    memset(elements, 0, (size_t)opened_in(nodes) * sizeof *elements);
+    memset(elements, 0, (size_t)all * sizeof *elements);
     for (Node *at = next_node(top, top); at; at = next_node(top, at))
         if (at->tag != TAG_TEXT) elements[at->place] = at;
     return elements;
@@ -107,24 +107,22 @@ static int fill_loose(Nodes *nodes, Loose *loose, const int64_t *rows, int64_t c
     return 0;
 }
 
-Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count, const int64_t *rows, int64_t row_count, uint8_t *text) {
-    Nodes *nodes = read_most_nodes(html, size, gone, count);
-    if (!nodes || !(count || row_count)) return nodes;
+int cut_nodes(Nodes *nodes, int64_t all, const Going *going) {
+    if (!going->count && !going->row_count) return 0;
     Loose loose;
-    Node **elements = by_place(nodes);
-    if (!elements || fill_loose(nodes, &loose, rows, row_count, text)) return NULL;
-    int64_t all = opened_in(nodes);
+    Node **elements = by_place(nodes, all);
+    if (!elements || fill_loose(nodes, &loose, going->rows, going->row_count, going->text)) return -1;
     Out run = {0};
-    for (int64_t i = 0, last = -1; i < row_count; i++) {
-        int64_t place = rows[i * COLUMNS + PLACE];
+    for (int64_t i = 0, last = -1; i < going->row_count; i++) {
+        int64_t place = going->rows[i * COLUMNS + PLACE];
         if (place != last && place >= 0 && place < all && elements[place]) cut_loose(elements[place], place, &loose, &run);
         last = place;
     }
     int is_lost = run.is_out;
     free(run.bytes);
-    for (int64_t i = 0; i < count; i++)
-        if (gone[i] >= 0 && gone[i] < all && elements[gone[i]]) cut(elements[gone[i]]);
-    return is_lost ? NULL : nodes;
+    for (int64_t i = 0; i < going->count; i++)
+        if (going->places[i] >= 0 && going->places[i] < all && elements[going->places[i]]) cut(elements[going->places[i]]);
+    return is_lost ? -1 : 0;
 }
 
 void put_telling_styles(Nodes *nodes, Out *out) {

@@ -72,11 +72,8 @@ static Node *find_marked(Nodes *nodes, Scene *scene, int64_t whole, int64_t *run
     return scene->body;
 }
 
-static __thread Out chosen;
-
-/* What the page's markup calls its content, as HTML, until the next call in this thread. Gives the rung that found it; -1 where only the
- * tree's way will do. */
-EXPORT int64_t choose_plainly(Told *told) {
+/* Chooses what the page's markup calls its content. Gives the rung that found it; -1 where only the tree's way will do. */
+EXPORT int64_t choose_plainly(void) {
     Nodes *nodes = page_nodes();
     Scene *scene = scene_of_page();
     int64_t rung;
@@ -85,8 +82,6 @@ EXPORT int64_t choose_plainly(Told *told) {
     int64_t whole = size_of_text(scene->body);
     Node *found = whole ? find_marked(nodes, scene, whole, &rung) : NULL;
     if (!found || closest(found->parent, LOOKED_FOR)) return -1;
-    chosen.size = chosen.is_out = 0;
-    write_html_of(found, &chosen);
-    *told = (Told){chosen.bytes, NULL, chosen.size, 0};
-    return chosen.is_out || is_out(nodes) ? -1 : rung;
+    choose(nodes, found);
+    return is_out(nodes) ? -1 : rung;
 }

@@ -239,8 +239,35 @@ EXPORT int64_t drop_hidden(const int64_t *which, int64_t count, const uint8_t *n
     return is_out(nodes) || !is_attached(nodes, scene->body) ? -1 : 0;
 }
 
-/* The body as HTML, until the next call in this thread. Gives how many elements it holds; -1 where only the tree's way will do. */
-EXPORT int64_t tell_body(Told *told) {
-    int64_t opened = begin() ? write_html_of(scene->body, &out) : -1;
-    return tell(told) || opened < 0 ? -1 : opened;
+/* One text where two stand side by side, as who reads the HTML sees them. */
+static void join_texts(Nodes *nodes, Node *root) {
+    for (Node *at = root; (at = next_node(root, at));) {
+        if (!is_text(at) || !at->after || !is_text(at->after)) continue;
+        int64_t size = 0;
+        for (const Node *next = at; next && is_text(next); next = next->after) size += next->text.size;
+        uint8_t *joined = take_room(nodes, size), *to = joined;
+        if (!joined) return;
+        for (const Node *next = at; next && is_text(next); to += next->text.size, next = next->after)
+            memcpy(to, next->text.at, (size_t)next->text.size);
+        while (at->after && is_text(at->after)) cut(at->after);
+        at->text = (Slice){joined, size};
+    }
+}
+
+void choose(Nodes *nodes, Node *root) {
+    Node *top = top_of(nodes);
+    cut(root);
+    while (top->first) cut(top->first);
+    append(top, root);
+    join_texts(nodes, root);
+}
+
+/* Chooses the body and tells its HTML, until the next call in this thread. Gives how many elements it holds; -1 where only the tree's way
+ * will do. */
+EXPORT int64_t choose_body(Told *told) {
+    Nodes *nodes = begin();
+    if (!nodes) return -1;
+    choose(nodes, scene->body);
+    int64_t opened = write_html_of(scene->body, &out);
+    return tell(told) || is_out(nodes) ? -1 : opened;
 }

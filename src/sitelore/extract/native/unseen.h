@@ -22,6 +22,8 @@ typedef struct {
 Scene *look_around(Nodes *nodes);
 /* What was seen of the page that was read last in this thread; NULL where nobody looked. */
 Scene *scene_of_page(void);
+/* Leaves nothing of the page but an element and what it holds. */
+void choose(Nodes *nodes, Node *root);
 /* Whether an element is called content, by its tag or otherwise. */
 int is_mark(Nodes *nodes, const Node *element);
 /* Whether an element's role says that it is the content. */

@@ -18,18 +18,32 @@ static void begin(void) {
     first.is_out = second.is_out = 0;
 }
 
-/* Reads a page without what goes from it (see `read_cut_nodes`); it holds `opened` elements, where that is known. Tells the tags and
- * styles that may hide text, then the addresses that have to be resolved. -1 where the tree has to be written: for one, where an
- * element has one of `names`, which style sheets hide. `html` has to outlive `write_page`. */
-EXPORT int64_t look_at_page(const uint8_t *html, int64_t size, int64_t opened, const int64_t *gone, int64_t count, const int64_t *rows,
-                            int64_t row_count, uint8_t *text, const uint8_t *names, int64_t names_size, Told *told) {
-    begin();
-    draft = NULL;
-    Nodes *nodes = read_cut_nodes(html, size, gone, count, rows, row_count, text);
-    if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || holds_name(nodes, names, names_size)) return -1;
+/* Tells the tags and styles that may hide text, then the addresses that have to be resolved. */
+static int64_t look_at(Nodes *nodes, const uint8_t *names, int64_t size, Told *told) {
+    if (holds_name(nodes, names, size)) return -1;
     put_telling_styles(nodes, &first);
     draft = gather_addresses(nodes, &second);
     return draft ? tell(told) : -1;
+}
+
+/* Looks at HTML without what goes from it; it holds `opened` elements, where that is known. -1 where the tree has to be written: for one,
+ * where an element has one of `names`, which style sheets hide. `html` has to outlive `write_page`. */
+EXPORT int64_t look_at_html(const uint8_t *html, int64_t size, int64_t opened, const Going *going, const uint8_t *names, int64_t names_size, Told *told) {
+    begin();
+    draft = NULL;
+    Nodes *nodes = read_most_nodes(html, size, going->places, going->count);
+    if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || cut_nodes(nodes, opened_in(nodes), going)) return -1;
+    return look_at(nodes, names, names_size, told);
+}
+
+/* The same of what was chosen of the page that was read last, which holds `opened` elements. */
+EXPORT int64_t look_at_chosen(int64_t opened, const Going *going, const uint8_t *names, int64_t names_size, Told *told) {
+    begin();
+    draft = NULL;
+    Nodes *nodes = page_nodes();
+    if (!nodes || cut_nodes(nodes, opened, going)) return -1;
+    forget_page(); /* writing makes something else of it */
+    return look_at(nodes, names, names_size, told);
 }
 
 /* Evens a text where its white space is plain. */

@@ -13,9 +13,11 @@ int has_room(Out *out, int64_t size);
 
 /* Cutting. */
 
-/* Reads a page without the elements at these places, and without loose texts: rows of the place they stand in and where they are in
- * `text`, those of one place together. `text` is written in. NULL where the tree has to be cut. */
-Nodes *read_cut_nodes(const uint8_t *html, int64_t size, const int64_t *gone, int64_t count, const int64_t *rows, int64_t row_count, uint8_t *text);
+/* What goes from a page: elements, by their places in ascending order, and loose texts: rows of the place they stand in and where they
+ * are in `text`, those of one place together. `text` is written in. */
+typedef struct { const int64_t *places; int64_t count; const int64_t *rows; int64_t row_count; uint8_t *text; } Going;
+/* Cuts it from nodes whose places are below `all`. */
+int cut_nodes(Nodes *nodes, int64_t all, const Going *going);
 /* The tag and style, each NUL behind it, of every element whose style may cut it down to nothing or move it away. */
 void put_telling_styles(Nodes *nodes, Out *out);
 /* Whether an element has one of these names, a NUL between them, as its id or as one of its classes. */

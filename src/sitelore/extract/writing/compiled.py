@@ -7,34 +7,34 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from sitelore.extract.content.choice import Cuts
 from sitelore.extract.content.teaching import taught
+from sitelore.extract.native.library import Told
 
-_NO_CUTS = Cuts([], {})
+NO_CUTS = Cuts([], {})
 _NO_PAGE = "\1"  # before an address that is none of a page
 
 
-class _Told(ctypes.Structure):
-    """Two texts that the compiled code holds, until it is asked for the next ones."""
+class _Going(ctypes.Structure):
+    """What goes from a page, as `cut_nodes` takes it."""
 
     _fields_ = (
-        ("first", ctypes.c_void_p),
-        ("second", ctypes.c_void_p),
-        ("first_size", ctypes.c_int64),
-        ("second_size", ctypes.c_int64),
+        ("places", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("rows", ctypes.c_void_p),
+        ("row_count", ctypes.c_int64),
+        ("text", ctypes.c_void_p),
     )
-
-    def both(self) -> tuple[bytes, bytes]:
-        return ctypes.string_at(self.first, self.first_size), ctypes.string_at(self.second, self.second_size)
 
 
 class _ToldTexts(ctypes.Structure):
-    """The same with what is left to do in them."""
+    """Two texts, and what is left to do in them."""
 
-    _fields_ = (("texts", _Told), ("signs", ctypes.c_int64), ("is_even", ctypes.c_int64))
+    _fields_ = (("texts", Told), ("signs", ctypes.c_int64), ("is_even", ctypes.c_int64))
 
 
 class Texts(NamedTuple):
@@ -61,25 +61,30 @@ class CompiledWriter:
     """Looks at a page, then writes it, in the same thread."""
 
     def __init__(self, found: ctypes.CDLL) -> None:
-        self._look, self._write = found.look_at_page, found.write_page
-        self._look.restype = self._write.restype = ctypes.c_int64
+        self._look_at_html, self._look_at_chosen, self._write = found.look_at_html, found.look_at_chosen, found.write_page
+        self._look_at_html.restype = self._look_at_chosen.restype = self._write.restype = ctypes.c_int64
         text, whole, place = ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p
-        self._look.argtypes = [text, whole, whole, place, whole, place, whole, text, text, whole, place]
+        self._look_at_html.argtypes = [text, whole, whole, place, text, whole, place]
+        self._look_at_chosen.argtypes = [whole, place, text, whole, place]
         self._write.argtypes = [text, whole, place]
 
-    def look(self, html: bytes, hidden: Iterable[str], cuts: Cuts = _NO_CUTS, opened: int = -1) -> Asked | None:
-        """Read a page without what goes from it; None where the compiled code declines.
+    def look_at_html(self, html: bytes, hidden: Iterable[str], cuts: Cuts = NO_CUTS, opened: int = -1) -> Asked | None:
+        """Read HTML without what goes from it; None where the compiled code declines.
 
         `hidden` are names of elements that nobody may see; `opened` is how many elements it holds, so that its cuts mean the
         same ones. `html` has to stay until the page is written.
         """
-        told, names = _Told(), "\0".join(hidden).encode()
-        gone, (rows, texts) = array("q", cuts.elements), _rows(cuts)
-        places = (gone.buffer_info()[0], len(gone), rows.buffer_info()[0], len(rows) // 3)
-        if self._look(html, len(html), opened, *places, texts, names, len(names), ctypes.byref(told)) != 0:
-            return None
-        styles, addresses = told.both()
-        return Asked(_pairs(styles), _parts(addresses))
+        told, names = Told(), "\0".join(hidden).encode()
+        with _going(cuts) as going:
+            done = self._look_at_html(html, len(html), opened, ctypes.byref(going), names, len(names), ctypes.byref(told))
+        return _asked(told) if done == 0 else None
+
+    def look_at_chosen(self, hidden: Iterable[str], cuts: Cuts, opened: int) -> Asked | None:
+        """The same of what was chosen of the page that the compiled code holds."""
+        told, names = Told(), "\0".join(hidden).encode()
+        with _going(cuts) as going:
+            done = self._look_at_chosen(opened, ctypes.byref(going), names, len(names), ctypes.byref(told))
+        return _asked(told) if done == 0 else None
 
     def write(self, answers: Iterable[tuple[str, bool]]) -> Texts | None:
         """The Markdown and the plain text of the page that was looked at last; None where the compiled code declines.
@@ -94,15 +99,23 @@ class CompiledWriter:
         return Texts(markdown, told.signs, plain, bool(told.is_even))
 
 
-def _rows(cuts: Cuts) -> tuple[array[int], ctypes.Array[ctypes.c_char]]:
-    """Loose texts as `cut_nodes` takes them: the place of the element, and where the text stands in all of them."""
-    rows, texts, size = array("q"), [], 0
+@contextmanager
+def _going(cuts: Cuts) -> Iterator[_Going]:
+    """What goes; it is there as long as the block lasts."""
+    places, rows, texts, size = array("q", cuts.elements), array("q"), [], 0
     for place, loose in cuts.texts.items():
         for text in loose:
             rows.extend((place, size, size + len(text)))
             texts.append(text)
             size += len(text)
-    return rows, ctypes.create_string_buffer(b"".join(texts))  # the compiled code writes in it
+    written = ctypes.create_string_buffer(b"".join(texts))  # the compiled code writes in it
+    address = ctypes.cast(written, ctypes.c_void_p)
+    yield _Going(places.buffer_info()[0], len(places), rows.buffer_info()[0], len(rows) // 3, address)
+
+
+def _asked(told: Told) -> Asked:
+    styles, addresses = told.both()
+    return Asked(_pairs(styles), _parts(addresses))
 
 
 def _parts(told: bytes) -> list[str]:
