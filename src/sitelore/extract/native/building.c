@@ -125,6 +125,7 @@ static void hang(Node *parent, Node *node, Node *after) {
 }
 
 Node *insert(Parser *parser, const Tag *tag) {
+    if (parser->opened >= parser->most_opened) return decline(parser, TOO_LARGE), NULL;
     Node *parent = current(parser), *after = place_for(parser, &parent);
     Node *element = parent->depth < MOST_DEEP ? make_element(parser->nodes, tag->tag) : NULL;
     if (!element) return decline(parser, parent->depth < MOST_DEEP ? IS_OUT : TOO_DEEP), NULL;

@@ -77,9 +77,9 @@ void reconstruct(Parser *parser) {
 
 /* A formatting element's like, part of no tree. */
 static Node *clone_of(Parser *parser, const Node *element) {
-    Node *clone = make_element(parser->nodes, element->tag);
+    Node *clone = ++parser->opened < parser->most_opened ? make_element(parser->nodes, element->tag) : NULL;
     if (clone) clone->attributes = element->attributes;
-    else decline(parser, IS_OUT);
+    else decline(parser, TOO_LARGE);
     return clone;
 }
 

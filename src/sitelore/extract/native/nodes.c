@@ -22,6 +22,12 @@ static const char *const names[TAG_COUNT] = {
     KNOWN_TAGS(NAMED)
 #undef NAMED
 };
+static const uint8_t name_sizes[TAG_COUNT] = {
+    0, 0,
+#define SIZED(name) sizeof #name - 1,
+    KNOWN_TAGS(SIZED)
+#undef SIZED
+};
 
 /* By a name's hash; 0 is nobody's, since TAG_TEXT has no name. Two threads that fill it write the same. */
 static uint8_t slots[SLOTS];
@@ -35,7 +41,7 @@ static uint32_t slot_of(const uint8_t *name, int64_t size) {
 
 static void fill_slots(void) {
     for (int tag = TAG_OTHER + 1; tag < TAG_COUNT; tag++) {
-        uint32_t slot = slot_of((const uint8_t *)names[tag], (int64_t)strlen(names[tag]));
+        uint32_t slot = slot_of((const uint8_t *)names[tag], name_sizes[tag]);
         while (slots[slot] && slots[slot] != tag) slot = (slot + 1) % SLOTS;
         slots[slot] = (uint8_t)tag;
     }
@@ -45,10 +51,8 @@ static void fill_slots(void) {
 int tag_named(const uint8_t *name, int64_t size) {
     if (size > LONGEST_NAME) return TAG_OTHER;
     if (!is_filled) fill_slots();
-    for (uint32_t slot = slot_of(name, size); slots[slot]; slot = (slot + 1) % SLOTS) {
-        const char *known = names[slots[slot]];
-        if (!strncmp(known, (const char *)name, (size_t)size) && !known[size]) return slots[slot];
-    }
+    for (uint32_t slot = slot_of(name, size); slots[slot]; slot = (slot + 1) % SLOTS)
+        if (name_sizes[slots[slot]] == size && !memcmp(names[slots[slot]], name, (size_t)size)) return slots[slot];
     return TAG_OTHER;
 }
 
@@ -110,7 +114,7 @@ static Node *make_node(Nodes *nodes, int tag) {
 
 Node *make_element(Nodes *nodes, int tag) {
     Node *node = make_node(nodes, tag);
-    if (node) node->name = (Slice){(const uint8_t *)names[tag], (int64_t)strlen(names[tag])};
+    if (node) node->name = (Slice){(const uint8_t *)names[tag], name_sizes[tag]};
     return node;
 }
 

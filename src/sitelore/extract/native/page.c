@@ -4,19 +4,20 @@
 #include <stdio.h>
 
 static __thread Out html;
+static __thread Parser parser;
 
 /* Reads a whole page as `dom.serialised` writes its `html`. -1 where the tree has to be read. `source` has to outlive the page. */
 EXPORT int64_t read_page(const uint8_t *source, int64_t size) { return read_page_nodes(source, size) ? 0 : -1; }
 
 /* Makes the same page of its source: UTF-8 without a byte order mark. -1 where the tree has to be read. `source` has to outlive it. */
 EXPORT int64_t parse_page(const uint8_t *source, int64_t size) {
-    if (parse_nodes(source, size)) return 0;
+    if (parse_nodes(&parser, source, size)) return 0;
     forget_page();
     return -1;
 }
 
 /* Why the last page was left to the parser, by number; 0 where it was not. */
-EXPORT int64_t why_left(void) { return why_declined(); }
+EXPORT int64_t why_left(void) { return parser.why; }
 
 /* The page that was read last as HTML, until the next call in this thread; gives its size, -1 where there is none. */
 EXPORT int64_t page_as_html(const uint8_t **told) {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { FEW = 1000 };
+
 static int rules_of(Parser *parser, const Tag *tag) {
     switch (parser->mode) {
     case IN_BODY: return take_in_body(parser, tag);
@@ -111,12 +113,17 @@ static const uint8_t *take_cdata(Parser *parser, const uint8_t *at) {
     return close < end ? close + 3 : end;
 }
 
+/* Whether this may be a processing instruction, for which nodes have no place. What is no name, or `xml`, is a comment to the parser. */
+static int is_instruction(const uint8_t *at, const uint8_t *end) {
+    if (end - at < 3 || at[1] != '?' || !is_letter(at[2])) return 0;
+    return !begins_like(at, end, "<?xml") || end - at < 6 || (!is_space(at[5]) && at[5] != '?' && at[5] != '>');
+}
+
 /* Takes what begins with `<!` or `<?`; gives what is behind it. */
 static const uint8_t *take_declaration(Parser *parser, const uint8_t *at) {
     const uint8_t *end = parser->end;
     if (begins_like(at, end, "<!--")) return past_comment(at + 4, end);
-    /* The parser keeps processing instructions, which nodes have no place for. */
-    if (at[1] == '?' && parser->mode > BEFORE_HTML && parser->mode != AFTER_AFTER_BODY) return decline(parser, OTHER_WRITING), end;
+    if (is_instruction(at, end) && parser->mode > BEFORE_HTML && parser->mode != AFTER_AFTER_BODY) return decline(parser, OTHER_WRITING), end;
     if (parser->open_count && current(parser)->is_foreign && end - at >= 9 && !memcmp(at, "<![CDATA[", 9)) return take_cdata(parser, at + 9);
     const uint8_t *behind = past_bogus(at, end);
     if (parser->mode == INITIAL && begins_like(at, end, "<!doctype")) {
@@ -182,25 +189,22 @@ static int normalise(Parser *parser) {
     return 1;
 }
 
-static __thread Parser parser;
-
-int why_declined(void) { return parser.why; }
-
-int parse_nodes(const uint8_t *source, int64_t size) {
-    Out scratch = parser.scratch;
+int parse_nodes(Parser *parser, const uint8_t *source, int64_t size) {
+    Out scratch = parser->scratch;
     scratch.is_out = 0;
-    memset(&parser, 0, offsetof(Parser, open)); /* the lists need no clearing */
-    parser.scratch = scratch;
-    parser.nodes = empty_page();
-    parser.at = source, parser.end = source + size;
-    if (!parser.nodes || !normalise(&parser)) return decline(&parser, IS_OUT);
-    const uint8_t *ampersand = parser.at < parser.end ? memchr(parser.at, '&', (size_t)(parser.end - parser.at)) : NULL;
-    parser.ampersand = ampersand ? ampersand : parser.end;
-    if (size && memchr(source, 0, (size_t)size)) decline(&parser, HOLDS_NUL);
-    take_all(&parser);
-    if (!parser.why) take_end(&parser);
-    if (!parser.why && parser.is_moved) settle_moved(&parser);
-    if (parser.why || is_out(parser.nodes)) return decline(&parser, IS_OUT);
-    set_opened(parser.nodes, parser.opened);
+    memset(parser, 0, offsetof(Parser, open)); /* the lists need no clearing */
+    parser->scratch = scratch;
+    parser->nodes = empty_page();
+    parser->at = source, parser->end = source + size;
+    parser->most_opened = FEW + size; /* formatting that is never ended may be opened again before every word */
+    if (!parser->nodes || !normalise(parser)) return decline(parser, IS_OUT);
+    const uint8_t *ampersand = size ? memchr(parser->at, '&', (size_t)(parser->end - parser->at)) : NULL;
+    parser->ampersand = ampersand ? ampersand : parser->end;
+    if (size && memchr(source, 0, (size_t)size)) decline(parser, HOLDS_NUL);
+    take_all(parser);
+    if (!parser->why) take_end(parser);
+    if (!parser->why && parser->is_moved) settle_moved(parser);
+    if (parser->why || is_out(parser->nodes)) return decline(parser, IS_OUT);
+    set_opened(parser->nodes, parser->opened);
     return 1;
 }

@@ -11,7 +11,7 @@ enum { MOST_OPEN = 600, MOST_FORMATTING = 300, MOST_TEMPLATES = 60 };
 /* Why a page is left to the parser. */
 enum {
     IS_OUT = 1, HOLDS_NUL, TOO_DEEP, TOO_MANY_ATTRIBUTES, OTHER_WRITING, HOLDS_FRAMES, HOLDS_MATH, SCRIPT_IN_SCRIPT, EMPTY_END_TAG,
-    UNKNOWN_QUIRKS, ODD_DRAWING, ODD_TEMPLATE, ODD_TABLE
+    UNKNOWN_QUIRKS, ODD_DRAWING, ODD_TEMPLATE, ODD_TABLE, TOO_LARGE
 };
 
 enum {
@@ -36,7 +36,7 @@ typedef struct {
     Node *grown; /* the text that has room to grow in */
     int64_t grown_room;
     Out scratch;
-    int64_t opened;
+    int64_t opened, most_opened;
     int mode, why;
     int quirks; /* 1, 0, or -1 where only the parser knows */
     int is_fostering, is_moved;
@@ -133,9 +133,7 @@ void take_tag(Parser *parser, const Tag *tag);
 void take_characters(Parser *parser, const uint8_t *from, const uint8_t *to, int has_references);
 void take_end(Parser *parser);
 
-/* Whether a page could be made of its source; what it is made of has to outlive it. */
-int parse_nodes(const uint8_t *source, int64_t size);
-/* Why the last one could not. */
-int why_declined(void);
+/* Whether a page could be made of its source, which has to outlive it; else `why` says why not. A parser may be used again. */
+int parse_nodes(Parser *parser, const uint8_t *source, int64_t size);
 
 #endif

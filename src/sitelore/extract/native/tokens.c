@@ -38,10 +38,25 @@ static int is_written(const uint8_t *at, const uint8_t *end) {
     return begins(at, end, "&amp;") || begins(at, end, "&quot;") || begins(at, end, "&lt;") || begins(at, end, "&gt;") || begins(at, end, "&nbsp;");
 }
 
+/* The next byte that has to be looked at, among many at a time. */
+static inline const uint8_t *next_look(const uint8_t *at, const uint8_t *end) {
+    typedef uint8_t Bytes __attribute__((vector_size(16)));
+    for (; end - at >= 16; at += 16) {
+        Bytes some;
+        memcpy(&some, at, sizeof some);
+        uint64_t found[2];
+        Bytes looks = (Bytes)((some == '"') | (some == '&') | (some == '<') | (some == '>') | (some == 0xC2));
+        memcpy(found, &looks, sizeof found);
+        if (found[0] | found[1]) break;
+    }
+    while (at < end && !(kinds[*at] & NEEDS_LOOK)) at++;
+    return at;
+}
+
 /* Where a value in double quotes ends that stands as it is written; NULL where it does not. */
 static const uint8_t *end_of_plain_value(const uint8_t *at, const uint8_t *end) {
     for (;; at++) {
-        while (at < end && !(kinds[*at] & NEEDS_LOOK)) at++;
+        at = next_look(at, end);
         if (at == end) return NULL;
         if (*at == '"') return at;
         if (*at == 0xC2 ? end - at > 1 && at[1] == 0xA0 : *at != '&' || !is_written(at, end)) return NULL;
