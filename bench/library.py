@@ -18,8 +18,8 @@ from tests.web.fleet import new_database
 
 from sitelore.index.terms import terms_of
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict, WaveFacts, WavePlan
-from sitelore.model.ids import BlobKey, ChunkId, CleanText, SiteId, WorkerId
-from sitelore.model.knowledge import DEFAULT_TENANT, Chunk, Flag, Indexed, IndexedPage
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId, WorkerId
+from sitelore.model.knowledge import Chunk, Flag, Indexed, IndexedPage
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url

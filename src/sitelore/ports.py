@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sitelore.model.document import Blob, Reading, ReadOptions
 from sitelore.model.events import RunEvent
@@ -30,21 +30,7 @@ from sitelore.model.frontier import (
     WaveOpened,
     WavePlan,
 )
-from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
-from sitelore.model.knowledge import (
-    DEFAULT_TENANT,
-    Card,
-    IndexedPage,
-    IndexWritten,
-    Likeness,
-    PageNow,
-    PageToIndex,
-    Reckoning,
-    RunOutcome,
-    Shelf,
-    SiteShelf,
-    ToEmbed,
-)
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, RunId, SiteId, WorkerId
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
@@ -52,6 +38,21 @@ from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.sitemap import SitemapReading
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
+
+if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
+    from sitelore.model.knowledge import (
+        Card,
+        IndexedPage,
+        IndexWritten,
+        Likeness,
+        PageNow,
+        PageToIndex,
+        Reckoning,
+        RunOutcome,
+        Shelf,
+        SiteShelf,
+        ToEmbed,
+    )
 
 Clock = Callable[[], float]
 """Seconds since the epoch. Injected, so that tests own time."""
@@ -341,7 +342,7 @@ class Ledger(Protocol):
         ...
 
 
-Reckon = Callable[[RunOutcome], Reckoning]
+Reckon: TypeAlias = "Callable[[RunOutcome], Reckoning]"
 """The pure decision after a run (`frontier/presence.py`): which pages are gone. The store runs it inside its transaction."""
 
 

@@ -23,7 +23,8 @@ from sitelore.crawl.runs import first_offers
 from sitelore.deploy.embedded import House, embedded
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
-from sitelore.model.knowledge import DEFAULT_TENANT, SearchMode, SearchQuery
+from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.knowledge import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
 from sitelore.serve.mcp import mcp_server

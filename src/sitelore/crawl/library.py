@@ -20,15 +20,8 @@ from sitelore.crawl.indexing import Indexing
 from sitelore.index.embedding import embed_missing
 from sitelore.index.searching import Searcher
 from sitelore.model.errors import EmbeddingFailed, StorageError
-from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import (
-    DEFAULT_TENANT,
-    IndexProgress,
-    IndexWritten,
-    SearchAnswer,
-    SearchQuery,
-    SiteShelf,
-)
+from sitelore.model.ids import DEFAULT_TENANT, SiteId
+from sitelore.model.knowledge import IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteShelf
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Embedder, Knowledge, Ledger
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sitelore.crawl.runs import first_offers
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
-from sitelore.model.knowledge import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.listing import RunListing
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings, Pipeline

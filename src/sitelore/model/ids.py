@@ -17,6 +17,8 @@ CleanBytes = NewType("CleanBytes", bytes)
 """Bytes (compressed or not) of redacted content. Made in `extract/redact.py` alone."""
 
 NO_TEXT = CleanText("")
+DEFAULT_TENANT = "default"
+"""Whose sites they are where nobody has said."""
 
 
 def piece_of(text: CleanText, start: int, end: int) -> CleanText:

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sitelore.model.ids import NO_TEXT, BlobKey, ChunkId, CleanText, RunId, SiteId
+from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, ChunkId, CleanText, RunId, SiteId
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
-
-DEFAULT_TENANT = "default"
 
 
 class Presence(StrEnum):

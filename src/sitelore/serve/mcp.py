@@ -15,7 +15,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from sitelore.model.errors import SiteloreError, UsageError
-from sitelore.model.knowledge import DEFAULT_TENANT, SearchMode, SearchQuery
+from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.knowledge import SearchMode, SearchQuery
 from sitelore.model.url import Url
 from sitelore.serve import mcp_answers
 from sitelore.serve.problems import Refused

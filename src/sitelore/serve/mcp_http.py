@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sitelore.model.knowledge import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.serve.problems import METHOD_NOT_ALLOWED, Refused
 from sitelore.serve.sources import Sources
 

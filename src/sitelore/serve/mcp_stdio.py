@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp.server.stdio import stdio_server
 
-from sitelore.model.knowledge import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.serve.mcp import mcp_server
 from sitelore.serve.sources import Sources
 

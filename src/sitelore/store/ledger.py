@@ -8,8 +8,7 @@ from contextlib import AbstractAsyncContextManager
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Known, Lease, Offer, Pulse, Reread, Run, RunCounts, Settlement, Sketched, UrlRow, WaveOpened
-from sitelore.model.ids import BlobKey, RunId, SiteId, WorkerId
-from sitelore.model.knowledge import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, RunId, SiteId, WorkerId
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings

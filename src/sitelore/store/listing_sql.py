@@ -8,8 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, UrlRow
-from sitelore.model.ids import RunId
-from sitelore.model.knowledge import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Known, Offer, Run
-from sitelore.model.ids import RunId, SiteId
-from sitelore.model.knowledge import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_MOVES, RunState
