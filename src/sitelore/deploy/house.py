@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -213,7 +212,7 @@ class House:
             await tell_state(shared, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
         async with self._tools(run) as tools:
-            worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+            worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
             try:
                 return await Worker(worker, run, shared, tools, progress).work(stop)
             except asyncio.CancelledError:

@@ -6,7 +6,6 @@ import codecs
 import re
 import zlib
 
-from sitelore.intake.sitemap import ROOTS
 from sitelore.intake.unpack import GZIP_MAGIC
 
 _HEAD_BYTES = 4096
@@ -30,6 +29,8 @@ def looks_like_sitemap(body_head: bytes, content_type: str, path: str) -> bool:
 
 
 def _text_looks(head: bytes, path: str) -> bool:
+    from sitelore.intake.sitemap import ROOTS  # noqa: PLC0415 nearly all that is fetched is seen to be a page before
+
     text = _decoded(head).lstrip("\ufeff \t\r\n")
     if not text.startswith("<"):
         name = path.rpartition("/")[2].lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Sequence
 
@@ -56,7 +56,7 @@ def create_run(
 
 def _new_id(now: float) -> RunId:
     """Sortable by time, short enough to type."""
-    return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(2)}")
+    return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{os.urandom(2).hex()}")
 
 
 def find_run(conn: sa.Connection, run: RunId) -> Run | None:
