@@ -32,8 +32,7 @@ def sitelore(*, offers: bool = False) -> Extract:
     """What `sitelore extract` does: decode, redact, parse, links, metadata, content, Markdown, text, hash, compress."""
     import zstandard
 
-    from sitelore.extract.content import main as content
-    from sitelore.extract.content.trees import trees_from
+    from sitelore.extract.content import trees as content
     from sitelore.extract.memory import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions
@@ -43,7 +42,7 @@ def sitelore(*, offers: bool = False) -> Extract:
     give_back_large_blocks()
     options, unzip = ReadOptions(keep_snapshot=False, offers=offers), zstandard.ZstdDecompressor()
     headers = (("content-type", "text/html; charset=utf-8"),)
-    current = ""
+    trees_from, current = content.trees_from, ""
 
     def extract(url: str, body: bytes, weights: str) -> Steps:
         nonlocal current
