@@ -14,7 +14,8 @@ from sitelore.extract import dom
 from sitelore.extract.about.head import read_head
 from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
-from sitelore.extract.about.survey import links_of, surveyed
+from sitelore.extract.about.survey import Survey, links_of, surveyed
+from sitelore.extract.about.surveying import SURVEYOR
 from sitelore.extract.composing import compose
 from sitelore.extract.content.main import main_content
 from sitelore.extract.content.style_sheets import read_hiding
@@ -196,7 +197,7 @@ def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], r
 def _read_html(source: Source, response: Response, options: ReadOptions) -> _Draft:
     tree = dom.parse(source.for_parser())
     site = resolver_for(options.dropped_parameters)
-    survey = surveyed(tree)
+    survey = _surveyed(tree, response, options)
     scripts = read_scripts(survey.scripts)
     head = read_head(survey)
     metadata = read_metadata(survey, response, site.rules, scripts, head)
@@ -220,6 +221,14 @@ def _read_html(source: Source, response: Response, options: ReadOptions) -> _Dra
         structured,
         offers,
     )
+
+
+def _surveyed(tree: dom.Tree, response: Response, options: ReadOptions) -> Survey:
+    """What the page says of itself. Offers are made of elements, which only the tree has."""
+    root = dom.first(tree, "html")
+    if SURVEYOR is None or options.offers or root is None or len(response.body) >= LARGE_PAGE:
+        return surveyed(tree)
+    return SURVEYOR.survey_html(dom.serialised(root)) or surveyed(tree)
 
 
 def _drop_long_data(tree: dom.Tree, body: bytes) -> None:

@@ -14,6 +14,8 @@ extern const Tags HEADINGS, BLOCKS, LISTS, INLINE, CODE;
 uint32_t code_at(const uint8_t *at, const uint8_t *end, int *size);
 /* What `str.isspace` says. */
 int is_space(uint32_t code);
+/* How many bytes of white space begin here; 0 where none does. */
+int space_at(const uint8_t *at, const uint8_t *end);
 
 /* As `str.strip` leaves it. */
 Slice stripped(Slice text);
