@@ -14,7 +14,8 @@ from sitelore.extract import dom
 from sitelore.extract.about.head import Head, read_head
 from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import read_metadata
-from sitelore.extract.about.survey import surveyed
+from sitelore.extract.about.survey import Survey, surveyed
+from sitelore.extract.about.surveying import SURVEYOR
 from sitelore.extract.composing import compose, compose_tree, composed_seen
 from sitelore.extract.content.main import main_content, seen_content
 from sitelore.extract.content.style_sheets import Hiding, read_hiding
@@ -49,7 +50,7 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     """Everything that a page says."""
     page = Markup(source)
     site = resolver_for(options.dropped_parameters)
-    survey = surveyed(page.tree)
+    survey = _surveyed(page, options)
     scripts = read_scripts(survey.scripts)
     head = read_head(survey)
     metadata = read_metadata(survey, response, site.rules, scripts, head)
@@ -69,6 +70,12 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
         structured,
         offers,
     )
+
+
+def _surveyed(page: Markup, options: ReadOptions) -> Survey:
+    """What the page says of itself. Offers are made of elements, which only the tree has."""
+    told = SURVEYOR.survey() if SURVEYOR is not None and page.is_held and not options.offers else None
+    return told or surveyed(page.tree)
 
 
 def _read_content(

@@ -6,10 +6,9 @@ What costs much and is seldom asked for is gathered when it is asked for, as lon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sitelore.extract import dom
 
@@ -40,29 +39,13 @@ _MAX_DATES = 8
 _MAX_IDS = 4
 
 
-class Meta(NamedTuple):
-    """A `meta` that has a name, each attribute as it is written; an empty text stands for one that is not there."""
+Meta: TypeAlias = tuple[str, str, str, str | None, str, dom.Element | None]
+"""A `meta` that has a name: `name`, `property`, `http-equiv`, `content`, and `value`, which is asked for only where there is no
+`content`, all as they are written; itself, where there is a tree. An empty text also stands for what is not there."""
 
-    name: str
-    property: str
-    http_equiv: str
-    content: str | None
-    value: str
-    """Asked for only where there is no `content`."""
-    element: dom.Element | None = None
-
-
-class Room(NamedTuple):
-    """An element that may be a landmark."""
-
-    tag: str
-    """Empty for a `header` or `footer` within sectioning content, whose tag makes it none."""
-    role: str
-    """As it is written."""
-    named: str
-    """What the elements say that it is labelled by, on one line."""
-    label: str
-    """Its `aria-label`, or else its `title`, as it is written."""
+Room: TypeAlias = tuple[str, str, str, str]
+"""An element that may be a landmark: its tag, which is empty for a `header` or `footer` within sectioning content; its role, as
+it is written; what the elements say that it is labelled by, on one line; its `aria-label` or else its `title`, as written."""
 
 
 class Layout(NamedTuple):
@@ -75,8 +58,7 @@ class Layout(NamedTuple):
     """`time` elements that stand by the first `h1`: what each says, and how it is marked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(NamedTuple):
     """Every `a`, `area` and `link rel=next|prev`, in page order."""
 
     hrefs: list[str]
@@ -85,12 +67,11 @@ class Links:
     """What one of them is called, on one line: its text, or that of the picture it is part of."""
     rels: Callable[[], Mapping[int, str]]
     """What those say of themselves that may say nofollow."""
-    elements: list[dom.Element] = field(default_factory=list)
-    """Where they were found in a tree."""
+    elements: Sequence[dom.Element] = ()
+    """Themselves, where there is a tree."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """What was found on a page."""
 
     title: str
@@ -173,7 +154,7 @@ def _metas(tree: dom.Tree) -> list[Meta]:
         name, shared, equiv = attr("name") or "", attr("property") or "", attr("http-equiv") or ""
         if name or shared or equiv:
             content = attr("content")
-            metas.append(Meta(name, shared, equiv, content, (attr("value") or "") if content is None else "", element))
+            metas.append((name, shared, equiv, content, (attr("value") or "") if content is None else "", element))
     return metas
 
 
@@ -257,7 +238,7 @@ def _room(element: dom.Element, labels: _Labels) -> Room:
     attr, tag = element.attr, element.tag
     if tag in {"header", "footer"} and dom.has_ancestor(element, SECTIONING):
         tag = ""
-    return Room(tag, attr("role") or "", labels.named_by(element), attr("aria-label") or attr("title") or "")
+    return tag, attr("role") or "", labels.named_by(element), attr("aria-label") or attr("title") or ""
 
 
 class _Labels:

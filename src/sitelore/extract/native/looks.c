@@ -48,8 +48,7 @@ int is_space(uint32_t code) {
            code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
-/* How many bytes of white space begin here; 0 where none does. */
-static int space_at(const uint8_t *at, const uint8_t *end) {
+int space_at(const uint8_t *at, const uint8_t *end) {
     if (*at < 0x80) return is_blank_byte(*at);
     if (*at != 0xC2 && *at != 0xE1 && *at != 0xE2 && *at != 0xE3) return 0;
     int size;

@@ -16,6 +16,8 @@ uint32_t code_at(const uint8_t *at, const uint8_t *end, int *size);
 int is_space(uint32_t code);
 /* What `str.isalnum` says: 1, 0, or -1 where Unicode has to be asked. */
 int is_letter_or_digit(uint32_t code);
+/* How many bytes of white space begin here; 0 where none does. */
+int space_at(const uint8_t *at, const uint8_t *end);
 
 /* As `str.strip` leaves it. */
 Slice stripped(Slice text);

@@ -129,8 +129,7 @@ static int begins(Slice text, int64_t at, const char *what) {
     return text.size - at >= size && !memcmp(text.at + at, what, (size_t)size);
 }
 
-/* Text without the five references that the parser writes. */
-static Slice without_references(Nodes *nodes, Slice text) {
+Slice without_references(Nodes *nodes, Slice text) {
     static const struct { const char *written, *meant; } known[] = {
         {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", "\xC2\xA0"}, {"&quot;", "\""}};
     const uint8_t *first = text.size ? memchr(text.at, '&', (size_t)text.size) : NULL;
@@ -345,6 +344,17 @@ Slice attribute_of(Nodes *nodes, const Node *element, const char *name) {
         if (name_end - at - 1 == wanted && !memcmp(at + 1, name, (size_t)wanted))
             return without_references(nodes, (Slice){name_end + 2, next - name_end - 3});
     return (Slice){NULL, 0};
+}
+
+int next_attribute(const Node *element, const uint8_t **at, Slice *name, Slice *written) {
+    const uint8_t *begin = *at ? *at : element->attributes.at, *end = element->attributes.at + element->attributes.size;
+    if (!begin || end - begin < 4) return 0;
+    const uint8_t *equals = begin + 2; /* names are short, so that a search costs more than a look */
+    while (end - equals > 2 && *equals != '=') equals++;
+    const uint8_t *close = end - equals > 2 ? memchr(equals + 2, '"', (size_t)(end - equals - 2)) : NULL;
+    if (!close) return 0;
+    *name = (Slice){begin + 1, equals - begin - 1}, *written = (Slice){equals + 2, close - equals - 2}, *at = close + 1;
+    return 1;
 }
 
 static void give(Nodes *nodes, Node *element, const char *name, Slice value, int is_there) {

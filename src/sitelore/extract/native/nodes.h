@@ -96,6 +96,10 @@ int is_out(const Nodes *nodes);
 const uint8_t *end_of_attribute(const uint8_t *at, const uint8_t *end, const uint8_t **name_end);
 /* An attribute's value without references; `at` is NULL where there is none. */
 Slice attribute_of(Nodes *nodes, const Node *element, const char *name);
+/* An element's next attribute, of those that were read, its value as it is written; 0 past the last. `at` begins as NULL. */
+int next_attribute(const Node *element, const uint8_t **at, Slice *name, Slice *written);
+/* Text without the five references that the parser writes. */
+Slice without_references(Nodes *nodes, Slice text);
 void set_attribute(Nodes *nodes, Node *element, const char *name, Slice value);
 void drop_attribute(Nodes *nodes, Node *element, const char *name);
 

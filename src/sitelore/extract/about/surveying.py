@@ -1,0 +1,120 @@
+"""The compiled survey (`survey.c`), where it was built: the same facts as from a page's tree, in one look at its nodes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from itertools import repeat
+
+from sitelore.extract.about.survey import Layout, Links, Meta, Survey, leads_on
+from sitelore.extract.native.library import library
+
+_SHORT, _LONG = 11, 2  # kinds of texts, as in survey.h
+_Counts = ctypes.c_int64 * (_SHORT + _LONG)
+_NO_CONTENT = "\1"
+
+
+class _Told(ctypes.Structure):
+    """Two texts that the compiled code holds, until it is asked for the next ones."""
+
+    _fields_ = (
+        ("short", ctypes.c_void_p),
+        ("long", ctypes.c_void_p),
+        ("short_size", ctypes.c_int64),
+        ("long_size", ctypes.c_int64),
+    )
+
+
+class CompiledSurveyor:
+    """Looks at a page that was read into nodes, in the same thread."""
+
+    def __init__(self, found: ctypes.CDLL) -> None:
+        self._read, self._survey = found.read_page, found.survey_page
+        self._read.restype = self._survey.restype = ctypes.c_int64
+        self._read.argtypes = [ctypes.c_char_p, ctypes.c_int64]
+        self._survey.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+
+    def survey_html(self, html: bytes) -> Survey | None:
+        """The same of a page that is none yet but HTML, as `dom.serialised` writes its root."""
+        return self.survey() if self._read(html, len(html)) == 0 else None
+
+    def survey(self) -> Survey | None:
+        """What the page says that was read last; None where there is none, or where its tree has to be asked."""
+        counts, told = _Counts(), _Told()
+        if self._survey(counts, ctypes.addressof(told)) != 0:
+            return None
+        sizes = counts[:]
+        short = _rows(ctypes.string_at(told.short, told.short_size), sizes[:_SHORT])
+        long = _rows(ctypes.string_at(told.long, told.long_size), sizes[_SHORT:]) if told.long_size else ([], [])
+        return _survey(short, long) if short and long else None
+
+
+def _rows(told: bytes, counts: list[int]) -> Sequence[list[str]]:
+    """The texts of each kind; none at all where a text holds what stands between them."""
+    texts = told.decode().split("\0")
+    if len(texts) != sum(counts) + 1:
+        return ()
+    rows, start = [], 0
+    for count in counts:
+        rows.append(texts[start : start + count])
+        start += count
+    return rows
+
+
+def _survey(short: Sequence[list[str]], long: Sequence[list[str]]) -> Survey:
+    about, metas, relations, headings, rooms, dates, marked, bylines, hrefs, texts, rels = short
+    scripts, sheets = long
+    title, h1, base, *languages = about
+    return Survey(
+        title=title,
+        h1=h1,
+        base=base,
+        languages=languages,
+        metas=_metas(metas),
+        relations=_pairs(relations),
+        layout=Layout(
+            headings=list(zip(map(int, headings[::2]), headings[1::2], strict=True)),
+            rooms=list(zip(rooms[::4], rooms[1::4], rooms[2::4], rooms[3::4], strict=True)),
+            dates=_pairs(dates),
+        ),
+        marked=lambda name: [value for said, value in _pairs(marked) if said == name],
+        bylines=lambda: bylines,
+        links=_links(hrefs, texts, rels),
+        scripts=[(text, None) for text in scripts],
+        sheets=_pairs(sheets),
+    )
+
+
+def _pairs(texts: list[str]) -> list[tuple[str, str]]:
+    return list(zip(texts[::2], texts[1::2], strict=True))
+
+
+def _metas(texts: list[str]) -> list[Meta]:
+    contents = texts[3::4]
+    metas: list[Meta] = list(zip(texts[::4], texts[1::4], texts[2::4], contents, repeat(""), repeat(None)))
+    for at, content in enumerate(contents):
+        if content[:1] == _NO_CONTENT:
+            metas[at] = (*metas[at][:3], None, content[1:], None)
+    return metas
+
+
+def _links(hrefs: list[str], texts: list[str], rels: list[str]) -> Links:
+    if not rels:
+        return Links(hrefs, texts.__getitem__, dict)
+    said = list(zip(map(int, rels[::3]), rels[1::3], rels[2::3], strict=True))
+    out = {at for at, tag, rel in said if tag == "link" and not leads_on(rel)}
+    if out:
+        kept = [at for at in range(len(hrefs)) if at not in out]
+        place = {at: new for new, at in enumerate(kept)}
+        hrefs, texts = [hrefs[at] for at in kept], [texts[at] for at in kept]
+        said = [(place[at], tag, rel) for at, tag, rel in said if at in place]
+    return Links(hrefs, texts.__getitem__, lambda: {at: rel for at, _, rel in said})
+
+
+def _surveyor() -> CompiledSurveyor | None:
+    found = library()
+    return CompiledSurveyor(found) if found is not None and hasattr(found, "survey_page") else None
+
+
+SURVEYOR = _surveyor()
+"""None where it was not compiled."""
