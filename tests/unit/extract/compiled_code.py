@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from sitelore.extract.native.library import library
 
@@ -17,3 +18,24 @@ def called(name: str, html: bytes) -> bytes | None:
     out = ctypes.c_void_p()
     size = function(html, len(html), ctypes.byref(out))
     return None if size < 0 else ctypes.string_at(out.value, size) if size and out.value else b""
+
+
+def page_made(name: str, source: bytes) -> tuple[bytes, bytes] | None:
+    """All that is known of the nodes that `read_page` or `parse_page` makes, and their HTML; None where it declines."""
+    found = library()
+    assert found is not None
+    make = getattr(found, name)
+    make.restype = ctypes.c_int64
+    make.argtypes = [ctypes.c_char_p, ctypes.c_int64]
+    if make(source, len(source)) < 0:
+        return None
+    return _told(found.page_as_rows), _told(found.page_as_html)
+
+
+def _told(tell: Any) -> bytes:
+    tell.restype = ctypes.c_int64
+    tell.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
+    out = ctypes.c_void_p()
+    size = tell(ctypes.byref(out))
+    assert size >= 0
+    return ctypes.string_at(out.value, size) if out.value else b""
