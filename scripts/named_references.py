@@ -14,7 +14,9 @@ _MOST_BYTES = 6
 def _spelled(meant: str) -> str:
     """As C spells it: what nobody could see, or would take for the end of the string, by its bytes."""
     return "".join(
-        char if unicodedata.category(char)[0] in "LNPS" and char not in '"\\?' else "".join(f"\\{byte:03o}" for byte in char.encode())
+        char
+        if unicodedata.category(char)[0] in "LNPS" and char not in '"\\?'
+        else "".join(f"\\{byte:03o}" for byte in char.encode())
         for char in meant
     )
 
@@ -33,14 +35,16 @@ def _header() -> str:
     entries, starts, size = [], [], 0
     for name in sorted(html5):
         meant = html5[name]
-        assert len(meant.encode()) <= _MOST_BYTES and 4 * len(meant.encode()) <= 5 * (len(name) + 1) and " " not in meant, name
+        size_bytes = len(meant.encode())
+        assert " " not in meant, name  # it ends the name
+        assert size_bytes <= _MOST_BYTES and 4 * size_bytes <= 5 * (len(name) + 1), name  # noqa: PT018 the room `references.c` has
         entries.append(f"{name} {_spelled(meant)}\\0")
         starts.append(f"{size}, ")
         size += len(f"{name} {meant}\0".encode())
     assert size < 2**16
     return "\n".join(
         [
-            "/* Written by scripts/named_references.py. Each name, with its semicolon where it has one, and what it means; by name. */",
+            "/* Written by scripts/named_references.py. By name, with its semicolon where it has one: what each means. */",
             "static const char named_references[] =",
             *_lines(entries, '    "', '"'),
             "    ;",

@@ -1,4 +1,4 @@
-/* Written by scripts/named_references.py. Each name, with its semicolon where it has one, and what it means; by name. */
+/* Written by scripts/named_references.py. By name, with its semicolon where it has one: what each means. */
 static const char named_references[] =
     "AElig Æ\0AElig; Æ\0AMP &\0AMP; &\0Aacute Á\0Aacute; Á\0Abreve; Ă\0Acirc Â\0Acirc; Â\0Acy; А\0Afr; 𝔄\0Agrave À\0Agrave; À\0Alpha; Α\0"
     "Amacr; Ā\0And; ⩓\0Aogon; Ą\0Aopf; 𝔸\0ApplyFunction; \342\201\241\0Aring Å\0Aring; Å\0Ascr; 𝒜\0Assign; ≔\0Atilde Ã\0Atilde; Ã\0Auml Ä\0"
