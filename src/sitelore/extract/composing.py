@@ -5,9 +5,10 @@ from __future__ import annotations
 from sitelore.extract import dom
 from sitelore.extract.about.links import PageResolver
 from sitelore.extract.content.main import Content, Seen
-from sitelore.extract.content.style_sheets import NO_HIDING, Hiding, drop_hidden
+from sitelore.extract.content.staging import drop_hidden_held
+from sitelore.extract.content.style_sheets import NO_HIDING, Hiding, TreeStage, drop_hidden
 from sitelore.extract.content.visibility import is_collapsed_by, shown
-from sitelore.extract.writing.compiled import NO_CUTS, WRITER, Asked, CompiledWriter
+from sitelore.extract.writing.compiled import NO_CUTS, WRITER, CompiledWriter
 from sitelore.extract.writing.markdown import Written, evened, settled, write_markdown, write_text
 
 # Rules on the tree look for these around an element, past the chosen one.
@@ -23,7 +24,7 @@ def compose(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageReso
 def compose_tree(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
     """The same from the tree alone, which is cut."""
     nodes = shown(content.trimmed())
-    drop_hidden(tree, nodes, hiding)
+    drop_hidden(hiding, TreeStage(tree, nodes, hiding))
     for node in nodes:
         dom.drop_comments(node)  # the writer would part blocks for them; whoever reads the HTML does not see them
     # What stood hidden in it is why compiled code may have declined it.
@@ -48,7 +49,7 @@ def composed(content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[
     else:
         html = dom.serialised(chosen)
         asked = WRITER.look_at_html(html, hiding.names)
-    return _written(WRITER, asked, resolver)
+    return _written(WRITER, asked.addresses, resolver) if asked is not None and not _any_collapsed(asked.styles) else None
 
 
 def composed_seen(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written] | None:
@@ -56,13 +57,19 @@ def composed_seen(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[W
     if WRITER is None:
         return None
     cuts, opened = (seen.judged.cuts, seen.judged.opened) if seen.judged is not None else (NO_CUTS, 0)
-    return _written(WRITER, WRITER.look_at_chosen(hiding.names, cuts, opened), resolver)
-
-
-def _written(writer: CompiledWriter, asked: Asked | None, resolver: PageResolver) -> tuple[Written, Written] | None:
-    if asked is None or any(is_collapsed_by(style, tag) for tag, style in asked.styles):
+    styles = WRITER.cut_chosen(cuts, opened)
+    if styles is None or _any_collapsed(styles) or (hiding.sheets and not drop_hidden_held(hiding)):
         return None
-    targets = map(resolver.target, asked.addresses)
+    addresses = WRITER.look_at_chosen()
+    return _written(WRITER, addresses, resolver) if addresses is not None else None
+
+
+def _any_collapsed(styles: list[tuple[str, str]]) -> bool:
+    return any(is_collapsed_by(style, tag) for tag, style in styles)
+
+
+def _written(writer: CompiledWriter, addresses: list[str], resolver: PageResolver) -> tuple[Written, Written] | None:
+    targets = map(resolver.target, addresses)
     written = writer.write([(target.written, target.url is not None) for target in targets])
     if written is None:
         return None

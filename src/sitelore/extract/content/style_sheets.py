@@ -8,9 +8,10 @@ never opened: that always goes, but for headings, which stand there for those wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cached_property, lru_cache
+from typing import Protocol, TypeVar
 
 import re2
 
@@ -48,6 +49,9 @@ _SEEN_MEDIA = frozenset({"", "all", "screen"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
 class _Rules:
     """What a sheet hides, by selector, and the names that it shows again."""
@@ -78,6 +82,12 @@ class Hiding:
         return {_NAME.findall(selector)[0] for selector in self.candidates}
 
     @property
+    def all_names(self) -> set[str]:
+        """The same of all rules that hide something, once the sheets are read."""
+        read = [_read_sheet(sheet) for sheet in self.sheets]
+        return self.names | {_NAME.findall(selector)[0] for sheet in read for selector in (*sheet.gone, *sheet.concealed)}
+
+    @property
     def candidates(self) -> list[str]:
         """Selectors of rules that look as if they hid something."""
         return [one for sheet in self.sheets for one in _candidates(sheet)][:_MAX_NAMES]
@@ -98,51 +108,113 @@ def _may_hide(sheet: str) -> bool:
     return _HINT.search(sheet.encode("utf-8", "replace")) is not None
 
 
-def drop_hidden(tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
+class Stage(Protocol[T]):
+    """What was chosen of a page, which style sheets may hide parts of: of a tree, or held by compiled code."""
+
+    def matching(self, selector: str) -> list[T]:
+        """The elements below the chosen ones that plain selectors name, a comma between them."""
+        ...
+
+    def holds_heading(self, element: T) -> bool:
+        """Whether there is a heading in an element, or it is one."""
+        ...
+
+    def opened(self, gone: list[T]) -> set[T]:
+        """Those that a reader opens with a click."""
+        ...
+
+    def size(self, element: T) -> int:
+        """How many characters an element has, without white space at its ends."""
+        ...
+
+    def whole(self) -> int:
+        """How many characters all of it has."""
+        ...
+
+    def is_spoken_of(self, name: str) -> bool:
+        """Whether scripts, or sheets that were not read, speak of a name."""
+        ...
+
+    def drop(self, element: T) -> None:
+        """Cut an element."""
+        ...
+
+
+def drop_hidden(hiding: Hiding, stage: Stage[T]) -> None:
     """Cut from what was chosen what the sheets hide."""
-    candidates = ",".join(hiding.candidates)
     # Reading a sheet takes as long as writing the page's Markdown: only where it seems to speak of something in it.
-    if not candidates or not any(dom.select_safely(node, candidates) for node in nodes):
+    candidates = ",".join(hiding.candidates)
+    if not candidates or not stage.matching(candidates):
         return
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     again = {name for sheet in sheets for name in sheet.shown_again}
 
-    @cache
-    def spoken() -> list[str]:
-        return [dom.raw_text(element)[:_MAX_CHARS] for element in hiding.elsewhere]
+    def matched(selectors: Iterable[str]) -> list[T]:
+        found: dict[T, None] = {}
+        for selector in dict.fromkeys(selectors):
+            names = _NAME.findall(selector)
+            # Scripts last: to read a large one takes ten times its size, and few are ever asked.
+            if (here := stage.matching(selector)) and again.isdisjoint(names) and not any(map(stage.is_spoken_of, names)):
+                found.update(dict.fromkeys(here))
+        return list(found)
 
-    def counts(selector: str) -> bool:
-        names = _NAME.findall(selector)
-        # Scripts last: to read a large one takes ten times its size, and few are ever asked.
-        return again.isdisjoint(names) and not any(name in text for name in names for text in spoken())
-
-    for element in _matched(nodes, [one for sheet in sheets for one in sheet.concealed], counts):
-        if element.tag not in _HEADINGS and not dom.holds(element, *_HEADINGS):
-            dom.drop(element)
-    if gone := _matched(nodes, [one for sheet in sheets for one in sheet.gone], counts):
-        _drop_gone(tree, nodes, gone)
+    for element in matched(one for sheet in sheets for one in sheet.concealed):
+        if not stage.holds_heading(element):
+            stage.drop(element)
+    if gone := matched(one for sheet in sheets for one in sheet.gone):
+        _drop_gone(stage, gone)
 
 
-def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element]) -> None:
+def _drop_gone(stage: Stage[T], gone: list[T]) -> None:
     """Unless a click opens it, or there is so much of it that something must."""
-    opened = folded(tree, gone)
+    opened = stage.opened(gone)
     gone = [element for element in gone if element not in opened]
-    size = sum(len(dom.raw_text(element).strip()) for element in gone[:_MAX_LOOKS])
-    whole = sum(len(dom.raw_text(node)) for node in nodes)
+    size, whole = sum(map(stage.size, gone[:_MAX_LOOKS])), stage.whole()
     if size <= max(_LITTLE_CHARS, _LITTLE_SHARE * whole) and size < whole / 2:
         for element in gone:
-            dom.drop(element)
+            stage.drop(element)
 
 
-def _matched(nodes: Sequence[dom.Node], selectors: Iterable[str], counts: Callable[[str], bool]) -> list[dom.Element]:
-    """The elements below the chosen ones that a selector names, of those that count."""
-    own = {id(node) for node in nodes}
-    found: dict[dom.Element, None] = {}
-    for selector in selectors:
-        matched = [one for node in nodes for one in dom.select_safely(node, selector) if id(one) not in own]
-        if matched and counts(selector):
-            found.update(dict.fromkeys(matched))
-    return list(found)
+class TreeStage:
+    """Chosen subtrees of a tree."""
+
+    def __init__(self, tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
+        self._tree = tree
+        self._nodes = nodes
+        self._elsewhere = hiding.elsewhere
+
+    def matching(self, selector: str) -> list[dom.Element]:
+        """The elements below the chosen ones that plain selectors name, a comma between them."""
+        own = {id(node) for node in self._nodes}
+        return [one for node in self._nodes for one in dom.select_safely(node, selector) if id(one) not in own]
+
+    def holds_heading(self, element: dom.Element) -> bool:
+        """Whether there is a heading in an element, or it is one."""
+        return element.tag in _HEADINGS or dom.holds(element, *_HEADINGS)
+
+    def opened(self, gone: list[dom.Element]) -> set[dom.Element]:
+        """Those that a reader opens with a click."""
+        return folded(self._tree, gone)
+
+    def size(self, element: dom.Element) -> int:
+        """How many characters an element has, without white space at its ends."""
+        return len(dom.raw_text(element).strip())
+
+    def whole(self) -> int:
+        """How many characters all of it has."""
+        return sum(len(dom.raw_text(node)) for node in self._nodes)
+
+    def is_spoken_of(self, name: str) -> bool:
+        """Whether scripts, or sheets that were not read, speak of a name."""
+        return any(name in text for text in self._spoken)
+
+    def drop(self, element: dom.Element) -> None:
+        """Cut an element."""
+        dom.drop(element)
+
+    @cached_property
+    def _spoken(self) -> list[str]:
+        return [dom.raw_text(element)[:_MAX_CHARS] for element in self._elsewhere]
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ static Node **by_place(Nodes *nodes, int64_t all) {
     return elements;
 }
 
-static void put_text_below(Out *out, const Node *node) {
+void put_text_below(Out *out, const Node *node) {
     if (node->tag == TAG_TEXT) put_bytes(out, node->text.at, node->text.size);
     for (const Node *at = next_node(node, node); at; at = next_node(node, at))
         if (at->tag == TAG_TEXT) put_bytes(out, at->text.at, at->text.size);
@@ -153,16 +153,20 @@ static int is_one_of(Slice name, const uint8_t *names, int64_t size) {
     return 0;
 }
 
+int has_one_of(Nodes *nodes, const Node *element, const uint8_t *names, int64_t size) {
+    if (element->tag == TAG_TEXT || !element->attributes.size) return 0;
+    Slice id = attribute_of(nodes, element, "id"), classes = attribute_of(nodes, element, "class");
+    if (id.at && is_one_of(id, names, size)) return 1;
+    for (int64_t from = 0, to; from < classes.size; from = to + 1) {
+        for (to = from; to < classes.size && !is_blank_byte(classes.at[to]); to++) {}
+        if (to > from && is_one_of((Slice){classes.at + from, to - from}, names, size)) return 1;
+    }
+    return 0;
+}
+
 int holds_name(Nodes *nodes, const uint8_t *names, int64_t size) {
     const Node *top = top_of(nodes);
-    for (const Node *at = size ? next_node(top, top) : NULL; at; at = next_node(top, at)) {
-        if (at->tag == TAG_TEXT || !at->attributes.size) continue;
-        Slice id = attribute_of(nodes, at, "id"), classes = attribute_of(nodes, at, "class");
-        if (id.at && is_one_of(id, names, size)) return 1;
-        for (int64_t from = 0, to; from < classes.size; from = to + 1) {
-            for (to = from; to < classes.size && !is_blank_byte(classes.at[to]); to++) {}
-            if (to > from && is_one_of((Slice){classes.at + from, to - from}, names, size)) return 1;
-        }
-    }
+    for (const Node *at = size ? next_node(top, top) : NULL; at; at = next_node(top, at))
+        if (has_one_of(nodes, at, names, size)) return 1;
     return 0;
 }

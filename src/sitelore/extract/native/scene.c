@@ -33,7 +33,7 @@ int is_attached(Nodes *nodes, const Node *node) {
     return node == top_of(nodes);
 }
 
-static void list(Nodes *nodes, Listed *listed, Node *element) {
+void list_element(Nodes *nodes, Listed *listed, Node *element) {
     if (listed->count == listed->room) {
         int64_t room = listed->room ? listed->room * 2 : 32;
         Node **larger = take_room(nodes, room * (int64_t)sizeof *larger);
@@ -110,13 +110,13 @@ int is_mark(Nodes *nodes, const Node *element) {
 static void list_by_kind(Nodes *nodes, Scene *scene, Node *element) {
     int kind = kinds[element->tag];
     if (element->tag == TAG_OTHER && is_never_named(element)) kind = NEVER;
-    if (kind & NEVER) list(nodes, &scene->never, element);
-    if (kind & PLAYER && !is_in_player(element)) list(nodes, &scene->players, element);
-    if (kind & BUTTON) list(nodes, &scene->buttons, element);
-    if (kind & SPARE) list(nodes, &scene->spare, element);
-    if (kind & AROUND || says_one_of(nodes, element, "role", roles_around)) list(nodes, &scene->around, element);
-    if (is_mark(nodes, element)) list(nodes, &scene->marked, element);
-    if (may_be_hidden(nodes, element)) list(nodes, &scene->telling, element);
+    if (kind & NEVER) list_element(nodes, &scene->never, element);
+    if (kind & PLAYER && !is_in_player(element)) list_element(nodes, &scene->players, element);
+    if (kind & BUTTON) list_element(nodes, &scene->buttons, element);
+    if (kind & SPARE) list_element(nodes, &scene->spare, element);
+    if (kind & AROUND || says_one_of(nodes, element, "role", roles_around)) list_element(nodes, &scene->around, element);
+    if (is_mark(nodes, element)) list_element(nodes, &scene->marked, element);
+    if (may_be_hidden(nodes, element)) list_element(nodes, &scene->telling, element);
 }
 
 Scene *look_around(Nodes *nodes) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of elements that may be hidden, and of players: what Python asks about. One that is not there is told as nothing, others behind a 1. */
+/* Of elements that may be hidden, and of players: what Python asks about. */
 static const char *const told_of_hidden[] = {"style", "hidden", "aria-hidden", "id", "class", "role", "aria-labelledby", "open", NULL};
 static const char *const told_of_players[] = {
     "src", "data-src", "data-lazy-src", "data-url", "data", "title", "aria-label", "width", "height", "style", NULL};
@@ -57,7 +57,7 @@ static int64_t blank_at_end(Slice text) {
     return count;
 }
 
-static int64_t count_characters(Slice text) {
+int64_t count_characters(Slice text) {
     int64_t count = 0;
     for (int64_t i = 0; i < text.size; i++) count += (text.at[i] & 0xC0) != 0x80;
     return count;
@@ -75,12 +75,12 @@ int64_t size_of_text(const Node *node) {
     return size - blank;
 }
 
-static void put_told(Nodes *nodes, const Node *element, const char *const *names) {
+void put_told(Nodes *nodes, Out *to, const Node *element, const char *const *names) {
     for (; *names; names++) {
         Slice value = attribute_of(nodes, element, *names);
-        if (value.at) put_bytes(&out, "\1", 1);
-        put_bytes(&out, value.at, value.size);
-        put_bytes(&out, "", 1);
+        if (value.at) put_bytes(to, "\1", 1);
+        put_bytes(to, value.at, value.size);
+        put_bytes(to, "", 1);
     }
 }
 
@@ -95,9 +95,9 @@ EXPORT int64_t tell_players(Told *told) {
         const Node *player = scene->players.elements[i];
         put_bytes(&out, player->name.at, player->name.size);
         put_bytes(&out, "", 1);
-        put_told(nodes, player, told_of_players);
+        put_told(nodes, &out, player, told_of_players);
         for (const Node *at = player; (at = next_node(player, at));)
-            if (at->tag == TAG_source && attribute_of(nodes, at, "src").at) put_told(nodes, at, address);
+            if (at->tag == TAG_source && attribute_of(nodes, at, "src").at) put_told(nodes, &out, at, address);
         put_bytes(&out, "", 1);
     }
     return tell(told) ? -1 : scene->players.count;
@@ -117,7 +117,7 @@ EXPORT int64_t tell_hidden(const uint8_t *answers, int64_t size, Told *told) {
         telling->elements[count++] = element;
         put_bytes(&out, element->name.at, element->name.size);
         put_bytes(&out, "", 1);
-        put_told(nodes, element, told_of_hidden);
+        put_told(nodes, &out, element, told_of_hidden);
     }
     telling->count = count;
     return is_out(nodes) || tell(told) ? -1 : count;
@@ -126,9 +126,7 @@ EXPORT int64_t tell_hidden(const uint8_t *answers, int64_t size, Told *told) {
 /* The text of one of them. */
 EXPORT int64_t tell_text(int64_t at, Told *told) {
     if (!begin() || at < 0 || at >= scene->telling.count) return -1;
-    const Node *element = scene->telling.elements[at];
-    for (const Node *node = element; (node = next_node(element, node));)
-        if (is_text(node)) put_bytes(&out, node->text.at, node->text.size);
+    put_text_below(&out, scene->telling.elements[at]);
     return tell(told);
 }
 
@@ -144,7 +142,7 @@ EXPORT int64_t tell_targets(Told *told) {
     if (!nodes) return -1;
     Node *top = top_of(nodes);
     for (Node *at = top; (at = next_node(top, at));)
-        if (!is_text(at) && at->attributes.size && is_control(nodes, at)) put_told(nodes, at, told_of_controls);
+        if (!is_text(at) && at->attributes.size && is_control(nodes, at)) put_told(nodes, &out, at, told_of_controls);
     return is_out(nodes) ? -1 : tell(told);
 }
 

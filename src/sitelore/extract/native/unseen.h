@@ -29,6 +29,11 @@ int is_mark(Nodes *nodes, const Node *element);
 /* Whether an element's role says that it is the content. */
 int is_main_by_role(Nodes *nodes, const Node *element);
 
+/* Adds an element; where memory is out, who takes room is told in the end. */
+void list_element(Nodes *nodes, Listed *listed, Node *element);
+/* Puts these attributes of an element, a NUL behind each: one that is not there as nothing, others behind a 1. */
+void put_told(Nodes *nodes, Out *out, const Node *element, const char *const *names);
+int64_t count_characters(Slice text);
 /* How many characters `text.strip()` of a node has. */
 int64_t size_of_text(const Node *node);
 /* The text up to the next NUL; 0 where there is none. */

@@ -16,34 +16,40 @@ static int64_t tell(Told *told) {
 static void begin(void) {
     first.size = second.size = 0;
     first.is_out = second.is_out = 0;
+    draft = NULL;
 }
 
-/* Tells the tags and styles that may hide text, then the addresses that have to be resolved. */
-static int64_t look_at(Nodes *nodes, const uint8_t *names, int64_t size, Told *told) {
-    if (holds_name(nodes, names, size)) return -1;
-    put_telling_styles(nodes, &first);
+static int64_t gather(Nodes *nodes, Told *told) {
     draft = gather_addresses(nodes, &second);
     return draft ? tell(told) : -1;
 }
 
-/* Looks at HTML without what goes from it; it holds `opened` elements, where that is known. -1 where the tree has to be written: for one,
- * where an element has one of `names`, which style sheets hide. `html` has to outlive `write_page`. */
+/* Looks at HTML without what goes from it; it holds `opened` elements, where that is known. Tells the tags and styles that may hide text,
+ * then the addresses that have to be resolved. -1 where the tree has to be written: for one, where an element has one of `names`, which
+ * style sheets hide. `html` has to outlive `write_page`. */
 EXPORT int64_t look_at_html(const uint8_t *html, int64_t size, int64_t opened, const Going *going, const uint8_t *names, int64_t names_size, Told *told) {
     begin();
-    draft = NULL;
     Nodes *nodes = read_most_nodes(html, size, going->places, going->count);
     if (!nodes || (opened >= 0 && opened_in(nodes) != opened) || cut_nodes(nodes, opened_in(nodes), going)) return -1;
-    return look_at(nodes, names, names_size, told);
+    if (holds_name(nodes, names, names_size)) return -1;
+    put_telling_styles(nodes, &first);
+    return gather(nodes, told);
 }
 
-/* The same of what was chosen of the page that was read last, which holds `opened` elements. */
-EXPORT int64_t look_at_chosen(int64_t opened, const Going *going, const uint8_t *names, int64_t names_size, Told *told) {
+/* The same of what was chosen of the page that was read last, which holds `opened` elements, in two steps: its styles first. */
+EXPORT int64_t cut_chosen(int64_t opened, const Going *going, Told *told) {
     begin();
-    draft = NULL;
     Nodes *nodes = page_nodes();
     if (!nodes || cut_nodes(nodes, opened, going)) return -1;
+    put_telling_styles(nodes, &first);
+    return tell(told);
+}
+
+EXPORT int64_t look_at_chosen(Told *told) {
+    begin();
+    Nodes *nodes = page_nodes();
     forget_page(); /* writing makes something else of it */
-    return look_at(nodes, names, names_size, told);
+    return nodes ? gather(nodes, told) : -1;
 }
 
 /* Evens a text where its white space is plain. */
@@ -59,10 +65,9 @@ static int is_evened(Out *text) {
 
 /* The Markdown and the plain text of the page that was looked at last. -1 where the tree has to be written. */
 EXPORT int64_t write_page(const uint8_t *answers, int64_t size, Written *written) {
+    Draft *looked_at = draft;
     begin();
     spare.is_out = 0;
-    Draft *looked_at = draft;
-    draft = NULL;
     if (!looked_at || rewrite(looked_at, answers, size)) return -1;
     Nodes *nodes = nodes_of(looked_at);
     Node *root = root_of(looked_at);

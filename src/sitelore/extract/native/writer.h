@@ -8,6 +8,8 @@
 typedef struct { uint8_t *bytes; int64_t size, room; int is_out; } Out;
 void put_bytes(Out *out, const void *bytes, int64_t size);
 void put_text(Out *out, const char *text);
+/* All text of a node. */
+void put_text_below(Out *out, const Node *node);
 /* Whether there is room for so many bytes more. */
 int has_room(Out *out, int64_t size);
 
@@ -20,7 +22,9 @@ typedef struct { const int64_t *places; int64_t count; const int64_t *rows; int6
 int cut_nodes(Nodes *nodes, int64_t all, const Going *going);
 /* The tag and style, each NUL behind it, of every element whose style may cut it down to nothing or move it away. */
 void put_telling_styles(Nodes *nodes, Out *out);
-/* Whether an element has one of these names, a NUL between them, as its id or as one of its classes. */
+/* Whether an element has one of these names, a NUL between them, as its id or as one of its classes, in whatever case. */
+int has_one_of(Nodes *nodes, const Node *element, const uint8_t *names, int64_t size);
+/* Whether any does. */
 int holds_name(Nodes *nodes, const uint8_t *names, int64_t size);
 /* Whether a tag breaks no line, as `walk.c` was told. */
 int is_inline_tag(const uint8_t *name, int64_t size);

@@ -61,11 +61,14 @@ class CompiledWriter:
     """Looks at a page, then writes it, in the same thread."""
 
     def __init__(self, found: ctypes.CDLL) -> None:
-        self._look_at_html, self._look_at_chosen, self._write = found.look_at_html, found.look_at_chosen, found.write_page
-        self._look_at_html.restype = self._look_at_chosen.restype = self._write.restype = ctypes.c_int64
+        self._look_at_html, self._write = found.look_at_html, found.write_page
+        self._cut_chosen, self._look_at_chosen = found.cut_chosen, found.look_at_chosen
+        for function in (self._look_at_html, self._cut_chosen, self._look_at_chosen, self._write):
+            function.restype = ctypes.c_int64
         text, whole, place = ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p
         self._look_at_html.argtypes = [text, whole, whole, place, text, whole, place]
-        self._look_at_chosen.argtypes = [whole, place, text, whole, place]
+        self._cut_chosen.argtypes = [whole, place, place]
+        self._look_at_chosen.argtypes = [place]
         self._write.argtypes = [text, whole, place]
 
     def look_at_html(self, html: bytes, hidden: Iterable[str], cuts: Cuts = NO_CUTS, opened: int = -1) -> Asked | None:
@@ -79,12 +82,17 @@ class CompiledWriter:
             done = self._look_at_html(html, len(html), opened, ctypes.byref(going), names, len(names), ctypes.byref(told))
         return _asked(told) if done == 0 else None
 
-    def look_at_chosen(self, hidden: Iterable[str], cuts: Cuts, opened: int) -> Asked | None:
-        """The same of what was chosen of the page that the compiled code holds."""
-        told, names = Told(), "\0".join(hidden).encode()
+    def cut_chosen(self, cuts: Cuts, opened: int) -> list[tuple[str, str]] | None:
+        """Cut what was chosen of the page that the compiled code holds: tags and styles of what may be cut down to nothing."""
+        told = Told()
         with _going(cuts) as going:
-            done = self._look_at_chosen(opened, ctypes.byref(going), names, len(names), ctypes.byref(told))
-        return _asked(told) if done == 0 else None
+            done = self._cut_chosen(opened, ctypes.byref(going), ctypes.byref(told))
+        return _pairs(told.one()) if done == 0 else None
+
+    def look_at_chosen(self) -> list[str] | None:
+        """The addresses in what is left of it; None where the compiled code declines."""
+        told = Told()
+        return _parts(told.both()[1]) if self._look_at_chosen(ctypes.byref(told)) == 0 else None
 
     def write(self, answers: Iterable[tuple[str, bool]]) -> Texts | None:
         """The Markdown and the plain text of the page that was looked at last; None where the compiled code declines.
