@@ -199,9 +199,8 @@ def _read_html(source: Source, response: Response, options: ReadOptions) -> _Dra
     site = resolver_for(options.dropped_parameters)
     survey = _surveyed(tree, response, options)
     scripts = read_scripts(survey.scripts)
-    head = read_head(survey)
-    metadata = read_metadata(survey, response, site.rules, scripts, head)
-    structured = read_structured(tree, metadata.base, scripts, head) if options.offers else ()
+    metadata = read_metadata(survey, response, site.rules, scripts)
+    structured = read_structured(tree, metadata.base, scripts, read_head(survey.metas)) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
     offers = _read_offers(tree, response, found, resolver) if options.offers else _NO_OFFERS

@@ -82,7 +82,7 @@ class Survey(NamedTuple):
     """What the root element says, in `lang` and `xml:lang`."""
     metas: list[Meta]
     relations: list[tuple[str, str]]
-    """Of each `link`: what it is for, and its address."""
+    """Of each `link`: what it is for, in lower case, and its address."""
     layout: Layout
     marked: Callable[[str], list[str]]
     """Microdata: the values of a property, but for those of comments and reviews."""
@@ -107,7 +107,7 @@ def surveyed(tree: dom.Tree) -> Survey:
         base=next(filter(str.strip, [element.attr("href") or "" for element in tree.select("base")]), ""),
         languages=[dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else [],
         metas=_metas(tree),
-        relations=[(rel, element.attr("href") or "") for rel, element in zip(rels, relations, strict=True)],
+        relations=[(rel.lower(), element.attr("href") or "") for rel, element in zip(rels, relations, strict=True)],
         layout=_layout(tree, props),
         marked=partial(_marked, [((element.attr("itemprop") or "").lower(), element) for element in props]),
         bylines=lambda: list(map(dom.one_line, dom.select(tree, "a[rel~=author i]")[:_MAX_MARKED])),

@@ -71,7 +71,7 @@ def _survey(short: Sequence[list[str]], long: Sequence[list[str]]) -> Survey:
         base=base,
         languages=languages,
         metas=_metas(metas),
-        relations=_pairs(relations),
+        relations=list(zip(map(str.lower, relations[::2]), relations[1::2], strict=True)),
         layout=Layout(
             headings=list(zip(map(int, headings[::2]), headings[1::2], strict=True)),
             rooms=list(zip(rooms[::4], rooms[1::4], rooms[2::4], rooms[3::4], strict=True)),

@@ -36,23 +36,26 @@ void begin_line(Line *line, int64_t most) { line->left = most, line->size = 0, l
 
 void add_to_line(Line *line, Slice text) {
     const uint8_t *at = text.at, *end = at + text.size;
-    uint8_t *to = line->bytes + line->size;
-    while (at < end && line->left > 0) {
+    uint8_t *begin = line->bytes, *to = begin + line->size;
+    int64_t left = line->left;
+    int is_apart = line->is_apart;
+    while (at < end && left > 0) {
         int size = *at < 0x80 ? is_blank_byte(*at) : space_at(at, end);
         if (size) {
-            line->is_apart = to > line->bytes, at += size;
+            is_apart = to > begin, at += size;
             continue;
         }
-        line->left--;
-        if (line->is_apart) {
-            *to++ = ' ', line->is_apart = 0;
+        left--;
+        if (is_apart) {
+            *to++ = ' ', is_apart = 0;
             continue;
         }
-        size = 1;
         if (*at >= 0x80) code_at(at, end, &size);
+        else size = 1;
         while (size--) *to++ = *at++;
+        for (; at < end && left > 0 && *at > ' ' && *at < 0x80; left--) *to++ = *at++;
     }
-    line->size = to - line->bytes;
+    line->left = left, line->size = to - begin, line->is_apart = is_apart;
 }
 
 void add_text_of(Line *line, const Node *element) {

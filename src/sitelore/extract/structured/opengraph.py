@@ -11,7 +11,7 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.about.dates import iso_date
-from sitelore.extract.about.head import Meta
+from sitelore.extract.about.head import Called
 from sitelore.extract.structured.entities import Entity, absolute, add, amount, entity, number, with_place
 
 _PREFIXES = ("og:", "article:", "product:", "twitter:", "book:", "profile:", "music:", "video:", "place:", "business:", "fb:")
@@ -21,7 +21,7 @@ _NUMBERS = frozenset({"width", "height", "twitter:player:width", "twitter:player
 _MAX_VALUES = 256
 
 
-def opengraph_entities(metas: list[Meta], base: str) -> list[Entity]:
+def opengraph_entities(metas: list[Called], base: str) -> list[Entity]:
     """What `meta` elements say of the page; nothing when none of them does."""
     reader = _Reader(base)
     left = _MAX_VALUES

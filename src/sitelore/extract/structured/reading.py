@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import Head, read_head
+from sitelore.extract.about.head import Called, read_head
 from sitelore.extract.about.survey import surveyed
 from sitelore.extract.structured.entities import Entity, settle
 from sitelore.extract.structured.frames import frame_of
@@ -24,7 +24,7 @@ _MARKED = ":is([itemscope],[itemtype],[typeof],[vocab],[about])"
 
 
 def read_structured(
-    tree: dom.Tree, base: str, scripts: list[Script] | None = None, head: Head | None = None
+    tree: dom.Tree, base: str, scripts: list[Script] | None = None, head: list[Called] | None = None
 ) -> tuple[Entity, ...]:
     """Every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph.
 
@@ -33,7 +33,7 @@ def read_structured(
     found: list[Entity] = []
     if scripts is None or head is None:
         survey = surveyed(tree)
-        scripts, head = read_scripts(survey.scripts), read_head(survey)
+        scripts, head = read_scripts(survey.scripts), read_head(survey.metas)
     if scripts:
         found += linked_entities(scripts, base)
     # On an average page this one look costs less than searching its source for the names of the attributes.
@@ -46,7 +46,7 @@ def read_structured(
     del found[_MAX_ENTITIES:]
     for each in found:
         _finish(each, is_root=True)
-    for each in opengraph_entities(head.metas, base):
+    for each in opengraph_entities(head, base):
         each["frame"] = frame_of(each, is_root=True)
         found.append(each)
     return tuple(found)
