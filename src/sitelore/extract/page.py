@@ -11,7 +11,6 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import read_head
 from sitelore.extract.about.links import NO_LINKS, Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import Metadata, read_metadata, robots_of
 from sitelore.extract.about.survey import Survey, links_of, surveyed
@@ -200,7 +199,7 @@ def _read_html(source: Source, response: Response, options: ReadOptions) -> _Dra
     survey = _surveyed(tree, response, options)
     scripts = read_scripts(survey.scripts)
     metadata = read_metadata(survey, response, site.rules, scripts)
-    structured = read_structured(tree, metadata.base, scripts, read_head(survey.metas)) if options.offers else ()
+    structured = read_structured(tree, metadata.base, scripts) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
     offers = _read_offers(tree, response, found, resolver) if options.offers else _NO_OFFERS

@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, field
 
 from sitelore.extract.about.dates import date_in_path, iso_date
-from sitelore.extract.about.head import read_named
 from sitelore.extract.about.linked import Linked, read_linked
 from sitelore.extract.about.outline import NO_OUTLINE, Outline, read_outline
 from sitelore.extract.about.survey import Survey
@@ -20,6 +19,7 @@ from sitelore.model.response import Response
 from sitelore.model.url import KeyRules, Url
 
 _AGENT = "sitelore"
+_TO_ROBOTS = frozenset({"robots", _AGENT})
 _VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 _KEPT_PREFIXES = ("og:", "article:", "book:", "profile:", "product:", "twitter:", "dc.", "dcterms.", "citation_")
 _KEPT_NAMES = frozenset({
@@ -43,6 +43,8 @@ _AUTHOR = (
 _IMAGE = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src", "image", "thumbnail")
 _SITE_NAME = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 
+_MAX_META = 64
+_MAX_KEY_CHARS = 80
 _MAX_TITLE_CHARS = 1000
 _MAX_NAME_CHARS = 300
 _ADDRESS = re.compile(r"https?:|www\.|//|@\w", re.IGNORECASE)
@@ -92,7 +94,7 @@ def read_metadata(survey: Survey, response: Response, rules: KeyRules, scripts: 
     said = survey.base.strip()
     base = (Url.parse(said, response.url, rules) if said else None) or response.url
     linked = read_linked([script.value for script in scripts])
-    named, outline, h1 = read_named(survey.metas), read_outline(survey.layout), survey.h1[:_MAX_TITLE_CHARS]
+    named, outline, h1 = _named(survey.metas), read_outline(survey.layout), survey.h1[:_MAX_TITLE_CHARS]
     published = _date(named, _PUBLISHED) or _marked_date(survey, "datepublished") or linked.published or outline.published
     image = _first(named, _IMAGE) or picture or linked.image
     return Metadata(
@@ -161,6 +163,17 @@ def _person(text: str) -> str:
     """A name as a name: without "by" before it; an address is none."""
     text = _BY.sub("", text, count=1) if text[:9].lower().startswith(("by", "written", "posted", "published")) else text
     return "" if len(text) > _MAX_NAME_CHARS or _ADDRESS.search(text) else text.strip(" ,;|")
+
+
+def _named(metas: list[tuple[str, str]]) -> dict[str, str]:
+    """The first of each name; robots directives of several elements are joined."""
+    named: dict[str, str] = {}
+    for name, content in metas:
+        if name in _TO_ROBOTS:
+            named[name] = f"{named[name]},{content}" if name in named else content
+        elif content and name and name not in named and len(name) <= _MAX_KEY_CHARS and len(named) < _MAX_META:
+            named[name] = content
+    return named
 
 
 def _pointed_at(relations: list[tuple[str, str]]) -> tuple[str, str]:

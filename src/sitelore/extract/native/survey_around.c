@@ -148,17 +148,25 @@ static int may_be_landmark(Nodes *nodes, const Node *room, Slice role) {
     return attribute_of(nodes, room, "aria-labelledby").size || attribute_of(nodes, room, "aria-label").size || attribute_of(nodes, room, "title").size;
 }
 
+/* One of a room's texts. What stands behind it must not stand in it: then there is one text too many, so that the tree is asked. */
+static void put_part(Survey *survey, Slice text) {
+    Out *out = &survey->out[ABOUT];
+    put_bytes(out, text.at, text.size);
+    put_bytes(out, "\1", 1);
+    if (text.size && memchr(text.at, 1, (size_t)text.size)) put_bytes(out, "", 1);
+}
+
 static void put_room(Survey *survey, const Node *room, Slice role, Known **slots) {
     Nodes *nodes = survey->nodes;
     int is_edge = room->tag == TAG_header || room->tag == TAG_footer;
-    put_whole(survey, ROOMS_SEEN, is_edge && is_in_section(nodes, room) ? (Slice){NULL, 0} : room->name);
-    put_whole(survey, ROOMS_SEEN, role);
+    put_part(survey, is_edge && is_in_section(nodes, room) ? (Slice){NULL, 0} : room->name);
+    put_part(survey, role);
     Line named;
     begin_line(&named, LONGEST_TEXT);
     if (slots) add_named(&named, attribute_of(nodes, room, "aria-labelledby"), slots);
-    put_line(survey, ROOMS_SEEN, &named);
+    put_part(survey, (Slice){named.bytes, named.size});
     Slice label = attribute_of(nodes, room, "aria-label");
-    put_whole(survey, ROOMS_SEEN, label.size ? label : attribute_of(nodes, room, "title"));
+    put_part(survey, label.size ? label : attribute_of(nodes, room, "title"));
 }
 
 void put_rooms(Survey *survey) {

@@ -11,7 +11,7 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.about.dates import iso_date
-from sitelore.extract.about.head import Called
+from sitelore.extract.about.head import Meta
 from sitelore.extract.structured.entities import Entity, absolute, add, amount, entity, number, with_place
 
 _PREFIXES = ("og:", "article:", "product:", "twitter:", "book:", "profile:", "music:", "video:", "place:", "business:", "fb:")
@@ -21,7 +21,7 @@ _NUMBERS = frozenset({"width", "height", "twitter:player:width", "twitter:player
 _MAX_VALUES = 256
 
 
-def opengraph_entities(metas: list[Called], base: str) -> list[Entity]:
+def opengraph_entities(metas: list[Meta], base: str) -> list[Entity]:
     """What `meta` elements say of the page; nothing when none of them does."""
     reader = _Reader(base)
     left = _MAX_VALUES
@@ -43,7 +43,7 @@ class _Reader:
         self._properties: dict[str, Any] = {}
         self._media: dict[str, list[dict[str, Any]]] = {}
 
-    def take(self, name: str, content: str, element: dom.Element | None) -> None:
+    def take(self, name: str, content: str, element: dom.Element) -> None:
         """One `meta` element."""
         if self._first is None:
             self._first = element
