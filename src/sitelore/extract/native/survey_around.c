@@ -85,6 +85,7 @@ static int is_one_of(Slice text, const char *const *names, int count) {
 static int is_in_section(Nodes *nodes, const Node *element) {
     static const Tags sections = {[TAG_article] = 1, [TAG_aside] = 1, [TAG_main] = 1, [TAG_nav] = 1, [TAG_section] = 1};
     static const char *const roles[] = {"main", "article", "region"};
+    if (element->parent->tag == TAG_template && !element->parent->is_foreign) return 0; /* `dom.has_ancestor` sees a fragment there */
     for (element = element->parent; element->parent; element = element->parent) {
         if (sections[element->tag]) return 1;
         if (is_one_of(attribute_of(nodes, element, "role"), roles, 3)) return 1;
