@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import Head, read_head
 from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import read_metadata
 from sitelore.extract.about.survey import Survey, surveyed
@@ -52,9 +51,8 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     site = resolver_for(options.dropped_parameters)
     survey = _surveyed(page, options)
     scripts = read_scripts(survey.scripts)
-    head = read_head(survey)
-    metadata = read_metadata(survey, response, site.rules, scripts, head)
-    structured = _read_structured(page.tree, metadata.base, scripts, head) if options.offers else ()
+    metadata = read_metadata(survey, response, site.rules, scripts)
+    structured = _read_structured(page.tree, metadata.base, scripts) if options.offers else ()
     resolver = site.on_page(metadata.base)
     found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
     offers = _read_offers(page.tree, response, found, resolver) if options.offers else NO_OFFERS
@@ -105,10 +103,10 @@ def _drop_long_data(tree: dom.Tree, body: bytes) -> None:
                 dom.drop_attribute(element, name)
 
 
-def _read_structured(tree: dom.Tree, base: str, scripts: list[Script], head: Head) -> tuple[Entity, ...]:
+def _read_structured(tree: dom.Tree, base: str, scripts: list[Script]) -> tuple[Entity, ...]:
     from sitelore.extract.structured.reading import read_structured  # noqa: PLC0415 as below
 
-    return read_structured(tree, base, scripts, head)
+    return read_structured(tree, base, scripts)
 
 
 def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from .conftest import ReadPage
 
 
 def metas(source: str) -> list[tuple[str, str, str]]:
-    return [meta[:3] for meta in read_head(surveyed(dom.parse(source))).metas]
+    return [meta[:3] for meta in read_head(dom.parse(source))]
 
 
 def test_a_name_goes_before_a_property_and_open_graph_has_it_the_other_way() -> None:
@@ -37,8 +37,8 @@ def test_open_graph_takes_more_of_a_long_text() -> None:
 
 
 def test_links_are_told_by_what_they_are_for() -> None:
-    head = read_head(surveyed(dom.parse("<link rel='Canonical' href=/a><link href=/b>")))
-    assert head.links == [("canonical", "/a"), ("", "/b")]
+    survey = surveyed(dom.parse("<link rel='Canonical' href=/a><link href=/b>"))
+    assert survey.relations == [("canonical", "/a"), ("", "/b")]
 
 
 def test_metadata_and_open_graph_read_the_same_head(read_page: ReadPage) -> None:

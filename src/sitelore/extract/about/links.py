@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import compress, islice
 from typing import cast
 
 from sitelore.extract import dom
@@ -227,7 +228,7 @@ def find_links(links: Links, page: Url, resolver: PageResolver, *, nofollow: boo
             others = [at for at in sorted(local) if links.hrefs[at].strip() == "#"]
             urls = [None if url is here else url for url in urls]
             first = _firsts(urls)
-    if first.pop(None, None) is not None:
+    if first.pop(None, None) is not None and links.elements:
         others += [at for at, url in enumerate(urls) if url is None and at not in local]
     found, firsts = cast("list[Url]", list(first)), list(first.values())
     texts = _texts(links, firsts[:_MAX_TEXTS])
@@ -258,8 +259,9 @@ def _texts(links: Links, places: list[int]) -> list[str]:
 
 def _fill(texts: list[str], first: dict[Url | None, int], urls: list[Url | None], links: Links) -> None:
     """Give targets whose first link is a picture the text of a later one."""
-    blank = {url: at for at, (url, text) in enumerate(zip(first, texts, strict=False)) if not text}
-    for at, url in enumerate(urls):
+    blank = {url: at for at, url in enumerate(islice(first, len(texts))) if not texts[at]}
+    for at in compress(range(len(urls)), map(blank.__contains__, urls)):
+        url = urls[at]
         if url in blank and at != first[url] and (text := _texts(links, [at])[0]):
             texts[blank.pop(url)] = text
 

@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, field
 
 from sitelore.extract.about.dates import date_in_path, iso_date
-from sitelore.extract.about.head import Head
 from sitelore.extract.about.linked import Linked, read_linked
 from sitelore.extract.about.outline import NO_OUTLINE, Outline, read_outline
 from sitelore.extract.about.survey import Survey
@@ -89,23 +88,22 @@ class Metadata:
     outline: Outline = NO_OUTLINE
 
 
-def read_metadata(survey: Survey, response: Response, rules: KeyRules, scripts: list[Script], told: Head) -> Metadata:
-    """Everything but links and content. `scripts` are the page's JSON-LD, `told` its head."""
-    head = _Head()
-    head.take(told)
+def read_metadata(survey: Survey, response: Response, rules: KeyRules, scripts: list[Script]) -> Metadata:
+    """Everything but links and content. `scripts` are the page's JSON-LD."""
+    canonical, picture = _pointed_at(survey.relations)
     said = survey.base.strip()
     base = (Url.parse(said, response.url, rules) if said else None) or response.url
     linked = read_linked([script.value for script in scripts])
-    named, outline, h1 = head.named, read_outline(survey.layout), survey.h1[:_MAX_TITLE_CHARS]
+    named, outline, h1 = _named(survey.metas), read_outline(survey.layout), survey.h1[:_MAX_TITLE_CHARS]
     published = _date(named, _PUBLISHED) or _marked_date(survey, "datepublished") or linked.published or outline.published
-    image = _first(named, _IMAGE) or head.image or linked.image
+    image = _first(named, _IMAGE) or picture or linked.image
     return Metadata(
         title=(survey.title or named.get("og:title", "") or named.get("twitter:title", "") or h1)[:_MAX_TITLE_CHARS],
         h1=h1,
         description=named.get("description", "") or named.get("og:description", "") or named.get("twitter:description", ""),
         lang=_lang(survey.languages, response, named),
         base=base,
-        canonical=_address(head.canonical, base, rules) if head.canonical else _header_canonical(response, rules),
+        canonical=_address(canonical, base, rules) if canonical else _header_canonical(response, rules),
         robots=robots_of([named.get("robots", ""), named.get(_AGENT, "")], response.header_all("x-robots-tag")),
         meta={name: value for name, value in named.items() if name in _KEPT_NAMES or name.startswith(_KEPT_PREFIXES)},
         author=_author(survey, named, linked),
@@ -148,13 +146,16 @@ def _author(survey: Survey, named: dict[str, str], linked: Linked) -> str:
 
 def _one_of(said: list[str]) -> str:
     """The one person whom all of these name: a list of posts has many, and none of them wrote the page."""
+    if not said:
+        return ""
     names = set(map(_person, said)) - {""}
     return names.pop() if len(names) == 1 else ""
 
 
 def _marked_date(survey: Survey, name: str) -> str:
     """The page's date of this name: where several differ, they belong to comments or other posts."""
-    dates = set(map(iso_date, survey.marked(name))) - {""}
+    said = survey.marked(name)
+    dates = set(map(iso_date, said)) - {""} if said else ()
     return dates.pop() if len(dates) == 1 else ""
 
 
@@ -164,30 +165,26 @@ def _person(text: str) -> str:
     return "" if len(text) > _MAX_NAME_CHARS or _ADDRESS.search(text) else text.strip(" ,;|")
 
 
-@dataclass(slots=True)
-class _Head:
-    """Collects the first of everything."""
+def _named(metas: list[tuple[str, str]]) -> dict[str, str]:
+    """The first of each name; robots directives of several elements are joined."""
+    named: dict[str, str] = {}
+    for name, content in metas:
+        if name in _TO_ROBOTS:
+            named[name] = f"{named[name]},{content}" if name in named else content
+        elif content and name and name not in named and len(name) <= _MAX_KEY_CHARS and len(named) < _MAX_META:
+            named[name] = content
+    return named
 
-    canonical: str = ""
-    image: str = ""
-    named: dict[str, str] = field(default_factory=dict)
 
-    def take(self, told: Head) -> None:
-        self._take_metas(told)
-        for rel, href in told.links:
-            if "canonical" in rel and not self.canonical and "canonical" in rel.split():
-                self.canonical = href.strip()
-            elif rel == "image_src":
-                self.image = self.image or href.strip()
-
-    def _take_metas(self, told: Head) -> None:
-        """The first of each name; robots directives of several elements are joined."""
-        named = self.named
-        for name, _, content, _ in told.metas:
-            if name in _TO_ROBOTS:
-                named[name] = f"{named[name]},{content}" if name in named else content
-            elif content and name and name not in named and len(name) <= _MAX_KEY_CHARS and len(named) < _MAX_META:
-                named[name] = content
+def _pointed_at(relations: list[tuple[str, str]]) -> tuple[str, str]:
+    """The canonical address and the picture that `link` elements name, the first of each."""
+    canonical = picture = ""
+    for rel, href in relations:
+        if "canonical" in rel and not canonical and "canonical" in rel.split():
+            canonical = href.strip()
+        elif rel == "image_src":
+            picture = picture or href.strip()
+    return canonical, picture
 
 
 def robots_of(metas: list[str], headers: list[str]) -> Robots:

@@ -7,6 +7,7 @@ only outside of sectioning content, a `section` or `form` only when it has a nam
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sitelore.extract import dom
 from sitelore.extract.about.dates import iso_date
@@ -37,7 +38,9 @@ def read_outline(layout: Layout) -> Outline:
     return Outline(headings, _landmarks(layout.rooms), published, modified)
 
 
-def _landmarks(rooms: list[Room]) -> tuple[tuple[str, str], ...]:
+@lru_cache(maxsize=256)
+def _landmarks(rooms: tuple[Room, ...]) -> tuple[tuple[str, str], ...]:
+    """Remembered, since pages of a site are laid out alike."""
     found: list[tuple[str, str]] = []
     for tag, said, named, label in rooms:
         is_named = tag in NAMED_LANDMARKS and bool(named or label.strip())

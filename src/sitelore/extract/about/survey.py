@@ -30,7 +30,8 @@ _IN_ORDER = f":is({','.join((*_ROOMS, '[role]', '[itemprop]'))}):not({','.join(_
 _OF_OTHERS = (
     "[itemprop~=comment i],[itemprop~=review i],[itemprop~=suggestedAnswer i],[itemtype*='/Comment'],[itemtype*='/Review']"
 )
-# All of these are in `survey.c` too.
+# All of these are in `survey.h` too.
+MAX_SAID = 2_000
 _MAX_TITLES = 50
 _MAX_HEADINGS = 100
 _MAX_ROOMS = 400
@@ -38,10 +39,6 @@ _MAX_MARKED = 40
 _MAX_DATES = 8
 _MAX_IDS = 4
 
-
-Meta: TypeAlias = tuple[str, str, str, str | None, str, dom.Element | None]
-"""A `meta` that has a name: `name`, `property`, `http-equiv`, `content`, and `value`, which is asked for only where there is no
-`content`, all as they are written; itself, where there is a tree. An empty text also stands for what is not there."""
 
 Room: TypeAlias = tuple[str, str, str, str]
 """An element that may be a landmark: its tag, which is empty for a `header` or `footer` within sectioning content; its role, as
@@ -51,9 +48,9 @@ it is written; what the elements say that it is labelled by, on one line; its `a
 class Layout(NamedTuple):
     """What there is to see of a page's order."""
 
-    headings: list[tuple[int, str]]
+    headings: Sequence[tuple[int, str]]
     """Level and text, on one line, of those among the first that show any."""
-    rooms: list[Room]
+    rooms: tuple[Room, ...]
     dates: list[tuple[str, str]]
     """`time` elements that stand by the first `h1`: what each says, and how it is marked."""
 
@@ -80,9 +77,11 @@ class Survey(NamedTuple):
     base: str
     languages: list[str]
     """What the root element says, in `lang` and `xml:lang`."""
-    metas: list[Meta]
+    metas: list[tuple[str, str]]
+    """What each `meta` is called, by `name`, `property` or `http-equiv`, in lower case; its content on one line."""
     relations: list[tuple[str, str]]
-    """Of each `link`: what it is for, and its address."""
+    """Of each `link`: what it is for, in lower case, and its address. Those may be left out that are neither `canonical` nor
+    `image_src`."""
     layout: Layout
     marked: Callable[[str], list[str]]
     """Microdata: the values of a property, but for those of comments and reviews."""
@@ -107,12 +106,12 @@ def surveyed(tree: dom.Tree) -> Survey:
         base=next(filter(str.strip, [element.attr("href") or "" for element in tree.select("base")]), ""),
         languages=[dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else [],
         metas=_metas(tree),
-        relations=[(rel, element.attr("href") or "") for rel, element in zip(rels, relations, strict=True)],
+        relations=[(rel.lower(), element.attr("href") or "") for rel, element in zip(rels, relations, strict=True)],
         layout=_layout(tree, props),
         marked=partial(_marked, [((element.attr("itemprop") or "").lower(), element) for element in props]),
         bylines=lambda: list(map(dom.one_line, dom.select(tree, "a[rel~=author i]")[:_MAX_MARKED])),
         links=_links(tree, has_more=any(map(leads_on, rels))),
-        scripts=[(dom.raw_text(one), one) for one in dom.select(tree, "script") if is_linked_data(one.attr("type"))],
+        scripts=scripts_of(tree),
         sheets=sheets_of(tree),
     )
 
@@ -127,6 +126,11 @@ def layout_of(tree: dom.Tree) -> Layout:
     return _layout(tree, dom.select(tree, "[itemprop]"))
 
 
+def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element | None]]:
+    """The JSON-LD of a page alone."""
+    return [(dom.raw_text(one), one) for one in dom.select(tree, "script") if _is_linked_data(one.attr("type"))]
+
+
 def sheets_of(tree: dom.Tree) -> list[tuple[str, str]]:
     """The style sheets of a page alone."""
     return [(style.attr("media") or "", dom.raw_text(style)) for style in dom.select(tree, "style")]
@@ -138,7 +142,7 @@ def leads_on(rel: str) -> bool:
     return ("next" in rel or "prev" in rel) and not {"next", "prev"}.isdisjoint(rel.replace(",", " ").split())
 
 
-def is_linked_data(kind: str | None) -> bool:
+def _is_linked_data(kind: str | None) -> bool:
     """Whether a script of this type holds JSON-LD."""
     return kind is not None and "json" in (lower := kind.lower()) and ("ld+json" in lower or "json+ld" in lower)
 
@@ -147,14 +151,12 @@ def _first_line(elements: Iterable[dom.Element]) -> str:
     return next(filter(None, map(dom.one_line, elements)), "")
 
 
-def _metas(tree: dom.Tree) -> list[Meta]:
-    metas: list[Meta] = []
+def _metas(tree: dom.Tree) -> list[tuple[str, str]]:
+    metas = []
     for element in tree.select("meta"):
         attr = element.attr
-        name, shared, equiv = attr("name") or "", attr("property") or "", attr("http-equiv") or ""
-        if name or shared or equiv:
-            content = attr("content")
-            metas.append((name, shared, equiv, content, (attr("value") or "") if content is None else "", element))
+        if said := attr("name") or attr("property") or attr("http-equiv"):
+            metas.append((said.strip().lower(), " ".join((attr("content") or "")[:MAX_SAID].split())))
     return metas
 
 
@@ -207,7 +209,7 @@ def _layout(tree: dom.Tree, props: list[dom.Element]) -> Layout:
         rooms = _merged(tree, rooms, by_role)
     labels = _Labels()
     near = _near(dates) if len(dates) > len(heads) > 0 else []
-    return Layout(_headings(heads), [_room(element, labels) for element in rooms], near)
+    return Layout(_headings(heads), tuple([_room(element, labels) for element in rooms]), near)
 
 
 def _is_room_by_role(element: dom.Element) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from itertools import repeat
+from functools import lru_cache
 
-from sitelore.extract.about.survey import Layout, Links, Meta, Survey, leads_on
+from sitelore.extract.about.survey import Layout, Links, Room, Survey, leads_on
 from sitelore.extract.native.library import library
 
-_SHORT, _LONG = 11, 2  # kinds of texts, as in survey.h
+_SHORT, _LONG = 10, 2  # kinds of texts, as in survey.h
 _Counts = ctypes.c_int64 * (_SHORT + _LONG)
-_NO_CONTENT = "\1"
+_APART = "\1"  # within texts that are told as one
 
 
 class _Told(ctypes.Structure):
@@ -62,21 +62,17 @@ def _rows(told: bytes, counts: list[int]) -> Sequence[list[str]]:
 
 
 def _survey(short: Sequence[list[str]], long: Sequence[list[str]]) -> Survey:
-    about, metas, relations, headings, rooms, dates, marked, bylines, hrefs, texts, rels = short
+    about, metas, relations, headings, dates, marked, bylines, hrefs, texts, rels = short
     scripts, sheets = long
-    title, h1, base, *languages = about
+    title, h1, base, lang, xml_lang, levels, rooms = about
     return Survey(
         title=title,
         h1=h1,
         base=base,
-        languages=languages,
-        metas=_metas(metas),
-        relations=_pairs(relations),
-        layout=Layout(
-            headings=list(zip(map(int, headings[::2]), headings[1::2], strict=True)),
-            rooms=list(zip(rooms[::4], rooms[1::4], rooms[2::4], rooms[3::4], strict=True)),
-            dates=_pairs(dates),
-        ),
+        languages=[lang, xml_lang],
+        metas=list(zip(map(str.lower, metas[::2]), metas[1::2], strict=True)),
+        relations=list(zip(map(str.lower, relations[::2]), relations[1::2], strict=True)),
+        layout=Layout(list(zip(map(int, levels), headings, strict=True)), _rooms(rooms), _pairs(dates)),
         marked=lambda name: [value for said, value in _pairs(marked) if said == name],
         bylines=lambda: bylines,
         links=_links(hrefs, texts, rels),
@@ -89,13 +85,11 @@ def _pairs(texts: list[str]) -> list[tuple[str, str]]:
     return list(zip(texts[::2], texts[1::2], strict=True))
 
 
-def _metas(texts: list[str]) -> list[Meta]:
-    contents = texts[3::4]
-    metas: list[Meta] = list(zip(texts[::4], texts[1::4], texts[2::4], contents, repeat(""), repeat(None)))
-    for at, content in enumerate(contents):
-        if content[:1] == _NO_CONTENT:
-            metas[at] = (*metas[at][:3], None, content[1:], None)
-    return metas
+@lru_cache(maxsize=256)
+def _rooms(told: str) -> tuple[Room, ...]:
+    """Remembered, since pages of a site are laid out alike."""
+    parts = told.split(_APART)
+    return tuple(zip(parts[:-1:4], parts[1::4], parts[2::4], parts[3::4], strict=True))
 
 
 def _links(hrefs: list[str], texts: list[str], rels: list[str]) -> Links:

@@ -224,7 +224,7 @@ static const uint8_t *add_element(Nodes *nodes, Node **parent, const uint8_t *at
     if (!element || (*parent)->depth >= MOST_DEEP) return NULL;
     element->name = (Slice){name, at - name}, element->attributes = (Slice){at, close - at};
     int foreign = is_foreign(element, *parent), is_raw = !foreign && holds_raw_text(element->tag);
-    if (foreign < 0) return NULL;
+    if (foreign < 0 || (is_raw && element->tag == TAG_plaintext)) return NULL; /* a parser opens marks anew in it, though it is raw */
     element->is_foreign = (uint8_t)foreign;
     element->depth = (uint16_t)((*parent)->depth + 1), element->place = (int32_t)nodes->opened++;
     element->is_in_line = (*parent)->is_in_line || !breaks_line(element->tag);

@@ -36,23 +36,26 @@ void begin_line(Line *line, int64_t most) { line->left = most, line->size = 0, l
 
 void add_to_line(Line *line, Slice text) {
     const uint8_t *at = text.at, *end = at + text.size;
-    uint8_t *to = line->bytes + line->size;
-    while (at < end && line->left > 0) {
+    uint8_t *begin = line->bytes, *to = begin + line->size;
+    int64_t left = line->left;
+    int is_apart = line->is_apart;
+    while (at < end && left > 0) {
         int size = *at < 0x80 ? is_blank_byte(*at) : space_at(at, end);
         if (size) {
-            line->is_apart = to > line->bytes, at += size;
+            is_apart = to > begin, at += size;
             continue;
         }
-        line->left--;
-        if (line->is_apart) {
-            *to++ = ' ', line->is_apart = 0;
+        left--;
+        if (is_apart) {
+            *to++ = ' ', is_apart = 0;
             continue;
         }
-        size = 1;
         if (*at >= 0x80) code_at(at, end, &size);
+        else size = 1;
         while (size--) *to++ = *at++;
+        for (; at < end && left > 0 && *at > ' ' && *at < 0x80; left--) *to++ = *at++;
     }
-    line->size = to - line->bytes;
+    line->left = left, line->size = to - begin, line->is_apart = is_apart;
 }
 
 void add_text_of(Line *line, const Node *element) {
@@ -92,16 +95,24 @@ static void put_raw(Survey *survey, int kind, const Node *element) {
     end_text(survey, kind);
 }
 
-/* A content that begins with what stands for none is told with one text too many, so that the tree is asked. */
-static void take_meta(Survey *survey, const Node *element) {
-    Slice name = said(survey, NAME), property = said(survey, PROPERTY), equiv = said(survey, HTTP_EQUIV), content = said(survey, CONTENT);
-    if (!name.size && !property.size && !equiv.size) return;
-    put_whole(survey, METAS, name);
-    put_whole(survey, METAS, property);
-    put_whole(survey, METAS, equiv);
-    if (content.size && *content.at == 1) put_bytes(&survey->out[METAS], "", 1);
-    if (!content.at) put_bytes(&survey->out[METAS], "\1", 1), content = attribute_of(survey->nodes, element, "value");
-    put_whole(survey, METAS, content);
+/* As much of a text as `most` characters. */
+static Slice cut_off(Slice text, int64_t most) {
+    int64_t size = 0;
+    for (; size < text.size; size++)
+        if ((text.at[size] & 0xC0) != 0x80 && !most--) break;
+    return (Slice){text.at, size};
+}
+
+static void take_meta(Survey *survey) {
+    Slice name = said(survey, NAME);
+    if (!name.size) name = said(survey, PROPERTY);
+    if (!name.size) name = said(survey, HTTP_EQUIV);
+    if (!name.size) return;
+    put_whole(survey, METAS, stripped(name));
+    Line line;
+    begin_line(&line, LONGEST_LINE);
+    add_to_line(&line, cut_off(said(survey, CONTENT), LONGEST_LINE));
+    put_line(survey, METAS, &line);
 }
 
 static void put_number(Out *out, int64_t number) {
@@ -140,8 +151,10 @@ static void take_link(Survey *survey, const Node *element) {
 
 static void take_relation(Survey *survey, const Node *element) {
     Slice rel = said(survey, REL);
-    put_whole(survey, RELATIONS, rel);
-    put_whole(survey, RELATIONS, said(survey, HREF));
+    if (find_folded(rel, "canonical") >= 0 || find_folded(rel, "image_src") >= 0) {
+        put_whole(survey, RELATIONS, rel);
+        put_whole(survey, RELATIONS, said(survey, HREF));
+    }
     if (find_folded(rel, "next") < 0 && find_folded(rel, "prev") < 0) return;
     put_rel(survey, element, rel);
     put_link(survey, element);
@@ -164,8 +177,8 @@ static void take_heading(Survey *survey, Node *element) {
     begin_line(&line, LONGEST_TEXT);
     add_text_of(&line, element);
     if (!line.size) return;
-    put_whole(survey, HEADINGS_SEEN, (Slice){element->name.at + 1, 1});
-    put_line(survey, HEADINGS_SEEN, &line);
+    survey->levels[survey->counts[TITLES]] = element->name.at[1];
+    put_line(survey, TITLES, &line);
 }
 
 static void take_time(Survey *survey, Node *element) {
@@ -201,7 +214,7 @@ static void take(Survey *survey, Node *element) {
     switch (element->tag) {
     case TAG_a: case TAG_area: take_link(survey, element); break;
     case TAG_link: take_relation(survey, element); break;
-    case TAG_meta: take_meta(survey, element); break;
+    case TAG_meta: take_meta(survey); break;
     case TAG_h1: case TAG_h2: case TAG_h3: case TAG_h4: case TAG_h5: case TAG_h6: take_heading(survey, element); break;
     case TAG_time: take_time(survey, element); break;
     case TAG_title: take_title(survey, element); break;
@@ -242,6 +255,9 @@ static void put_about(Survey *survey) {
     put_whole(survey, ABOUT, survey->base);
     put_attribute(survey, ABOUT, survey->root, "lang");
     put_attribute(survey, ABOUT, survey->root, "xml:lang");
+    put_whole(survey, ABOUT, (Slice){survey->levels, survey->counts[TITLES]});
+    put_rooms(survey);
+    end_text(survey, ABOUT);
 }
 
 /* Tells of the page that was read last: all texts of one kind after another, those of long kinds by themselves, and how many there are
@@ -259,7 +275,6 @@ EXPORT int64_t survey_page(int64_t *counts, Told *told) {
         take(&survey, at);
     }
     put_about(&survey);
-    put_rooms(&survey);
     put_dates(&survey);
     for (int kind = 0; kind < KINDS; kind++) {
         put_bytes(kind < FIRST_LONG ? &first : &second, outs[kind].bytes, outs[kind].size);

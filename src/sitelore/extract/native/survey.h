@@ -9,16 +9,15 @@
 /* As many as in `about/survey.py`. */
 enum { MOST_TITLES = 50, MOST_HEADINGS = 100, MOST_ROOMS = 400, MOST_MARKED = 40, MOST_DATES = 8, MOST_IDS = 4 };
 /* In characters. Whoever reads a text takes less of it, and tells by one more that there is more. */
-enum { LONGEST_TITLE = 1001, LONGEST_TEXT = 201, LONGEST_SAID = 401 };
+enum { LONGEST_TITLE = 1001, LONGEST_TEXT = 201, LONGEST_SAID = 401, LONGEST_LINE = 2000 };
 
 /* Rows of texts, a NUL behind each text: how many a row has stands behind its kind. Those from FIRST_LONG on are told apart from the
  * others, since they are long and seldom there. */
 enum {
-    ABOUT,     /* title, h1, base, lang, xml:lang: one row */
-    METAS,     /* name, property, http-equiv, content: or a byte 1 and the value where there is no content */
+    ABOUT,     /* title, h1, base, lang, xml:lang, the levels of headings, rooms with a byte 1 behind each of their texts: one row */
+    METAS,     /* name, content */
     RELATIONS, /* rel, href */
-    HEADINGS_SEEN, /* level, text */
-    ROOMS_SEEN,    /* tag, role, named, label */
+    TITLES,    /* text of a heading: one */
     DATES,     /* what it says, how it is marked */
     MARKED,    /* name, value */
     BYLINES,   /* text: one */
@@ -49,18 +48,19 @@ typedef struct {
     int64_t marked[NAMES_MARKED];
     Node *top, *before[MOST_DATES], *after[MOST_DATES]; /* the first h1, and `time` elements on its two sides */
     int before_count, after_count, is_past_top;
+    uint8_t levels[MOST_HEADINGS]; /* of the headings that are told */
     Node *rooms[MOST_ROOMS];
     int room_count;
 } Survey;
 
 /* Text on one line in the making: how many characters may still come, and whether a space goes before the next. */
-typedef struct { int64_t left, size; int is_apart; uint8_t bytes[4 * LONGEST_TITLE]; } Line;
+typedef struct { int64_t left, size; int is_apart; uint8_t bytes[4 * LONGEST_LINE]; } Line;
 
 /* Ends the text that was put last. */
 void end_text(Survey *survey, int kind);
 /* A whole text. */
 void put_whole(Survey *survey, int kind, Slice text);
-/* Lines, as `" ".join(text.split())` makes them, of as many characters as `most`, which is no more than LONGEST_TITLE. */
+/* Lines, as `" ".join(text.split())` makes them, of as many characters as `most`, which is no more than LONGEST_LINE. */
 void begin_line(Line *line, int64_t most);
 void add_to_line(Line *line, Slice text);
 /* All text of an element. */
@@ -74,7 +74,7 @@ int has_css_token(Slice text, const char *token);
 
 /* What microdata says with an element that has an `itemprop`. */
 void take_marked(Survey *survey, Node *element);
-/* What is known past the walk: the rooms, and the dates by the first h1. */
+/* What is known past the walk: the rooms, within ABOUT, and the dates by the first h1. */
 void put_rooms(Survey *survey);
 void put_dates(Survey *survey);
 

@@ -76,14 +76,19 @@ void put_dates(Survey *survey) {
     for (int at = 0; at < survey->before_count && survey->after_count + at < MOST_DATES; at++) put_date(survey, survey->before[at]);
 }
 
+static int is_one_of(Slice text, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (text.size == (int64_t)strlen(names[i]) && !find_folded(text, names[i])) return 1;
+    return 0;
+}
+
 static int is_in_section(Nodes *nodes, const Node *element) {
     static const Tags sections = {[TAG_article] = 1, [TAG_aside] = 1, [TAG_main] = 1, [TAG_nav] = 1, [TAG_section] = 1};
     static const char *const roles[] = {"main", "article", "region"};
+    if (element->parent->tag == TAG_template && !element->parent->is_foreign) return 0; /* `dom.has_ancestor` sees a fragment there */
     for (element = element->parent; element->parent; element = element->parent) {
         if (sections[element->tag]) return 1;
-        Slice role = attribute_of(nodes, element, "role");
-        for (int i = 0; i < 3; i++)
-            if (role.size == (int64_t)strlen(roles[i]) && !find_folded(role, roles[i])) return 1;
+        if (is_one_of(attribute_of(nodes, element, "role"), roles, 3)) return 1;
     }
     return 0;
 }
@@ -135,23 +140,44 @@ static void add_named(Line *line, Slice ids, Known **slots) {
     }
 }
 
-static void put_room(Survey *survey, const Node *room, Known **slots) {
+/* Whether an element may be a landmark: for its role, or for its tag where it has none. */
+static int may_be_landmark(Nodes *nodes, const Node *room, Slice role) {
+    static const char *const roles[] = {"main", "navigation", "banner", "contentinfo", "complementary", "search", "region", "form"};
+    role = stripped(role);
+    if (role.size) return is_one_of(role, roles, 8);
+    if (room->tag != TAG_section && room->tag != TAG_form) return 1;
+    return attribute_of(nodes, room, "aria-labelledby").size || attribute_of(nodes, room, "aria-label").size || attribute_of(nodes, room, "title").size;
+}
+
+/* One of a room's texts. What stands behind it must not stand in it: then there is one text too many, so that the tree is asked. */
+static void put_part(Survey *survey, Slice text) {
+    Out *out = &survey->out[ABOUT];
+    put_bytes(out, text.at, text.size);
+    put_bytes(out, "\1", 1);
+    if (text.size && memchr(text.at, 1, (size_t)text.size)) put_bytes(out, "", 1);
+}
+
+static void put_room(Survey *survey, const Node *room, Slice role, Known **slots) {
     Nodes *nodes = survey->nodes;
     int is_edge = room->tag == TAG_header || room->tag == TAG_footer;
-    put_whole(survey, ROOMS_SEEN, is_edge && is_in_section(nodes, room) ? (Slice){NULL, 0} : room->name);
-    put_whole(survey, ROOMS_SEEN, attribute_of(nodes, room, "role"));
+    put_part(survey, is_edge && is_in_section(nodes, room) ? (Slice){NULL, 0} : room->name);
+    put_part(survey, role);
     Line named;
     begin_line(&named, LONGEST_TEXT);
     if (slots) add_named(&named, attribute_of(nodes, room, "aria-labelledby"), slots);
-    put_line(survey, ROOMS_SEEN, &named);
+    put_part(survey, (Slice){named.bytes, named.size});
     Slice label = attribute_of(nodes, room, "aria-label");
-    put_whole(survey, ROOMS_SEEN, label.size ? label : attribute_of(nodes, room, "title"));
+    put_part(survey, label.size ? label : attribute_of(nodes, room, "title"));
 }
 
 void put_rooms(Survey *survey) {
+    Nodes *nodes = survey->nodes;
     Known **slots = NULL;
     for (int i = 0; i < survey->room_count; i++) {
-        if (!slots && attribute_of(survey->nodes, survey->rooms[i], "aria-labelledby").size) slots = know_ids(survey->nodes, survey->root);
-        put_room(survey, survey->rooms[i], slots);
+        const Node *room = survey->rooms[i];
+        Slice role = attribute_of(nodes, room, "role");
+        if (!may_be_landmark(nodes, room, role)) continue;
+        if (!slots && attribute_of(nodes, room, "aria-labelledby").size) slots = know_ids(nodes, survey->root);
+        put_room(survey, room, role, slots);
     }
 }

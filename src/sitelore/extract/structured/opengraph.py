@@ -43,7 +43,7 @@ class _Reader:
         self._properties: dict[str, Any] = {}
         self._media: dict[str, list[dict[str, Any]]] = {}
 
-    def take(self, name: str, content: str, element: dom.Element | None) -> None:
+    def take(self, name: str, content: str, element: dom.Element) -> None:
         """One `meta` element."""
         if self._first is None:
             self._first = element

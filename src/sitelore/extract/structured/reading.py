@@ -7,8 +7,8 @@ up at a bound of its own, whatever a page holds, and none of them raises.
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import Head, read_head
-from sitelore.extract.about.survey import surveyed
+from sitelore.extract.about.head import read_head
+from sitelore.extract.about.survey import scripts_of
 from sitelore.extract.structured.entities import Entity, settle
 from sitelore.extract.structured.frames import frame_of
 from sitelore.extract.structured.jsonld import Script, linked_entities, read_scripts
@@ -20,17 +20,14 @@ _MAX_ENTITIES = 500
 _MARKED = ":is([itemscope],[itemtype],[typeof],[vocab],[about])"
 
 
-def read_structured(
-    tree: dom.Tree, base: str, scripts: list[Script] | None = None, head: Head | None = None
-) -> tuple[Entity, ...]:
+def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = None) -> tuple[Entity, ...]:
     """Every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph.
 
-    `scripts` and `head` are for who has read them already.
+    `scripts` are for who has read them already.
     """
     found: list[Entity] = []
-    if scripts is None or head is None:
-        survey = surveyed(tree)
-        scripts, head = read_scripts(survey.scripts), read_head(survey)
+    if scripts is None:
+        scripts = read_scripts(scripts_of(tree))
     if scripts:
         found += linked_entities(scripts, base)
     # On an average page this one look costs less than searching its source for the names of the attributes.
@@ -43,7 +40,7 @@ def read_structured(
     del found[_MAX_ENTITIES:]
     for each in found:
         _finish(each, is_root=True)
-    for each in opengraph_entities(head.metas, base):
+    for each in opengraph_entities(read_head(tree), base):
         each["frame"] = frame_of(each, is_root=True)
         found.append(each)
     return tuple(found)
