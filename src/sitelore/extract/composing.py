@@ -7,7 +7,7 @@ from sitelore.extract.about.links import PageResolver
 from sitelore.extract.content.main import Content
 from sitelore.extract.content.style_sheets import Hiding, drop_hidden
 from sitelore.extract.content.visibility import is_collapsed_by, shown
-from sitelore.extract.writing.compiled import WRITER, Asked, CompiledWriter
+from sitelore.extract.writing.compiled import NO_CUTS, WRITER, Asked, CompiledWriter
 from sitelore.extract.writing.markdown import Written, evened, settled, write_markdown, write_text
 
 # Rules on the tree look for these around an element, past the chosen one.
@@ -42,13 +42,15 @@ def _composed_uncut(content: Content, hiding: Hiding, resolver: PageResolver) ->
         return None, False
     judged = content.judged
     if judged is not None and content.strategy == "learned":
-        html = judged.html
-        asked = WRITER.look(html, hiding.names, judged.cuts, len(judged.elements))
+        html, cuts, opened = judged.html, judged.cuts, len(judged.elements)
     elif dom.has_ancestor(chosen, _LOOKED_FOR):
         return None, False
     else:
-        html = dom.serialised(chosen)
-        asked = WRITER.look(html, hiding.names)
+        html, cuts, opened = dom.serialised(chosen), NO_CUTS, -1
+    asked = WRITER.look(html, hiding.names, cuts, opened)
+    if asked is not None and asked.is_uncut and hiding.sheets:
+        # To read the sheets takes time: only where they seem to speak of something in the page.
+        asked = WRITER.look(html, hiding.ruled_names, cuts, opened)
     if asked is None:
         return None, False
     if asked.is_uncut or any(is_collapsed_by(style, tag) for tag, style in asked.styles):

@@ -71,6 +71,14 @@ class Hiding:
         return {_NAME.findall(selector)[0] for selector in self.candidates}
 
     @property
+    def ruled_names(self) -> set[str]:
+        """The same as their rules have it: not those that hold on some screens only, or that the sheets show again."""
+        rules = [_read_sheet(sheet) for sheet in self.sheets]
+        again = {name for each in rules for name in each.shown_again}
+        found = [_NAME.findall(selector) for each in rules for selector in (*each.gone, *each.concealed)]
+        return {names[0] for names in found if again.isdisjoint(names)}
+
+    @property
     def candidates(self) -> list[str]:
         """Selectors of rules that look as if they hid something."""
         return [one for sheet in self.sheets for one in _candidates(sheet)][:_MAX_NAMES]

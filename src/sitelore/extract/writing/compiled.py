@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sitelore.extract.content.choice import Cuts
 from sitelore.extract.content.teaching import taught
 
-_NO_CUTS = Cuts([], {})
+NO_CUTS = Cuts([], {})
 _NO_PAGE = "\1"  # before an address that is none of a page
 
 
@@ -72,7 +72,7 @@ class CompiledWriter:
         self._look.argtypes = [text, whole, whole, place, whole, place, whole, text, text, whole, place]
         self._write.argtypes = [text, whole, place]
 
-    def look(self, html: bytes, hidden: Iterable[str], cuts: Cuts = _NO_CUTS, opened: int = -1) -> Asked | None:
+    def look(self, html: bytes, hidden: Iterable[str], cuts: Cuts = NO_CUTS, opened: int = -1) -> Asked | None:
         """Read a page without what goes from it; None where the compiled code declines.
 
         `hidden` are names of elements that nobody may see; `opened` is how many elements it holds, so that its cuts mean the
