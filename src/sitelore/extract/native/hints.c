@@ -319,20 +319,7 @@ typedef struct {
     uint64_t first[FIRST_PLACES][256]; /* in the upper half the buckets of what starts a byte later */
     uint64_t all[PLACES][256];
     uint8_t lower[WIDE_PLACES][GROUPS][16], upper[WIDE_PLACES][GROUPS][16];
-    int64_t is_wide; /* whether this machine looks at many bytes at once */
 } Openings;
-
-/* Whether there are AVX2, BMI and POPCNT, and the system keeps their registers. (`__builtin_cpu_supports` does not link everywhere.) */
-static int is_wide(void) {
-#ifdef __x86_64__
-    unsigned a, b, c, d, kept;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_POPCNT)) return 0;
-    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
-    return (kept & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX2 && b & bit_BMI;
-#else
-    return 0;
-#endif
-}
 
 static void write_first(const Plan *p, int place, Openings *openings) {
     for (int byte = 0; byte < 256; byte++) {
@@ -354,11 +341,8 @@ static void write_halves(const Plan *p, int place, Openings *openings) {
 
 static void write_openings(const Plan *p, Openings *openings) {
     memset(openings, 0, sizeof *openings);
-    openings->is_wide = is_wide();
-    if (openings->is_wide) {
-        share(p, WIDE_PLACES, FIRST_BUCKETS, 1);
-        for (int place = 0; place < WIDE_PLACES; place++) write_halves(p, place, openings);
-    }
+    share(p, WIDE_PLACES, FIRST_BUCKETS, 1);
+    for (int place = 0; place < WIDE_PLACES; place++) write_halves(p, place, openings);
     share(p, FIRST_PLACES, FIRST_BUCKETS, 0);
     for (int place = 0; place < FIRST_PLACES; place++) write_first(p, place, openings);
     share(p, PLACES, BUCKETS, 0);
@@ -446,6 +430,18 @@ static inline uint64_t meet(const uint64_t table[][256], const uint8_t *here, in
 }
 
 #ifdef __x86_64__
+/* Whether there are AVX2, BMI and POPCNT, and the system keeps their registers. (`__builtin_cpu_supports` does not link everywhere.) */
+static int has_wide(void) {
+    unsigned a, b, c, d, kept;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_POPCNT)) return 0;
+    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    return (kept & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX2 && b & bit_BMI;
+}
+
+/* Asked on the machine that looks: tables may have been made on another one. */
+static int is_wide;
+__attribute__((constructor)) static void ask_machine(void) { is_wide = has_wide(); }
+
 /* Where the first bytes of an opening may be; a few more bytes follow. The halves of bytes are looked up for so many at once. */
 __attribute__((target("avx2,bmi,popcnt"))) static int32_t look_wide(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *maybe) {
     int32_t some = 0;
@@ -493,7 +489,7 @@ static int32_t find_openings(const Openings *openings, const uint8_t *text, int3
     uint16_t maybe[BLOCK + AT_A_TIME];
     int32_t some = 0, count = 0, from = 0;
 #ifdef __x86_64__
-    if (openings->is_wide) {
+    if (is_wide) {
         from = size / LANES * LANES;
         some = look_wide(openings, text, from, maybe);
     }
