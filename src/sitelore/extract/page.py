@@ -337,9 +337,9 @@ def _texts(draft: Draft, links: Found) -> tuple[list[str], bytes]:
     told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
     others = [*told, *metadata.meta.values(), *links.texts]
     texts = [*own, draft.markdown, draft.text, *others]
-    if draft.markdown_utf8 is None or draft.text_utf8 is None:
-        return texts, "\n".join(texts).encode("utf-8", "replace")
-    return texts, b"\n".join(("\n".join(own + others).encode("utf-8", "replace"), draft.markdown_utf8, draft.text_utf8))
+    markdown, text, rest = draft.markdown_utf8, draft.text_utf8, "\n".join(own + others).encode("utf-8", "replace")
+    markdown = draft.markdown.encode("utf-8", "replace") if markdown is None else markdown
+    return texts, b"\n".join((rest, markdown, draft.text.encode("utf-8", "replace") if text is None else text))
 
 
 def _seen(texts: list[str], utf8: bytes) -> tuple[list[str], bytes]:

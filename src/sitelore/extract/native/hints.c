@@ -15,8 +15,8 @@
 enum { TAKE, SPLIT, JUMP, EDGE }; /* what an instruction does, as `hinting.py` writes it */
 enum { DEAD, FOUND, AFTER_WORD, AFTER_OTHER, OTHERS }; /* states that every table has, and the first of its own */
 enum { MOST_STATES = 1 << 13, MOST_HELD = 1 << 18, MOST_CODE = MOST_HELD / 8, MOST_OPENINGS = 1 << 12 };
-enum { APART = 2, PLACES = 6, BUCKETS = 64, FIRST_PLACES = 4, FIRST_BUCKETS = 32, GROUPS = FIRST_BUCKETS / 8 };
-enum { BLOCK = 1024, LANES = 32 };
+enum { APART = 2, PLACES = 6, BUCKETS = 64, FIRST_PLACES = 4, WIDE_PLACES = 3, FIRST_BUCKETS = 32, GROUPS = FIRST_BUCKETS / 8 };
+enum { BLOCK = 1024, LANES = 32, AT_A_TIME = 6 };
 
 static int is_word(int byte) {
     return byte == '_' || (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z');
@@ -313,32 +313,22 @@ static uint64_t buckets_with(const Plan *p, int count, int place, int byte) {
     return found;
 }
 
-/* For each place the buckets that have a byte there, by byte: of few places first, then of all. The first buckets are told by the halves
- * of a byte as well, eight in a group. */
+/* For each place the buckets that have a byte there, by byte: of few places first, then of all. Who looks at many bytes at once takes
+ * other buckets of fewer places, told by the halves of a byte, eight in a group. */
 typedef struct {
     uint64_t first[FIRST_PLACES][256]; /* in the upper half the buckets of what starts a byte later */
     uint64_t all[PLACES][256];
-    uint8_t lower[FIRST_PLACES][GROUPS][16], upper[FIRST_PLACES][GROUPS][16];
-    int64_t is_wide; /* whether this machine looks at many bytes at once */
+    uint8_t lower[WIDE_PLACES][GROUPS][16], upper[WIDE_PLACES][GROUPS][16];
 } Openings;
-
-/* Whether there is AVX2, and the system keeps its registers. (`__builtin_cpu_supports` does not link everywhere.) */
-static int is_wide(void) {
-#ifdef __x86_64__
-    unsigned a, b, c, d, kept;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
-    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
-    return (kept & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX2;
-#else
-    return 0;
-#endif
-}
 
 static void write_first(const Plan *p, int place, Openings *openings) {
     for (int byte = 0; byte < 256; byte++) {
         uint64_t later = place ? buckets_with(p, FIRST_BUCKETS, place - 1, byte) : UINT32_MAX;
         openings->first[place][byte] = buckets_with(p, FIRST_BUCKETS, place, byte) | later << FIRST_BUCKETS;
     }
+}
+
+static void write_halves(const Plan *p, int place, Openings *openings) {
     for (int bucket = 0; bucket < FIRST_BUCKETS; bucket++) {
         uint32_t lower, upper;
         halves(p->buckets[bucket].at + place, &lower, &upper);
@@ -351,8 +341,9 @@ static void write_first(const Plan *p, int place, Openings *openings) {
 
 static void write_openings(const Plan *p, Openings *openings) {
     memset(openings, 0, sizeof *openings);
-    openings->is_wide = is_wide();
-    share(p, FIRST_PLACES, FIRST_BUCKETS, 1);
+    share(p, WIDE_PLACES, FIRST_BUCKETS, 1);
+    for (int place = 0; place < WIDE_PLACES; place++) write_halves(p, place, openings);
+    share(p, FIRST_PLACES, FIRST_BUCKETS, 0);
     for (int place = 0; place < FIRST_PLACES; place++) write_first(p, place, openings);
     share(p, PLACES, BUCKETS, 0);
     for (int place = 0; place < PLACES; place++)
@@ -439,14 +430,26 @@ static inline uint64_t meet(const uint64_t table[][256], const uint8_t *here, in
 }
 
 #ifdef __x86_64__
+/* Whether there are AVX2, BMI and POPCNT, and the system keeps their registers. (`__builtin_cpu_supports` does not link everywhere.) */
+static int has_wide(void) {
+    unsigned a, b, c, d, kept;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_POPCNT)) return 0;
+    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
+    return (kept & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX2 && b & bit_BMI;
+}
+
+/* Asked on the machine that looks: tables may have been made on another one. */
+static int is_wide;
+__attribute__((constructor)) static void ask_machine(void) { is_wide = has_wide(); }
+
 /* Where the first bytes of an opening may be; a few more bytes follow. The halves of bytes are looked up for so many at once. */
-__attribute__((target("avx2"))) static int32_t look_wide(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *maybe) {
+__attribute__((target("avx2,bmi,popcnt"))) static int32_t look_wide(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *maybe) {
     int32_t some = 0;
     const __m256i half = _mm256_set1_epi8(15), none = _mm256_setzero_si256();
     for (int32_t at = 0; at < size; at += LANES) {
         __m256i hit[GROUPS], any = none;
         for (int i = 0; i < GROUPS; i++) hit[i] = _mm256_set1_epi8(-1);
-        for (int place = 0; place < FIRST_PLACES; place++) {
+        for (int place = 0; place < WIDE_PLACES; place++) {
             __m256i bytes = _mm256_loadu_si256((const __m256i *)(text + at + place));
             __m256i low = _mm256_and_si256(bytes, half), high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half);
             for (int i = 0; i < GROUPS; i++) {
@@ -458,7 +461,11 @@ __attribute__((target("avx2"))) static int32_t look_wide(const Openings *opening
         }
         for (int i = 0; i < GROUPS; i++) any = _mm256_or_si256(any, hit[i]);
         uint32_t hits = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, none));
-        for (; hits; hits &= hits - 1) maybe[some++] = (uint16_t)(at + __builtin_ctz(hits));
+        /* So many at a time, there or not: how many there are is chance, and to guess it wrong costs more. */
+        int32_t count = (int32_t)_mm_popcnt_u32(hits);
+        for (int32_t done = 0; done < count; done += AT_A_TIME)
+            for (int32_t i = 0; i < AT_A_TIME; i++, hits = _blsr_u32(hits)) maybe[some + done + i] = (uint16_t)(at + (int32_t)_tzcnt_u32(hits));
+        some += count;
     }
     return some;
 }
@@ -479,10 +486,10 @@ static int32_t look_plainly(const Openings *openings, const uint8_t *text, int32
 
 /* Where openings are among an even number of bytes, in order; PLACES more bytes follow them. */
 static int32_t find_openings(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *found) {
-    uint16_t maybe[BLOCK + 1];
+    uint16_t maybe[BLOCK + AT_A_TIME];
     int32_t some = 0, count = 0, from = 0;
 #ifdef __x86_64__
-    if (openings->is_wide) {
+    if (is_wide) {
         from = size / LANES * LANES;
         some = look_wide(openings, text, from, maybe);
     }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { STRETCH = 16 };
+
 /* What a byte of text is to the writer. */
 enum { PLAIN, SPACE, ESCAPED, ANGLE, AMPERSAND, BANG, PIPE };
 static const uint8_t kinds[256] = {
@@ -139,6 +141,27 @@ static void put_special(Writer *writer, const uint8_t *at, const uint8_t *end) {
     if (*at == '!') writer->bang = out->size;
 }
 
+/* Whether a stretch is words alone, with nothing to escape: each byte is looked at, so that many are at once. */
+static int is_wordy(const uint8_t *at) {
+    uint8_t odd = 0;
+    for (int i = 0; i < STRETCH; i++) {
+        uint8_t byte = at[i], next = at[i + 1];
+        odd |= (byte <= ' ') & ((byte < ' ') | (next <= ' '));
+        odd |= (byte == '*') | (byte == '<') | (byte == '&') | (byte == '!') | ((uint8_t)(byte - '[') <= '`' - '[') | ((byte | 2) == '~');
+    }
+    return !odd;
+}
+
+static const uint8_t *past_words(const uint8_t *at, const uint8_t *end) {
+    while (at < end) {
+        if (end - at > STRETCH && is_wordy(at)) { at += STRETCH; continue; }
+        const uint8_t *stop = end - at > STRETCH ? at + STRETCH : end;
+        while (at < stop && (!kinds[*at] || (*at == ' ' && at + 1 < end && !is_space(at[1])))) at++;
+        if (at < stop) break;
+    }
+    return at;
+}
+
 /* Words of text, up to white space that is more than a space between two. Gives where they end. */
 static const uint8_t *put_words(Writer *writer, const uint8_t *at, const uint8_t *end) {
     if (writer->line == AT_START && at < end) put_line_start(writer, at);
@@ -151,7 +174,7 @@ static const uint8_t *put_words(Writer *writer, const uint8_t *at, const uint8_t
             if (*at == '.' || *at == ')') put_byte(writer->out, '\\');
             writer->line = WITHIN, from = at;
         }
-        while (at < end && (!kinds[*at] || (*at == ' ' && at + 1 < end && !is_space(at[1])))) at++;
+        at = past_words(at, end);
         put_bytes(writer->out, from, at - from);
         if (at == end || kinds[*at] == SPACE) break;
         put_special(writer, at++, end);

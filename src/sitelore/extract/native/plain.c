@@ -10,7 +10,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { LONGEST_NUMBER = 15 };
+enum { LONGEST_NUMBER = 15, STRETCH = 16 };
 
 typedef struct {
     Nodes *nodes;
@@ -65,6 +65,23 @@ static void begin_block(Writer *writer) {
     writer->owes_space = 0;
 }
 
+/* Whether a stretch has no white space but single spaces. */
+static int is_even(const uint8_t *at) {
+    uint8_t odd = 0;
+    for (int i = 0; i < STRETCH; i++) odd |= (at[i] <= ' ') & ((at[i] < ' ') | (at[i + 1] <= ' '));
+    return !odd;
+}
+
+static const uint8_t *past_words(const uint8_t *at, const uint8_t *end) {
+    while (at < end) {
+        if (end - at > STRETCH && is_even(at)) { at += STRETCH; continue; }
+        const uint8_t *stop = end - at > STRETCH ? at + STRETCH : end;
+        while (at < stop && (!is_space(*at) || (*at == ' ' && at + 1 < end && !is_space(at[1])))) at++;
+        if (at < stop) break;
+    }
+    return at;
+}
+
 static void put_words(Writer *writer, Slice text) {
     const uint8_t *at = text.at, *end = at + text.size;
     while (at < end) {
@@ -73,7 +90,7 @@ static void put_words(Writer *writer, Slice text) {
             continue;
         }
         const uint8_t *from = at;
-        while (at < end && (!is_space(*at) || (*at == ' ' && at + 1 < end && !is_space(at[1])))) at++;
+        at = past_words(at, end);
         if (writer->owes_space) put_bytes(writer->out, " ", 1);
         put_bytes(writer->out, from, at - from);
         writer->owes_space = 0;

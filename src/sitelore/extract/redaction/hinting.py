@@ -26,7 +26,7 @@ _Code = list[tuple[int, int]]
 
 _MOST_PLACES = 2048
 _Places = ctypes.c_int64 * _MOST_PLACES
-_MOST_STATES, _KINDS, _OPENINGS = 8192, 256, 2625
+_MOST_STATES, _KINDS, _OPENINGS = 8192, 256, 2608
 _MOST_COPIES, _MOST_CODE = 64, 32_000
 _ALL = 2**256 - 1
 # Python takes a POSIX class, and {,n}, for something else than RE2 does.
