@@ -11,7 +11,7 @@ from tests.ports.conftest import Database
 
 from sitelore.model.errors import StorageError
 from sitelore.store.knowledge import SqlKnowledge
-from sitelore.store.migrations import current
+from sitelore.store.migrations import current, sqlite_tables
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
 
@@ -62,6 +62,10 @@ async def test_the_sum_of_all_migrations_is_the_schema(new_database: Database) -
     assert await engine.run(_differences) == []
     assert await engine.run(_definitions) == made_at_once
     assert await engine.read(lambda conn: conn.scalar(sa.select(versions.c.version_num))) == REVISION
+
+
+def test_the_ready_tables_of_a_new_sqlite_database_are_the_schema() -> None:
+    assert sqlite_tables.FILE.read_text(encoding="utf-8") == sqlite_tables.sqlite_tables()
 
 
 async def test_opening_a_database_again_leaves_it_alone(new_database: Database) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from sitelore.model.errors import StorageError
+from sitelore.store.migrations.sqlite_tables import make_tables
 from sitelore.store.schema import REVISION, for_postgres, metadata, urls, versions
 
 _ONE_AT_A_TIME = 7_358_102_944_861_371
@@ -27,8 +28,11 @@ def migrate(conn: sa.Connection, name: str) -> None:
     elif found.has_table(urls.name):
         raise StorageError(f"The database {name} holds tables that are not Sitelore's.")
     else:
-        metadata.create_all(conn)
-        versions.create(conn)
+        if conn.dialect.name == "sqlite" and not found.get_table_names():
+            make_tables(conn)
+        else:
+            metadata.create_all(conn)
+            versions.create(conn)
         conn.execute(sa.insert(versions).values(version_num=REVISION))
 
 
