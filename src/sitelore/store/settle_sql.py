@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from sitelore.model.frontier import PageFacts, Settlement
 from sitelore.model.ids import BlobKey
 from sitelore.model.states import Proof, UrlState
-from sitelore.model.url import Url
 from sitelore.store.frontier_sql import chunks, lock_runs, offer
 from sitelore.store.rows import chain_text, encode, headers_text, names_of, render_text, storable
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
@@ -39,11 +38,12 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]
         if not accepted[-1]:
             continue
         del held[key]  # the same lease twice in one batch settles once
-        visits.append(_visit_tuple(key, one))
+        part = _NO_PAGE if one.effects.page is None else page_part(one.effects.page)
+        visits.append(_visit_tuple(key, one, part))
         if one.effects.page is not None:
             site = sites[one.lease.run]
             fetched_at = one.at if one.effects.fetched else 0.0
-            pages[site, key[1]] = _page_tuple(site, one.lease.url, one.effects.page, fetched_at, lastmod)
+            pages[site, key[1]] = _page_tuple(site, one, part, fetched_at, lastmod)
             known, document = one.lease.known, one.effects.page.document
             if one.effects.changed is False and known is not None and known.document != document:
                 same.append((document, site, key[1], known.document))
@@ -81,12 +81,11 @@ def _held(conn: sa.Connection, settlements: Sequence[Settlement]) -> dict[_Key, 
 _NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None, None, None, None, None, None)
 
 
-def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
-    """In the order of `VISIT_PARAMETERS`."""
+def _visit_tuple(key: _Key, one: Settlement, part: tuple[Any, ...]) -> tuple[Any, ...]:
+    """In the order of `VISIT_PARAMETERS`. `part` is the page's."""
     verdict, effects = one.verdict, one.effects
     again = verdict.state is UrlState.QUEUED
     proof = Proof.REDIRECT if verdict.state is UrlState.ALIAS else None
-    page = _NO_PAGE if effects.page is None else page_part(effects.page)
     return (
         verdict.state._value_,
         verdict.retry_at if again else None,
@@ -96,7 +95,7 @@ def _visit_tuple(key: _Key, one: Settlement) -> tuple[Any, ...]:
         storable(verdict.error),
         None if effects.alias_of is None else str(effects.alias_of),
         None if proof is None else proof._value_,
-        *page,
+        *part,
         effects.elapsed_s if effects.fetched else None,
         effects.body_bytes,
         None if effects.changed is None else int(effects.changed),
@@ -136,10 +135,12 @@ def _render_part(page: PageFacts) -> tuple[str | None, str | None, BlobKey | Non
     return (None, None, page.screenshot) if note is None else (note.reason._value_, render_text(note), page.screenshot)
 
 
-def _page_tuple(site: int, url: Url, page: PageFacts, fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
-    """In the order of `PAGE_COLUMNS`."""
+def _page_tuple(site: int, one: Settlement, part: tuple[Any, ...], fetched_at: float, lastmod: float | None) -> tuple[Any, ...]:
+    """In the order of `PAGE_COLUMNS`. `part` is the page's."""
+    url, page = one.lease.url, one.effects.page
+    assert page is not None  # only then there is a row to write
     (title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified,
-     headers, sketch, render_reason, _, screenshot) = page_part(page)  # fmt: skip
+     headers, sketch, render_reason, _, screenshot) = part  # fmt: skip
     return (
         site, key_of(url), fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
         canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot,
