@@ -8,7 +8,8 @@ cleared at any moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from itertools import filterfalse
 
 from sitelore.frontier.scope import ScopeRule
 from sitelore.frontier.shape import endless, shape_of
@@ -24,6 +25,7 @@ AddressRefusal = Callable[[Url], str | None]
 """The guard's offline judgement of a URL: a sentence when it is refused."""
 
 _MEMORY = 200_000
+_JUDGED = 5_000
 MAX_SOURCES = 50_000
 """Sitemaps and parts of collections that one worker takes from a run: as many as one sitemap index may list."""
 _Rank = tuple[int, int, int, int]
@@ -48,6 +50,9 @@ class Admission:
         """No rank in memory is worse than this one."""
         self._best_nofollow: dict[Url, _Rank] = {}
         """Kept apart: a link that may be followed outdoes one with nofollow whatever their ranks."""
+        self._judged: dict[Url, tuple[Refusal | None, str]] = {}
+        self._judged_depth = 0
+        """Pages that are visited side by side find the same new links, each before those of any other are written."""
 
     def join(self, hosts: tuple[str, ...], wave: int) -> None:
         """Hosts that a redirecting seed led to are in scope from this wave on."""
@@ -57,6 +62,7 @@ class Admission:
             self._since_wave = wave
             self._forget(self._best)
             self._forget(self._best_nofollow)
+            self._judged.clear()
 
     def remember(self, lease: Lease, offers: Iterable[Offer]) -> None:
         """These offers of a visit are written: what is no better need not be offered again."""
@@ -78,21 +84,22 @@ class Admission:
         if memory is self._best:
             self._worst = _NONE
 
-    def links(self, lease: Lease, links: Iterable[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
+    def links(self, lease: Lease, links: Collection[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
         """Offers for a page's links. Position is the index among the distinct links that may be followed."""
         depth, seq, best = lease.depth + 1, lease.seq, self._best
         source = SOURCE_RANK[Source.LINK]
         # A rank that is lower than this, which lacks the position, is lower at any position.
         here = (depth, source, seq)
         if self._worst < here:  # pages come in nearly in their order, so this is the rule: what is known is known as better
-            new = [(position, url) for position, url in enumerate(links) if url not in best]
+            unknown = set(filterfalse(best.__contains__, links))
+            new = [(position, url) for position, url in enumerate(links) if url in unknown] if unknown else []
         else:
             new = [
                 (position, url)
                 for position, url in enumerate(links)
                 if (known := best.get(url)) is None or not (known < here or known <= (depth, source, seq, position))
             ]
-        offers = [self._offer(url, depth, Source.LINK, lease, position) for position, url in new]
+        offers = [self._link(url, depth, lease, position) for position, url in new]
         for position, url in enumerate(nofollow):
             rank = (depth, source, seq, position)
             known = best.get(url) or self._best_nofollow.get(url)
@@ -101,6 +108,27 @@ class Admission:
             refusal = (SkipReason.NOFOLLOW, f"linked with nofollow on {lease.url}")
             offers.append(self._offer(url, depth, Source.LINK, lease, position, refusal=refusal))
         return offers
+
+    def _link(self, url: Url, depth: int, lease: Lease, position: int) -> Offer:
+        """An offer for a link; what is no matter of the page that has it is found out once."""
+        if depth != self._judged_depth or len(self._judged) >= _JUDGED:
+            self._judged.clear()
+            self._judged_depth = depth
+        judged = self._judged.get(url)
+        if judged is None:
+            judged = self._judged[url] = self.refusal(url, depth) or self._unlisted(url), shape_of(url)
+        refusal, shape = judged
+        return Offer(
+            url=url,
+            depth=depth,
+            source=Source.LINK,
+            parent=lease.url,
+            parent_seq=lease.seq,
+            position=position,
+            refusal=refusal[0] if refusal else None,
+            detail=refusal[1] if refusal else "",
+            shape=shape,
+        )
 
     def canonical(self, lease: Lease, url: Url) -> list[Offer]:
         """A page names another URL as its own: worth a visit, after everything that is linked."""
@@ -159,6 +187,12 @@ class Admission:
             return SkipReason.TRAP, why
         return None
 
+    def _unlisted(self, url: Url) -> Refusal | None:
+        """Why a link is not followed that nothing else speaks against."""
+        if self._settings.sitemap_only and not self._is_declared(url):
+            return SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled"
+        return None
+
     def _is_declared(self, url: Url) -> bool:
         """Whether a loader of the site's config speaks of it: parts of a collection follow one another however deep."""
         overrides = self._settings.overrides
@@ -186,9 +220,8 @@ class Admission:
     ) -> Offer:
         if not judged:
             refusal = self.refusal(url, depth) or refusal
-            is_link = source in {Source.LINK, Source.CANONICAL}
-            if refusal is None and is_link and self._settings.sitemap_only and not self._is_declared(url):
-                refusal = (SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled")
+            if refusal is None and source in {Source.LINK, Source.CANONICAL}:
+                refusal = self._unlisted(url)
         return Offer(
             url=url,
             depth=depth,

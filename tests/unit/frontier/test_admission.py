@@ -57,6 +57,17 @@ def test_exactly_what_is_new_or_better_is_offered_in_whatever_order_pages_come()
             known |= {offer.url: ranks[offer.url] for offer in offers}
 
 
+def test_a_link_that_is_offered_again_is_judged_by_its_depth_and_by_the_scope_of_now() -> None:
+    gate = admission(max_depth=1)
+    elsewhere = Url("http://other.test/")
+    offered = [gate.links(lease(depth=depth), [*urls("a"), elsewhere]) for depth in (0, 0, 1)]
+    assert offered[0] == offered[1]
+    assert [reasons(offers) for offers in offered] == [[None, SkipReason.SCOPE]] * 2 + [[SkipReason.DEPTH, SkipReason.SCOPE]]
+    gate.links(lease(), [elsewhere])
+    gate.join(("other.test",), wave=1)
+    assert reasons(gate.links(lease(), [elsewhere])) == [None]
+
+
 def test_a_better_offer_is_made_again() -> None:
     gate = admission()
     holder = lease(seq=5, depth=1)
