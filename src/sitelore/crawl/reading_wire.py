@@ -21,6 +21,8 @@ READY = b"read"
 """What a reading process says when it has started."""
 SIZE_BYTES = 4
 """Of the number in front of every message."""
+_MOST_MET = 20_000
+_LONG_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,25 @@ def decode_reading(message: bytes | memoryview) -> Reading:
     return reading
 
 
+class _Met(dict[str, Url]):
+    """Addresses of late, each the same object whichever page names it: pages of a site share most of their links, and to look
+    up what is the same object takes no comparison.
+    """
+
+    def __missing__(self, text: str) -> Url:
+        url = Url.trusted(text)
+        if len(text) <= _LONG_CHARS:
+            if len(self) >= _MOST_MET:
+                self.clear()
+            self[text] = url
+        return url
+
+
+_MET = _Met()
+
+
 def _urls(joined: str) -> tuple[Url, ...]:
-    return tuple(map(Url, joined.split("\n"))) if joined else ()
+    return tuple(map(_MET.__getitem__, joined.split("\n"))) if joined else ()
 
 
 SITEMAP = msgspec.msgpack.Decoder(SitemapReading, dec_hook=_typed)
