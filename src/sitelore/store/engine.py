@@ -75,25 +75,28 @@ class Engine(Protocol):
 class _Lane:
     """One thread with one SQLite connection of its own."""
 
-    def __init__(self, path: Path, begin: str) -> None:
+    def __init__(self, engine: sa.Engine, path: Path, begin: str) -> None:
+        self._engine = engine
         self._path = path
+        self._begin = begin
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-ledger")
-        self._engine = sa.create_engine(sa.URL.create("sqlite+pysqlite", database=str(path)), poolclass=NullPool)
         self._conn: sa.Connection | None = None
-        sa.event.listen(self._engine, "connect", _prepare_sqlite)
-        sa.event.listen(self._engine, "begin", lambda conn: conn.exec_driver_sql(begin))
 
     async def run(self, fn: Callable[..., T], *args: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, fn, args)
 
     def _call(self, fn: Callable[..., T], args: tuple[Any, ...]) -> T:
         try:
-            if self._conn is None:
-                self._conn = self._engine.connect()
-            with self._conn.begin():
-                return fn(self._conn, *args)
+            conn = self._conn or self._connect()
+            with conn.begin():
+                return fn(conn, *args)
         except (DBAPIError, sqlite3.Error, OSError) as error:
             raise sqlite_problem(error, self._path) or error from error
+
+    def _connect(self) -> sa.Connection:
+        self._conn = conn = self._engine.connect()
+        sa.event.listen(conn, "begin", lambda conn: conn.exec_driver_sql(self._begin))
+        return conn
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
@@ -103,7 +106,6 @@ class _Lane:
         if self._conn is not None:
             self._conn.close()
             self._conn = None
-        self._engine.dispose()
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -142,9 +144,12 @@ class SqliteEngine:
     """One writer, one reader for the crawl and one for those who watch it: in WAL mode none waits for another."""
 
     def __init__(self, path: Path) -> None:
-        self._writer = _Lane(path, "BEGIN IMMEDIATE")
-        self._reader = _Lane(path, "BEGIN")
-        self._browser = _Lane(path, "BEGIN")
+        # One for all lanes: a statement that two of them run is compiled once.
+        engine = sa.create_engine(sa.URL.create("sqlite+pysqlite", database=str(path)), poolclass=NullPool)
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+        self._writer = _Lane(engine, path, "BEGIN IMMEDIATE")
+        self._reader = _Lane(engine, path, "BEGIN")
+        self._browser = _Lane(engine, path, "BEGIN")
         self._turns: set[str] = set()
 
     async def run(self, fn: Callable[..., T], *args: Any) -> T:
