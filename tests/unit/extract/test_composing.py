@@ -112,12 +112,6 @@ def test_what_may_hide_text_is_cut_from_the_tree_first(hidden: str, monkeypatch:
     assert [[part.text for part in compose(*read(html, scored=scored))] for scored in (True, False)] == plainly
 
 
-@pytest.mark.parametrize("sheet", ["@media print{.small{display:none}}", ".small{display:none} .open .small{display:block}"])
-def test_a_rule_that_hides_nothing_here_leaves_the_page_to_compiled_code(sheet: str) -> None:
-    html = FRAME.format(menu=MENU, main=f'<style>{sheet}</style><main><h1>Title</h1>{TEXT}<p class="small">seen</p></main>')
-    assert holds_both_ways(html) == 2
-
-
 def documents() -> Iterator[str]:
     dice = random.Random(7)
     blocks = [
