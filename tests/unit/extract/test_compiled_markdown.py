@@ -60,6 +60,16 @@ _COMMON = [
     "<ul><li>a<ul><li>b<p>c</p><li>d</ul><li>e<ul><li><h3>f</h3><li>g</ul></ul>",
     "<ul><li>a<ul><li><pre>b</pre></ul><li>c<ul><li>d</ul>e</ul>",
     "<ul><li>a<br>b<li><img src=u><h3>c</h3>d</ul>",
+    "a<ul></ul>b<ul><li>c<ul> </ul><li><ul></ul>d<ul></ul>e</ul><ol></ol><ul><li>f</ul><blockquote><ul></ul>g</blockquote>",
+    "x<ul><ul><li>a<li>b</ul><li>c</ul>y<ol><ul><li>d<ol><li>e</ol></ul></ol>z<ul><li>f<ul> <ul><li>g</ul></ul></ul>",
+    "<ul><ul><li>a<li><p>b</p><p>c</p></ul><ol><li>d</ol><li>e<li>f</ul>x<ol><ol start=3><li>g</ol></ol>",
+    "<ul><li><label><div>a</div></label><li><x-y>b<div>c</div></x-y>d<li>e<form><ul><li>f</ul></form></ul>",
+    "<ul><li><x-y> <div><img src=i></div> </x-y><li><form>\n<pre>a</pre></form><li><p>b</p><form> <p>c</p></form></ul>",
+    "<ul><li><x-y><section>a</section></x-y><li>b</ul><ul><li><h3>c</h3><x-y><div>d</div></x-y><li><x-y><h3>e</h3></x-y></ul>",
+    "<blockquote>a<p><i> </i></p>b<form> <p>c</p></form></blockquote><blockquote> <p> </p> </blockquote>d",
+    "<ol start><li>a<li value=x>b<li value='7 c'>d</ol><ol start=' +5'><li>e</ol>",
+    "<table><tr><td>a<ul><li>b <li><p>c</p></ul><td><ol start=3><li>d<li value=7>e</ol>f<td> <ul> <li>g<ol><li>h</ol></ul></table>",
+    "a &amp; <u>b</u>; c &amp;<u> d</u>",
     "<blockquote>a<p>b<br>c</p></blockquote>d<blockquote><ul><li>e<p>f</ul><pre>g\n\nh</pre></blockquote>",
     "<blockquote><blockquote>a</blockquote></blockquote>b<blockquote><blockquote>c</blockquote></blockquote>",
     "<ul><li>a<blockquote>b<ol><li>c</ol></blockquote></ul><blockquote><ul><li>d</ul></blockquote><ul><li>e</ul>",
@@ -78,6 +88,11 @@ _RARE = [
     "<q></q>a<q>\n1. b</q>",
     "<blockquote></blockquote>a",
     "<ul></ul>a<ul><li></ul>",
+    "<ul><li><x-y><h3>a</h3></x-y>b<li>c</ul><form><ul></ul><section>d</section></form>",
+    "<ul><ul><li>a</ul><li><ul><li>b</ul></ul><ol><ul><li>c</ul></ol><ol><li>d</ol>",
+    "<blockquote> </blockquote><blockquote>a</blockquote><blockquote><form> </form><blockquote>b</blockquote></blockquote>",
+    "&amp;am<b></b>p; <u>a &amp;b</u>; c",
+    "<i><p></p><div><br></div>a</i><a href=u><h3>a<ul><li><br>b</ul></h3></a><ul><li><br><pre>c</pre></ul>",
     "<ul>a<div><li>b</div><ul><li>c</ul></ul>",
     "<ol start=x><li>a</ol><ol start=1234567890><li>a</ol>",
     "<code>a</code><code>b</code>`<code>c</code><code> </code>",
@@ -157,7 +172,8 @@ class _Generator:
         pick = self._random
         tag = pick.choice(_BLOCKS) if depth > 0 else "p"
         if tag in {"ul", "ol"}:
-            inner = "".join(f"<li>{self.flow(depth - 1)}</li>" for _ in range(pick.randrange(1, 4)))
+            inner = f"<ul><li>{self.flow(depth - 2)}</li></ul>" if pick.random() < 0.1 else ""
+            inner += "".join(f"<li>{self.flow(depth - 1)}</li>" for _ in range(pick.randrange(4)))
         elif tag == "table":
             inner = "".join(f"<tr><td>{self._inline(depth)}</td><td>{self._inline(depth)}</td></tr>" for _ in range(2))
         elif tag in {"p", "h2"}:

@@ -11,7 +11,6 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { PARAGRAPH, HEADING, OTHER_BLOCK }; /* the first two can stand on the line of an item's marker */
-enum { MOST_DIGITS = 9 };
 
 int is_block_tag(int tag) {
     switch (tag) {
@@ -24,8 +23,8 @@ int is_block_tag(int tag) {
     }
 }
 
-static int is_heading_tag(int tag) { return tag >= TAG_h1 && tag <= TAG_h6; }
-static int is_list_tag(int tag) { return tag == TAG_ul || tag == TAG_ol || tag == TAG_menu; }
+int is_heading_tag(int tag) { return tag >= TAG_h1 && tag <= TAG_h6; }
+int is_list_tag(int tag) { return tag == TAG_ul || tag == TAG_ol || tag == TAG_menu; }
 
 static int is_word(Slice text, const char *word) {
     int64_t size = (int64_t)strlen(word);
@@ -82,14 +81,13 @@ int how_spaced(Nodes *nodes, const Node *node) {
     return spacing;
 }
 
-static int is_blank_text(Slice text) {
+int is_blank_text(Slice text) {
     for (int64_t i = 0; i < text.size; i++)
         if (!is_space(text.at[i])) return 0;
     return 1;
 }
 
-/* Whether a node shows something by itself, whatever it holds. */
-static int shows_itself(Nodes *nodes, const Node *node) {
+int shows_itself(Nodes *nodes, const Node *node) {
     if (node->tag == TAG_TEXT) return !is_blank_text(node->text);
     return node->tag == TAG_img || node->tag == TAG_q || (node->tag == TAG_a && attribute_of(nodes, node, "href").at);
 }
@@ -100,13 +98,11 @@ int shows(Nodes *nodes, const Node *node) {
     return 0;
 }
 
-/* What cannot stand on the line of an item's marker. */
-static int starts_below(int tag) {
+int starts_below(int tag) {
     return is_list_tag(tag) || tag == TAG_blockquote || tag == TAG_pre || tag == TAG_hr || tag == TAG_table;
 }
 
-/* Line ends, and before each line what its containers want there; on an empty one without the white space at its end. */
-static void put_line_ends(Writer *writer, int count) {
+void put_line_ends(Writer *writer, int count) {
     int bare = writer->prefix_size;
     while (bare && writer->prefix[bare - 1] == ' ') bare--;
     while (count--) {
@@ -132,12 +128,20 @@ void open_paragraph(Writer *writer) {
     writer->is_open = 1, writer->is_begun = 0, writer->line = AT_START;
 }
 
-/* Ends the run of text before a block, if there is one. Breaks and white space at its end are nothing. */
-static int end_run(Writer *writer) {
-    if (close_marks(writer) || (writer->breaks && writer->holds == MARKED)) return -1;
+void leave_line_empty(Writer *writer) {
+    Out *out = writer->out;
+    int64_t end = out->size;
+    while (end && out->bytes[end - 1] == ' ') end--;
+    if (end && out->bytes[end - 1] == '>') out->size = end;
+    writer->emptied = out->size;
+}
+
+int end_run(Writer *writer) {
+    int is_empty = writer->is_open && !writer->is_begun && writer->prefix_size && !writer->is_one_line;
+    if (close_marks(writer) || (writer->breaks && (is_empty || writer->holds == MARKED || writer->holds == BELOW))) return -1;
     writer->has_space = writer->breaks = writer->has_inline = 0;
     if (!writer->is_open) return 0;
-    if (!writer->is_begun && writer->prefix_size && !writer->is_one_line) return -1;
+    if (is_empty) leave_line_empty(writer);
     writer->is_open = 0, writer->gap = writer->is_tight ? 1 : 2;
     return keep_end(writer);
 }
@@ -226,7 +230,7 @@ static int write_listing(Writer *writer, const Node *pre) {
         run = kept.bytes[i] == '`' ? run + 1 : 0;
         if (run >= fence) fence = run + 1;
     }
-    if (writer->holds == MARKED && !starts_below(pre->tag) && !shows(writer->nodes, pre)) return -1;
+    if ((writer->holds == MARKED || writer->holds == BELOW) && !starts_below(pre->tag) && !shows(writer->nodes, pre)) return -1;
     start_block(writer, starts_below(pre->tag) ? OTHER_BLOCK : HEADING);
     put_fence(writer, fence);
     Slice language = language_of_listing(writer->nodes, pre);
@@ -252,18 +256,18 @@ static int write_table(Writer *writer, const Node *table) {
     return is_declined ? -1 : 0;
 }
 
-static int push_prefix(Writer *writer, const char *text, int size, int weight) {
+int push_prefix(Writer *writer, const char *text, int size, int weight) {
     writer->nesting += weight;
     if (writer->nesting > MOST_NESTING || writer->prefix_size + size > LONGEST_PREFIX) return -1;
     for (int i = 0; i < size; i++) writer->prefix[writer->prefix_size++] = text ? (uint8_t)text[i] : ' ';
     return 0;
 }
 
-static void pop_prefix(Writer *writer, int size, int weight) { writer->nesting -= weight, writer->prefix_size -= size; }
+void pop_prefix(Writer *writer, int size, int weight) { writer->nesting -= weight, writer->prefix_size -= size; }
 
 static int write_quote(Writer *writer, const Node *quote) {
     int was_tight = writer->is_tight;
-    if (end_run(writer)) return -1;
+    if (end_run(writer) || (writer->emptied == writer->out->size && writer->emptied && writer->out->bytes[writer->emptied - 1] == '>')) return -1;
     /* A quote that begins a quote gets an empty line, but for the very first of all. */
     if (writer->holds == EMPTY && writer->out->size > writer->prefix_size) writer->holds = FILLED;
     start_block(writer, OTHER_BLOCK);
@@ -271,153 +275,17 @@ static int write_quote(Writer *writer, const Node *quote) {
     if (push_prefix(writer, "> ", 2, 1)) return -1;
     writer->is_tight = 0, writer->holds = EMPTY;
     if (write_children(writer, quote) || end_run(writer)) return -1;
-    if (writer->holds == EMPTY) return -1;
+    if (writer->holds == EMPTY) leave_line_empty(writer), writer->gap = 2;
     pop_prefix(writer, 2, 1);
     writer->is_tight = was_tight;
-    writer->holds = FILLED, writer->written++;
-    return 0;
-}
-
-/* What a look at a list item found so far. */
-typedef struct { Nodes *nodes; int last, in_run, has_text, is_loose; } Look;
-/* Paragraphs need empty lines between them; text behind a lazy block would be read as part of it. */
-enum { NONE, TEXT, LAZY, FIRM };
-
-static int look_at(Look *look, const Node *node, int is_inline);
-
-static int look_below(Look *look, const Node *node, int is_inline) {
-    for (const Node *child = node->first; child; child = child->after)
-        if (look_at(look, child, is_inline)) return -1;
-    return 0;
-}
-
-static void look_past_run(Look *look) {
-    if (look->in_run) look->last = TEXT;
-    look->in_run = 0;
-}
-
-/* Looks whether blocks of an item have to be parted by empty lines. A block in an inline element is more than it can tell. */
-static int look_at(Look *look, const Node *node, int is_inline) {
-    if (!is_block_tag(node->tag)) {
-        int is_whole = node->tag == TAG_TEXT || is_code_tag(node->tag);
-        if (shows_itself(look->nodes, node) || (is_whole && shows(look->nodes, node))) {
-            look->is_loose |= !look->in_run && (look->has_text || look->last == LAZY);
-            look->in_run = look->has_text = 1;
-            return 0;
-        }
-        return look_below(look, node, 1);
-    }
-    if (is_inline) return -1;
-    look_past_run(look);
-    if (is_heading_tag(node->tag) || node->tag == TAG_hr || node->tag == TAG_pre) look->last = FIRM;
-    else if (is_list_tag(node->tag) || node->tag == TAG_blockquote || node->tag == TAG_table) look->last = LAZY;
-    else if (look_below(look, node, 0)) return -1;
-    look_past_run(look);
-    return 0;
-}
-
-/* Whether items of a list are parted by empty lines; -1 where it holds something else than items, or none. */
-static int is_loose_list(Nodes *nodes, const Node *list) {
-    int is_loose = 0, count = 0;
-    for (const Node *item = list->first; item; item = item->after) {
-        if (item->tag == TAG_TEXT && is_blank_text(item->text)) continue;
-        if (item->tag != TAG_li) return -1;
-        Look look = {.nodes = nodes};
-        if (look_below(&look, item, 0)) return -1;
-        is_loose |= look.is_loose, count++;
-    }
-    return count ? is_loose : -1;
-}
-
-/* The number an attribute gives; 0 where there is no such attribute, -1 for what is no plain number. */
-static int read_number(Nodes *nodes, const Node *element, const char *name, int64_t *number) {
-    Slice text = attribute_of(nodes, element, name);
-    if (!text.at) return 0;
-    if (!text.size || text.size > MOST_DIGITS) return -1;
-    int64_t read = 0;
-    for (int64_t i = 0; i < text.size; i++) {
-        if (!is_digit(text.at[i])) return -1;
-        read = read * 10 + text.at[i] - '0';
-    }
-    *number = read;
-    return 1;
-}
-
-static int write_marker(Writer *writer, int64_t number, int turn) {
-    char marker[24];
-    int at = sizeof marker;
-    marker[--at] = ' ';
-    if (number < 0) {
-        marker[--at] = turn ? '*' : '-';
-    } else {
-        marker[--at] = turn ? ')' : '.';
-        do marker[--at] = (char)('0' + number % 10);
-        while (number /= 10);
-    }
-    int size = (int)sizeof marker - at;
-    put_bytes(writer->out, marker + at, size);
-    return push_prefix(writer, NULL, size, 2) ? -1 : size;
-}
-
-static int write_item(Writer *writer, const Node *item, int64_t number, int turn, int is_loose) {
-    if (how_spaced(writer->nodes, item)) return -1;
-    int was_tight = writer->is_tight, size = write_marker(writer, number, turn);
-    if (size < 0) return -1;
-    writer->is_tight = !is_loose, writer->holds = MARKED, writer->in_items++;
-    if (write_children(writer, item) || end_run(writer)) return -1;
-    if (writer->holds == MARKED) return -1; /* rules took empty items away */
-    writer->in_items--, writer->is_tight = was_tight;
-    pop_prefix(writer, size, 2);
-    writer->holds = FILLED;
-    return 0;
-}
-
-static int starts_line(Nodes *nodes, const Node *node) {
-    return is_heading_tag(node->tag) || shows_itself(nodes, node) || (is_code_tag(node->tag) && shows(nodes, node));
-}
-
-/* Whether a list can stand on the line below a paragraph: not where it begins with another number than one, or its first item
- * with an empty line. */
-static int may_follow_at_once(Nodes *nodes, const Node *list) {
-    int64_t number = 1;
-    const Node *item = list->first;
-    while (item->tag != TAG_li) item = item->after;
-    if (list->tag == TAG_ol) {
-        read_number(nodes, list, "start", &number);
-        read_number(nodes, item, "value", &number);
-    }
-    const Node *first = next_node(item, item);
-    while (first && !starts_below(first->tag) && !starts_line(nodes, first)) first = next_node(item, first);
-    return number == 1 && first && !starts_below(first->tag);
-}
-
-static int write_list(Writer *writer, const Node *list) {
-    int is_loose = is_loose_list(writer->nodes, list), kind = list->tag == TAG_ol ? 2 : 1;
-    int64_t number = kind == 2 ? 1 : -1;
-    if (is_loose < 0 || end_run(writer) || (kind == 2 && read_number(writer->nodes, list, "start", &number) < 0)) return -1;
-    int apart = is_loose ? 2 : 1;
-    Ended *ended = writer->ended + writer->in_items;
-    ended[1].kind = 0; /* lists of this one's items follow none of another's */
-    int turn = ended->kind == kind && ended->written == writer->written && !ended->turn;
-    if (writer->holds == MARKED) put_line_ends(writer, 1);
-    else if (writer->holds == FILLED && !may_follow_at_once(writer->nodes, list)) put_line_ends(writer, 2);
-    else if (writer->holds == FILLED) put_line_ends(writer, writer->is_tight ? 1 : writer->gap > apart ? writer->gap : apart);
-    int is_first = 1;
-    for (const Node *item = list->first; item; item = item->after) {
-        if (item->tag != TAG_li) continue;
-        if (!is_first) put_line_ends(writer, writer->is_tight ? 1 : writer->gap > apart ? writer->gap : apart);
-        if (kind == 2 && read_number(writer->nodes, item, "value", &number) < 0) return -1;
-        if (write_item(writer, item, number, turn, is_loose)) return -1;
-        number += kind == 2, is_first = 0;
-    }
-    *ended = (Ended){kind, turn, writer->written};
+    writer->holds = FILLED, writer->quoted = ++writer->written;
     return 0;
 }
 
 /* A block of a link, a heading or a cell: but white space around what it holds. */
 static int write_flattened(Writer *writer, const Node *node) {
-    int is_listed = writer->is_cell && (is_list_tag(node->tag) || node->tag == TAG_li);
-    if (is_listed || node->tag == TAG_pre || node->tag == TAG_table) return -1;
+    if (writer->is_cell && is_list_tag(node->tag)) return write_list_in_cell(writer, node);
+    if ((writer->is_cell && node->tag == TAG_li) || node->tag == TAG_pre || node->tag == TAG_table) return -1;
     int is_heading = is_heading_tag(node->tag);
     writer->has_space = 1, writer->is_one_line += is_heading;
     if (write_children(writer, node)) return -1;
@@ -471,7 +339,7 @@ static void set_up(Writer *writer, Nodes *nodes, const Node *top, Out *out) {
     memset(writer, 0, offsetof(Writer, openings)); /* what is large comes behind, and has a count of its own */
     writer->nodes = nodes, writer->out = out, writer->top = top;
     writer->count = writer->opened = 0, writer->holds = EMPTY, writer->is_tagged = is_tagged_tree;
-    writer->star = writer->underscore = writer->tilde = writer->bang = writer->tagged_break = -1;
+    writer->star = writer->underscore = writer->tilde = writer->bang = writer->tagged_break = writer->emptied = writer->quoted = -1;
     writer->inline_from = writer->doubt_from = -1, writer->text_from = INT64_MAX;
 }
 

@@ -1,5 +1,5 @@
-/* What the parts of the Markdown writer share: blocks (markdown.c), what stands in their lines (markdown_inline.c), emphasis
- * (markdown_marks.c). */
+/* What the parts of the Markdown writer share: blocks (markdown.c), lists (markdown_lists.c), what stands in their lines
+ * (markdown_inline.c), emphasis (markdown_marks.c). */
 #ifndef SITELORE_MARKDOWN_H
 #define SITELORE_MARKDOWN_H
 
@@ -12,8 +12,8 @@ enum { MOST_MARKS = 16, LONGEST_PREFIX = MOST_NESTING * 12 };
 /* How much of a line is there: digits at its start may become the number of a list item. */
 enum { AT_START, IN_DIGITS, WITHIN };
 
-/* What a container has so far: something, nothing, or the marker of a list item alone. */
-enum { FILLED, EMPTY, MARKED };
+/* What a container has so far: something, nothing, the marker of a list item alone, or that and the end of its line. */
+enum { FILLED, EMPTY, MARKED, BELOW };
 
 enum { LINK, EMPHASIS, STRONG, STRUCK };
 
@@ -44,6 +44,7 @@ typedef struct {
     int in_items;
     int nesting;  /* what quotes and items weigh that are around */
     int64_t written; /* how often something was written that shows */
+    int64_t quoted;  /* what was, when a quote ended last */
     int prefix_size;
 
     /* the run of text that becomes a paragraph */
@@ -64,6 +65,7 @@ typedef struct {
     int64_t text_from;    /* where the text that was written last begins */
     int64_t star, underscore, tilde; /* where such a marker ended last */
     int64_t bang, tagged_break;      /* or a `!`, or a break as HTML */
+    int64_t emptied;                 /* or a line that nothing stands on */
 
     Opening openings[MOST_MARKS];
     int count, opened; /* of the openings, those that are written come first */
@@ -77,7 +79,23 @@ typedef struct {
 int write_children(Writer *writer, const Node *node);
 void open_paragraph(Writer *writer);
 void end_line(Writer *writer);
+/* Ends the run of text before a block, if there is one. Breaks and white space at its end are nothing. */
+int end_run(Writer *writer);
+/* Ends a line that a paragraph of nothing stands on. */
+void leave_line_empty(Writer *writer);
+/* Line ends, and before each line what its containers want there; on an empty one without the white space at its end. */
+void put_line_ends(Writer *writer, int count);
+/* What lines begin with from now on: spaces where there is no text. */
+int push_prefix(Writer *writer, const char *text, int size, int weight);
+void pop_prefix(Writer *writer, int size, int weight);
 int is_block_tag(int tag);
+int is_heading_tag(int tag);
+int is_list_tag(int tag);
+int is_blank_text(Slice text);
+/* What cannot stand on the line of an item's marker. */
+int starts_below(int tag);
+/* Whether a node shows something by itself, whatever it holds. */
+int shows_itself(Nodes *nodes, const Node *node);
 /* Whether anything below would show in a line. */
 int shows(Nodes *nodes, const Node *node);
 /* Whether an element has to be left to the Python way: it holds no text as others do. */
@@ -86,7 +104,14 @@ int is_odd(const Node *node);
 enum { COLLAPSED, KEPT, OTHERWISE };
 int how_spaced(Nodes *nodes, const Node *node);
 
+/* markdown_lists.c */
+int write_list(Writer *writer, const Node *list);
+int write_list_in_cell(Writer *writer, const Node *list);
+
 /* markdown_inline.c */
+/* Everything that was to come before the next thing that shows, which is no text. */
+int begin_other(Writer *writer);
+void put_number(Out *out, int64_t number);
 int write_inline(Writer *writer, const Node *node);
 int write_text(Writer *writer, const Node *node);
 /* Spells white space that a reader of Markdown would strip from the end of a paragraph as references. */

@@ -31,8 +31,8 @@ int ends_with_gap(const uint8_t *at, const uint8_t *end) {
     return (end - at >= 3 && wide_gap(end - 3, end) == 3) || (end - at >= 2 && wide_gap(end - 2, end) == 2);
 }
 
-static void put_number(Out *out, int code) {
-    char digits[12];
+void put_number(Out *out, int64_t code) {
+    char digits[24];
     int at = sizeof digits;
     do digits[--at] = (char)('0' + code % 10);
     while (code /= 10);
@@ -83,8 +83,7 @@ static int write_opening(Writer *writer, Opening *opening, const Opening *around
 
 /* Begins a paragraph with whatever comes first in it. */
 static int open_run(Writer *writer) {
-    if (writer->is_hollow && writer->prefix_size) return -1;
-    if (writer->is_hollow) open_paragraph(writer); /* an empty one, as the writer of old has it */
+    if (writer->is_hollow) open_paragraph(writer), leave_line_empty(writer); /* an empty one, as the writer of old has it */
     open_paragraph(writer);
     return 0;
 }
@@ -110,7 +109,7 @@ static int begin(Writer *writer) {
     return 0;
 }
 
-static int begin_other(Writer *writer) {
+int begin_other(Writer *writer) {
     if (begin(writer)) return -1;
     writer->is_begun = 1, writer->line = WITHIN;
     return 0;
@@ -182,12 +181,22 @@ static const uint8_t *put_words(Writer *writer, const uint8_t *at, const uint8_t
     return at;
 }
 
-/* Whether a reference could begin at the end of a text and end in the next. */
-static int is_cut_reference(const Node *node) {
+static int64_t word_size(Slice text) {
+    int64_t size = 0;
+    while (size < text.size && (is_digit(text.at[size]) || is_letter(text.at[size]) || text.at[size] == '#')) size++;
+    return size;
+}
+
+/* Whether a reference may begin at the end of a text and end in one that follows. */
+static int is_cut_reference(const Node *top, const Node *node) {
     const uint8_t *at = node->text.at + node->text.size;
-    if (!node->after || node->after->tag != TAG_TEXT) return 0;
     while (at > node->text.at && (is_digit(at[-1]) || is_letter(at[-1]) || at[-1] == '#')) at--;
-    return at > node->text.at && at[-1] == '&';
+    if (at == node->text.at || at[-1] != '&') return 0;
+    while ((node = next_node(top, node))) {
+        int64_t size = node->tag == TAG_TEXT ? word_size(node->text) : 0;
+        if (node->tag == TAG_TEXT && size < node->text.size) return node->text.at[size] == ';';
+    }
+    return 0;
 }
 
 static const uint8_t *next_wide_space(const uint8_t *at, const uint8_t *end) {
@@ -198,7 +207,7 @@ static const uint8_t *next_wide_space(const uint8_t *at, const uint8_t *end) {
 
 int write_text(Writer *writer, const Node *node) {
     const uint8_t *at = node->text.at, *end = at + node->text.size;
-    if (is_cut_reference(node)) return -1;
+    if (is_cut_reference(writer->top, node)) return -1;
     int is_new = 1;
     while (at < end) {
         if (is_space(*at)) {
@@ -393,7 +402,9 @@ static int write_break(Writer *writer, const Node *br) {
     const Opening *around = writer->count ? writer->openings + writer->count - 1 : NULL;
     int is_direct = around && around->node == br->parent && around->kind != LINK;
     int is_lone = !writer->is_open && br->parent != writer->top && !is_block_tag(br->parent->tag);
-    if (writer->in_raised || is_lone || (is_direct && writer->opened < writer->count)) {
+    int is_first = !writer->is_open && writer->inline_from >= 0; /* in an element around it that is no block */
+    int is_flattened = writer->is_one_line && !writer->is_cell && writer->count && is_block_tag(br->parent->tag) && !is_heading_tag(br->parent->tag);
+    if (writer->in_raised || is_lone || is_first || is_flattened || (is_direct && writer->opened < writer->count)) {
         return -1;
     } else if (writer->is_one_line) {
         writer->has_space = 1;
