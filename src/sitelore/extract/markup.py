@@ -13,7 +13,7 @@ from typing import Any
 from sitelore.extract import dom
 from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import read_metadata
-from sitelore.extract.about.survey import Survey, surveyed
+from sitelore.extract.about.survey import Survey, surveyed, with_elements
 from sitelore.extract.about.surveying import SURVEYOR
 from sitelore.extract.composing import compose, compose_tree, composed_seen
 from sitelore.extract.content.main import main_content, seen_content
@@ -72,7 +72,9 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
 
 def _surveyed(page: Markup, options: ReadOptions) -> Survey:
     """What the page says of itself. Offers are made of elements, which only the tree has."""
-    told = SURVEYOR.survey() if SURVEYOR is not None and page.is_held and not options.offers else None
+    told = SURVEYOR.survey() if SURVEYOR is not None and page.is_held else None
+    if told is not None and options.offers:
+        told = with_elements(told, page.tree)
     return told or surveyed(page.tree)
 
 

@@ -116,6 +116,15 @@ def surveyed(tree: dom.Tree) -> Survey:
     )
 
 
+def with_elements(survey: Survey, tree: dom.Tree) -> Survey | None:
+    """A survey by compiled code with the elements of a tree, which some have to ask; None where they are not of one page."""
+    elements = _linking(tree, has_more=any(leads_on(rel) for rel, _ in survey.relations))
+    scripts = scripts_of(tree)
+    if len(elements) != len(survey.links.hrefs) or len(scripts) != len(survey.scripts):
+        return None
+    return survey._replace(links=survey.links._replace(elements=elements), scripts=scripts)
+
+
 def links_of(tree: dom.Tree) -> Links:
     """The links of a page alone."""
     return _links(tree, has_more=any(leads_on(element.attr("rel") or "") for element in tree.select("link")))
