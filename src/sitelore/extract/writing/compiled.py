@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from sitelore.extract.content.choice import Cuts
 from sitelore.extract.content.teaching import taught
@@ -29,6 +28,8 @@ class _Going(ctypes.Structure):
         ("row_count", ctypes.c_int64),
         ("text", ctypes.c_void_p),
     )
+    kept: Any = None
+    """What it points to."""
 
 
 class _ToldTexts(ctypes.Structure):
@@ -78,15 +79,15 @@ class CompiledWriter:
         same ones. `html` has to stay until the page is written.
         """
         told, names = Told(), "\0".join(hidden).encode()
-        with _going(cuts) as going:
-            done = self._look_at_html(html, len(html), opened, ctypes.byref(going), names, len(names), ctypes.byref(told))
+        going = _going(cuts)
+        done = self._look_at_html(html, len(html), opened, ctypes.byref(going), names, len(names), ctypes.byref(told))
         return _asked(told) if done == 0 else None
 
     def cut_chosen(self, cuts: Cuts, opened: int) -> list[tuple[str, str]] | None:
         """Cut what was chosen of the page that the compiled code holds: tags and styles of what may be cut down to nothing."""
         told = Told()
-        with _going(cuts) as going:
-            done = self._cut_chosen(opened, ctypes.byref(going), ctypes.byref(told))
+        going = _going(cuts)
+        done = self._cut_chosen(opened, ctypes.byref(going), ctypes.byref(told))
         return _pairs(told.one()) if done == 0 else None
 
     def look_at_chosen(self) -> list[str] | None:
@@ -107,9 +108,10 @@ class CompiledWriter:
         return Texts(markdown, told.signs, plain, bool(told.is_even))
 
 
-@contextmanager
-def _going(cuts: Cuts) -> Iterator[_Going]:
-    """What goes; it is there as long as the block lasts."""
+def _going(cuts: Cuts) -> _Going:
+    """What goes, with all that it points to."""
+    if cuts is NO_CUTS:
+        return _NOTHING
     places, rows, texts, size = array("q", cuts.elements), array("q"), [], 0
     for place, loose in cuts.texts.items():
         for text in loose:
@@ -118,7 +120,12 @@ def _going(cuts: Cuts) -> Iterator[_Going]:
             size += len(text)
     written = ctypes.create_string_buffer(b"".join(texts))  # the compiled code writes in it
     address = ctypes.cast(written, ctypes.c_void_p)
-    yield _Going(places.buffer_info()[0], len(places), rows.buffer_info()[0], len(rows) // 3, address)
+    going = _Going(places.buffer_info()[0], len(places), rows.buffer_info()[0], len(rows) // 3, address)
+    going.kept = (places, rows, written)
+    return going
+
+
+_NOTHING = _Going()
 
 
 def _asked(told: Told) -> Asked:
