@@ -2,11 +2,13 @@
 
 `page.read` is the whole room as one pure function: no I/O, no clock, no randomness. A response walks through it in this
 order: `media` asks whether the bytes are text at all, `decode` turns them into characters by the standard's order,
-`redact` takes secrets out before anything else looks (by the rules in `redaction/`), `dom` parses once, `about/` (metadata,
-outline, links), `structured/` and `offers/` (forms, actions, media and, on a home page, its brand) read that tree; `content/`
-chooses what the page is about and `composing` has `writing/` write it out, as `plaintext` does with text; `missing` asks
-whether it reads like an error page, and `page` packs the result into blobs. `changes/` compares two documents of a page;
-`native/` is what was compiled.
+`redact` takes secrets out before anything else looks (by the rules in `redaction/`); of HTML, `markup` reads what it says:
+`about/` (metadata, outline, links), `structured/` and `offers/` (forms, actions, media and, on a home page, its brand), then
+`content/` chooses what the page is about and `composing` has `writing/` write it out, as `plaintext` does with text; `missing`
+asks whether it reads like an error page, and `page` packs the result into blobs. `changes/` compares two documents of a page.
+
+Most pages are held and read by compiled code (`native/`), which tells facts and leaves decisions to the modules here; where it
+declines, `dom` makes a tree, and everything is read from that. Both ways give the same bytes.
 
 A PDF or office file becomes HTML of nothing but content first (`files/`, with a reader for each kind), and so does an
 answer of a declared API (`records`); from there on both are pages.
