@@ -38,6 +38,7 @@ _ODD_IN_QUERY = re.compile(r"[^A-Za-z0-9_~!$&()*+,=:@./?;%-]")
 _LABEL = r"(?!xn--)[a-z0-9](?:[a-z0-9]|-(?!-))*"
 _PLAIN_ORIGIN = re.compile(rf"https?://(?:{_LABEL}\.)+[a-z]{{2,63}}")
 _LONGEST_ORIGIN = 261
+_HTTPS = len("https://")  # where the first slash of a path is looked for, after `http://` too: no host is empty
 _MAX_LENGTH = 8192  # longer "URLs" are data, not addresses; every server refuses them anyway
 
 
@@ -109,14 +110,14 @@ class Url(str):
     @property
     def authority(self) -> str:
         """`host` or `host:port`, the port only where it is not the scheme's own."""
-        start = self.index("//") + 2
+        start = _HTTPS if self[4] == "s" else _HTTPS - 1
         end = self.find("/", start)
         return self[start:] if end < 0 else self[start:end]
 
     @property
     def origin(self) -> str:
         """`scheme://authority`, without a slash."""
-        end = self.find("/", self.index("//") + 2)
+        end = self.find("/", _HTTPS)
         return str(self) if end < 0 else self[:end]
 
     @property
@@ -136,7 +137,7 @@ class Url(str):
     @property
     def target(self) -> str:
         """Path and query, as robots.txt rules and request lines see them."""
-        start = self.find("/", self.index("//") + 2)
+        start = self.find("/", _HTTPS)
         return self[start:] if start >= 0 else "/"
 
     @property
