@@ -4,16 +4,16 @@
 #include "images.h"
 #include "rewriting.h"
 
-enum { FIRST_PICKED = 1024, MOST_PICKED = 50000, DEEPEST_TABLE = 8, STRETCH = 32, MOST_BRACKETS = 1000 };
+enum { FIRST_PICKED = 1024, MOST_PICKED = 50000, DEEPEST_TABLE = 8, STRETCH = 32 };
 
 static const Tags TABLES = {[TAG_table] = 1};
 static const Tags RULED = {
     [TAG_a] = 1, [TAG_img] = 1, [TAG_table] = 1, [TAG_li] = 1, [TAG_ul] = 1, [TAG_ol] = 1, [TAG_nav] = 1, [TAG_br] = 1, [TAG_sup] = 1,
-    [TAG_sub] = 1, [TAG_dd] = 1, [TAG_summary] = 1, [TAG_tt] = 1, [TAG_code] = 1, [TAG_pre] = 1, [TAG_h1] = 1, [TAG_h2] = 1, [TAG_h3] = 1,
+    [TAG_sub] = 1, [TAG_summary] = 1, [TAG_tt] = 1, [TAG_code] = 1, [TAG_pre] = 1, [TAG_h1] = 1, [TAG_h2] = 1, [TAG_h3] = 1,
     [TAG_h4] = 1, [TAG_h5] = 1, [TAG_h6] = 1};
 /* What is rare, or is no HTML, or whose text was not written as text. */
 static const Tags LEFT_TO_PYTHON = {
-    [TAG_rt] = 1, [TAG_rp] = 1, [TAG_xmp] = 1, [TAG_listing] = 1, [TAG_math] = 1, [TAG_svg] = 1, [TAG_script] = 1,
+    [TAG_dd] = 1, [TAG_rt] = 1, [TAG_rp] = 1, [TAG_xmp] = 1, [TAG_listing] = 1, [TAG_math] = 1, [TAG_svg] = 1, [TAG_script] = 1,
     [TAG_style] = 1, [TAG_iframe] = 1, [TAG_template] = 1};
 
 /* What a byte may begin. */
@@ -39,26 +39,13 @@ static int is_unseen(uint32_t code) {
     return 0;
 }
 
-/* Whether what begins behind an opening bracket with a backslash ends with such a closing one: before that it may hold neither, and has to
- * hold something. */
-static int is_closed(const uint8_t *at, const uint8_t *end, uint8_t open, uint8_t close) {
-    const uint8_t *from = at;
-    while (end - at >= 2) {
-        if (*at != '\\') at++;
-        else if (at[1] == close) return at > from;
-        else if (at[1] == open) return 0;
-        else at += 2;
-    }
-    return 0;
-}
-
-/* Whether TeX stands in a text between brackets with backslashes. Too many of them are taken for it. */
-static int is_bracketed(Slice text) {
-    const uint8_t *at = text.at, *end = at + text.size;
-    int left = MOST_BRACKETS;
-    for (; end - at >= 2; at++) {
-        if (*at != '\\' || (at[1] != '(' && at[1] != '[')) continue;
-        if (!left-- || is_closed(at + 2, end, at[1], at[1] == '[' ? ']' : ')')) return 1;
+/* Whether a backslash and one bracket stand in a text, and further on a backslash and the other. */
+static int is_bracketed(Slice text, uint8_t open, uint8_t close) {
+    uint8_t wanted = open;
+    for (int64_t at = 0; at + 1 < text.size; at++) {
+        if (text.at[at] != '\\' || text.at[at + 1] != wanted) continue;
+        if (wanted == close) return 1;
+        wanted = close;
     }
     return 0;
 }
@@ -77,8 +64,7 @@ static int is_priced_oddly(Slice text) {
     return 0;
 }
 
-/* What `formulas.py` finds. */
-static int holds_tex(Slice text) { return is_bracketed(text) || is_priced_oddly(text); }
+static int may_hold_tex(Slice text) { return is_bracketed(text, '(', ')') || is_bracketed(text, '[', ']') || is_priced_oddly(text); }
 
 /* What is left of a text without what nobody sees; joiners stay where they shape a script or an emoji: not next to ASCII. */
 static int64_t drop_unseen(uint8_t *text, int64_t size) {
@@ -142,7 +128,7 @@ int clear_text(Nodes *nodes, Node *text, int is_listing) {
             has_space |= !is_listing && (code == 0xA0 || code == 0x202F);
         }
     }
-    if (has_tex && holds_tex(text->text) && !closest(text, CODE)) return -1;
+    if (has_tex && may_hold_tex(text->text) && !closest(text, CODE)) return -1;
     if (!has_unseen && !has_space) return 0;
     int64_t size = text->text.size;
     uint8_t *cleared = take_room(nodes, size);

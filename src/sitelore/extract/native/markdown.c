@@ -125,7 +125,7 @@ static void start_block(Writer *writer, int kind) {
 
 void open_paragraph(Writer *writer) {
     start_block(writer, PARAGRAPH);
-    writer->is_open = 1, writer->is_begun = writer->is_owed = 0, writer->line = AT_START;
+    writer->is_open = 1, writer->is_begun = 0, writer->line = AT_START;
 }
 
 void leave_line_empty(Writer *writer) {
@@ -137,9 +137,8 @@ void leave_line_empty(Writer *writer) {
 }
 
 int end_run(Writer *writer) {
-    int is_empty = writer->is_open && !writer->is_begun && (writer->prefix_size || writer->is_spliced) && !writer->is_one_line;
-    if (close_marks(writer) || (writer->is_spliced && (is_empty || ((writer->breaks || writer->is_owed) && !writer->is_open))) || (writer->breaks && (is_empty || writer->holds == MARKED || writer->holds == BELOW))) return -1;
-    if (writer->is_spliced && writer->breaks && ends_with_gap(writer->out->bytes, writer->out->bytes + writer->out->size)) return -1;
+    int is_empty = writer->is_open && !writer->is_begun && writer->prefix_size && !writer->is_one_line;
+    if (close_marks(writer) || (writer->breaks && (is_empty || writer->holds == MARKED || writer->holds == BELOW))) return -1;
     writer->has_space = writer->breaks = writer->has_inline = 0;
     if (!writer->is_open) return 0;
     if (is_empty) leave_line_empty(writer);
@@ -286,15 +285,13 @@ static int write_quote(Writer *writer, const Node *quote) {
 /* A block of a link, a heading or a cell: but white space around what it holds. */
 static int write_flattened(Writer *writer, const Node *node) {
     if (writer->is_cell && is_list_tag(node->tag)) return write_list_in_cell(writer, node);
-    if ((writer->is_cell && node->tag == TAG_li) || node->tag == TAG_pre || node->tag == TAG_table || node->tag == TAG_dd) return -1;
+    if ((writer->is_cell && node->tag == TAG_li) || node->tag == TAG_pre || node->tag == TAG_table) return -1;
     int is_heading = is_heading_tag(node->tag);
     writer->has_space = 1, writer->is_one_line += is_heading;
     if (write_children(writer, node)) return -1;
     writer->has_space = 1, writer->is_one_line -= is_heading;
     return 0;
 }
-
-static int write_definition(Writer *writer, const Node *definition);
 
 static int write_plain_block(Writer *writer, const Node *node) {
     int is_within_inline = node->parent && node != writer->top && !is_block_tag(node->parent->tag);
@@ -312,9 +309,8 @@ static int write_plain_block(Writer *writer, const Node *node) {
 
 static int write_block(Writer *writer, const Node *node) {
     int spacing = how_spaced(writer->nodes, node), is_placed = !writer->is_flat && !writer->count && node->tag != TAG_li;
-    if (spacing == OTHERWISE || (spacing == KEPT && (!is_placed || node->tag == TAG_dd))) return -1;
+    if (spacing == OTHERWISE || (spacing == KEPT && !is_placed)) return -1;
     if (spacing == KEPT) return write_listing(writer, node);
-    if (writer->is_spliced && node != writer->top && !is_block_tag(node->parent->tag) && !writer->is_flat) return -1;
     if (writer->is_flat) return write_flattened(writer, node);
     switch (node->tag) {
     case TAG_h1: case TAG_h2: case TAG_h3: case TAG_h4: case TAG_h5: case TAG_h6: return write_heading(writer, node);
@@ -323,7 +319,6 @@ static int write_block(Writer *writer, const Node *node) {
     case TAG_pre: return write_listing(writer, node);
     case TAG_blockquote: return write_quote(writer, node);
     case TAG_table: return write_table(writer, node);
-    case TAG_dd: return write_definition(writer, node);
     default: return write_plain_block(writer, node);
     }
 }
@@ -338,62 +333,19 @@ int write_children(Writer *writer, const Node *node) {
 }
 
 /* Of the tree that is being written: its cells are written from another file. */
-static __thread int is_tagged_tree, is_spliced_tree;
+static __thread int is_tagged_tree;
 
 static void set_up(Writer *writer, Nodes *nodes, const Node *top, Out *out) {
     memset(writer, 0, offsetof(Writer, openings)); /* what is large comes behind, and has a count of its own */
     writer->nodes = nodes, writer->out = out, writer->top = top;
-    writer->count = writer->opened = 0, writer->holds = EMPTY, writer->is_tagged = is_tagged_tree, writer->is_spliced = is_spliced_tree;
+    writer->count = writer->opened = 0, writer->holds = EMPTY, writer->is_tagged = is_tagged_tree;
     writer->star = writer->underscore = writer->tilde = writer->bang = writer->tagged_break = writer->emptied = writer->quoted = -1;
     writer->inline_from = writer->doubt_from = -1, writer->text_from = INT64_MAX;
 }
 
-/* Whether what a definition holds begins with a block that has to begin its own line. */
-static int opens_block(Out text) {
-    const uint8_t *at = text.bytes, *end = at + text.size;
-    int digits = 0;
-    if (*at == '|' || *at == '>' || *at == '#' || *at == '<') return 1;
-    if ((*at == '-' || *at == '*' || *at == '+') && end - at > 1 && at[1] == ' ') return 1;
-    if (end - at >= 3 && (!memcmp(at, "```", 3) || (end - at == 3 && !memcmp(at, "---", 3)))) return 1;
-    while (digits < 9 && digits < end - at && is_digit(at[digits])) digits++;
-    at += digits;
-    return digits && end - at >= 2 && (*at == '.' || *at == ')') && at[1] == ' ';
-}
-
-/* What a definition holds, by a writer that knows of nothing around it. */
-static int write_defined(const Writer *around, const Node *definition, Out *out) {
-    Writer writer;
-    set_up(&writer, around->nodes, definition, out);
-    memset(writer.ended, 0, sizeof writer.ended);
-    writer.is_defined = 1;
-    if (write_children(&writer, definition) || end_run(&writer) || out->is_out) return -1;
-    return out->size && (is_space(out->bytes[0]) || is_space(out->bytes[out->size - 1])) ? -1 : 0;
-}
-
-/* `dom.py` says what becomes of one. */
-static int write_definition(Writer *writer, const Node *definition) {
-    Out text = {0};
-    if (end_run(writer) || writer->prefix_size || writer->count || writer->inline_from >= 0 || writer->is_hollow || writer->is_defined ||
-        attribute_of(writer->nodes, definition, "data-note").at) return -1;
-    int is_declined = write_defined(writer, definition, &text);
-    if (!is_declined && text.size) {
-        start_block(writer, OTHER_BLOCK);
-        put_text(writer->out, "\xEF\xB7\x90:");
-        put_text(writer->out, opens_block(text) ? "\n\n  " : " ");
-        for (int64_t i = 0; i < text.size; i++) {
-            put_byte(writer->out, text.bytes[i]);
-            if (text.bytes[i] == '\n' && text.bytes[i + 1] != '\n') put_text(writer->out, "  ");
-        }
-        writer->gap = 2;
-    }
-    free(text.bytes);
-    return is_declined;
-}
-
 int write_markdown_of(Nodes *nodes, Node *top, Out *out) {
     static __thread Writer writer;
-    is_tagged_tree = needs_tags(top, is_mark_tag(top->tag)), is_spliced_tree = 0;
-    for (const Node *at = top; at && !is_spliced_tree; at = next_node(top, at)) is_spliced_tree = at->tag == TAG_dd;
+    is_tagged_tree = needs_tags(top, is_mark_tag(top->tag));
     set_up(&writer, nodes, top, out);
     memset(writer.ended, 0, sizeof writer.ended);
     if (top->tag == TAG_li || top->tag == TAG_TEXT || is_odd(top)) return -1;

@@ -53,7 +53,6 @@ typedef struct {
     int64_t inline_from;  /* what was written when that began */
     int64_t doubt_from;   /* or when one within its blocks did, for which nobody knows */
     int has_inline;       /* an element that is no block came since the last that is one */
-    int is_owed;          /* an inline element came first that may begin a paragraph of nothing, where the tree is spliced */
     int is_begun;         /* something stands in the line */
     int line;             /* AT_START, IN_DIGITS or WITHIN */
     int has_space;        /* white space to come before the next word */
@@ -61,10 +60,8 @@ typedef struct {
     int is_flat;          /* in a link, a heading or a cell, where blocks are but spaces */
     int is_one_line;      /* in a heading or a cell, where breaks are spaces too */
     int is_cell;
-    int is_defined;       /* in a `dd` */
     int in_raised;        /* in a `sup` or `sub` */
     int is_tagged;        /* emphasis is HTML */
-    int is_spliced;       /* the tree holds definitions: then the writer of old is more careful still */
     int64_t text_from;    /* where the text that was written last begins */
     int64_t star, underscore, tilde; /* where such a marker ended last */
     int64_t bang, tagged_break;      /* or a `!`, or a break as HTML */
@@ -127,7 +124,6 @@ Opening *push(Writer *writer, const Node *node, int kind);
 int wide_space(const uint8_t *at, const uint8_t *end, int *code);
 /* The same for white space that parts words in the eyes of whoever reads emphasis. */
 int wide_gap(const uint8_t *at, const uint8_t *end);
-int holds_wide_space(Slice text);
 int ends_with_gap(const uint8_t *at, const uint8_t *end);
 /* Puts bytes in the place of others that are written already. */
 void put_within(Out *out, int64_t at, int64_t old, const void *bytes, int64_t size);

@@ -205,8 +205,6 @@ static const uint8_t *next_wide_space(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-int holds_wide_space(Slice text) { return text.size && next_wide_space(text.at, text.at + text.size) < text.at + text.size; }
-
 int write_text(Writer *writer, const Node *node) {
     const uint8_t *at = node->text.at, *end = at + node->text.size;
     if (is_cut_reference(writer->top, node)) return -1;
@@ -222,7 +220,7 @@ int write_text(Writer *writer, const Node *node) {
         if (writer->in_raised && writer->line == AT_START) writer->line = WITHIN, writer->is_begun = 1; /* it begins no list */
         if (is_new) writer->text_from = writer->in_raised ? INT64_MAX : writer->out->size, is_new = 0;
         int wide = *at >= 0xC2 && (!writer->is_begun || had_openings) ? wide_space(at, end, &code) : 0;
-        if (wide && writer->count && (!had_openings || writer->openings[writer->count - 1].kind != LINK)) return -1;
+        if (wide && had_openings && writer->openings[writer->count - 1].kind != LINK) return -1;
         if (wide && !writer->is_begun && !writer->is_cell) {
             put_reference(writer->out, code);
             writer->line = WITHIN, at += wide;
@@ -474,7 +472,6 @@ static int write_around(Writer *writer, const Node *node) {
 
 int write_inline(Writer *writer, const Node *node) {
     if (is_odd(node) || how_spaced(writer->nodes, node) || (node->tag == TAG_input && writer->in_items)) return -1;
-    writer->is_owed |= writer->is_spliced && !writer->is_open;
     switch (node->tag) {
     case TAG_br: return write_break(writer, node);
     case TAG_img: return write_image(writer, node);

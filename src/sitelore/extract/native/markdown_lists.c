@@ -201,8 +201,6 @@ static int is_in_line(const Node *list) {
 
 int write_list_in_cell(Writer *writer, const Node *list) {
     int64_t number = 1;
-    for (const Node *at = list; (at = next_node(list, at));)
-        if (at->tag == TAG_TEXT && holds_wide_space(at->text)) return -1;
     if (is_in_line(list) || !holds_items(list) || (list->tag == TAG_ol && read_number(writer->nodes, list, "start", &number))) return -1;
     for (const Node *item = list->first; item; item = item->after) {
         if (item->tag == TAG_TEXT && is_blank_text(item->text)) continue;

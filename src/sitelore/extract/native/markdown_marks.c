@@ -131,12 +131,10 @@ static int is_read(Writer *writer, const Opening *opening, int is_part) {
     if (writer->star == out->size)
         while (end - 1 > first && end[-1] == '*') end--;
     if ((opening->follows_word || opening->follows_sign) && is_punctuation(*first)) return 0;
-    if (opening->is_second && writer->is_spliced) return 0;
     if (opening->is_second && is_part) return -1;
     if (opening->is_second && !may_be_second(opening->node)) return 0;
     if (!is_punctuation(end[-1]) || ((writer->has_space || writer->breaks) && end[-1] != '\\')) return 1;
     if (end[-1] == '\\') return -1;
-    if (writer->is_spliced) return 0; /* as if a word came next */
     return !follows_as_word(writer, opening->node) ? 1 : is_part ? -1 : 0;
 }
 
