@@ -4,7 +4,7 @@
 #include "images.h"
 #include "rewriting.h"
 
-enum { FIRST_PICKED = 1024, MOST_PICKED = 50000, DEEPEST_TABLE = 8, STRETCH = 32 };
+enum { FIRST_PICKED = 1024, MOST_PICKED = 50000, DEEPEST_TABLE = 8, STRETCH = 32, MOST_BRACKETS = 1000 };
 
 static const Tags TABLES = {[TAG_table] = 1};
 static const Tags RULED = {
@@ -39,13 +39,26 @@ static int is_unseen(uint32_t code) {
     return 0;
 }
 
-/* Whether a backslash and one bracket stand in a text, and further on a backslash and the other. */
-static int is_bracketed(Slice text, uint8_t open, uint8_t close) {
-    uint8_t wanted = open;
-    for (int64_t at = 0; at + 1 < text.size; at++) {
-        if (text.at[at] != '\\' || text.at[at + 1] != wanted) continue;
-        if (wanted == close) return 1;
-        wanted = close;
+/* Whether what begins behind an opening bracket with a backslash ends with such a closing one: before that it may hold neither, and has to
+ * hold something. */
+static int is_closed(const uint8_t *at, const uint8_t *end, uint8_t open, uint8_t close) {
+    const uint8_t *from = at;
+    while (end - at >= 2) {
+        if (*at != '\\') at++;
+        else if (at[1] == close) return at > from;
+        else if (at[1] == open) return 0;
+        else at += 2;
+    }
+    return 0;
+}
+
+/* Whether TeX stands in a text between brackets with backslashes. Too many of them are taken for it. */
+static int is_bracketed(Slice text) {
+    const uint8_t *at = text.at, *end = at + text.size;
+    int left = MOST_BRACKETS;
+    for (; end - at >= 2; at++) {
+        if (*at != '\\' || (at[1] != '(' && at[1] != '[')) continue;
+        if (!left-- || is_closed(at + 2, end, at[1], at[1] == '[' ? ']' : ')')) return 1;
     }
     return 0;
 }
@@ -64,7 +77,8 @@ static int is_priced_oddly(Slice text) {
     return 0;
 }
 
-static int may_hold_tex(Slice text) { return is_bracketed(text, '(', ')') || is_bracketed(text, '[', ']') || is_priced_oddly(text); }
+/* What `formulas.py` finds. */
+static int holds_tex(Slice text) { return is_bracketed(text) || is_priced_oddly(text); }
 
 /* What is left of a text without what nobody sees; joiners stay where they shape a script or an emoji: not next to ASCII. */
 static int64_t drop_unseen(uint8_t *text, int64_t size) {
@@ -128,7 +142,7 @@ int clear_text(Nodes *nodes, Node *text, int is_listing) {
             has_space |= !is_listing && (code == 0xA0 || code == 0x202F);
         }
     }
-    if (has_tex && may_hold_tex(text->text) && !closest(text, CODE)) return -1;
+    if (has_tex && holds_tex(text->text) && !closest(text, CODE)) return -1;
     if (!has_unseen && !has_space) return 0;
     int64_t size = text->text.size;
     uint8_t *cleared = take_room(nodes, size);

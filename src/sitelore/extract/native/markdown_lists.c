@@ -39,6 +39,8 @@ static void look_at(Look *look, const Node *node, int is_inline) {
         return;
     }
     look_past_run(look);
+    /* One that shows nothing, within a line, parts what stands on its two sides or does not. */
+    look->is_doubtful |= is_inline && !shows(look->nodes, node);
     if (is_heading_tag(node->tag) || node->tag == TAG_hr || node->tag == TAG_pre) look->last = FIRM;
     else if (is_list_tag(node->tag) || node->tag == TAG_blockquote || node->tag == TAG_table) look->last = LAZY;
     else look_below(look, node, 0);
