@@ -161,7 +161,7 @@ define install_from
 	@$(PY) -m compileall -q src
 endef
 
-COMPILED := hatch_build.py $(wildcard src/sitelore/extract/native/*.[ch]) src/sitelore/store/near.c
+COMPILED := hatch_build.py $(wildcard src/sitelore/extract/native/*.[ch] src/sitelore/extract/native/*/*.[ch]) src/sitelore/store/near.c
 
 $(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml $(COMPILED)
 	$(call install_from,requirements/run.txt)

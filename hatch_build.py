@@ -1,4 +1,4 @@
-"""Compiles `extract/native/*.c` and `store/near.c` when the package is built, by the system's compiler or one that pip brings.
+"""Compiles the C in `extract/native/` and `store/` when the package is built, by the system's compiler or one that pip brings.
 
 They are plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
 can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in Python and numpy.
@@ -17,7 +17,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = {
-    Path("src/sitelore/extract/native/extract"): ("src/sitelore/extract/native/*.c", "pages are read at three times the cost"),
+    Path("src/sitelore/extract/native/extract"): (
+        "src/sitelore/extract/native/**/*.c",
+        "pages are read at three times the cost",
+    ),
     Path("src/sitelore/store/near"): ("src/sitelore/store/near.c", "vectors are compared at three times the cost"),
 }
 """Each library, what it is made of, and what is so without it."""
@@ -56,7 +59,8 @@ def _compiled(root: Path, target: Path, sources: list[Path]) -> bool:
     command = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
     draft = root / target.with_suffix(f"{target.suffix}.new")
     try:
-        compiling: list[str | Path] = [*command, *FLAGS, "-o", draft, *sources]
+        folders = [f"-I{folder}" for folder in sorted({source.parent for source in sources})]
+        compiling: list[str | Path] = [*command, *FLAGS, *folders, "-o", draft, *sources]
         done = subprocess.run(compiling, capture_output=True, check=False, timeout=300)  # noqa: S603 our own words
     except (OSError, subprocess.SubprocessError):
         return False

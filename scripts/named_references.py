@@ -1,4 +1,4 @@
-"""Writes `extract/native/named_references.h`: the HTML standard's named character references, as Python has them."""
+"""Writes `extract/native/parsing/named_references.h`: the HTML standard's named character references, as Python has them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from html.entities import html5
 from pathlib import Path
 
-_HEADER = Path(__file__).parents[1] / "src/sitelore/extract/native/named_references.h"
+_HEADER = Path(__file__).parents[1] / "src/sitelore/extract/native/parsing/named_references.h"
 _WIDTH = 140
 _MOST_BYTES = 6
 

@@ -59,6 +59,11 @@ def test_each_construct_reads_alike(construct: Construct) -> None:
     assert_read_alike(response(f"<!doctype html><title>t</title><main><h1>Title</h1>{PROSE}{construct.html}{PROSE}</main>"))
 
 
+def test_a_block_of_nothing_within_a_line_of_an_item_reads_alike() -> None:
+    item = "<li><div><label> <div><div></div></div> <span>word</span></label></div></li>"
+    assert_read_alike(response(f"<!doctype html><main><h1>Title</h1>{PROSE}<ul>{item * 3}</ul></main>"))
+
+
 def test_what_style_sheets_hide_is_hidden_alike() -> None:
     rng = random.Random(3)
     for _ in range(150):

@@ -25,7 +25,7 @@ from sitelore.extract.content.walking import ask_trees, walk
 from sitelore.extract.native.library import library
 from sitelore.extract.writing.markdown import prepare
 
-_SOURCE = Path(native.__file__).with_name("walk.c")
+_SOURCE = Path(native.__file__).parent / "scoring" / "walk.c"
 
 
 def walked(html: bytes) -> Blocks:

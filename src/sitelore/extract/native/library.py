@@ -6,7 +6,7 @@ import ctypes
 from functools import lru_cache
 from pathlib import Path
 
-_VERSION = 9
+_VERSION = 10
 """Of the interface and of what is computed: a library that another version left behind is not used."""
 
 

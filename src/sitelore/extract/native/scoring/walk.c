@@ -11,7 +11,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define VERSION 9
+#define VERSION 10
 
 enum { TAG_SLOTS = 1024, WORD_SLOTS = 4096, NAME_BYTES = 24, NAMES_BYTES = 400, DEPTH = 4096, LEAST_COMPOUND = 6, KNOWN_BYTES = 16, KNOWN_SLOTS = 1024 };
 enum { TILE = 32 };
