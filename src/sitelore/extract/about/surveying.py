@@ -7,45 +7,29 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sitelore.extract.about.survey import Layout, Links, Room, Survey, leads_on
-from sitelore.extract.native.library import library
+from sitelore.extract.native.library import Told, library
 
 _SHORT, _LONG = 10, 2  # kinds of texts, as in survey.h
 _Counts = ctypes.c_int64 * (_SHORT + _LONG)
 _APART = "\1"  # within texts that are told as one
 
 
-class _Told(ctypes.Structure):
-    """Two texts that the compiled code holds, until it is asked for the next ones."""
-
-    _fields_ = (
-        ("short", ctypes.c_void_p),
-        ("long", ctypes.c_void_p),
-        ("short_size", ctypes.c_int64),
-        ("long_size", ctypes.c_int64),
-    )
-
-
 class CompiledSurveyor:
     """Looks at a page that was read into nodes, in the same thread."""
 
     def __init__(self, found: ctypes.CDLL) -> None:
-        self._read, self._survey = found.read_page, found.survey_page
-        self._read.restype = self._survey.restype = ctypes.c_int64
-        self._read.argtypes = [ctypes.c_char_p, ctypes.c_int64]
+        self._survey = found.survey_page
+        self._survey.restype = ctypes.c_int64
         self._survey.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-
-    def survey_html(self, html: bytes) -> Survey | None:
-        """The same of a page that is none yet but HTML, as `dom.serialised` writes its root."""
-        return self.survey() if self._read(html, len(html)) == 0 else None
 
     def survey(self) -> Survey | None:
         """What the page says that was read last; None where there is none, or where its tree has to be asked."""
-        counts, told = _Counts(), _Told()
+        counts, told = _Counts(), Told()
         if self._survey(counts, ctypes.addressof(told)) != 0:
             return None
         sizes = counts[:]
-        short = _rows(ctypes.string_at(told.short, told.short_size), sizes[:_SHORT])
-        long = _rows(ctypes.string_at(told.long, told.long_size), sizes[_SHORT:]) if told.long_size else ([], [])
+        short = _rows(ctypes.string_at(told.first, told.first_size), sizes[:_SHORT])
+        long = _rows(ctypes.string_at(told.second, told.second_size), sizes[_SHORT:]) if told.second_size else ([], [])
         return _survey(short, long) if short and long else None
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from functools import cached_property
 from typing import Any
 
 from sitelore.extract.content.folding import ids_in, opened_by_click
 from sitelore.extract.content.teaching import taught
+from sitelore.extract.content.telling import ToldElement
 from sitelore.extract.content.visibility import CONSENT, hidden_among, is_unseen, may_be_revealed
 from sitelore.extract.native.library import Told
 from sitelore.extract.writing.embeds import link_to
@@ -22,26 +22,6 @@ _OF_HIDDEN = ("style", "hidden", "aria-hidden", "id", "class", "role", "aria-lab
 _OF_PLAYERS = ("src", "data-src", "data-lazy-src", "data-url", "data", "title", "aria-label", "width", "height", "style")
 _RUNGS = ("", "article", "main", "body")  # as `rungs.c` numbers them
 _CONSENT = "".join(f"{name}\0" for name in sorted(CONSENT)).encode()
-
-
-class _Element:
-    """An element of the page as compiled code tells of it."""
-
-    def __init__(self, seer: Seer, number: int, tag: str, attributes: dict[str, str]) -> None:
-        self.tag = tag
-        self.number = number
-        self._seer = seer
-        self._attributes = attributes
-
-    def attr(self, name: str, /) -> str | None:
-        """An attribute's value, one of those that are told."""
-        value = self._attributes[name]
-        return value[1:] if value else None
-
-    @cached_property
-    def text(self) -> str:
-        """All text below it, as long as nothing was dropped."""
-        return self._seer.text_of(self.number)
 
 
 class Seer:
@@ -77,7 +57,7 @@ class Seer:
             return False
         telling = self._elements(told.one(), count) if count else []
         hidden = hidden_among(telling)
-        opened = opened_by_click(hidden, self._ids, is_unseen) if hidden else frozenset[_Element]()
+        opened = opened_by_click(hidden, self._ids, is_unseen) if hidden else frozenset[ToldElement]()
         numbers = array("q", [one.number for one in hidden])
         size = self._drop_never(numbers.buffer_info()[0], len(numbers))
         if size < 0 or may_be_revealed(size, self._size):
@@ -113,13 +93,13 @@ class Seer:
         for _ in range(count):
             tag, attributes = next(parts), dict(zip(_OF_PLAYERS, parts, strict=False))
             within = [source[1:] for source in iter(parts.__next__, "")]
-            answers.append("\0".join(link_to(_Element(self, -1, tag, attributes), within) or ("", "")))
+            answers.append("\0".join(link_to(ToldElement(-1, tag, attributes, self.text_of), within) or ("", "")))
         return "".join(f"{answer}\0" for answer in answers).encode()
 
-    def _elements(self, told: bytes, count: int) -> list[_Element]:
+    def _elements(self, told: bytes, count: int) -> list[ToldElement]:
         parts, width = told.decode().split("\0"), len(_OF_HIDDEN) + 1
         return [
-            _Element(self, number, parts[at], dict(zip(_OF_HIDDEN, parts[at + 1 : at + width], strict=True)))
+            ToldElement(number, parts[at], dict(zip(_OF_HIDDEN, parts[at + 1 : at + width], strict=True)), self.text_of)
             for number, at in enumerate(range(0, count * width, width))
         ]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sitelore.extract.content.folding import ids_in, opened_by_click
 from sitelore.extract.content.style_sheets import Hiding, drop_hidden
+from sitelore.extract.content.telling import ToldElement
 from sitelore.extract.native.library import Told, library
 
 _OF_NAMED = ("id", "class", "role", "aria-labelledby")  # as `named.c` tells them
@@ -22,25 +23,13 @@ class _Unsure(Exception):
     """Only the tree knows."""
 
 
-class _Named:
+class _Named(ToldElement):
     """An element that has one of the names that sheets speak of."""
 
-    def __init__(self, stage: HeldStage, number: int, tag: str, attributes: dict[str, str]) -> None:
-        self.number = number
-        self.tag = tag
-        self._stage = stage
-        self._attributes = attributes
-        self.names = {f"#{self.attr('id') or ''}", *(f".{name}" for name in _SPACE.split(self.attr("class") or ""))}
-
-    def attr(self, name: str, /) -> str | None:
-        """An attribute's value, one of those that are told."""
-        value = self._attributes[name]
-        return value[1:] if value else None
-
     @cached_property
-    def text(self) -> str:
-        """All text below it."""
-        return self._stage.text_of(self.number)
+    def names(self) -> set[str]:
+        """Its id and its classes, as selectors spell them."""
+        return {f"#{self.attr('id') or ''}", *(f".{name}" for name in _SPACE.split(self.attr("class") or ""))}
 
 
 class HeldStage:
@@ -106,7 +95,7 @@ class HeldStage:
             raise _Unsure
         parts, width = told.one().decode().split("\0"), len(_OF_NAMED) + 1
         rows = [parts[at : at + width] for at in range(0, count * width, width)]
-        elements = [_Named(self, at, row[0], dict(zip(_OF_NAMED, row[1:], strict=True))) for at, row in enumerate(rows)]
+        elements = [_Named(at, row[0], dict(zip(_OF_NAMED, row[1:], strict=True)), self.text_of) for at, row in enumerate(rows)]
         # On some pages case does not matter, and which these are only the parser knows.
         spellings: dict[str, set[str]] = {}
         for name in (*named, *(name[1:] for one in elements for name in one.names)):
