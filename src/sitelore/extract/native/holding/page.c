@@ -16,9 +16,6 @@ EXPORT int64_t parse_page(const uint8_t *source, int64_t size) {
     return -1;
 }
 
-/* Why the last page was left to the parser, by number; 0 where it was not. */
-EXPORT int64_t why_left(void) { return parser.why; }
-
 /* The page that was read last as HTML, until the next call in this thread; gives its size, -1 where there is none. */
 EXPORT int64_t page_as_html(const uint8_t **told) {
     Nodes *nodes = page_nodes();
