@@ -5,14 +5,11 @@ Byte order mark, HTTP header, `<meta>` prescan, then what the bytes look like.
 
 from __future__ import annotations
 
-import ctypes
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from sitelore.extract.charsets import charset_named, decode_as
-from sitelore.extract.native.library import library
 
 _PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 65536  # a parser meets a later <meta> too and changes its mind then (§13.2.3.4)
@@ -46,7 +43,7 @@ class Decoded:
 
     @property
     def text(self) -> str:
-        """The text itself, made anew: what is read by compiled code needs none."""
+        """The text itself, decoded on every call."""
         return self.utf8.decode()
 
 
@@ -69,24 +66,12 @@ def _as(data: bytes, name: str) -> Decoded:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether bytes are UTF-8. Compiled code finds out without making a text of them."""
-    if _IS_UTF8 is not None:
-        return bool(_IS_UTF8(data, len(data)))
+    """Whether bytes are valid UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _compiled() -> Any:
-    found = library()
-    if found is not None:
-        found.is_utf8.restype, found.is_utf8.argtypes = ctypes.c_int64, [ctypes.c_char_p, ctypes.c_int64]
-    return found.is_utf8 if found is not None else None
-
-
-_IS_UTF8 = _compiled()
 
 
 def meta_charset(body: bytes) -> str | None:

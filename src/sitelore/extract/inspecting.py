@@ -95,11 +95,11 @@ def _blocks(content: Content, source: CleanText, document: _Read) -> tuple[Block
 
 
 def _by_score(judged: Judged) -> list[Block]:
-    choice = judged.choice
-    texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.texts()]
+    cuts = judged.cuts
+    texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.page.texts()]
     return [
-        Block(" ".join(text.split()), round(score, 3), kept, _reason(score, choice.threshold, kept=kept))
-        for text, score, kept in zip(texts, choice.scores, choice.kept, strict=True)
+        Block(" ".join(text.split()), round(score, 3), kept, _reason(score, cuts.threshold, kept=kept))
+        for text, score, kept in zip(texts, judged.page.scores, cuts.kept, strict=True)
     ]
 
 

@@ -1,9 +1,9 @@
-"""What may not be kept leaves the text here, right after decoding and once more from what was derived (entities can hide it).
+"""Removes secrets from text, right after decoding and once more from what was derived (entities can hide them).
 
-The only module that makes `CleanText` and `CleanBytes`. One look over the UTF-8 bytes finds where hints of any rule may stand
-(`redaction/hinting.py`; google-re2 where nothing was compiled): a page without a hint costs that look and nothing else. Where
-one may stand, google-re2 says whether it does, and around it the rule's exact pattern decides. Data of persons goes the same
-way where that is asked for (`redaction/personal_data.py`).
+The only module that makes `CleanText` and `CleanBytes`. A prefilter over the UTF-8 bytes finds where hints of any rule may
+begin (`redaction/prefilter.py`): a page without a hint costs no more than that. Where one may begin, google-re2 confirms it,
+and the rule's exact pattern decides on the text around it. Personal data is removed in the same way where that is enabled
+(`redaction/personal_data.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import re2
 
 from sitelore.extract.charsets import encode_as
-from sitelore.extract.redaction.hinting import Look, first_look
-from sitelore.extract.redaction.ready_rules import ready, ready_look
+from sitelore.extract.redaction.prefilter import Prefilter, prefilter_for
+from sitelore.extract.redaction.ready_rules import ready, ready_prefilter
 from sitelore.extract.redaction.secret_rules import compiled, found_by
 from sitelore.model.ids import CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
@@ -61,7 +61,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
-        self._look, self._hints = _hints_of(options.rules)
+        self._prefilter, self._hints = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The same for one page: where contact data is kept, it depends on the page what that is."""
@@ -118,7 +118,7 @@ class Redactor:
     def _spans(self, data: bytes) -> list[Span]:
         """Where the secrets are, in order, none overlapping."""
         spans: list[Span] = []
-        at = self._looked(data, spans)
+        at = self._prefiltered(data, spans)
         while at < len(data) and (hint := self._hints.any_of_them.search(data, at)) is not None:
             at = self._settled(data, hint, spans)
         if self._options.personal:
@@ -130,12 +130,12 @@ class Redactor:
 
         return personal_spans(data, self._options.personal_ids, self._contacts or NO_CONTACTS)
 
-    def _looked(self, data: bytes, spans: list[Span]) -> int:
-        """Adds what stands where the first look sees hints. From there on the rest has to be searched."""
-        if self._look is None:
+    def _prefiltered(self, data: bytes, spans: list[Span]) -> int:
+        """Adds the secrets at the hints that the prefilter finds. Returns the offset from which the rest has to be searched."""
+        if self._prefilter is None:
             return 0
         at, missed = 0, 0
-        places, reached = self._look(data)
+        places, reached = self._prefilter(data)
         for place in places:
             if place < at:
                 continue
@@ -182,7 +182,7 @@ class Redactor:
 
 
 class _Hints:
-    """The hints of all rules as google-re2 knows them, made when the first look sees one: in few texts there is any."""
+    """The hints of all rules as google-re2 knows them, compiled when the prefilter finds one: few texts have any."""
 
     def __init__(self, rules: Iterable[SecretRule]) -> None:
         by_hint: dict[str, list[SecretRule]] = {}
@@ -215,10 +215,10 @@ def _options() -> re2.Options:
 
 
 @lru_cache(maxsize=16)
-def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Look | None, _Hints]:
-    """A first look for the hints of the built-in rules and of these, and all that is to be known of those hints."""
+def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Prefilter | None, _Hints]:
+    """The prefilter for the hints of the built-in rules and of these, and the hints themselves."""
     hints = _Hints((*ready().rules, *own))
-    return first_look(hints.texts) if own else ready_look(), hints
+    return prefilter_for(hints.texts) if own else ready_prefilter(), hints
 
 
 @lru_cache(maxsize=16)

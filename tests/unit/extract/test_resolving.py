@@ -74,7 +74,7 @@ def test_most_links_take_no_parser() -> None:
         "/a/b.html", "/", "/a?b=1&c=2#d", "/a%20b", "http://site.example/x", "https://www.other.example", "//cdn.example/x?y",
         "b.html", "../", "../../up/x?y#z", "./", "?page=2", "c/d", "/a%2Fb?c=%41%c3",
     ]  # fmt: skip
-    assert Mark.ASK not in keys(*plain)
+    assert Mark.PARSE not in keys(*plain)
     assert [key.lstrip(Mark.OF_PAGE) for key in keys(*plain)] == parsed(plain, BASES[0])
 
 
@@ -99,7 +99,7 @@ def test_what_hangs_on_the_path_of_its_page_is_told_apart() -> None:
     ],
 )  # fmt: skip
 def test_what_a_parser_could_have_an_opinion_on_is_left_to_it(href: str) -> None:
-    assert keys(href) == [Mark.ASK]
+    assert keys(href) == [Mark.PARSE]
 
 
 def test_parameters_that_tell_no_pages_apart_are_left_out() -> None:
@@ -112,7 +112,7 @@ def test_parameters_that_tell_no_pages_apart_are_left_out() -> None:
 
 def test_an_href_with_a_zero_byte_puts_no_other_in_its_place() -> None:
     odd = ["/a", "/b\0/c\0/d", "/e"]
-    assert keys(*odd) == [Mark.ASK] * 3
+    assert keys(*odd) == [Mark.PARSE] * 3
     assert compiled(odd, BASES[0]) == parsed(odd, BASES[0])
 
 

@@ -1,62 +1,63 @@
-"""Which part of a page is what it is about.
+"""Chooses which part of a page is its main content.
 
-A ladder: a domain's own selectors; the scorer's choice of blocks; where that finds next to nothing, what the markup calls its
-content (`rungs`); and at last everything visible. Works on the tree itself and cuts it down, so it comes after links and
-metadata; `composing` writes what was chosen. Hidden text never survives, and a page with visible text never ends up empty.
+In this order: the selectors of a domain's overrides; the blocks that the block scorer rates as content; where that finds next
+to nothing, what the markup calls its content (`rungs`); and at last everything visible. It works on the tree itself and cuts
+it down, so it comes after links and metadata. Hidden text never survives, and a page with visible text never ends up empty.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import inf
+from operator import mul
 
 from sitelore.extract import dom
-from sitelore.extract.content.choice import Choice, Cuts
+from sitelore.extract.content import scorer_model
+from sitelore.extract.content.block_scorer import ElementTable, ScoredPage, score_page
 from sitelore.extract.content.rungs import marked_content, plain_content
-from sitelore.extract.content.seeing import SEER
-from sitelore.extract.content.trimming import trim
+from sitelore.extract.content.trimming import Cuts, trim
 from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.content.vocabulary import TAG_NUMBER
 from sitelore.extract.redact import Source
 from sitelore.extract.writing.markdown import prepare
 from sitelore.model.settings import Overrides
 
-if TYPE_CHECKING:
-    from sitelore.extract.content.choosing import Looked
-    from sitelore.extract.content.plain_choosing import PlainlyLooked
-    from sitelore.extract.content.trees import Trees
-
 _MAX_BLOCKS = 10_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
 _MAX_BYTES = 8 * 2**20
-_FEW_WORDS = 150  # a page with fewer has no frame worth guessing at: its own markup is the better guide
+_FEW_WORDS = 150  # with fewer words, a page's own markup is a better guide than the scorer
 _TINY_WORDS = 25
 _TINY_SHARE = 0.25
 _MAX_LOOKS = 300
+_WHOLE_ELEMENTS = {TAG_NUMBER[b"ul"]: 80.0, TAG_NUMBER[b"ol"]: 80.0, TAG_NUMBER[b"tr"]: 200.0, TAG_NUMBER[b"pre"]: inf}
+"""Elements that are kept or dropped as a whole, up to this many words: a longer row is a layout, a longer list has parts."""
+_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr"))  # dropping an empty cell would shift its row
+_KEPT_AROUND = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A page's blocks and what the scorer made of them."""
+    """A scored page and what is cut from it."""
 
-    html: bytes
-    opened: int
-    """How many elements it holds."""
-    choice: Choice
+    page: ScoredPage
     cuts: Cuts
-    words: float
-    kept_words: float
     elements: list[dom.Element] = field(default_factory=list)
-    """All of them, in document order, where they are a tree's; none once the page is trimmed."""
+    """All elements of the tree, in document order; none once it is trimmed."""
 
-    def texts(self) -> list[bytes]:
-        """The text of every block."""
-        from sitelore.extract.content.blocks import segment  # noqa: PLC0415 no crawl asks, and it needs numpy
+    @property
+    def words(self) -> int:
+        """Words of the page."""
+        return sum(self.page.blocks.words)
 
-        return segment(self.html).texts()
+    @property
+    def kept_words(self) -> int:
+        """Words of the blocks that are kept."""
+        return sum(map(mul, self.page.blocks.words, self.cuts.kept))
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The chosen subtrees, in page order, and the rung that chose them.
+    """The chosen subtrees, in page order, and how they were chosen.
 
     `strategy` is `override`, `learned`, `article`, `main`, `cms` or `body`.
     """
@@ -70,7 +71,7 @@ class Content:
         """The subtrees, cut down to what was chosen."""
         if self.judged is not None and self.strategy == "learned" and self.judged.elements:
             trim(self.judged.elements, self.judged.cuts)
-            self.judged.elements.clear()  # an object each, which nobody asks for again
+            self.judged.elements.clear()  # many objects, and no longer needed
         return self.nodes
 
     @property
@@ -80,8 +81,8 @@ class Content:
         if judged is None:
             return {}
         return {
-            "expected_f1": round(judged.choice.expected, 3),
-            "threshold": round(judged.choice.threshold, 3),
+            "expected_f1": round(judged.cuts.expected_f1, 3),
+            "threshold": round(judged.cuts.threshold, 3),
             "kept_share": round(judged.kept_words / judged.words, 3),
         }
 
@@ -89,9 +90,9 @@ class Content:
 def main_content(
     tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True
 ) -> Content:
-    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing.
+    """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing.
 
-    Where it is not `scored`, the page's markup alone says which part that is.
+    Unless it is `scored`, the page's markup alone decides.
     """
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     prepare(tree)
@@ -116,56 +117,89 @@ def main_content(
 
 
 def judge(body: dom.Element) -> Judged | None:
-    """Score the blocks of a page without what is unseen; None where there is too little or far too much to score."""
+    """Score the blocks of a page without its hidden parts; None where there is too little or far too much to score."""
     html = dom.serialised(body)
-    elements = dom.all_elements(body)
-    judged = judge_html(html, len(elements))
-    return replace(judged, elements=elements) if judged is not None else None
-
-
-def judge_html(html: bytes, opened: int) -> Judged | None:
-    """The same of its HTML, which holds so many elements."""
-    from sitelore.extract.content.trees import trees_from  # noqa: PLC0415 a plain crawl scores nothing
-
     if len(html) > _MAX_BYTES:
         return None
-    looked = _looked(html, trees_from())
-    if not looked.is_worthwhile or looked.opened != opened:
+    page = score_page(html, scorer_model.load_model(), max_blocks=_MAX_BLOCKS)
+    if page is None or sum(page.blocks.words) < _FEW_WORDS:
         return None
-    choice, cuts, kept_words = looked.decided()
-    return Judged(html, opened, choice, cuts, float(looked.words), kept_words)
+    elements = dom.all_elements(body)
+    # Where elements hold text that is not escaped (xmp, plaintext), the serialisation does not read as it was written.
+    return Judged(page, select_blocks(page), elements) if page.opened == len(elements) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was chosen of the page that compiled code holds, which still has the blocks that go where some were judged."""
+def select_blocks(page: ScoredPage) -> Cuts:
+    """The blocks that maximise the expected F1 of the kept words, the scores taken as probabilities.
 
-    strategy: str
-    judged: Judged | None = None
+    F1 is largest when every block above half of that largest F1 is kept. The threshold is computed so, instead of taken from
+    the last block worth keeping: it moves little when a page does, and two fetches of one page give the same choice. Half a
+    list or row is worth nothing: lists, rows and listings are kept or dropped as a whole, by the mean score of their words.
+    """
+    words, scores, elements = page.blocks.words, page.scores, page.elements
+    mass = list(map(mul, scores, words))
+    total, held, held_mass, expected = sum(mass), 0, 0.0, 0.0
+    for block in sorted(range(len(scores)), key=lambda at: -scores[at]):
+        held, held_mass = held + words[block], held_mass + mass[block]
+        expected = max(expected, 2 * held_mass / (held + total))
+    threshold = min(expected / 2, max(scores))
+    kept = [score >= threshold for score in scores]
+    run_words, run_mass = [0, *accumulate(words)], [0.0, *accumulate(mass)]
+    for tag, first, last in zip(elements.tag, elements.first, elements.last, strict=True):
+        if last - first > 1 and tag in _WHOLE_ELEMENTS:
+            count = run_words[last] - run_words[first]
+            if count <= _WHOLE_ELEMENTS[tag]:
+                kept[first:last] = [run_mass[last] - run_mass[first] >= threshold * count] * (last - first)
+    gone, texts = _cuts(page, kept)
+    return Cuts(gone, texts, kept, threshold, expected)
 
 
-def seen_content(host: str, overrides: tuple[Overrides, ...], *, scored: bool) -> Seen | None:
-    """The same part of the page that compiled code holds, which is cut down; None where a tree has to be asked."""
-    if SEER is None or any(_is_for(rules.domain, host) for rules in overrides) or not SEER.drop_unseen():
-        return None
-    if not scored:
-        rung = SEER.choose_plainly()
-        return Seen(rung) if rung is not None else None
-    body = SEER.choose_body()
-    judged = judge_html(*body) if body is not None else None
-    return Seen("learned", judged) if judged is not None and not _is_tiny(judged) else None
+def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[bytes]]]:
+    """Everything of a page that does not belong to a kept block: elements by their order, loose texts by their element's."""
+    elements, blocks = page.elements, page.blocks
+    stays = _staying(page, kept)
+    gone = [
+        order
+        for order, stay, parent in zip(elements.order, stays, elements.parent, strict=True)
+        if not stay and stays[max(parent, 0)]
+    ]
+    texts: dict[int, set[bytes]] = {}
+    for at, row in enumerate(blocks.element):
+        if not kept[at] and stays[row]:
+            texts.setdefault(elements.order[row], set()).add(page.text[blocks.begin[at] : blocks.end[at]])
+    return gone, texts
 
 
-def _looked(html: bytes, trees: Trees) -> Looked | PlainlyLooked:
-    """By compiled code; the plain way where there is none, or where it cannot cut the page."""
-    from sitelore.extract.content.choosing import CHOOSER  # noqa: PLC0415 as above
+def _staying(page: ScoredPage, kept: list[bool]) -> list[bool]:
+    """Which elements stay: those with a kept block, and those without text that belong to kept ones.
 
-    found = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
-    if found is not None:
-        return found
-    from sitelore.extract.content.plain_choosing import look_plainly  # noqa: PLC0415 numpy takes 25 MB, for few pages or none
+    An element without text (a figure, a rule) stays where most of the text around it does and a block beside it is kept.
+    """
+    elements, words = page.elements, page.blocks.words
+    run_blocks = [0, *accumulate(map(int, kept))]
+    run_words, run_kept = [0, *accumulate(words)], [0, *accumulate(map(mul, words, kept))]
+    beside = [*kept, False]
+    stays = []
+    for first, last, parent in zip(elements.first, elements.last, elements.parent, strict=True):
+        if first == last:
+            stays.append(
+                (beside[first] or beside[first - 1]) and _is_mostly_kept(elements, max(parent, 0), run_words, run_kept)
+            )
+        else:
+            stays.append(run_blocks[last] > run_blocks[first])
+    before = stays.copy()
+    for row, (first, last, parent) in enumerate(zip(elements.first, elements.last, elements.parent, strict=True)):
+        up = max(parent, 0)
+        if first == last and before[up] and (elements.first[up] == elements.last[up] or elements.tag[row] in _CELLS):
+            stays[row] = True
+    stays[0] = True
+    return stays
 
-    return look_plainly(html, trees, _MAX_BLOCKS, _FEW_WORDS)
+
+def _is_mostly_kept(elements: ElementTable, row: int, run_words: list[int], run_kept: list[int]) -> bool:
+    first, last = elements.first[row], elements.last[row]
+    words = run_words[last] - run_words[first]
+    return words > 0 and run_kept[last] - run_kept[first] >= _KEPT_AROUND * words
 
 
 def _is_tiny(judged: Judged) -> bool:
@@ -188,7 +222,7 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
 
 
 def _unpruned(source: Source) -> Content:
-    """Everything visible: pruning a page that is all frame must not make it empty."""
+    """Everything visible: pruning a page that is all navigation must not make it empty."""
     tree = dom.parse(source.for_parser())
     prepare(tree)
     drop_unseen(tree)

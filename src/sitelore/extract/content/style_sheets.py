@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol, TypeVar
 
 import re2
 
@@ -49,9 +48,6 @@ _SEEN_MEDIA = frozenset({"", "all", "screen"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class _Rules:
     """What a sheet hides, by selector, and the names that it shows again."""
@@ -77,17 +73,6 @@ class Hiding:
         return Hiding(self.sheets, (*unread, *dom.select(tree, "script")))
 
     @property
-    def names(self) -> set[str]:
-        """Classes and ids, of which whatever the sheets hide has one."""
-        return {_NAME.findall(selector)[0] for selector in self.candidates}
-
-    @property
-    def all_names(self) -> set[str]:
-        """The same of all rules that hide something, once the sheets are read."""
-        read = [_read_sheet(sheet) for sheet in self.sheets]
-        return self.names | {_NAME.findall(selector)[0] for sheet in read for selector in (*sheet.gone, *sheet.concealed)}
-
-    @property
     def candidates(self) -> list[str]:
         """Selectors of rules that look as if they hid something."""
         return [one for sheet in self.sheets for one in _candidates(sheet)][:_MAX_NAMES]
@@ -108,39 +93,7 @@ def _may_hide(sheet: str) -> bool:
     return _HINT.search(sheet.encode("utf-8", "replace")) is not None
 
 
-class Stage(Protocol[T]):
-    """What was chosen of a page, which style sheets may hide parts of: of a tree, or held by compiled code."""
-
-    def matching(self, selector: str) -> list[T]:
-        """The elements below the chosen ones that plain selectors name, a comma between them."""
-        ...
-
-    def holds_heading(self, element: T) -> bool:
-        """Whether there is a heading in an element, or it is one."""
-        ...
-
-    def opened(self, gone: list[T]) -> set[T]:
-        """Those that a reader opens with a click."""
-        ...
-
-    def size(self, element: T) -> int:
-        """How many characters an element has, without white space at its ends."""
-        ...
-
-    def whole(self) -> int:
-        """How many characters all of it has."""
-        ...
-
-    def is_spoken_of(self, name: str) -> bool:
-        """Whether scripts, or sheets that were not read, speak of a name."""
-        ...
-
-    def drop(self, element: T) -> None:
-        """Cut an element."""
-        ...
-
-
-def drop_hidden(hiding: Hiding, stage: Stage[T]) -> None:
+def drop_hidden(hiding: Hiding, stage: TreeStage) -> None:
     """Cut from what was chosen what the sheets hide."""
     # Reading a sheet takes as long as writing the page's Markdown: only where it seems to speak of something in it.
     candidates = ",".join(hiding.candidates)
@@ -149,8 +102,8 @@ def drop_hidden(hiding: Hiding, stage: Stage[T]) -> None:
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     again = {name for sheet in sheets for name in sheet.shown_again}
 
-    def matched(selectors: Iterable[str]) -> list[T]:
-        found: dict[T, None] = {}
+    def matched(selectors: Iterable[str]) -> list[dom.Element]:
+        found: dict[dom.Element, None] = {}
         for selector in dict.fromkeys(selectors):
             names = _NAME.findall(selector)
             # Scripts last: to read a large one takes ten times its size, and few are ever asked.
@@ -165,7 +118,7 @@ def drop_hidden(hiding: Hiding, stage: Stage[T]) -> None:
         _drop_gone(stage, gone)
 
 
-def _drop_gone(stage: Stage[T], gone: list[T]) -> None:
+def _drop_gone(stage: TreeStage, gone: list[dom.Element]) -> None:
     """Unless a click opens it, or there is so much of it that something must."""
     opened = stage.opened(gone)
     gone = [element for element in gone if element not in opened]

@@ -103,13 +103,6 @@ def write_markdown(nodes: tuple[dom.Node, ...], resolver: PageResolver) -> Writt
     return Written(_trimmed("\n\n".join(filter(None, parts))), utf8 if len(parts) == 1 else None)
 
 
-def settled(utf8: bytes, signs: int) -> Written:
-    """The same of Markdown that compiled code wrote, in which these signs are left."""
-    markdown = utf8.decode()
-    tidied = tidy(markdown, signs)
-    return Written(_trimmed(tidied), utf8 if tidied is markdown else None)
-
-
 def _trimmed(markdown: str) -> str:
     return _without_edge_rules(markdown.strip("\n").rstrip())
 
@@ -152,7 +145,8 @@ def write_text(nodes: tuple[dom.Node, ...]) -> Written:
     for node in nodes:
         # The writer lays every table out in columns, once for each table around it: nested ones would take for ever.
         _take_apart_tables(node, deeper_than=1)
-    return evened("\n".join(map(dom.to_text, nodes)).encode("utf-8", "replace"))
+    text = even("\n".join(map(dom.to_text, nodes)))
+    return Written(text, text.encode("utf-8", "replace"))
 
 
 def _take_apart_tables(node: dom.Node, deeper_than: int) -> None:
@@ -168,12 +162,3 @@ def _take_apart_tables(node: dom.Node, deeper_than: int) -> None:
             for part in dom.elements_list(node, *_TABLE_PARTS):
                 part.tag = "div"
             return
-
-
-def evened(text: bytes) -> Written:
-    """Text with single spaces, no empty lines and no spaces around line ends."""
-    utf8 = even(text)
-    if utf8 is None:
-        lines = text.decode().split("\n")
-        return Written("\n".join(filter(None, [" ".join(line.split()) for line in lines])), None)
-    return Written(utf8.decode(), utf8)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sitelore.extract import dom
 from sitelore.extract.writing.emphasis import OpenError, spell_tags
-from sitelore.extract.writing.texts import Sign, spelled
+from sitelore.extract.writing.texts import Sign
 
 _FENCE = re.compile(r"[ >]*(?:(?:[-*+]|\d{1,9}[.)]) +)*(`{3,})[^`]*$")
 _CODE_SPAN = re.compile(r"(`(?<![\\`]`)`*)(?!`)(?:.*?[^`])\1(?!`)")
@@ -67,7 +67,7 @@ def _by_line(text: str, sign: str, rule: Callable[[str], str]) -> str:
 def _spelled(text: str) -> str:
     """Emphasis in place of tags. What a line says of that never depends on other lines, where it closes what it opens."""
     try:
-        return _by_line(spelled(text), "<", lambda line: _around_spans(line, lambda part: spell_tags(part, alone=True)))
+        return _by_line(text, "<", lambda line: _around_spans(line, lambda part: spell_tags(part, alone=True)))
     except OpenError:
         return _around_spans(text, spell_tags)
 
