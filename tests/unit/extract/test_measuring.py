@@ -1,35 +1,7 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from sitelore.extract import measuring
-from sitelore.extract.measuring import look, look_slowly, measure
+from sitelore.extract.measuring import Measures, measure
 from sitelore.model.sketch import LINES, line_numbers, lines_of
-
-_PIECES = st.sampled_from(["a", "Word", "ÄÖ", "漢", "😀", " ", "\n", "\t", "\r", "7", "2024", "@[`{", "\x00", "x" * 70, "\x0b"])
-_TEXT = st.lists(_PIECES, max_size=40).map(lambda pieces: "".join(pieces).encode())
-_TITLE = _TEXT.map(lambda text: text.replace(b"\n", b""))
-
-
-def test_it_is_compiled_by_installing() -> None:
-    assert measuring._MEASURE is not None
-
-
-@given(_TITLE, _TEXT)
-def test_compiled_and_plain_look_alike(title: bytes, text: bytes) -> None:
-    assert look(title, text) == look_slowly(title, text)
-
-
-@given(st.integers(LINES - 2, 2 * LINES + 3))
-def test_compiled_and_plain_keep_the_same_lines_of_a_long_text(count: int) -> None:
-    text = b"\n".join(b"line %d" % number for number in range(count))
-    assert look(b"Title", text) == look_slowly(b"Title", text)
-
-
-def test_compiled_and_plain_sum_up_the_longest_lines_alike() -> None:
-    text = b"\xff" * 20_000 + b"\n" + b"q" * 5_553 + b"\n\n"
-    assert look(b"", text) == look_slowly(b"", text)
 
 
 def test_words_are_counted_without_those_of_the_title() -> None:
@@ -55,4 +27,10 @@ def test_the_sketch_has_a_number_for_every_line() -> None:
 
 
 def test_a_page_without_text_measures_nothing() -> None:
-    assert measure("Title", " \n ", None, is_even=True) == measuring.Measures(0, "", "")
+    assert measure("Title", " \n ", None, is_even=True) == Measures(0, "", "")
+
+
+def test_of_a_long_text_the_first_and_the_last_lines_are_sketched() -> None:
+    text = "\n".join(f"line {number}" for number in range(2 * LINES))
+    numbers = line_numbers(text)
+    assert lines_of(measure("Title", text, None, is_even=True).sketch) == numbers[: LINES // 2] + numbers[-LINES // 2 :]

@@ -224,7 +224,6 @@ def test_what_scripts_keep_in_attributes_changes_nothing_of_a_large_page(monkeyp
     body = f"<body><main data-state=\"{data}\" data-kind='{data}' data-short=1>{prose}<img data-src=/i.png alt=i></main></body>"
     response = Response(Url("http://site.example/"), 200, (("content-type", "text/html"),), body.encode())
     whole = read(response, ReadOptions())
-    monkeypatch.setattr("sitelore.extract.markup.PARSER", None)
     assert read(response, ReadOptions()) == whole
     monkeypatch.setattr("sitelore.extract.markup.LARGE_PAGE", 1000)
     assert read(response, ReadOptions()) == whole

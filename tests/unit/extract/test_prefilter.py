@@ -1,4 +1,4 @@
-"""The compiled first look finds every hint, and with it the same secrets are found as by searching for all hints."""
+"""The prefilter finds every hint, and with it the same secrets are found as by searching for all hints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitelore.extract.redact import Redactor, redactor_of
-from sitelore.extract.redaction import hinting
-from sitelore.extract.redaction.hinting import Look, first_look
+from sitelore.extract.redaction import prefilter
+from sitelore.extract.redaction.prefilter import Prefilter, prefilter_for
 from sitelore.extract.redaction.secret_rules import Examples, built_in_rules
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction, SecretRule
 
@@ -33,13 +33,13 @@ OWN = tuple(
 
 def searching(options: Redaction = BUILT_IN_ALONE) -> Redactor:
     redactor = Redactor(options)
-    redactor._look = None
+    redactor._prefilter = None
     return redactor
 
 
 def looking(options: Redaction = BUILT_IN_ALONE) -> Redactor:
     redactor = Redactor(options)
-    assert redactor._look is not None
+    assert redactor._prefilter is not None
     return redactor
 
 
@@ -49,7 +49,7 @@ def pattern_of(hint: str) -> re2._Regexp:
     return re2.compile(hint.encode(), options)
 
 
-def found_in(data: bytes, hint: str, look: Look) -> tuple[list[int], list[int]]:
+def found_in(data: bytes, hint: str, look: Prefilter) -> tuple[list[int], list[int]]:
     """Where a hint stands, and where the look sees it."""
     pattern = pattern_of(hint)
     places, reached = look(data)
@@ -91,14 +91,9 @@ def fragments(rules: tuple[SecretRule, ...], seed: int) -> Iterator[bytes]:
         yield text.encode()
 
 
-def test_it_is_compiled_by_installing() -> None:
-    assert hinting._MAKE is not None
-    assert first_look(HINTS) is not None
-
-
 @pytest.mark.parametrize("each", built_in_rules(), ids=lambda each: each.rule.name)
 def test_the_look_sees_every_example_of_every_rule(each: Examples) -> None:
-    look, alone = first_look(HINTS), first_look([each.rule.hint])
+    look, alone = prefilter_for(HINTS), prefilter_for([each.rule.hint])
     assert look is not None
     assert alone is not None
     for text in (*each.found, *each.left):
@@ -147,7 +142,7 @@ def test_looking_and_searching_find_the_same_in_small_texts(pieces: list[str]) -
 
 @pytest.mark.parametrize("size", range(24))
 def test_a_hint_is_seen_wherever_it_stands(size: int) -> None:
-    look = first_look(["9Q~", "abcdefgh", r"\bsk-[a-z]{3}"])
+    look = prefilter_for(["9Q~", "abcdefgh", r"\bsk-[a-z]{3}"])
     assert look is not None
     for hint in (b"9Q~", b"abcdefgh", b"sk-abc"):
         assert look(b"." * size + hint)[0] == [size]
@@ -157,7 +152,7 @@ def test_a_hint_is_seen_wherever_it_stands(size: int) -> None:
 
 
 def test_a_word_has_to_begin_where_a_hint_says_so() -> None:
-    look = first_look([r"\bkey-[0-9]{4}"])
+    look = prefilter_for([r"\bkey-[0-9]{4}"])
     assert look is not None
     assert look(b"key-1234 turnkey-1234 a.key-1234")[0] == [0, 24]
 
@@ -183,7 +178,7 @@ def test_a_word_has_to_begin_where_a_hint_says_so() -> None:
     ],
 )
 def test_hints_mean_to_the_look_what_they_mean_to_re2(hint: str) -> None:
-    look = first_look([hint])
+    look = prefilter_for([hint])
     assert look is not None
     pattern = pattern_of(hint)
     for byte in range(256):
@@ -208,7 +203,7 @@ def test_hints_mean_to_the_look_what_they_mean_to_re2(hint: str) -> None:
 def test_there_is_no_look_for_hints_that_it_cannot_know(hint: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        assert first_look([*HINTS, hint]) is None
+        assert prefilter_for([*HINTS, hint]) is None
 
 
 def test_rules_that_have_no_look_are_searched_for() -> None:
@@ -216,13 +211,13 @@ def test_rules_that_have_no_look_are_searched_for() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         redactor = Redactor(Redaction(rules=(rule,)))
-    assert redactor._look is None
+    assert redactor._prefilter is None
     assert redactor.text("123~987654321 and ghp_" + "a1B2" * 9)[1] == {"own": 1, "github-token": 1}
 
 
 def test_hints_with_more_states_than_there_is_room_for_are_still_seen() -> None:
     hint = r"x[ab]*a[ab]{18}z"
-    look = first_look([hint])
+    look = prefilter_for([hint])
     assert look is not None
     data = b"..x" + b"ab" * 30 + b"a" + b"b" * 18 + b"z.." + b"xaz" + b"." * 20
     stands, seen = found_in(data, hint, look)
@@ -252,10 +247,10 @@ def test_hints_with_more_states_than_there_is_room_for_are_still_seen() -> None:
 )
 def test_hostile_repeats_end_soon_and_give_the_same(text: str) -> None:
     data = (text * (200_000 // len(text))).encode()
-    look = first_look(HINTS)
+    look = prefilter_for(HINTS)
     assert look is not None
     places, reached = look(data)
-    assert len(places) <= hinting._MOST_PLACES
+    assert len(places) <= prefilter._MAX_OFFSETS
     assert places == sorted(set(places))
     assert all(place < reached <= len(data) for place in places)
     short = data[:20_000]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-
-import pytest
 import turbohtml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sitelore.extract import dom
-from sitelore.extract.native.library import library
 from sitelore.extract.writing.emphasis import spell_tags
 from sitelore.extract.writing.texts import signs_in
 from sitelore.extract.writing.tidying import _FENCE, _around_spans, _spelled, _stretches, tidy
@@ -82,20 +78,3 @@ def test_the_writer_is_told_the_same_every_time(html: str) -> None:
     plain = turbohtml.Markdown(tables=dom._TABLES, links=dom._LINKS)
     assert dom.to_markdown(dom.parse(html), is_spliced=False) == dom.parse(html).to_markdown(plain)
     assert dom.to_markdown(dom.parse(html), is_spliced=False) == dom.parse(html).to_markdown(plain)
-
-
-_ESCAPES = ("\\_", "\\_\\_", "\\", "_", "a", "é", "漢", "\u0378", "²", "`", "```", " ", "\n", "\n\n", "-", "*", "x" * 70)
-
-
-_COMPILED = library()
-
-
-@pytest.mark.skipif(_COMPILED is None, reason="nothing was compiled")
-@given(st.lists(st.one_of(st.sampled_from(_ESCAPES), _BALANCED), max_size=24).map("".join))
-def test_lines_that_compiled_code_does_come_out_the_same(markdown: str) -> None:
-    assert _COMPILED is not None
-    utf8, told, left = markdown.encode(), ctypes.c_void_p(), ctypes.c_int64()
-    size = _COMPILED.tidied(utf8, ctypes.c_int64(len(utf8)), ctypes.byref(told), ctypes.byref(left))
-    done = ctypes.string_at(told, size).decode() if size else ""
-    assert left.value & ~signs_in(utf8) == 0
-    assert tidy(done, left.value) == tidy(markdown, signs_in(utf8))

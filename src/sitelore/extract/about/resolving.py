@@ -7,6 +7,7 @@ import ctypes
 from sitelore.extract.native.library import library
 from sitelore.model.url import KeyRules
 
+_NATIVE = library()
 _BATCH = 1000  # hrefs at once: the output buffer is sized for the longest answers
 _ROOM_EACH = 8
 _LONGEST = 4096  # bytes of an href that is resolved here: a longer parameter name cannot be in it
@@ -50,5 +51,5 @@ class PlainAddresses:
         if not page.isascii() or joined.count(0) != len(hrefs) - 1:
             return [Mark.PARSE] * len(hrefs)
         out = ctypes.create_string_buffer(2 * len(joined) + len(hrefs) * (len(page) + _ROOM_EACH))
-        size = library().links_resolve(joined, len(joined), page, len(page), path, dropped, len(dropped), out)
+        size = _NATIVE.links_resolve(joined, len(joined), page, len(page), path, dropped, len(dropped), out)
         return out.raw[:size].decode().split("\0")

@@ -17,6 +17,7 @@ from sitelore.extract.content import vocabulary as known
 from sitelore.extract.content.scorer_model import Model
 from sitelore.extract.native.library import library
 
+_NATIVE = library()
 _OK, _NO_BLOCKS, _TOO_MANY_BLOCKS = 0, 1, 2
 _OTHER_FEATURES = -2
 _OTHER_BYTE = 1
@@ -120,7 +121,7 @@ def score_page(html: bytes, model: Model, *, max_blocks: int) -> ScoredPage | No
             return None
         log_odds = array("d", bytes(_NUMBER_BYTES * page.tables.block_count))
         into = log_odds.buffer_info()[0]
-        _check(library().page_score(page.handle, ctypes.byref(model.trees), ctypes.byref(model.network), into))
+        _check(_NATIVE.page_score(page.handle, ctypes.byref(model.trees), ctypes.byref(model.network), into))
         blocks = page.block_columns()
         return ScoredPage(
             page.text(),
@@ -178,17 +179,17 @@ class _Page:
 def _opened(html: bytes, max_blocks: int) -> Iterator[_Page | None]:
     """The page while it is open; None where it has no blocks or too many."""
     handle = ctypes.c_void_p()
-    status = library().page_open(_vocabulary(), html, len(html), max_blocks, ctypes.byref(handle))
+    status = _NATIVE.page_open(_vocabulary(), html, len(html), max_blocks, ctypes.byref(handle))
     if status in {_NO_BLOCKS, _TOO_MANY_BLOCKS}:
         yield None
         return
     _check(status)
     try:
         tables = _Tables()
-        library().page_tables(handle, ctypes.byref(tables))
+        _NATIVE.page_tables(handle, ctypes.byref(tables))
         yield _Page(handle, tables)
     finally:
-        library().page_close(handle)
+        _NATIVE.page_close(handle)
 
 
 def _check(status: int) -> None:
@@ -244,15 +245,14 @@ def _vocabulary() -> int:
         *(known.SECONDARY_MARKS, known.SECONDARY_LANDMARKS, known.SHORTEST_PART),
         *(numbers[tag] for tag in (b"a", b"img", b"br", b"h1", b"h6", b"article", b"main", b"p", b"pre")),
     )
-    native = library()
-    handle = native.vocabulary_create(ctypes.byref(settings))
+    handle = _NATIVE.vocabulary_create(ctypes.byref(settings))
     if not handle:
         raise MemoryError
-    refused = [name for name in known.INLINE | known.VOID | set(numbers) if native.vocabulary_add_tag(*_tag(handle, name))]
+    refused = [name for name in known.INLINE | known.VOID | set(numbers) if _NATIVE.vocabulary_add_tag(*_tag(handle, name))]
     refused += [
-        word for word, marks in known.MARK_OF_WORD.items() if native.vocabulary_add_mark(handle, word, len(word), marks)
+        word for word, marks in known.MARK_OF_WORD.items() if _NATIVE.vocabulary_add_mark(handle, word, len(word), marks)
     ]
-    refused += [word for word, at in known.LABEL_OF_WORD.items() if native.vocabulary_add_label(handle, word, len(word), at)]
+    refused += [word for word, at in known.LABEL_OF_WORD.items() if _NATIVE.vocabulary_add_label(handle, word, len(word), at)]
     if refused:
         raise ValueError(f"the compiled scorer has no room for {refused[0]!r}")
     return int(handle)

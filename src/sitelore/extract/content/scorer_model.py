@@ -73,7 +73,7 @@ class Model:
     bias: float
     trees: TreeEnsemble
     network: Network
-    arrays: tuple[array[int] | array[float], ...]
+    arrays: tuple[array[Any], ...]
     """The numbers that `trees` and `network` point to."""
 
     def probabilities(self, log_odds: Iterable[float]) -> list[float]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from sitelore.extract.native.library import library
 
+_NATIVE = library()
 Prefilter = Callable[[bytes], tuple[list[int], int]]
 """Returns the offsets where hints may begin, ascending, and the offset up to which the text was searched."""
 
@@ -66,7 +67,7 @@ def build_tables(hints: Iterable[str]) -> Tables | None:
     members = b"".join(each.to_bytes(32, "little") for each in sets)
     byte_class, openings, sizes = (ctypes.c_uint8 * _CLASSES)(), (ctypes.c_uint64 * _OPENINGS)(), (ctypes.c_int64 * 2)()
     states = (ctypes.c_uint16 * (_MAX_STATES * _CLASSES))()
-    if not library().prefilter_build(
+    if not _NATIVE.prefilter_build(
         program, len(code), members, len(sets), byte_class, states, openings, ctypes.sizeof(openings), sizes
     ):
         return None
@@ -83,7 +84,7 @@ def prefilter_from(tables: Tables) -> Prefilter:
     def find(data: bytes) -> tuple[list[int], int]:
         offsets, reached = _Offsets(), ctypes.c_int64()
         into = (offsets, _MAX_OFFSETS, ctypes.byref(reached))
-        count = library().prefilter_find(data, len(data), byte_class, classes, states, openings, *into)
+        count = _NATIVE.prefilter_find(data, len(data), byte_class, classes, states, openings, *into)
         return offsets[:count], reached.value
 
     return find

@@ -1,16 +1,15 @@
+"""The choice of blocks that are kept, and how a tree is cut down to them."""
+
+from __future__ import annotations
+
 from dataclasses import replace
 
-import numpy as np
-import pytest
-
 from sitelore.extract import dom
-from sitelore.extract.content import scorer
-from sitelore.extract.content.block_features import scene_of
-from sitelore.extract.content.blocks import segment
-from sitelore.extract.content.scene import Scene
-from sitelore.extract.content.scorer import choose, scores_of
-from sitelore.extract.content.tag_marks import TAG_NUMBER
-from sitelore.extract.content.trees import trees_from
+from sitelore.extract.content.block_scorer import ScoredPage, score_page
+from sitelore.extract.content.main import select_blocks
+from sitelore.extract.content.scorer_model import load_model
+from sitelore.extract.content.trimming import trim
+from sitelore.extract.content.vocabulary import TAG_NUMBER
 
 from .conftest import ReadPage
 
@@ -35,10 +34,25 @@ PAGE = (
 )
 
 
-def scene(html: str) -> Scene:
+def body_of(html: str) -> dom.Element:
     body = dom.body(dom.parse(html))
     assert body is not None
-    return scene_of(segment(dom.serialised(body)))
+    return body
+
+
+def page_of(body: dom.Element) -> ScoredPage:
+    page = score_page(dom.serialised(body), load_model(), max_blocks=10_000)
+    assert page is not None
+    return page
+
+
+def cut_down(html: str, wanted: set[str]) -> dom.Element:
+    """The tree with the blocks alone that say one of these."""
+    body = body_of(html)
+    page = page_of(body)
+    scores = [0.9 if " ".join(text.decode().split()) in wanted else 0.0 for text in page.texts()]
+    trim(dom.all_elements(body), select_blocks(replace(page, scores=scores)))
+    return body
 
 
 def test_the_story_is_chosen_and_the_frame_is_not(read_page: ReadPage) -> None:
@@ -50,42 +64,6 @@ def test_the_story_is_chosen_and_the_frame_is_not(read_page: ReadPage) -> None:
         assert word not in page.text
     assert page.markdown.count("\n# ") + page.markdown.startswith("# ") == 1
     assert "## What remains" in page.markdown
-
-
-def test_scores_are_shares_and_the_same_each_time() -> None:
-    trees, page = trees_from(), scene(PAGE)
-    once, twice = scores_of(page, trees), scores_of(scene(PAGE), trees)
-    assert ((once >= 0) & (once <= 1)).all()
-    assert (once == twice).all()
-    choice = choose(page, trees)
-    assert 0 < choice.expected <= 1
-    assert any(choice.kept)
-
-
-def test_trees_of_other_features_are_refused() -> None:
-    trees = replace(trees_from(), names=("other",))
-    with pytest.raises(ValueError, match="train it again"):
-        scores_of(scene(PAGE), trees)
-
-
-def test_trees_are_small_and_agree_with_themselves() -> None:
-    trees = trees_from()
-    assert trees.feature.shape == trees.bound.shape
-    assert trees.value.shape == (trees.feature.shape[0], 2 ** trees.feature.shape[1])
-    assert sum(table.numbers.itemsize * len(table.numbers) for table in (trees.value, trees.bound)) < 2**20
-    assert max(trees.feature.numbers) < len(trees.names)
-
-
-def test_a_row_of_a_table_and_a_listing_are_kept_whole() -> None:
-    rows = "".join(f"<tr><td>{n}</td><td>{sentence}</td><td>ok</td></tr>" for n, sentence in enumerate(SENTENCES))
-    code = "<pre><div>import mill</div><div>x = 1</div><div>mill.turn(x)</div></pre>"
-    page = scene(PAGE.replace("<h2>", f"<table>{rows}</table>{code}<h2>"))
-    kept = choose(page, trees_from()).kept
-    elements = page.blocks.elements
-    for row in np.flatnonzero(elements.last - elements.first > 1).tolist():
-        if elements.tag[row] in {TAG_NUMBER[b"tr"], TAG_NUMBER[b"pre"]}:
-            part = kept[elements.first[row] : elements.last[row]]
-            assert all(part) or not any(part)
 
 
 def test_the_listings_between_the_sections_of_a_manual_stay(read_page: ReadPage) -> None:
@@ -109,10 +87,51 @@ def test_a_page_that_scripts_reveal_is_read_all_the_same(read_page: ReadPage) ->
     assert SENTENCES[0].upper() not in shown.text
 
 
-def test_a_heading_goes_with_its_section_unless_it_is_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = scene(
-        "<body><section><h2>More from the valley</h2><p>Words nobody wants</p></section>"
-        "<section><h2><a href=/mill>The mill by the river</a></h2><p>Words nobody wants</p></section></body>"
+def test_blocks_at_least_half_of_the_expected_f1_are_kept() -> None:
+    page = page_of(body_of("<p>one two three four</p><p>five six seven eight</p><p>nine ten</p>"))
+    cuts = select_blocks(replace(page, scores=[0.9, 0.5, 0.05]))
+    # Keeping the first two: 2 * (3.6 + 2) / (8 + 5.7).
+    assert abs(cuts.expected_f1 - 2 * 5.6 / 13.7) < 1e-9
+    assert cuts.threshold == cuts.expected_f1 / 2
+    assert cuts.kept == [True, True, False]
+
+
+def test_the_best_block_is_kept_however_low_its_score() -> None:
+    page = page_of(body_of("<p>one two</p><p>three four</p>"))
+    assert select_blocks(replace(page, scores=[0.01, 0.002])).kept[0]
+
+
+def test_a_row_of_a_table_and_a_listing_are_kept_whole() -> None:
+    rows = "".join(f"<tr><td>{n}</td><td>{sentence}</td><td>ok</td></tr>" for n, sentence in enumerate(SENTENCES))
+    code = "<pre><div>import mill</div><div>x = 1</div><div>mill.turn(x)</div></pre>"
+    page = page_of(body_of(PAGE.replace("<h2>", f"<table>{rows}</table>{code}<h2>")))
+    kept, elements = select_blocks(page).kept, page.elements
+    whole = [row for row, tag in enumerate(elements.tag) if tag in {TAG_NUMBER[b"tr"], TAG_NUMBER[b"pre"]}]
+    assert len(whole) == len(SENTENCES) + 1
+    for row in whole:
+        part = kept[elements.first[row] : elements.last[row]]
+        assert all(part) or not any(part)
+
+
+def test_trimming_keeps_the_chosen_blocks_and_nothing_else() -> None:
+    html = (
+        "<nav><a href=/>Menu</a></nav><main>loose <b>start</b><h1>Title</h1><p>First &lt;p&gt;.</p>"
+        "<aside>Buy <i>now</i></aside>"
+        "<p>Second.</p>loose end</main><footer>Foot</footer>"
     )
-    monkeypatch.setattr(scorer, "scores_of", lambda page, _: np.where(page.heading > 0, 0.9, 0.01))
-    assert choose(page, trees_from()).kept == [False, False, True, False]
+    body = cut_down(html, {"Title", "First &lt;p&gt;.", "Second."})
+    assert " ".join(dom.raw_text(body).split()) == "TitleFirst <p>.Second."
+
+
+def test_a_picture_between_kept_paragraphs_stays_and_one_among_dropped_ones_goes() -> None:
+    html = (
+        "<div><p>one two three</p><figure><img src=a></figure><p>four five six</p></div>"
+        "<div><p>seven</p><figure><img src=b></figure><p>eight</p></div>"
+    )
+    body = cut_down(html, {"one two three", "four five six"})
+    assert [dom.attribute(image, "src") for image in dom.select(body, "img")] == ["a"]
+
+
+def test_empty_cells_of_a_kept_row_stay() -> None:
+    body = cut_down("<p>x</p><table><tr><td>a</td><td></td><td>b</td></tr></table>", {"a", "b"})
+    assert len(dom.select(body, "td")) == 3
