@@ -12,8 +12,8 @@ import ctypes
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from re import _constants as sre  # type: ignore[attr-defined] # no public name
-from re import _parser as parser  # type: ignore[attr-defined] # no public name
+from re import _constants as sre  # it has no public name
+from re import _parser as parser  # it has no public name
 from typing import Any, NamedTuple
 
 from sitelore.extract.native.library import library
