@@ -9,6 +9,7 @@ from sitelore.extract import dom
 from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
 from sitelore.extract.about.metadata import read_metadata
 from sitelore.extract.about.survey import surveyed
+from sitelore.extract.content.documentation import PageFacts
 from sitelore.extract.content.main import Content, main_content
 from sitelore.extract.content.style_sheets import Hiding, TreeStage, drop_hidden, read_hiding
 from sitelore.extract.content.visibility import shown
@@ -39,7 +40,9 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     hiding = read_hiding(survey.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _drop_long_data(tree, response.body)
-    content = main_content(tree, source, response.url.host, options.overrides, scored=options.scored)
+    content = main_content(
+        tree, source, response.url.host, options.overrides, PageFacts(survey.metas, bool(survey.scripts))
+    )
     markdown, text = write_content(tree, content, hiding, resolver)
     return Draft(
         metadata,
@@ -56,7 +59,7 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
 
 def write_content(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
     """The chosen content as Markdown and as plain text, without its hidden parts. Changes the tree."""
-    nodes = shown(content.trimmed())
+    nodes = shown(content.nodes)
     drop_hidden(hiding, TreeStage(tree, nodes, hiding))
     for node in nodes:
         dom.drop_comments(node)  # the writer would start a new block at a comment

@@ -1,48 +1,43 @@
 """Chooses which part of a page is its main content.
 
-In this order: the selectors of a domain's overrides; the blocks that the block scorer rates as content; where that finds next
-to nothing, what the markup calls its content (`rungs`); and at last everything visible. It works on the tree itself and cuts
-it down, so it comes after links and metadata. Hidden text never survives, and a page with visible text never ends up empty.
+In this order: the selectors of a domain's overrides; the content region of documentation (`documentation`); the units that the
+block scorer rates as content (`selection`); where that is next to nothing, the region that the markup names; and at last
+everything visible. It works on the tree itself and cuts it down, so it comes after links and metadata. Hidden text never
+survives, and a page with visible text never ends up empty.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import accumulate
-from math import inf
+from dataclasses import dataclass
+from functools import partial
 from operator import mul
 
 from sitelore.extract import dom
 from sitelore.extract.content import scorer_model
-from sitelore.extract.content.block_scorer import ElementTable, ScoredPage, score_page
-from sitelore.extract.content.rungs import marked_content, plain_content
-from sitelore.extract.content.trimming import Cuts, trim
+from sitelore.extract.content.block_scorer import ScoredPage, score_page
+from sitelore.extract.content.documentation import PageFacts, is_documentation, select_documentation
+from sitelore.extract.content.selection import Selection, select_scored, threshold_of
+from sitelore.extract.content.trimming import trim
+from sitelore.extract.content.units import build_units
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.content.vocabulary import TAG_NUMBER
 from sitelore.extract.redact import Source
 from sitelore.extract.writing.markdown import prepare
 from sitelore.model.settings import Overrides
 
-_MAX_BLOCKS = 10_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
+_MAX_BLOCKS = 20_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
 _MAX_BYTES = 8 * 2**20
-_FEW_WORDS = 150  # with fewer words, a page's own markup is a better guide than the scorer
 _TINY_WORDS = 25
 _TINY_SHARE = 0.25
 _MAX_LOOKS = 300
-_WHOLE_ELEMENTS = {TAG_NUMBER[b"ul"]: 80.0, TAG_NUMBER[b"ol"]: 80.0, TAG_NUMBER[b"tr"]: 200.0, TAG_NUMBER[b"pre"]: inf}
-"""Elements that are kept or dropped as a whole, up to this many words: a longer row is a layout, a longer list has parts."""
-_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr"))  # dropping an empty cell would shift its row
-_KEPT_AROUND = 0.5
+_NAVIGATION = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menubar i]"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A scored page and what is cut from it."""
+class Judgement:
+    """A scored page and what was selected of it."""
 
     page: ScoredPage
-    cuts: Cuts
-    elements: list[dom.Element] = field(default_factory=list)
-    """All elements of the tree, in document order; none once it is trimmed."""
+    selection: Selection
 
     @property
     def words(self) -> int:
@@ -52,48 +47,37 @@ class Judged:
     @property
     def kept_words(self) -> int:
         """Words of the blocks that are kept."""
-        return sum(map(mul, self.page.blocks.words, self.cuts.kept))
+        return sum(map(mul, self.page.blocks.words, self.selection.kept))
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """The chosen subtrees, in page order, and how they were chosen.
 
-    `strategy` is `override`, `learned`, `article`, `main`, `cms` or `body`.
+    `strategy` is `override`, `documentation`, `learned`, `region` or `body`.
     """
 
     nodes: tuple[dom.Node, ...]
-    """Where blocks were chosen, these still hold all others until they are `trimmed`."""
     strategy: str
-    judged: Judged | None = None
-
-    def trimmed(self) -> tuple[dom.Node, ...]:
-        """The subtrees, cut down to what was chosen."""
-        if self.judged is not None and self.strategy == "learned" and self.judged.elements:
-            trim(self.judged.elements, self.judged.cuts)
-            self.judged.elements.clear()  # many objects, and no longer needed
-        return self.nodes
+    judgement: Judgement | None = None
 
     @property
     def scores(self) -> dict[str, float]:
         """The figures that decided."""
-        judged = self.judged
+        judged = self.judgement
         if judged is None:
             return {}
-        return {
-            "expected_f1": round(judged.cuts.expected_f1, 3),
-            "threshold": round(judged.cuts.threshold, 3),
-            "kept_share": round(judged.kept_words / judged.words, 3),
-        }
+        figures = {"kept_share": round(judged.kept_words / judged.words, 3)}
+        if self.strategy == "learned":
+            figures["expected_f1"] = round(judged.selection.expected_f1, 3)
+            figures["threshold"] = round(judged.selection.threshold, 3)
+        return figures
 
 
 def main_content(
-    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True
+    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = PageFacts()
 ) -> Content:
-    """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing.
-
-    Unless it is `scored`, the page's markup alone decides.
-    """
+    """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     prepare(tree)
     drop_unseen(tree)
@@ -107,102 +91,35 @@ def main_content(
     body = dom.body(tree)
     if body is None:
         return Content((tree,), "body")
-    judged = judge(body) if scored else None
-    if judged is not None and not _is_tiny(judged):
-        return Content((body,), "learned", judged)
-    marked = marked_content(body) if scored else plain_content(body)
-    if marked is None:
-        return _unpruned(source)
-    return Content(*marked, judged)
+    return _selected(body, facts) or _pruned(body) or _unpruned(source)
 
 
-def judge(body: dom.Element) -> Judged | None:
-    """Score the blocks of a page without its hidden parts; None where there is too little or far too much to score."""
+def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
+    """The selected units of a page; None where there is no text, far too much of it, or next to nothing was selected."""
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None
     page = score_page(html, scorer_model.load_model(), max_blocks=_MAX_BLOCKS)
-    if page is None or sum(page.blocks.words) < _FEW_WORDS:
+    if page is None:
         return None
     elements = dom.all_elements(body)
     # Where elements hold text that is not escaped (xmp, plaintext), the serialisation does not read as it was written.
-    return Judged(page, select_blocks(page), elements) if page.opened == len(elements) else None
+    if page.opened != len(elements):
+        return None
+    units = build_units(page)
+    _, expected_f1 = threshold_of(page.blocks.words, page.scores)
+    steps = {"learned": partial(select_scored, page, units), "region": partial(select_documentation, page, units, elements)}
+    if is_documentation(facts, page, elements, expected_f1):
+        steps = {"documentation": steps["region"]}
+    for strategy, select in steps.items():
+        judged = Judgement(page, select())
+        if not _is_tiny(judged):
+            trim(page, judged.selection.kept, elements)
+            return Content((body,), strategy, judged)
+    return None
 
 
-def select_blocks(page: ScoredPage) -> Cuts:
-    """The blocks that maximise the expected F1 of the kept words, the scores taken as probabilities.
-
-    F1 is largest when every block above half of that largest F1 is kept. The threshold is computed so, instead of taken from
-    the last block worth keeping: it moves little when a page does, and two fetches of one page give the same choice. Half a
-    list or row is worth nothing: lists, rows and listings are kept or dropped as a whole, by the mean score of their words.
-    """
-    words, scores, elements = page.blocks.words, page.scores, page.elements
-    mass = list(map(mul, scores, words))
-    total, held, held_mass, expected = sum(mass), 0, 0.0, 0.0
-    for block in sorted(range(len(scores)), key=lambda at: -scores[at]):
-        held, held_mass = held + words[block], held_mass + mass[block]
-        expected = max(expected, 2 * held_mass / (held + total))
-    threshold = min(expected / 2, max(scores))
-    kept = [score >= threshold for score in scores]
-    run_words, run_mass = [0, *accumulate(words)], [0.0, *accumulate(mass)]
-    for tag, first, last in zip(elements.tag, elements.first, elements.last, strict=True):
-        if last - first > 1 and tag in _WHOLE_ELEMENTS:
-            count = run_words[last] - run_words[first]
-            if count <= _WHOLE_ELEMENTS[tag]:
-                kept[first:last] = [run_mass[last] - run_mass[first] >= threshold * count] * (last - first)
-    gone, texts = _cuts(page, kept)
-    return Cuts(gone, texts, kept, threshold, expected)
-
-
-def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[bytes]]]:
-    """Everything of a page that does not belong to a kept block: elements by their order, loose texts by their element's."""
-    elements, blocks = page.elements, page.blocks
-    stays = _staying(page, kept)
-    gone = [
-        order
-        for order, stay, parent in zip(elements.order, stays, elements.parent, strict=True)
-        if not stay and stays[max(parent, 0)]
-    ]
-    texts: dict[int, set[bytes]] = {}
-    for at, row in enumerate(blocks.element):
-        if not kept[at] and stays[row]:
-            texts.setdefault(elements.order[row], set()).add(page.text[blocks.begin[at] : blocks.end[at]])
-    return gone, texts
-
-
-def _staying(page: ScoredPage, kept: list[bool]) -> list[bool]:
-    """Which elements stay: those with a kept block, and those without text that belong to kept ones.
-
-    An element without text (a figure, a rule) stays where most of the text around it does and a block beside it is kept.
-    """
-    elements, words = page.elements, page.blocks.words
-    run_blocks = [0, *accumulate(map(int, kept))]
-    run_words, run_kept = [0, *accumulate(words)], [0, *accumulate(map(mul, words, kept))]
-    beside = [*kept, False]
-    stays = []
-    for first, last, parent in zip(elements.first, elements.last, elements.parent, strict=True):
-        if first == last:
-            stays.append(
-                (beside[first] or beside[first - 1]) and _is_mostly_kept(elements, max(parent, 0), run_words, run_kept)
-            )
-        else:
-            stays.append(run_blocks[last] > run_blocks[first])
-    before = stays.copy()
-    for row, (first, last, parent) in enumerate(zip(elements.first, elements.last, elements.parent, strict=True)):
-        up = max(parent, 0)
-        if first == last and before[up] and (elements.first[up] == elements.last[up] or elements.tag[row] in _CELLS):
-            stays[row] = True
-    stays[0] = True
-    return stays
-
-
-def _is_mostly_kept(elements: ElementTable, row: int, run_words: list[int], run_kept: list[int]) -> bool:
-    first, last = elements.first[row], elements.last[row]
-    words = run_words[last] - run_words[first]
-    return words > 0 and run_kept[last] - run_kept[first] >= _KEPT_AROUND * words
-
-
-def _is_tiny(judged: Judged) -> bool:
+def _is_tiny(judged: Judgement) -> bool:
     return judged.kept_words < _TINY_WORDS and judged.kept_words < _TINY_SHARE * judged.words
 
 
@@ -219,6 +136,13 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
             if nodes:
                 return tuple(node for node in nodes if not dom.has_ancestor(node, selector))
     return ()
+
+
+def _pruned(body: dom.Element) -> Content | None:
+    """Everything visible without navigation; None where that is nothing."""
+    for element in dom.select(body, _NAVIGATION):
+        dom.drop(element)
+    return Content((body,), "body") if dom.raw_text(body).strip() else None
 
 
 def _unpruned(source: Source) -> Content:

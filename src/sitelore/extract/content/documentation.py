@@ -1,0 +1,270 @@
+"""Selects the content of documentation: the whole region that the markup names as content, without its navigation.
+
+Manuals and reference pages are written to be read whole, and their see-also boxes, index tables and short definitions look
+like navigation to a scorer trained on the open web. So nothing is cut from them but units that are clearly navigation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from operator import mul
+
+from sitelore.extract import dom
+from sitelore.extract.content.block_scorer import ScoredPage
+from sitelore.extract.content.selection import Cut, Selection, mark_bits, tag_bits
+from sitelore.extract.content.units import Units
+from sitelore.extract.content.vocabulary import MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
+
+_GENERATOR = re.compile(
+    r"asciidoc|bookdown|docbook|docfx|docsify|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc|haddock|hevea"
+    r"|javadoc|jsdoc|latex2html|latexml|makeinfo|mdbook|mintlify|mkdocs|odoc|pandoc|publican|quarto|rdoc|rustdoc|scaladoc"
+    r"|sphinx|starlight|tex4ht|texi2|typedoc|vitepress|vuepress|yard\b",
+    re.IGNORECASE,
+)
+_SOCIAL = ("og:", "twitter:", "fb:")
+_COMMERCE = mark_bits("share", "ad", "cart", "review", "price", "carousel")
+_CROWD = (*(mark_bits(group) for group in ("share", "ad", "cart", "review", "price", "carousel", "comment", "related")),)
+_AUTHOR = mark_bits("author")
+_MANY_AUTHORS = 3
+_FEW_CROWD_MARKS = 2
+_REFERENCE_SHARE = 0.1
+_SURE_F1 = 0.65
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+_ARTICLE, _MAIN, _NAV = (TAG_NUMBER[tag] for tag in (b"article", b"main", b"nav"))
+_BODY = TAG_NUMBER[b"body"]
+_REFERENCE_TAGS = frozenset({TAG_NUMBER[b"pre"], TAG_NUMBER[b"dl"]})
+_NAV_TAG = tag_bits(b"nav")
+_EDGE_TAGS = tag_bits(b"footer", b"form")
+_CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
+_TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
+_HEADER = TAG_NUMBER[b"header"]
+_NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
+_REGION_NAMES = frozenset({
+    "apicontent", "article-body", "body", "content", "contents", "doc-content", "docs-content", "document", "entry-content",
+    "main", "main-content", "maincontent", "markdown-body", "md-content", "md-content__inner", "mw-content-text",
+    "mw-parser-output", "page-content", "post-content", "rst-content", "theme-doc-markdown",
+})  # fmt: skip
+"""Classes and ids by which documentation generators and publishing systems name the content."""
+_NAVIGATION = re.compile(
+    r"(?:^|[\s_-])(?:nav(?:bar|igation|header|footer|panel|links|tabs|table|menu)?|docnav|breadcrumbs?|crumbs?|pagination|pager"
+    r"|prev(?:ious)?[_-]?next|next[_-]?prev(?:ious)?|menu(?:bar)?|toolbar|sphinxsidebar\w*|sidebar|sidenav|related|header"
+    r"|headertitle-?links)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Names of navigation, where most of its words are links."""
+_EDGE = re.compile(
+    r"(?:^|[\s_-])(?:page-?footer|site-?footer|footer|colophon|skip-?(?:links?|nav|to-content)|search-?(?:box|bar|form)"
+    r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|cookie-?\w*|sr-only|visually-?hidden)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Names of what is at the edges of a page, linked or not."""
+_STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE = 0.3, 0.6, 0.9, 0.6
+_MANY_LINKS = 0.5
+_MOSTLY_LINKS = 0.6
+_EDGE_SHARE = 0.3
+_UNLIKELY = 0.3
+_CERTAINLY_NOT = 0.05
+_MENU_WORDS = 20
+_TITLE_WORDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a page's head says about the kind of page it is."""
+
+    metas: Sequence[tuple[str, str]] = ()
+    """Name, in lower case, and content of each `meta`."""
+    has_json_ld: bool = False
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether a documentation generator says that it wrote the page."""
+        return any(name == "generator" and _GENERATOR.search(content) for name, content in self.metas)
+
+    @property
+    def is_promoted(self) -> bool:
+        """Whether the page describes itself to social networks and search engines, which manuals hardly do."""
+        return self.has_json_ld or any(name.startswith(_SOCIAL) for name, _ in self.metas)
+
+
+def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Element], expected_f1: float) -> bool:
+    """Whether a page is documentation: a generator wrote it, it is plain and sells nothing, or it is full of code or terms."""
+    if facts.is_generated:
+        return True
+    is_reference = expected_f1 >= _SURE_F1 and _reference_share(page) >= _REFERENCE_SHARE
+    if facts.is_promoted and not is_reference:
+        return False
+    names = Counter(_class_names(page, elements))
+    marks = {name: _marks_of(name) for name in names}
+    # Posts of many authors are a discussion.
+    if any(names[name] >= _MANY_AUTHORS for name, mark in marks.items() if mark & _AUTHOR):
+        return False
+    found = 0
+    for mark in marks.values():
+        found |= mark
+    is_plain = not facts.is_promoted and not found & _COMMERCE
+    return is_plain or (is_reference and sum(1 for group in _CROWD if found & group) <= _FEW_CROWD_MARKS)
+
+
+def _reference_share(page: ScoredPage) -> float:
+    """The share of words in code blocks and definition lists."""
+    words = [0, *accumulate(page.blocks.words)]
+    elements, found, end = page.elements, 0, 0
+    for tag, first, last in zip(elements.tag, elements.first, elements.last, strict=True):
+        if tag in _REFERENCE_TAGS and first >= end:
+            found += words[last] - words[first]
+            end = last
+    return found / max(1, words[-1])
+
+
+def _class_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
+    """The class and role of every element that breaks the flow. Ids often spell the text of a heading."""
+    for order in page.elements.order:
+        attr = elements[order].attr
+        name, role = attr("class"), attr("role")
+        if name or role:
+            yield f"{name or ''} {role or ''}"
+
+
+@lru_cache(maxsize=4096)
+def _marks_of(names: str) -> int:
+    found = 0
+    for word in _WORD.findall(names):
+        found |= _marks_of_word(word.lower())
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _marks_of_word(word: str) -> int:
+    found = 0
+    for known, marks in MARK_OF_WORD.items():
+        if word == known.decode() or (len(known) >= SHORTEST_PART and known.decode() in word):
+            found |= marks
+    return found
+
+
+def select_documentation(page: ScoredPage, units: Units, elements: list[dom.Element]) -> Selection:
+    """The content region of a page of documentation, without navigation."""
+    return _Documentation(page, units, elements).select()
+
+
+class _Documentation:
+    def __init__(self, page: ScoredPage, units: Units, elements: list[dom.Element]) -> None:
+        self._page, self._units = page, units
+        self._attr = [elements[order].attr for order in page.elements.order]
+        self._mass = [0.0, *accumulate(map(mul, page.scores, page.blocks.words))]
+        region = self._region()
+        self._has_region = region is not None
+        rows = page.elements
+        self._first, self._last = (rows.first[region], rows.last[region]) if region is not None else (0, len(page.heading))
+
+    def select(self) -> Selection:
+        units = self._units
+        kept = [False] * len(self._page.heading)
+        cuts = []
+        open_units = [0]
+        while open_units:
+            unit = open_units.pop()
+            first, last = units.first[unit], units.last[unit]
+            reason = self._reason(unit) if unit else ""
+            if reason:
+                cuts.append(Cut(first, last, units.element[unit], reason))
+                continue
+            for begin, end, _ in units.own[unit]:
+                if begin >= self._first and end <= self._last:
+                    kept[begin:end] = [True] * (end - begin)
+            open_units += units.children[unit]
+        first, last = self._title_range()
+        kept[first:last] = [True] * (last - first)
+        return Selection(kept, cuts)
+
+    def _region(self) -> int | None:
+        """Row of the element that is the content: `main` or an article, else one with a name that is known for it.
+
+        Of nested ones with about the same text, the innermost.
+        """
+        text = self._text_outside_navigation()
+        rows = self._page.elements
+        strong, named, articles = [], [], []
+        for row, (first, last, tag) in enumerate(zip(rows.first, rows.last, rows.tag, strict=True)):
+            if first == last or tag == _BODY:
+                continue
+            candidate = (text[last] - text[first], first - last, row)
+            attr = self._attr[row]
+            if tag == _MAIN or (attr("role") or "").lower() == "main":
+                strong.append(candidate)
+            elif tag == _ARTICLE:
+                articles.append(candidate)
+            elif (attr("id") or "").lower() in _REGION_NAMES or not _REGION_NAMES.isdisjoint((attr("class") or "").lower().split()):
+                named.append(candidate)
+        whole = text[-1]
+        if articles and max(articles)[0] >= _ARTICLE_SHARE * whole:
+            strong += articles
+        for candidates, least in ((strong, _STRONG_SHARE), (named, _NAMED_SHARE)):
+            most = max((size for size, _, _ in candidates), default=-1)
+            if most >= least * whole:
+                return max((length, row) for size, length, row in candidates if size >= _ALIKE_SHARE * most)[1]
+        return None
+
+    def _text_outside_navigation(self) -> list[int]:
+        """Running count of words that are neither in links nor in navigation."""
+        page = self._page
+        counts = [count - linked for count, linked in zip(page.blocks.words, page.blocks.linked, strict=True)]
+        rows = page.elements
+        end = 0
+        for row, (first, last, tag) in enumerate(zip(rows.first, rows.last, rows.tag, strict=True)):
+            if first >= end and (tag == _NAV or (self._attr[row]("role") or "").lower() in _NAV_ROLES):
+                counts[first:last] = [0] * (last - first)
+                end = last
+        return [0, *accumulate(counts)]
+
+    def _reason(self, unit: int) -> str:
+        """Why a unit is cut; empty where it stays."""
+        units = self._units
+        first, last, row = units.first[unit], units.last[unit], units.element[unit]
+        if last <= self._first or first >= self._last:
+            return "outside the content region"
+        if units.is_link(unit) and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
+            return "a link between elements"
+        if row < 0 or (self._has_region and first <= self._first and last >= self._last):
+            return ""
+        words, tags, tag = units.words[unit], units.tags[unit], self._page.elements.tag[row]
+        attr = self._attr[row]
+        if tags & _NAV_TAG or (attr("role") or "").lower() in _NAV_ROLES:
+            return "navigation by its tag or role"
+        is_linked = units.linked[unit] > _MANY_LINKS * words
+        score = (self._mass[last] - self._mass[first]) / words
+        name = f"{attr('class') or ''} {attr('id') or ''}"
+        is_small = words <= _EDGE_SHARE * units.words[0]
+        is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (_EDGE.search(name) and tag not in _CONTENT_TAGS)
+        # The header of an article holds its title.
+        is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and not any(self._page.heading[first:last]))
+        if is_small and is_edge:
+            return "a footer, form or other edge of the page"
+        is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
+        if is_linked and is_named:
+            return "named as navigation, and mostly links"
+        is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
+        return "a menu" if is_menu and not self._has_region and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+
+    def _title_range(self) -> tuple[int, int]:
+        """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""
+        levels, units = self._page.heading, self._units
+        if not self._has_region or 1 in levels[self._first : self._last] or 1 not in levels[: self._first]:
+            return 0, 0
+        title = levels.index(1)
+        for unit in range(1, len(units)):
+            if units.first[unit] <= title < units.last[unit] <= self._first and units.element[unit] >= 0:
+                attr = self._attr[units.element[unit]]
+                name = f"{attr('class') or ''} {attr('id') or ''}"
+                is_short = units.words[unit] <= _TITLE_WORDS and units.linked[unit] <= _MANY_LINKS * units.words[unit]
+                is_menu = units.tags[unit] & _NAV_TAG or (attr("role") or "").lower() in _NAV_ROLES or "nav" in name.lower()
+                if is_short and not is_menu and "menu" not in name.lower():
+                    return units.first[unit], units.last[unit]
+        return 0, 0
