@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-structured train-content bench-memory \
-	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-knowledge soak-kill soak-scaled fuzz clean
+	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -139,6 +139,18 @@ soak-scaled: $(DEV_STAMP)  ## kill workers, flush and restart servers, freeze an
 
 fuzz: $(DEV_STAMP)  ## read 10,000 generated and mutated documents
 	SITELORE_FUZZ_DOCUMENTS=10000 $(PY) -m pytest tests/quality/test_fuzz.py -s $(ARGS)
+
+fuzz-native: $(DEV_STAMP)  ## run the compiled code under sanitizers on generated inputs [ARGS=10000]
+	$(PY) -m scripts.fuzz_native $(ARGS)
+
+lint-native: $(DEV_STAMP)  ## compile the C sources with all warnings as errors
+	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null $(wildcard src/sitelore/extract/native/*.c src/sitelore/extract/native/*/*.c)
+	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null src/sitelore/store/near.c
+
+STRICT := -O2 -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Werror
+
+wheels: $(DEV_STAMP)  ## build the source distribution and a manylinux wheel, and try each in an empty environment
+	$(PY) -m scripts.wheels $(ARGS)
 
 clean:  ## remove the environment and caches, never the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,13 +4,13 @@
  * where a hint may begin, and tables of openings, which tell from the first bytes where that is. Openings are put into buckets, so
  * that one lookup per byte position and a bitwise AND test all of them (the Teddy algorithm; with AVX2, 32 positions at a time).
  */
+#include "cpu.h"
 #include "sitelore_native.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __x86_64__
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -430,20 +430,8 @@ static inline uint64_t meet(const uint64_t table[][256], const uint8_t *here, in
 }
 
 #ifdef __x86_64__
-/* Whether the processor has AVX2, BMI and POPCNT and the system saves their registers (__builtin_cpu_supports does not link everywhere). */
-static int has_wide(void) {
-    unsigned a, b, c, d, kept;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_POPCNT)) return 0;
-    __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
-    return (kept & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_AVX2 && b & bit_BMI;
-}
-
-/* Tested at run time: the tables may have been built on another machine. */
-static int is_wide;
-__attribute__((constructor)) static void detect_cpu(void) { is_wide = has_wide(); }
-
 /* Offsets where an opening may begin. A few more readable bytes follow the text. */
-__attribute__((target("avx2,bmi,popcnt"))) static int32_t search_wide(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *maybe) {
+TARGET_AVX2 static int32_t search_wide(const Openings *openings, const uint8_t *text, int32_t size, uint16_t *maybe) {
     int32_t some = 0;
     const __m256i half = _mm256_set1_epi8(15), none = _mm256_setzero_si256();
     for (int32_t at = 0; at < size; at += LANES) {
@@ -489,7 +477,7 @@ static int32_t find_openings(const Openings *openings, const uint8_t *text, int3
     uint16_t maybe[BLOCK + AT_A_TIME];
     int32_t some = 0, count = 0, from = 0;
 #ifdef __x86_64__
-    if (is_wide) {
+    if (cpu_has_avx2()) {
         from = size / LANES * LANES;
         some = search_wide(openings, text, from, maybe);
     }

@@ -10,13 +10,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A function compiled for AVX2 as well, where the dynamic linker can choose between the two when the library is loaded. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
-#define CPU_DISPATCH __attribute__((target_clones("avx2", "default")))
-#else
-#define CPU_DISPATCH
-#endif
-
 /* Version of this interface and of what is computed. library.py refuses a library with another version. */
 enum { NATIVE_VERSION = 11 };
 EXPORT int64_t native_version(void);

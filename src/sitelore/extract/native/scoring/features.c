@@ -206,8 +206,9 @@ static void add_sections(Features *f) {
 /* Marks of an element that holds most of the page say nothing about a part of it, so they do not count. */
 static int add_marks(Features *f) {
     int64_t n = f->count, rows = f->rows;
-    int64_t *own = malloc((size_t)(rows * 3 + n) * sizeof(int64_t)), *all = own + rows, *landmarks = all + rows, *near = landmarks + rows;
+    int64_t *own = malloc((size_t)(rows * 3 + n) * sizeof(int64_t));
     if (!own) return 0;
+    int64_t *all = own + rows, *landmarks = all + rows, *near = landmarks + rows;
     for (int64_t e = 0; e < rows; e++) {
         const Element *element = &f->elements[e];
         double most = f->share[e] > f->good_share[e] ? f->share[e] : f->good_share[e];
@@ -295,9 +296,9 @@ static void put_ancestors(Features *f, const int64_t *group, const int64_t *size
 static int add_ancestors(Features *f) {
     int64_t n = f->count, rows = f->rows;
     KeyIndex groups;
-    int64_t *group = calloc((size_t)rows * 2, sizeof(int64_t)), *size = group + rows;
+    int64_t *group = malloc((size_t)rows * sizeof(int64_t)), *size = calloc((size_t)rows, sizeof(int64_t));
     double *sums = calloc((size_t)rows * 3 + 1, sizeof(double)), *run_stops = malloc((size_t)(n + 1) * sizeof(double));
-    int ready = key_index_create(&groups, rows) && group && sums && run_stops;
+    int ready = key_index_create(&groups, rows) && group && size && sums && run_stops;
     if (ready) {
         for (int64_t e = 0; e < rows; e++) {
             int64_t g = group[e] = number_of(&groups, ((f->elements[e].parent + 1) << 32) + f->elements[e].signature);
@@ -308,7 +309,7 @@ static int add_ancestors(Features *f) {
         for (int64_t b = 0; b < n; b++) run_stops[b + 1] = run_stops[b] + (double)f->blocks[b].stops;
         put_ancestors(f, group, size, sums, run_stops);
     }
-    key_index_free(&groups), free(group), free(sums), free(run_stops);
+    key_index_free(&groups), free(group), free(size), free(sums), free(run_stops);
     return ready;
 }
 
@@ -339,8 +340,9 @@ static int add_roots(Features *f) {
     static const double shares[] = {0.4, 0.6, 0.8}, own_shares[] = {0.5, 0.7};
     int64_t n = f->count;
     for (int i = 0; i < 3; i++) add_root(f, f->run_good, f->good_share, shares[i]);
-    double *own = malloc((size_t)(n + 1 + f->rows) * sizeof(double)), *held = own + n + 1;
+    double *own = malloc((size_t)(n + 1 + f->rows) * sizeof(double));
     if (!own) return 0;
+    double *held = own + n + 1;
     for (int of_words = 0; of_words < 2; of_words++) {
         const double *counted = of_words ? f->words : f->good;
         own[0] = 0.0;
@@ -440,9 +442,10 @@ static int64_t counts_key(const Block *block) {
 static int add_copies(Features *f) {
     int64_t n = f->count;
     KeyIndex counts, texts;
-    int64_t *group = calloc((size_t)n * 4, sizeof(int64_t)), *alike = group + n, *text = alike + n, *seen = text + n;
+    int64_t *group = calloc((size_t)n * 4, sizeof(int64_t));
     int ready = key_index_create(&counts, n) & key_index_create(&texts, n) && group;
     if (ready) {
+        int64_t *alike = group + n, *text = alike + n, *seen = text + n;
         for (int64_t b = 0; b < n; b++) alike[group[b] = number_of(&counts, counts_key(&f->blocks[b]))]++;
         for (int64_t b = 0; b < n; b++) {
             f->blocks[b].copy = 1;
@@ -478,10 +481,11 @@ static int add_markup(Features *f) {
     int64_t n = f->count, rows = f->rows;
     KeyIndex paths;
     int64_t *path = malloc((size_t)rows * 4 * sizeof(int64_t));
-    int64_t *group = calloc((size_t)n * 4, sizeof(int64_t)), *size = group + n, *first = size + n, *last = first + n;
+    int64_t *group = calloc((size_t)n * 4, sizeof(int64_t));
     double *sums = calloc((size_t)n * 3 + 1, sizeof(double));
     int ready = key_index_create(&paths, n) && path && group && sums;
     if (ready) {
+        int64_t *size = group + n, *first = size + n, *last = first + n;
         hash_paths(f, path, path + rows, path + 2 * rows, path + 3 * rows);
         for (int64_t b = 0; b < n; b++) {
             int64_t g = group[b] = number_of(&paths, path[f->blocks[b].element]);

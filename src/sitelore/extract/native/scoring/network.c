@@ -2,6 +2,7 @@
  *
  * Products are added in one fixed order and in single floats, so the result does not depend on the processor.
  */
+#include "cpu.h"
 #include "page.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ static int64_t tag_row(float tag) {
 
 /* About sign(x) * log2(1 + |x|), read off the bits of the float (linear between powers of two); then normalised and clipped to +-4.
  * log_scale in bench/train_network.py computes the same in training. */
-static inline __attribute__((always_inline)) void normalise(float *value, float mean, float scale) {
+ALWAYS_INLINE void normalise(float *value, float mean, float scale) {
     int32_t bits[STRETCH], sign[STRETCH];
     memcpy(sign, value, sizeof sign);
     for (int b = 0; b < STRETCH; b++) sign[b] &= INT32_MIN;
@@ -35,7 +36,7 @@ static inline __attribute__((always_inline)) void normalise(float *value, float 
 }
 
 /* Adds the weights of the tags to the hidden units. */
-static void add_tags(const float *features, int64_t blocks, int64_t begin, int64_t count, const Network *net, float held[][STRETCH]) {
+ALWAYS_INLINE void add_tags(const float *features, int64_t blocks, int64_t begin, int64_t count, const Network *net, float held[][STRETCH]) {
     for (int64_t t = 0; t < net->tag_features; t++) {
         const float *tag = features + net->tag_feature[t] * blocks + begin;
         for (int64_t b = 0; b < count; b++) {
@@ -45,7 +46,7 @@ static void add_tags(const float *features, int64_t blocks, int64_t begin, int64
     }
 }
 
-CPU_DISPATCH static void evaluate(const float *features, int64_t blocks, const Network *net, double *sums) {
+ALWAYS_INLINE void evaluate(const float *features, int64_t blocks, const Network *net, double *sums) {
     float held[NETWORK_HIDDEN_MAX][STRETCH], value[TOGETHER][STRETCH];
     int64_t hidden = net->hidden;
     for (int64_t begin = 0; begin < blocks; begin += STRETCH) {
@@ -84,6 +85,18 @@ CPU_DISPATCH static void evaluate(const float *features, int64_t blocks, const N
     }
 }
 
+#ifdef __x86_64__
+TARGET_AVX2 static void evaluate_avx2(const float *features, int64_t blocks, const Network *net, double *sums) {
+    evaluate(features, blocks, net, sums);
+}
+#endif
+
 void add_network_scores(const Page *page, const Network *network, double *sums) {
+#ifdef __x86_64__
+    if (cpu_has_avx2()) {
+        evaluate_avx2(page->features, page->block_count, network, sums);
+        return;
+    }
+#endif
     evaluate(page->features, page->block_count, network, sums);
 }

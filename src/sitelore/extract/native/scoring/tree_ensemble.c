@@ -3,12 +3,12 @@
  * Each feature is compared with each of its bounds once, which gives a rank per scale; the trees then compare small integers, many
  * blocks at a time. Leaves are added one tree after the other, so the sums do not depend on the processor.
  */
+#include "cpu.h"
 #include "page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 enum { TILE = 32 };
 
 /* How many bounds of a scale each block is above, counted in the width of a float so that the loop vectorises. */
@@ -34,7 +34,7 @@ ALWAYS_INLINE void answer_three(const int8_t *ranks, int64_t room, const int64_t
 }
 
 /* `ranks` has a row of `room` entries a scale and one for the leaf indexes; `room` is a multiple of TILE. */
-CPU_DISPATCH static void evaluate(const float *features, int64_t blocks, const TreeEnsemble *trees, int64_t room, int8_t *ranks, double *sums) {
+ALWAYS_INLINE void evaluate(const float *features, int64_t blocks, const TreeEnsemble *trees, int64_t room, int8_t *ranks, double *sums) {
     int64_t levels = trees->levels;
     for (int64_t s = 0; s < trees->scales; s++) {
         int64_t begin = trees->scale_begin[s], end = trees->scale_begin[s + 1];
@@ -54,11 +54,21 @@ CPU_DISPATCH static void evaluate(const float *features, int64_t blocks, const T
     }
 }
 
+#ifdef __x86_64__
+TARGET_AVX2 static void evaluate_avx2(const float *features, int64_t blocks, const TreeEnsemble *trees, int64_t room, int8_t *ranks, double *sums) {
+    evaluate(features, blocks, trees, room, ranks, sums);
+}
+#endif
+
 int64_t add_tree_scores(const Page *page, const TreeEnsemble *trees, double *sums) {
     int64_t room = (page->block_count + TILE - 1) / TILE * TILE;
     int8_t *ranks = malloc((size_t)((trees->scales + 1) * room));
     if (!ranks) return STATUS_NO_MEMORY;
-    evaluate(page->features, page->block_count, trees, room, ranks, sums);
+#ifdef __x86_64__
+    if (cpu_has_avx2()) evaluate_avx2(page->features, page->block_count, trees, room, ranks, sums);
+    else
+#endif
+        evaluate(page->features, page->block_count, trees, room, ranks, sums);
     free(ranks);
     return STATUS_OK;
 }
