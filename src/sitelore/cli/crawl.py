@@ -52,8 +52,8 @@ def crawl(
     read: Annotated[
         ReadMode,
         typer.Option(
-            help="How much to make of a page: everything; content, links and metadata alone; or (plain, the fastest) those "
-            "with what its markup calls content. `sitelore reprocess --read full` does the rest later."
+            help="What to extract: full, or content (content, links and metadata alone). "
+            "`sitelore reprocess --read full` extracts the rest later."
         ),
     ] = ReadMode.FULL,
     render: Annotated[

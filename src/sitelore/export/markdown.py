@@ -43,10 +43,10 @@ FRONT_MATTER = {
 }
 """Key in the front matter → field of the exported page. Everything else about a page is in JSONL and in the API.
 
-Static site generators read `title`, `description`, `lang`, `author` and `aliases` by these names; Hugo also takes `published` and
-`modified` for its dates.
+Static site generators read `title`, `description`, `lang`, `author` and `aliases` by these names; Hugo also takes
+`published` and `modified` for its dates.
 """
-# YAML 1.2 §5.1: characters that JSON allows unescaped and YAML does not: U+007F to 9F, 2028, 2029, FEFF, FFFE, FFFF (here in UTF-8).
+# YAML 1.2 §5.1, in UTF-8: JSON allows these characters unescaped and YAML does not: U+007F to 9F, 2028, 2029, FEFF, FFFE, FFFF.
 _UNPRINTABLE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
 _json = msgspec.json.Encoder().encode
 _LISTS = ".sitelore"

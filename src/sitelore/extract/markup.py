@@ -83,7 +83,7 @@ def _read_content(
 ) -> tuple[str, Written, Written]:
     """How the main content was found, its Markdown and its plain text."""
     host = response.url.host
-    seen = seen_content(host, options.overrides, scored=options.scored) if page.is_held else None
+    seen = seen_content(host, options.overrides) if page.is_held else None
     done = composed_seen(seen, hiding, resolver) if seen is not None else None
     if seen is not None and done is not None:
         return seen.strategy, *done
@@ -91,7 +91,7 @@ def _read_content(
     hiding = hiding.beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _drop_long_data(tree, response.body)
-    content = main_content(tree, page.source, host, options.overrides, scored=options.scored)
+    content = main_content(tree, page.source, host, options.overrides)
     # What compiled code has declined once it declines again.
     write = compose if seen is None else compose_tree
     return content.strategy, *write(tree, content, hiding, resolver)

@@ -31,43 +31,41 @@ FRAME = (
 )
 
 
-def read(html: str, *, scored: bool) -> tuple[dom.Tree, Content, Hiding, PageResolver]:
+def read(html: str) -> tuple[dom.Tree, Content, Hiding, PageResolver]:
     tree = dom.parse(f"<!doctype html><title>t</title>{html}")
     hiding = read_hiding(sheets_of(tree)).beside(tree)
     return (
         tree,
-        main_content(tree, source_of(redact(html)[0]), "site.example", (), scored=scored),
+        main_content(tree, source_of(redact(html)[0]), "site.example", ()),
         hiding,
         resolver_for(()).on_page(PAGE),
     )
 
 
-def from_tree(html: str, *, scored: bool) -> tuple[Written, Written]:
+def from_tree(html: str) -> tuple[Written, Written]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(composing, "WRITER", None)
-        return compose(*read(html, scored=scored))
+        return compose(*read(html))
 
 
-def compiled(html: str, *, scored: bool) -> tuple[Written, Written] | None:
-    _, content, hiding, resolver = read(html, scored=scored)
+def compiled(html: str) -> tuple[Written, Written] | None:
+    _, content, hiding, resolver = read(html)
     return composed(content, hiding, resolver)
 
 
-def holds_both_ways(html: str) -> int:
-    """How often compiled code wrote the page, of two ways to choose its content."""
-    done = 0
-    for scored in (True, False):
-        found = compiled(html, scored=scored)
-        if found is not None:
-            assert [part.text for part in found] == [part.text for part in from_tree(html, scored=scored)]
-            done += 1
-    return done
+def is_written_alike(html: str) -> bool:
+    """Whether compiled code wrote the page; it then wrote the same as from the tree."""
+    found = compiled(html)
+    if found is None:
+        return False
+    assert [part.text for part in found] == [part.text for part in from_tree(html)]
+    return True
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=[construct.name for construct in CONSTRUCTS])
 def test_each_construct_is_written_the_same(construct: Construct) -> None:
-    holds_both_ways(FRAME.format(menu=MENU, main=f"<main><h1>Title</h1>{TEXT}{construct.html}{TEXT}</main>"))
-    holds_both_ways(f"<main>{construct.html}</main>")
+    is_written_alike(FRAME.format(menu=MENU, main=f"<main><h1>Title</h1>{TEXT}{construct.html}{TEXT}</main>"))
+    is_written_alike(f"<main>{construct.html}</main>")
 
 
 @pytest.mark.parametrize(
@@ -84,13 +82,13 @@ def test_each_construct_is_written_the_same(construct: Construct) -> None:
     ],
 )
 def test_ordinary_pages_are_written_by_compiled_code(main: str) -> None:
-    assert holds_both_ways(FRAME.format(menu=MENU, main=main)) == 2
+    assert is_written_alike(FRAME.format(menu=MENU, main=main))
 
 
 def test_text_cut_from_between_kept_blocks_goes_whole_and_nothing_beside_it() -> None:
     # Boxes that go part what stands loose on their two sides, whether they were read or not.
     loose = "".join(f'loose {n} <div class="promo ad">{MENU}</div>' for n in range(5))
-    assert holds_both_ways(f"<body>{loose}<main>{TEXT}</main>{loose}") > 0
+    assert is_written_alike(f"<body>{loose}<main>{TEXT}</main>{loose}")
 
 
 @pytest.mark.parametrize(
@@ -104,12 +102,12 @@ def test_text_cut_from_between_kept_blocks_goes_whole_and_nothing_beside_it() ->
 )
 def test_what_may_hide_text_is_cut_from_the_tree_first(hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
     html = FRAME.format(menu=MENU, main=f"<main><h1>Title</h1>{TEXT}{hidden}</main>")
-    assert compiled(html, scored=True) is None
-    assert "nobody sees" not in from_tree(html.replace("#GONE", "#gone"), scored=True)[0].text
-    plainly = [[part.text for part in from_tree(html, scored=scored)] for scored in (True, False)]
+    assert compiled(html) is None
+    assert "nobody sees" not in from_tree(html.replace("#GONE", "#gone"))[0].text
+    plainly = [part.text for part in from_tree(html)]
     if "<style" in html:
         monkeypatch.delattr(composing, "write_markdown")  # compiled code writes what is left
-    assert [[part.text for part in compose(*read(html, scored=scored))] for scored in (True, False)] == plainly
+    assert [part.text for part in compose(*read(html))] == plainly
 
 
 def documents() -> Iterator[str]:
@@ -166,5 +164,5 @@ def documents() -> Iterator[str]:
 
 
 def test_generated_documents_are_written_the_same() -> None:
-    done = sum(holds_both_ways(f"<main>{html}{TEXT}</main>") for html in documents())
+    done = sum(is_written_alike(f"<main>{html}{TEXT}</main>") for html in documents())
     assert done > 100

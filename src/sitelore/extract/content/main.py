@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.extract import dom
 from sitelore.extract.content.choice import Choice, Cuts
-from sitelore.extract.content.rungs import marked_content, plain_content
+from sitelore.extract.content.rungs import marked_content
 from sitelore.extract.content.seeing import SEER
 from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.visibility import drop_unseen
@@ -86,13 +86,8 @@ class Content:
         }
 
 
-def main_content(
-    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True
-) -> Content:
-    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing.
-
-    Where it is not `scored`, the page's markup alone says which part that is.
-    """
+def main_content(tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...]) -> Content:
+    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     prepare(tree)
     drop_unseen(tree)
@@ -106,10 +101,10 @@ def main_content(
     body = dom.body(tree)
     if body is None:
         return Content((tree,), "body")
-    judged = judge(body) if scored else None
+    judged = judge(body)
     if judged is not None and not _is_tiny(judged):
         return Content((body,), "learned", judged)
-    marked = marked_content(body) if scored else plain_content(body)
+    marked = marked_content(body)
     if marked is None:
         return _unpruned(source)
     return Content(*marked, judged)
@@ -144,13 +139,10 @@ class Seen:
     judged: Judged | None = None
 
 
-def seen_content(host: str, overrides: tuple[Overrides, ...], *, scored: bool) -> Seen | None:
+def seen_content(host: str, overrides: tuple[Overrides, ...]) -> Seen | None:
     """The same part of the page that compiled code holds, which is cut down; None where a tree has to be asked."""
     if SEER is None or any(_is_for(rules.domain, host) for rules in overrides) or not SEER.drop_unseen():
         return None
-    if not scored:
-        rung = SEER.choose_plainly()
-        return Seen(rung) if rung is not None else None
     body = SEER.choose_body()
     judged = judge_html(*body) if body is not None else None
     return Seen("learned", judged) if judged is not None and not _is_tiny(judged) else None
