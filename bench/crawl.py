@@ -11,7 +11,7 @@ that survives a crash, breadth first, all links of the host followed.
     sitelore-content  the same with --read content: no structured data, forms, actions or media
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
     scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
-    scrapy-same     the job of sitelore-content, with content by rule: address guard, secrets of the commonest formats taken out,
+    scrapy-same     the job of sitelore-content, with content by rule: address guard, secrets of the commonest formats removed,
                     frame stripped, main content as Markdown and text (turbohtml), content hash, compressed HTML; still without
                     hidden text, our other formats of secrets, traps or soft 404s
 

@@ -13,6 +13,7 @@ from sitelore.model.settings import (
     USER_AGENT,
     CrawlSettings,
     Identity,
+    LinkStyle,
     Overrides,
     Pace,
     PersonalPolicy,
@@ -61,6 +62,7 @@ class Wishes:
     data: Path
     out: Path
     outputs: frozenset[str]
+    links: LinkStyle = LinkStyle.ABSOLUTE
     resume: bool = False
     debug: bool = False
     as_json: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.model.settings import PersonalPolicy
+from sitelore.model.settings import LinkStyle, PersonalPolicy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,13 @@ Data = Annotated[
     Path, typer.Option("--data", metavar="DIR", envvar="SITELORE_DATA", help="Where runs, pages and snapshots are kept.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+Links = Annotated[
+    LinkStyle,
+    typer.Option(
+        help="How links are written in Markdown: absolute, relative to the page (or its file), as their text alone, "
+        "or none (text alone, and images as their alternative text)."
+    ),
+]
 DATA = Path("sitelore-data")
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sitelore.cli.console import DATA, AsJson, Data, log_everything
-from sitelore.model.settings import PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
+from sitelore.cli.console import DATA, AsJson, Data, Links, log_everything
+from sitelore.model.settings import LinkStyle, PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
 
 
 class Output(StrEnum):
@@ -36,6 +36,7 @@ def crawl(
         typer.Option(help="What to leave besides the database, which is always kept. Repeatable.  [default: md]"),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where files go.  [default: DATA/pages]")] = None,
+    links: Links = LinkStyle.ABSOLUTE,
     max_pages: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Keep at most N pages; aliases and errors do not count.")
     ] = None,
@@ -144,6 +145,7 @@ def crawl(
         data=data,
         out=out or data / "pages",
         outputs=frozenset(wish.value for wish in output) if output else frozenset({"md"}),
+        links=links,
         resume=resume,
         debug=debug,
         as_json=as_json,

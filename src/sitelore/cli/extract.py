@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sitelore.cli.console import AsJson
+from sitelore.cli.console import AsJson, Links
+from sitelore.model.settings import LinkStyle
 
 
 def extract(
@@ -16,11 +17,12 @@ def extract(
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Read one {id, url, html} a line, write one document a line, on every core.")
     ] = False,
+    links: Links = LinkStyle.ABSOLUTE,
     full: Annotated[bool, typer.Option("--full", help="With --json or --jsonl: everything a page holds.")] = False,
 ) -> int:
     """Turn HTML into Markdown, without network or state."""
     from sitelore.cli.reading import extract_lines, extract_one
 
     if jsonl:
-        return extract_lines(file, full=full)
-    return extract_one(file, url, as_json=as_json or full, full=full)
+        return extract_lines(file, links, full=full)
+    return extract_one(file, url, links, as_json=as_json or full, full=full)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sitelore.cli.console import DATA, AsJson, Data
+from sitelore.cli.console import DATA, AsJson, Data, Links
 from sitelore.cli.crawl import Output
-from sitelore.model.settings import Pipeline
+from sitelore.model.settings import LinkStyle, Pipeline
 
 
 def pipeline(
@@ -24,6 +24,7 @@ def pipeline(
         list[Output] | None, typer.Option(help="What to leave besides the database. Repeatable.  [default: md]")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where files go.  [default: DATA/pages]")] = None,
+    links: Links = LinkStyle.ABSOLUTE,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
@@ -32,4 +33,4 @@ def pipeline(
     from sitelore.cli.running import run_pipeline
 
     outputs = frozenset(one.value for one in output or [Output.MD])
-    return run_pipeline(site, name, urls or (), Wishes(data, out or data / "pages", outputs, as_json=as_json))
+    return run_pipeline(site, name, urls or (), Wishes(data, out or data / "pages", outputs, links, as_json=as_json))

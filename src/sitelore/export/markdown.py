@@ -21,8 +21,10 @@ from sitelore.export.files import saying_where, write_whole
 from sitelore.export.names import PICTURE, Names
 from sitelore.export.pages import Page, aliases_of, documents, page_of
 from sitelore.export.repeats import NO_REPEATS, Repeats
-from sitelore.export.rows import Rows
+from sitelore.export.rows import Rows, is_page
 from sitelore.model.ids import BlobKey
+from sitelore.model.settings import LinkStyle
+from sitelore.model.url import Url
 from sitelore.ports import Blobs
 
 FRONT_MATTER = {
@@ -64,19 +66,32 @@ class MarkdownTree:
 
 
 async def write_markdown(
-    rows: Rows, blobs: Blobs, folder: Path, site: str, *, prune: bool = True, repeats: Repeats = NO_REPEATS
+    rows: Rows,
+    blobs: Blobs,
+    folder: Path,
+    site: str,
+    *,
+    prune: bool = True,
+    repeats: Repeats = NO_REPEATS,
+    links: LinkStyle = LinkStyle.ABSOLUTE,
 ) -> MarkdownTree:
-    """Write every page of a run below `folder`. With `prune`, files of pages that are gone since the last export go too."""
+    """Write every page of a run below `folder`. With `prune`, files of pages that are gone since the last export are removed.
+
+    With relative `links`, links to pages of the run lead to their files.
+    """
     names, listing = Names(), _Listing(folder, site)
     made: set[str] = set()
     pages, chars, first = 0, 0, None
     with saying_where(folder):
         aliases = await aliases_of(rows())
+        files = await _file_names(rows, names, aliases) if links is LinkStyle.RELATIVE else {}
         with listing.open() as written:
             async for row, document in documents(rows(), blobs, passing=True):
-                name = names.name(row.url)
+                name = files.get(row.url) or names.name(row.url)
                 written.write(f"{name}\n")
                 page = page_of(row, document, aliases.get(row.url, []), repeats)
+                if links is not LinkStyle.ABSOLUTE:
+                    page["markdown"] = _rewrite(page["markdown"], links, name, files)
                 parent = name.rpartition("/")[0]
                 if parent not in made:
                     _make_folder(f"{folder}/{parent}")
@@ -90,6 +105,24 @@ async def write_markdown(
                 first = first or folder / name
         removed = listing.close(names, prune=prune and pages > 0)
     return MarkdownTree(folder, pages, removed, chars, first)
+
+
+async def _file_names(rows: Rows, names: Names, aliases: dict[Url, list[str]]) -> dict[str, str]:
+    """The file of every page by its URL and by its other URLs."""
+    files: dict[str, str] = {}
+    async for row in rows():
+        if is_page(row):
+            files[row.url] = names.name(row.url)
+    for url, others in aliases.items():
+        if url in files:
+            files.update(dict.fromkeys(others, files[url]))
+    return files
+
+
+def _rewrite(markdown: str, links: LinkStyle, name: str, files: dict[str, str]) -> str:
+    from sitelore.export.links import file_addresses, rewrite_links  # noqa: PLC0415 the Markdown parser takes 30 ms to load
+
+    return rewrite_links(markdown, links, file_addresses(name, files))
 
 
 async def _write_picture(key: BlobKey, path: str, blobs: Blobs, temporary: str) -> None:

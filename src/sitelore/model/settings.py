@@ -104,6 +104,18 @@ class ReadMode(StrEnum):
         return cls.CONTENT if value == "plain" else None
 
 
+class LinkStyle(StrEnum):
+    """How links are written in exported Markdown. Stored documents keep absolute links."""
+
+    ABSOLUTE = "absolute"
+    RELATIVE = "relative"
+    """Links within the site are relative; in a Markdown tree, links to exported pages lead to their files."""
+    TEXT = "text"
+    """The text of links alone; images stay."""
+    NONE = "none"
+    """The text of links alone, and images as their alternative text."""
+
+
 class PersonalPolicy(StrEnum):
     """Where data of persons (e-mail, phone, card, IBAN, national ids) is masked."""
 

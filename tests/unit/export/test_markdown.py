@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from tests.unit.export.shelf import Shelf
 from sitelore.export.files import whole_file
 from sitelore.export.markdown import write_markdown
 from sitelore.model.errors import CorruptData, DiskFull, StorageError
+from sitelore.model.settings import LinkStyle
 from sitelore.model.states import UrlState
 
 
@@ -81,6 +83,38 @@ async def test_no_title_breaks_the_front_matter(title: str, shelf: Shelf, tmp_pa
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
     assert (front["title"], front["description"], front["author"]) == (title, title, title)
+
+
+async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: Shelf, tmp_path: Path) -> None:
+    links = {
+        "http://example.com/b/c#part": "b/c.md#part",
+        "http://example.com/": "index.md",
+        "http://example.com/old": "b/c.md",
+        "http://example.com/a#top": "#top",
+        "http://example.com/f(1)?x=2": "f%281%29-x-2-",
+        "http://example.com/not-crawled": "http://example.com/not-crawled",
+        "http://docs.example.com/": "../docs.example.com/index.md",
+        "https://elsewhere.example/": "https://elsewhere.example/",
+    }
+    for url in ("http://example.com/", "http://example.com/b/c", "http://example.com/f(1)?x=2", "http://docs.example.com/"):
+        shelf.page(url, markdown="# Page\n\n[up](http://example.com/a)")
+    shelf.alias("http://example.com/old", "http://example.com/b/c")
+    shelf.page("http://example.com/a", markdown="\n\n".join(f"[link](<{url}>)" for url in links))
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=LinkStyle.RELATIVE)
+    _, body = front_and_body(tmp_path / "example.com/a.md")
+    for line, (url, written) in zip(body.strip().split("\n\n"), links.items(), strict=True):
+        assert line.startswith(f"[link](<{written}"), url
+        target = unquote(line.removeprefix("[link](<").removesuffix(">)").partition("#")[0])
+        assert "://" in target or (tmp_path / "example.com" / target).exists(), url
+    _, body = front_and_body(tmp_path / "example.com/b/c.md")
+    assert body == "\n# Page\n\n[up](../a.md)\n"
+
+
+async def test_links_can_be_written_as_text(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", markdown="# Hi\n\n[b](http://example.com/b) ![i](http://example.com/i)")
+    for style, body in ((LinkStyle.TEXT, "b ![i](http://example.com/i)"), (LinkStyle.NONE, "b i")):
+        await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=style)
+        assert front_and_body(tmp_path / "example.com/a.md")[1] == f"\n# Hi\n\n{body}\n"
 
 
 async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: Shelf, tmp_path: Path) -> None:
