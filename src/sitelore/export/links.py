@@ -277,12 +277,17 @@ def _visible(tokens: Sequence[Token]) -> str:
     return "".join(parts)
 
 
+class _Markdown(MarkdownIt):
+    """The parser, for which a link is a link whatever its scheme."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802, ARG002 the library's name
+        return True
+
+
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     """GFM without reference definitions: the label of a footnote would be taken for one."""
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("reference")
-    parser.validateLink = lambda _url: True  # type: ignore[method-assign]  # what is a link is no matter of its scheme
-    return parser
+    return _Markdown("commonmark").enable(["table", "strikethrough"]).disable("reference")
 
 
 def _blocks(source: str) -> Iterator[_Block]:
