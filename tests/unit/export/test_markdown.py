@@ -68,6 +68,13 @@ async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(she
     }
 
 
+async def test_the_file_starts_with_the_title_once(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", title="Tea & *more*", markdown="# Tea & \\*more\\*\n\nText.")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    _, body = front_and_body(tmp_path / "example.com/a.md")
+    assert body == "\n# Tea & \\*more\\*\n\nText.\n"
+
+
 async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(shelf: Shelf, tmp_path: Path) -> None:
     shelf.page("http://example.com/a", title="", description="", lang="", author="")
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
