@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -411,3 +412,25 @@ def test_json_that_is_nested_too_deep_is_a_bad_line() -> None:
     assert answers[0]["error"].startswith("bad_line: ")
     assert "error" not in answers[1]
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_with_relative_links_can_be_browsed_offline(crawled: tuple[str, Path], tmp_path: Path) -> None:
+    _, data = crawled
+    done = sitelore("export", "--format", "md", "--links", "relative", "--whole", "--out", tmp_path, "--data", data)
+    assert done.code == 0, done.err
+    files = list(tmp_path.rglob("*.md"))
+    targets = {(path, target) for path in files for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)", path.read_text())}
+    relative = [(path, target) for path, target in targets if "://" not in target]
+    assert relative
+    assert all((path.parent / target).is_file() for path, target in relative)
+    crawled_urls = {
+        row["url"] for row in map(json.loads, sitelore("export", "--format", "jsonl", "--data", data).out.splitlines())
+    }
+    assert not {target for _, target in targets} & crawled_urls, "every link to a crawled page leads to its file"
+
+
+@pytest.mark.parametrize("command", [("crawl", "http://127.0.0.1:9/"), ("export",), ("extract", "--url", "http://a.b/")])
+def test_an_unknown_style_of_links_is_refused(command: tuple[str, ...]) -> None:
+    done = sitelore(*command, "--links", "footnotes")
+    assert done.code == 2
+    assert "'absolute', 'relative', 'text', 'none'" in done.err

@@ -1,4 +1,4 @@
-"""Options that many commands share, and the two streams."""
+"""Options that several commands share, and output to stdout and stderr."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and n
 Links = Annotated[
     LinkStyle,
     typer.Option(
-        help="How links are written in Markdown: absolute, relative to the page (or its file), as their text alone, "
-        "or none (text alone, and images as their alternative text)."
+        help="Links in Markdown: absolute; relative (between the files of a Markdown folder); text: their text alone; "
+        "none: text alone, and images as their alt text."
     ),
 ]
 DATA = Path("sitelore-data")

@@ -1,4 +1,4 @@
-"""`sitelore extract`: HTML in, Markdown out; no network, no state."""
+"""`sitelore extract`: HTML to Markdown, without network or state."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from sitelore.model.settings import LinkStyle
 
 def extract(
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="An HTML file; - reads stdin.", show_default=False)] = "-",
-    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's address: links are resolved against it.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="The page's URL; links are resolved against it.")] = None,
     as_json: AsJson = False,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Read one {id, url, html} a line, write one document a line, on every core.")
+        bool, typer.Option("--jsonl", help="Read one {id, url, html} per line and write one document per line, on every core.")
     ] = False,
     links: Links = LinkStyle.ABSOLUTE,
-    full: Annotated[bool, typer.Option("--full", help="With --json or --jsonl: everything a page holds.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="With --json or --jsonl: add structured data, forms, actions, media and metadata.")
+    ] = False,
 ) -> int:
     """Turn HTML into Markdown, without network or state."""
     from sitelore.cli.reading import extract_lines, extract_one

@@ -1,4 +1,4 @@
-"""`runs`, `show`, `export`, `compare`: what is in the data directory, and how to take it away."""
+"""`runs`, `show`, `export`, `compare`: list, show, export and compare runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from sitelore.cli.console import DATA, AsJson, Data, Links
 from sitelore.model.settings import LinkStyle
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of it, or `latest`.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 
 
 class Format(StrEnum):
@@ -51,8 +51,8 @@ def export(
         Format,
         typer.Option(
             "--format",
-            help="json, csv: a row per URL. jsonl, md, llms-txt: the pages. warc: what was received. "
-            "actions, tools: what can be done on the site.",
+            help="json, csv: one row per URL. jsonl, md, llms-txt: the pages. warc: the responses. "
+            "actions, tools: the site's actions.",
         ),
     ] = Format.JSON,
     out: Annotated[
