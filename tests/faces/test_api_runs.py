@@ -99,7 +99,7 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "demoDelayMs": 5,
         "requestTimeoutMs": 2500,
         "maxRetries": 0,
-        "read": "plain",
+        "read": "content",
         "render": "never",
         "screenshots": True,
         "personal": "everywhere",

@@ -1,6 +1,6 @@
-"""A page taken apart for a person who wonders why: every block of its text, kept or dropped, and by what reason.
+"""Reports what extraction kept of a page and what it cut, with the reasons. For `sitelore inspect`.
 
-`page.read` decides; this module only shows what it decided. It reads the page a second time, which is nothing a crawl does.
+`page.read` decides; this module reads the page a second time to show what was decided.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_BLOCKS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a page's text and what became of it."""
+    """One block of a page's text, and whether it was kept."""
 
     text: str
     score: float
@@ -39,8 +39,21 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A structural unit that was cut from the content, as a whole."""
+
+    text: str
+    """Its first words."""
+    words: int
+    """Words of the whole unit."""
+    element: str
+    """The element in CSS form, such as `div.related`."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was made of a page, and how."""
+    """A page's reading, with a report on how it was made."""
 
     reading: Reading
     strategy: str = ""
@@ -48,18 +61,20 @@ class Inspection:
     """Figures of the whole page, by name."""
     blocks: tuple[Block, ...] = ()
     """In page order."""
+    cuts: tuple[Cut, ...] = ()
+    """In page order."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The part of a document that is shown beside its blocks."""
+    """The fields of a document that the report needs."""
 
     text: str = ""
     strategy: str = ""
 
 
 def inspect(response: Response, options: ReadOptions) -> Inspection:
-    """The reading of a response with a verdict on each of its blocks. As pure as reading it."""
+    """Read a response and report on each of its blocks. Pure, like `page.read`."""
     reading = read(response, options)
     if reading.document is None:
         return Inspection(reading)
@@ -83,13 +98,13 @@ def _sums(blocks: tuple[Block, ...]) -> dict[str, float]:
 
 
 def _blocks(content: Content, source: CleanText, document: _Read) -> tuple[Block, ...]:
-    """What the scorer said of each block, where it decided; else what the document has and has not."""
+    """Blocks with their scores where the scorer decided; otherwise lines, by whether the document has them."""
     if content.judged is not None and content.strategy == "learned":
         blocks = _by_score(content.judged)
     else:
         blocks = _by_text(_lines(source), document)
     texts = [block.text for block in blocks]
-    # Parsing can bring a secret to light that entities hid in the source.
+    # Character references can hide a secret in the source that shows after parsing.
     clean, _ = redact_all(texts, "\n".join(texts).encode("utf-8", "replace"))
     return tuple(replace(block, text=str(text)) for block, text in zip(blocks, clean, strict=True))
 
@@ -105,12 +120,12 @@ def _by_score(judged: Judged) -> list[Block]:
 
 def _reason(score: float, threshold: float, *, kept: bool) -> str:
     if score >= threshold:
-        return "scored as content" if kept else "says again what a kept block says, or belongs to something that goes"
-    return "goes with what is around it" if kept else f"scored below {threshold:.2f}"
+        return "scored as content" if kept else "repeats a kept block, or is inside something that was cut"
+    return "kept with the blocks around it" if kept else f"scored below {threshold:.2f}"
 
 
 def _lines(source: CleanText) -> list[str]:
-    """All text of a page, one line a block."""
+    """All text of a page, one line per block."""
     tree = dom.parse(source)
     for element in dom.elements_list(tree, *_NEVER_TEXT):
         dom.drop(element)
@@ -119,13 +134,13 @@ def _lines(source: CleanText) -> list[str]:
 
 
 def _by_text(lines: list[str], document: _Read) -> list[Block]:
-    """A line is kept when the document has it, as often as the document has it; the last copies win, menus come first."""
+    """A line counts as kept as often as the document has it. The last copies win, because menus come first."""
     left = Counter(filter(None, document.text.split("\n")))
     blocks = []
     for line in reversed(lines):
         kept = left[line] > 0
         left[line] -= kept
-        reason = f"part of the content ({document.strategy})" if kept else "outside of the content, or hidden"
+        reason = f"part of the content ({document.strategy})" if kept else "outside the content, or hidden"
         blocks.append(Block(line, 1.0 if kept else 0.0, kept, reason))
     blocks.reverse()
     return blocks

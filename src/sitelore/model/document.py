@@ -92,8 +92,6 @@ class ReadOptions:
     keep_snapshot: bool = True
     offers: bool = True
     """Whether structured data, forms, actions, media and brand are read as well."""
-    scored: bool = True
-    """Whether content is chosen block by block; otherwise it is what the page's own markup calls so."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
     """How the response was got, and why so; the document says it."""
     redaction: Redaction = BUILT_IN_ALONE

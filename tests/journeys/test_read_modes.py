@@ -1,11 +1,14 @@
-"""A crawl that reads plainly follows the same links and keeps the same pages; reading them fully later makes up the rest."""
+"""`--read content` keeps the same pages and content as a full crawl; reprocessing adds the rest later."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.web.journey import command, exported_rows
 from tests.web.serve import Answer, Web, prose, serving, site
 
@@ -13,7 +16,7 @@ PRODUCT = {"@context": "https://schema.org", "@type": "Product", "name": "Kettle
 
 
 def shop() -> dict[str, Answer]:
-    """Pages with a frame, structured data, a form, and a box that only scoring tells from the content."""
+    """Pages with a menu, structured data, a form and a box of related links."""
     pages = {}
     names = ("kettles", "lamps", "ovens", "tables")
     for name in names:
@@ -45,23 +48,6 @@ def pages(data: Path) -> dict[str, dict[str, Any]]:
     return {row["url"]: row for row in map(json.loads, done.out.splitlines())}
 
 
-def test_a_plain_crawl_keeps_the_same_pages_with_less_in_them(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
-        assert crawled(web, tmp_path / "plain", "plain")["pages"] == crawled(web, tmp_path / "full", "full")["pages"] == 6
-        plain, full = pages(tmp_path / "plain"), pages(tmp_path / "full")
-        kettles = web.url("/kettles")
-    assert plain.keys() == full.keys()
-    for name in ("title", "h1", "description", "lang", "links", "headings"):
-        assert plain[kettles].get(name) == full[kettles].get(name), name
-    assert (plain[kettles]["strategy"], full[kettles]["strategy"]) == ("main", "learned")
-    assert full[kettles]["structured"]
-    assert full[kettles]["forms"]
-    assert not plain[kettles].get("structured")
-    assert not plain[kettles].get("forms")
-    assert prose("kettles 3") in plain[kettles]["markdown"]
-    assert "Imprint" not in plain[kettles]["markdown"]
-
-
 def test_a_crawl_for_content_alone_keeps_the_same_content(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
         assert crawled(web, tmp_path / "content", "content")["pages"] == crawled(web, tmp_path / "full", "full")["pages"] == 6
@@ -74,26 +60,41 @@ def test_a_crawl_for_content_alone_keeps_the_same_content(tmp_path: Path) -> Non
     assert any(page["forms"] for page in full.values())
 
 
-def test_reading_fully_later_gives_what_a_full_crawl_would_have(tmp_path: Path) -> None:
+def test_reprocessing_in_full_gives_what_a_full_crawl_would_have(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
-        crawled(web, tmp_path / "plain", "plain")
+        crawled(web, tmp_path / "content", "content")
         crawled(web, tmp_path / "full", "full")
         web.forget()
-        summary = command("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "plain")).summary
+        summary = command("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "content")).summary
         assert web.hits == []
     assert (summary["pages"], summary["without_snapshot"], summary["unreadable"]) == (6, 0, {})
-    plain, full = pages(tmp_path / "plain"), pages(tmp_path / "full")
+    content, full = pages(tmp_path / "content"), pages(tmp_path / "full")
     moving = {"fetched_at", "crawled_at", "run", "elapsed_ms"}
     for url, page in full.items():
-        assert {k: v for k, v in plain[url].items() if k not in moving} == {k: v for k, v in page.items() if k not in moving}
-    again = command("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "plain")).summary
+        assert {k: v for k, v in content[url].items() if k not in moving} == {k: v for k, v in page.items() if k not in moving}
+    again = command("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "content")).summary
     assert again["changed"] == 0
     states = {url: row["state"] for url, row in exported_rows(tmp_path / "full").items()}
-    assert {url: row["state"] for url, row in exported_rows(tmp_path / "plain").items()} == states
+    assert {url: row["state"] for url, row in exported_rows(tmp_path / "content").items()} == states
 
 
-def test_a_way_of_reading_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    done = command("crawl", "http://127.0.0.1:9/", "--read", "half", "--data", str(tmp_path))
-    assert done.code == 2
-    assert "full" in done.err
-    assert "plain" in done.err
+def test_a_stored_run_that_says_plain_loads_and_is_reprocessed_as_content(tmp_path: Path) -> None:
+    with serving(site(shop())) as web:
+        crawled(web, tmp_path, "content")
+    with closing(sqlite3.connect(tmp_path / "sitelore.db")) as database, database:
+        changed = database.execute("""UPDATE runs SET settings = replace(settings, '"read":"content"', '"read":"plain"')""")
+        assert changed.rowcount == 1
+        [(settings,)] = database.execute("SELECT settings FROM runs").fetchall()
+        assert '"read":"plain"' in settings
+    shown = json.loads(command("show", "--json", "--data", str(tmp_path)).out)
+    assert shown["settings"]["read"] == "content"
+    again = command("reprocess", "--json", "--data", str(tmp_path)).summary
+    assert (again["pages"], again["changed"]) == (6, 0)
+
+
+@pytest.mark.parametrize("mode", ["plain", "half"])
+def test_an_unknown_mode_is_refused_with_the_names_of_both(mode: str, tmp_path: Path) -> None:
+    for name, target in (("crawl", "http://127.0.0.1:9/"), ("reprocess", "latest")):
+        done = command(name, target, "--read", mode, "--data", str(tmp_path))
+        assert done.code == 2
+        assert "'full', 'content'" in done.err
