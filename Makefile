@@ -17,7 +17,7 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-structured train-content bench-memory \
+.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-docs bench-structured train-content bench-memory \
 	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
@@ -87,6 +87,9 @@ bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
 
 bench-content: $(DEV_STAMP)  ## main content and Markdown, side by side with other libraries
 	$(PY) -m bench.content $(ARGS)
+
+bench-docs: $(DEV_STAMP)  ## what is lost of five manuals, side by side with other libraries [ARGS=--crawl]
+	$(PY) -m bench.docs $(ARGS)
 
 bench-structured: $(DEV_STAMP)  ## structured data, side by side with extruct
 	$(PY) -m bench.structured $(ARGS)
