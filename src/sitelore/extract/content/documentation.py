@@ -51,22 +51,28 @@ _REGION_NAMES = frozenset({
     "mw-parser-output", "page-content", "post-content", "rst-content", "theme-doc-markdown",
 })  # fmt: skip
 """Classes and ids by which documentation generators and publishing systems name the content."""
-_NAVIGATION = re.compile(
-    r"(?:^|[\s_-])(?:nav(?:bar|igation|header|footer|panel|links|tabs|table|menu)?|docnav|breadcrumbs?|crumbs?|pagination|pager"
-    r"|prev(?:ious)?[_-]?next|next[_-]?prev(?:ious)?|menu(?:bar)?|toolbar|sphinxsidebar\w*|sidebar|sidenav|related|header"
-    r"|headertitle-?links)(?:$|[\s_-])",
+_CERTAIN_NAVIGATION = re.compile(
+    r"(?:^|\s)(?:nav|nav(?:bar|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
+    r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|page-?footer|site-?footer"
+    r"|colophon|search-?(?:box|bar|form)|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only"
+    r"|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
+)
+"""Names of navigation and of the edges of a page, whatever is in them."""
+_NAVIGATION = re.compile(
+    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE
 )
 """Names of navigation, where most of its words are links."""
-_EDGE = re.compile(
-    r"(?:^|[\s_-])(?:page-?footer|site-?footer|footer|colophon|skip-?(?:links?|nav|to-content)|search-?(?:box|bar|form)"
-    r"|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|cookie-?\w*|sr-only|visually-?hidden)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
-"""Names of what is at the edges of a page, linked or not."""
+_BAR = re.compile(r"(?:^|[\s_-])(?:nav\w*|header|docnav|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE)
+"""Names of bars such as "Next: Modules, Up: Contents", where less is linked."""
+_CONTENTS = re.compile(r"(?:^|\s)(?:toc|toc-\w+|contents|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE)
+"""Names of tables of contents."""
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE = 0.3, 0.6, 0.9, 0.6
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
+_NOTHING_BUT_LINKS = 0.85
+_BAR_LINKS, _BAR_WORDS = 0.3, 60
+_PROSE_WORDS = 30
 _EDGE_SHARE = 0.3
 _UNLIKELY = 0.3
 _CERTAINLY_NOT = 0.05
@@ -242,16 +248,29 @@ class _Documentation:
         score = (self._mass[last] - self._mass[first]) / words
         name = f"{attr('class') or ''} {attr('id') or ''}"
         is_small = words <= _EDGE_SHARE * units.words[0]
-        is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (_EDGE.search(name) and tag not in _CONTENT_TAGS)
+        is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (_CERTAIN_NAVIGATION.search(name) and tag not in _CONTENT_TAGS)
         # The header of an article holds its title.
         is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and not any(self._page.heading[first:last]))
         if is_small and is_edge:
-            return "a footer, form or other edge of the page"
+            return "navigation, a footer or a form"
         is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
         if is_linked and is_named:
             return "named as navigation, and mostly links"
+        is_bar = words <= _BAR_WORDS and units.linked[unit] > _BAR_LINKS * words and score < _UNLIKELY
+        if is_bar and tag not in _CONTENT_TAGS and _BAR.search(name) and not any(self._page.heading[first:last]):
+            return "a navigation bar"
+        if self._is_contents(unit, name):
+            return "a table of contents"
         is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
         return "a menu" if is_menu and not self._has_region and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+
+    def _is_contents(self, unit: int, name: str) -> bool:
+        """Whether a unit is a table of contents of nothing but links, on a page that has text besides."""
+        units = self._units
+        if units.linked[unit] < _NOTHING_BUT_LINKS * units.words[unit] or not _CONTENTS.search(name):
+            return False
+        prose = units.words[0] - units.linked[0]
+        return prose >= _PROSE_WORDS
 
     def _title_range(self) -> tuple[int, int]:
         """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""
