@@ -5,8 +5,7 @@ from __future__ import annotations
 from sitelore.extract import dom
 from sitelore.extract.about.links import PageResolver
 from sitelore.extract.content.main import Content, Seen
-from sitelore.extract.content.staging import drop_hidden_held
-from sitelore.extract.content.style_sheets import NO_HIDING, Hiding, TreeStage, drop_hidden
+from sitelore.extract.content.style_sheets import NO_HIDING, Hiding, drop_hidden
 from sitelore.extract.content.visibility import is_collapsed_by, shown
 from sitelore.extract.writing.compiled import NO_CUTS, WRITER, CompiledWriter
 from sitelore.extract.writing.markdown import Written, evened, settled, write_markdown, write_text
@@ -24,7 +23,7 @@ def compose(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageReso
 def compose_tree(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
     """The same from the tree alone, which is cut."""
     nodes = shown(content.trimmed())
-    drop_hidden(hiding, TreeStage(tree, nodes, hiding))
+    drop_hidden(hiding, tree, nodes)
     for node in nodes:
         dom.drop_comments(node)  # the writer would part blocks for them; whoever reads the HTML does not see them
     # What stood hidden in it is why compiled code may have declined it.
@@ -58,7 +57,7 @@ def composed_seen(seen: Seen, hiding: Hiding, resolver: PageResolver) -> tuple[W
         return None
     cuts, opened = (seen.judged.cuts, seen.judged.opened) if seen.judged is not None else (NO_CUTS, 0)
     styles = WRITER.cut_chosen(cuts, opened)
-    if styles is None or _any_collapsed(styles) or (hiding.sheets and not drop_hidden_held(hiding)):
+    if styles is None or _any_collapsed(styles) or hiding.sheets:
         return None
     addresses = WRITER.look_at_chosen()
     return _written(WRITER, addresses, resolver) if addresses is not None else None

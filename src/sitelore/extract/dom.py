@@ -125,6 +125,14 @@ def select_safely(node: Node, selector: str) -> list[Element]:
         return []
 
 
+def matches(node: Element, selector: str) -> bool:
+    """Whether an element matches a selector that the page wrote; one that is not CSS matches nothing."""
+    try:
+        return node.matches(selector)
+    except ValueError:
+        return False
+
+
 def attribute(node: Element, name: str) -> str:
     """An attribute's value, empty when there is none."""
     return node.attr(name) or ""

@@ -2,7 +2,7 @@
 
 `main` is the ladder: a domain's own selectors, the scored choice of blocks, what the page's markup says (`rungs`). Before it,
 `visibility`, `folding` and `style_sheets` tell what nobody sees; after it, `trimming` takes out what was not chosen. `seeing`
-and `staging` ask the same of a page that compiled code holds.
+asks the same of a page that compiled code holds.
 
 There are two ways to a choice, and both follow the rules of `choice` and ask the same `trees`. The compiled one (`native/`) is
 told once what tags and words mean (`teaching`, `describing`) and goes all the way in one step (`choosing`), without numpy. The
