@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from itertools import accumulate
 
 from sitelore.extract import dom
 from sitelore.extract.content.folding import T, Telling, folded, keep_titles
@@ -38,10 +39,8 @@ _OFF_SCREEN = re.compile(
     r"(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
 )
 # These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
-_COLLAPSED_STYLE = re.compile(
-    r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
-    r"|overflow(?:-[xy])?\s*:\s*hidden\s*;(?=(?:[^{}]*[;\s])?(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$))"
-)
+_CLIPPED_STYLE = re.compile(r"overflow(?:-[xy])?\s*:\s*hidden")
+_FLAT_STYLE = re.compile(r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)")
 _INDENTED_STYLE = re.compile(r"text-indent\s*:\s*-(?:\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)|\d{3}\s*(?:%|em|rem))")
 _LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"})
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
@@ -121,7 +120,9 @@ def is_collapsed_by(style: str, tag: str) -> bool:
     style = style.lower()
     if "text-indent" in style and tag not in _LABELS and _INDENTED_STYLE.search(style):
         return True
-    return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
+    if "overflow" not in style or "transition" in style:
+        return False
+    return _CLIPPED_STYLE.search(style) is not None and _FLAT_STYLE.search(style) is not None
 
 
 def _is_hidden(element: Telling) -> bool:
@@ -184,8 +185,8 @@ def is_unpainted(style: str) -> bool:
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
     looked_at = hidden[:_MAX_LOOKS]
-    whole = partial(_size, whole_of) if whole_of is not None else int
-    if not may_be_revealed(sum([len(element.text.strip()) for element in looked_at]), whole):
+    whole = cache(partial(_size, whole_of) if whole_of is not None else int)
+    if not any(may_be_revealed(size, whole) for size in accumulate(map(_size, looked_at))):
         return False
     inside: set[dom.Element] = set(looked_at)
     outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
@@ -203,9 +204,10 @@ def may_be_revealed(size: int, whole: Callable[[], int]) -> bool:
 def _drop_spare(tree: dom.Tree) -> None:
     """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
     spare = dom.elements_list(tree, "noscript")
-    size = sum(map(_size, spare[:_MAX_LOOKS]))
-    if size > _SPARE_CHARS and _size(tree) - size < max(_SPARE_CHARS, size // 2):
-        return
+    whole = _size(tree)
+    for size in accumulate(map(_size, spare[:_MAX_LOOKS])):
+        if size > _SPARE_CHARS and whole - size < max(_SPARE_CHARS, size // 2):
+            return
     for element in spare:
         dom.drop(element)
 
