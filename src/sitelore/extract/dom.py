@@ -189,6 +189,16 @@ def attributes(element: Element) -> dict[str, str]:
     return {name: element.attr(name) or "" for name in element.attrs}
 
 
+def long_attributes(node: Node, chars: int) -> list[Named]:
+    """Attributes with more characters than this: the element, the attribute's name and its value."""
+    return [
+        (element, name, value)
+        for element in node.iter_elements(None, True)
+        for name in element.attrs
+        if len(value := element.attr(name) or "") > chars
+    ]
+
+
 def drop(node: AnyNode) -> None:
     """Take a node and all it holds out of the tree."""
     node.decompose()

@@ -6,7 +6,6 @@ The tree is made when somebody asks for it: for most pages of a crawl that wants
 from __future__ import annotations
 
 import ctypes
-import re
 from functools import cached_property
 from typing import Any
 
@@ -28,8 +27,9 @@ from sitelore.extract.writing.markdown import Written
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 
-_LONG_CHARS = 50_000
-_LONG_DATA = re.compile(rb"""data-[a-z0-9_-]+(?==(?:"[^"]{50000}|'[^']{50000}))""")
+_MAX_ATTRIBUTE_CHARS = 50_000
+_LISTS = frozenset({"style", "srcset", "data-srcset", "data-lazy-srcset"})
+"""Attributes whose first part says as much as the whole."""
 
 
 class Markup:
@@ -90,19 +90,23 @@ def _read_content(
     tree = page.tree
     hiding = hiding.beside(tree)
     if len(response.body) >= LARGE_PAGE:
-        _drop_long_data(tree, response.body)
+        _shorten_attributes(tree)
     content = main_content(tree, page.source, host, options.overrides, scored=options.scored)
     # What compiled code has declined once it declines again.
     write = compose if seen is None else compose_tree
     return content.strategy, *write(tree, content, hiding, resolver)
 
 
-def _drop_long_data(tree: dom.Tree, body: bytes) -> None:
-    """What scripts keep in attributes: nobody reads it, and writing such a tag out takes eight times its size."""
-    for name in {name.decode() for name in _LONG_DATA.findall(body)}:
-        for element in dom.select(tree, f"[{name}]"):
-            if len(dom.attribute(element, name)) >= _LONG_CHARS:
-                dom.drop_attribute(element, name)
+def _shorten_attributes(tree: dom.Tree) -> None:
+    """Cut long lists and drop other long attributes (inlined files, script state): serialising one takes eight times its size.
+
+    An address of this length is no address of a page or an image, and half of it would be a wrong one.
+    """
+    for element, name, value in dom.long_attributes(tree, _MAX_ATTRIBUTE_CHARS):
+        if name in _LISTS:
+            dom.set_attribute(element, name, value[:_MAX_ATTRIBUTE_CHARS])
+        else:
+            dom.drop_attribute(element, name)
 
 
 def _read_structured(tree: dom.Tree, base: str, scripts: list[Script]) -> tuple[Entity, ...]:
