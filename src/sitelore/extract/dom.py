@@ -125,6 +125,14 @@ def select_safely(node: Node, selector: str) -> list[Element]:
         return []
 
 
+def matches(node: Element, selector: str) -> bool:
+    """Whether an element matches a selector that the page wrote; one that is not CSS matches nothing."""
+    try:
+        return node.matches(selector)
+    except ValueError:
+        return False
+
+
 def attribute(node: Element, name: str) -> str:
     """An attribute's value, empty when there is none."""
     return node.attr(name) or ""
@@ -179,6 +187,16 @@ def top_of(element: Element) -> Element:
 def attributes(element: Element) -> dict[str, str]:
     """All attributes of an element; one without a value has an empty one."""
     return {name: element.attr(name) or "" for name in element.attrs}
+
+
+def long_attributes(node: Node, chars: int) -> list[Named]:
+    """Attributes with more characters than this: the element, the attribute's name and its value."""
+    return [
+        (element, name, value)
+        for element in node.iter_elements(None, True)
+        for name in element.attrs
+        if len(value := element.attr(name) or "") > chars
+    ]
 
 
 def drop(node: AnyNode) -> None:

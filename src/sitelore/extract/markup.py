@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from sitelore.extract import dom
@@ -11,7 +10,8 @@ from sitelore.extract.about.metadata import read_metadata
 from sitelore.extract.about.survey import surveyed
 from sitelore.extract.content.documentation import PageFacts
 from sitelore.extract.content.main import Content, main_content
-from sitelore.extract.content.style_sheets import Hiding, TreeStage, drop_hidden, read_hiding
+from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hiding
+from sitelore.extract.content.title import Title, find_title, place_title
 from sitelore.extract.content.visibility import shown
 from sitelore.extract.draft import NO_OFFERS, Draft
 from sitelore.extract.memory import LARGE_PAGE
@@ -22,8 +22,9 @@ from sitelore.extract.writing.markdown import Written, write_markdown, write_tex
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 
-_LONG_CHARS = 50_000
-_LONG_DATA = re.compile(rb"""data-[a-z0-9_-]+(?==(?:"[^"]{50000}|'[^']{50000}))""")
+_MAX_ATTRIBUTE_CHARS = 50_000
+_LISTS = frozenset({"style", "srcset", "data-srcset", "data-lazy-srcset"})
+"""Attributes whose first part says as much as the whole."""
 
 
 def read_html(source: Source, response: Response, options: ReadOptions) -> Draft:
@@ -39,11 +40,12 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
     hiding = read_hiding(survey.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
-        _drop_long_data(tree, response.body)
+        _shorten_attributes(tree)
+    title = find_title(tree, metadata.title, metadata.site_name)
     content = main_content(
         tree, source, response.url.host, options.overrides, PageFacts(survey.metas, bool(survey.scripts))
     )
-    markdown, text = write_content(tree, content, hiding, resolver)
+    markdown, text = write_content(tree, content, title, hiding, resolver)
     return Draft(
         metadata,
         content.strategy,
@@ -57,10 +59,13 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     )
 
 
-def write_content(tree: dom.Tree, content: Content, hiding: Hiding, resolver: PageResolver) -> tuple[Written, Written]:
-    """The chosen content as Markdown and as plain text, without its hidden parts. Changes the tree."""
+def write_content(
+    tree: dom.Tree, content: Content, title: Title, hiding: Hiding, resolver: PageResolver
+) -> tuple[Written, Written]:
+    """The chosen content as Markdown and as plain text, after its title and without its hidden parts. Changes the tree."""
     nodes = shown(content.nodes)
-    drop_hidden(hiding, TreeStage(tree, nodes, hiding))
+    drop_hidden(hiding, tree, nodes)
+    nodes = place_title(title, nodes)
     for node in nodes:
         dom.drop_comments(node)  # the writer would start a new block at a comment
     # Markdown comes first: it repairs lists and captions, of which plain text would lose parts.
@@ -68,12 +73,16 @@ def write_content(tree: dom.Tree, content: Content, hiding: Hiding, resolver: Pa
     return markdown, write_text(nodes)
 
 
-def _drop_long_data(tree: dom.Tree, body: bytes) -> None:
-    """What scripts keep in attributes: nobody reads it, and writing such a tag out takes eight times its size."""
-    for name in {name.decode() for name in _LONG_DATA.findall(body)}:
-        for element in dom.select(tree, f"[{name}]"):
-            if len(dom.attribute(element, name)) >= _LONG_CHARS:
-                dom.drop_attribute(element, name)
+def _shorten_attributes(tree: dom.Tree) -> None:
+    """Cut long lists and drop other long attributes (inlined files, script state): serialising one takes eight times its size.
+
+    An address of this length is no address of a page or an image, and half of it would be a wrong one.
+    """
+    for element, name, value in dom.long_attributes(tree, _MAX_ATTRIBUTE_CHARS):
+        if name in _LISTS:
+            dom.set_attribute(element, name, value[:_MAX_ATTRIBUTE_CHARS])
+        else:
+            dom.drop_attribute(element, name)
 
 
 def _read_structured(tree: dom.Tree, base: str, scripts: list[Script]) -> tuple[Entity, ...]:

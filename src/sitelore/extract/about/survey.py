@@ -87,7 +87,7 @@ class Survey(NamedTuple):
     bylines: Callable[[], list[str]]
     """The texts of links to an author."""
     links: Links
-    scripts: list[tuple[str, dom.Element | None]]
+    scripts: list[tuple[str, dom.Element]]
     """Those of JSON-LD."""
     sheets: list[tuple[str, str]]
     """`style` elements: for which media, and what they hold."""
@@ -125,7 +125,7 @@ def layout_of(tree: dom.Tree) -> Layout:
     return _layout(tree, dom.select(tree, "[itemprop]"))
 
 
-def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element | None]]:
+def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element]]:
     """The JSON-LD of a page alone."""
     return [(dom.raw_text(one), one) for one in dom.select(tree, "script") if _is_linked_data(one.attr("type"))]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 
 import re2
 
@@ -69,7 +70,7 @@ def folded(
         looks, chars = looks + 1, chars + len(text)
         if looks > _MAX_LOOKS or chars > _MAX_CHARS:
             break
-        if len(_WORD.findall(text)) >= _FEW_WORDS:
+        if next(islice(_WORD.finditer(text), _FEW_WORDS - 1, None), None) is not None:
             found.add(element)
     return found
 

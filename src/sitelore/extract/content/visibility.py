@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import accumulate
 
 from sitelore.extract import dom
 from sitelore.extract.content.folding import folded, keep_titles
@@ -37,10 +38,8 @@ _OFF_SCREEN = re.compile(
     r"(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
 )
 # These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
-_COLLAPSED_STYLE = re.compile(
-    r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
-    r"|overflow(?:-[xy])?\s*:\s*hidden\s*;(?=(?:[^{}]*[;\s])?(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$))"
-)
+_CLIPPED_STYLE = re.compile(r"overflow(?:-[xy])?\s*:\s*hidden")
+_FLAT_STYLE = re.compile(r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)")
 _INDENTED_STYLE = re.compile(r"text-indent\s*:\s*-(?:\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)|\d{3}\s*(?:%|em|rem))")
 _LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"})
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
@@ -117,7 +116,9 @@ def _is_collapsed(node: dom.Node) -> bool:
         return False
     if "text-indent" in style and element.tag not in _LABELS and _INDENTED_STYLE.search(style):
         return True
-    return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
+    if "overflow" not in style or "transition" in style:
+        return False
+    return _CLIPPED_STYLE.search(style) is not None and _FLAT_STYLE.search(style) is not None
 
 
 def _is_hidden(element: dom.Element) -> bool:
@@ -180,12 +181,18 @@ def is_unpainted(style: str) -> bool:
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
     looked_at = hidden[:_MAX_LOOKS]
-    # Nested texts count twice here; on most pages hidden text is short, and the page need not be measured to see that.
-    size = sum([len(element.text.strip()) for element in looked_at])
-    if whole_of is None or size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
-        return False
-    whole = _size(whole_of)
-    if whole < _REVEALED_CHARS or size < (1 - _REVEALED_SHARE) * whole:
+    # Nested texts count twice here, so this only rules pages out. On most pages hidden text is short, and the page need not be
+    # measured to see that.
+    whole: int | None = None
+    for size in accumulate(map(_size, looked_at)):
+        if whole_of is None or size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
+            continue
+        whole = _size(whole_of) if whole is None else whole
+        if whole < _REVEALED_CHARS:
+            return False
+        if size >= (1 - _REVEALED_SHARE) * whole:
+            break
+    else:
         return False
     inside: set[dom.Element] = set(looked_at)
     outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
@@ -195,9 +202,10 @@ def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> 
 def _drop_spare(tree: dom.Tree) -> None:
     """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
     spare = dom.elements_list(tree, "noscript")
-    size = sum(map(_size, spare[:_MAX_LOOKS]))
-    if size > _SPARE_CHARS and _size(tree) - size < max(_SPARE_CHARS, size // 2):
-        return
+    whole = _size(tree)
+    for size in accumulate(map(_size, spare[:_MAX_LOOKS])):
+        if size > _SPARE_CHARS and whole - size < max(_SPARE_CHARS, size // 2):
+            return
     for element in spare:
         dom.drop(element)
 

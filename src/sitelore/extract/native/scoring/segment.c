@@ -274,8 +274,9 @@ static int64_t read_html(Segmenter *s, const uint8_t *html, int64_t length) {
 
 int64_t segment(Page *page, const uint8_t *html, int64_t length, int64_t max_blocks) {
     Segmenter *s = calloc(1, sizeof *s);
-    uint8_t *source = malloc((size_t)length + 1);
-    page->text = malloc((size_t)length + 1);
+    size_t size = length > 0 ? (size_t)length : 1; /* no byte more: a sanitizer notices reading past the end */
+    uint8_t *source = malloc(size);
+    page->text = malloc(size);
     int64_t status = s && source && page->text ? STATUS_OK : STATUS_NO_MEMORY;
     if (status == STATUS_OK) {
         const uint8_t *classes = page->vocabulary->byte_class;
