@@ -1,101 +1,116 @@
-"""Finds the title of a page and puts it first in the content, once, as its `h1`.
+"""Finds the title of a page and puts it first in the content, once, as an `h1`.
 
-The title is the page's `h1`. Where there is none, or it names the site, it is the heading or other element whose text is a part
-of `<title>`; and at last `<title>` itself without the name of the site.
+The title is the page's `h1`. Where there is none, or it names the site, it is the heading or other element whose text `<title>`
+repeats; and at last `<title>` itself without the name of the site.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from sitelore.extract import dom
 
-_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab>:\-]+\s+|\s*::\s+|\s+::\s*|\s*\|\s*|:\s+")
+_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab-]+\s+|\s*\|\s*|\s+::\s+")
 _SYMBOLS = re.compile(r"[\W_]+")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"^(?:chapter|section|appendix)?\d+")
 _NAMED = "[class*=title i],[id*=title i],[class*=caption i],[class*=headline i]"
-_HEADINGS = ("h1", "h2", "h3")
-_MAX_TITLES = 20
-_MAX_NAMED = 40
+_HEADINGS = ("h1", "h2", "h3", "h4")
+_MAX_CANDIDATES = 20
 _MAX_CHARS = 300
-_SHORT_PART = 3
+_SHORT_KEY = 3
+_MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The title of a page, and the element that shows it, where one does."""
+    """The title of a page as far as its whole tree tells it."""
 
-    text: str
+    text: str = ""
+    """`<title>` without the name of the site."""
     element: dom.Element | None = None
-
-
-NO_TITLE = Title("")
+    """The element whose text `<title>` repeats."""
 
 
 def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
-    """The title of a whole page, before anything is cut from it. `head_title` is the text of `<title>`."""
-    parts = [part for part in _SEPARATOR.split(head_title) if _key(part)]
-    keys = [_key(part) for part in parts]
-    whole, site = _key(head_title), _key(site_name)
-    shown = [(element, key) for element in tree.select("h1")[:_MAX_TITLES] if (key := _key(element.text[:_MAX_CHARS]))]
-    # An `h1` that is the last part of the title, or the site's name, is a logo.
-    own = [(element, key) for element, key in shown if key != site and not (len(keys) > 1 and key == keys[-1] != keys[0])]
-    told = [(len(key), element) for element, key in own if key in whole]
-    if told:
-        longest = max(size for size, _ in told)
-        return _titled(next(element for size, element in told if size == longest))
-    if len(own) == 1:
-        return _titled(own[0][0])
-    candidates = [*dom.elements_list(tree, *_HEADINGS)[:_MAX_TITLES], *tree.select(_NAMED)[:_MAX_NAMED]]
-    for element in candidates:
-        key = _key(element.text[:_MAX_CHARS])
-        if key and (key == whole or (key in keys and key != site and key != keys[-1])):
-            return _titled(element)
-    text = _without_site(parts, site) or head_title
-    return Title(text) if text or not own else _titled(own[0][0])
+    """The title of a page, before anything is cut from it. `head_title` is the text of its `<title>`."""
+    parts = [part.strip() for part in _SEPARATOR.split(head_title) if _key(part)]
+    site = _key(site_name)
+    own = [part for part in parts if _key(part) != site] or parts
+    if len(own) == len(parts) > 1:
+        own = own[:-1]
+    text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
+    names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
+    headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
+    for candidates, is_title in (
+        (headings, names.repeats),
+        (headings, names.shares_words),
+        (dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names.repeats),
+        (tree.select(_NAMED)[:_MAX_CANDIDATES], names.repeats),
+    ):
+        found = [element for element in candidates if is_title(dom.one_line(element)[:_MAX_CHARS])]
+        if found:
+            return Title(text, max(found, key=lambda element: len(_key(element.text[:_MAX_CHARS]))))
+    return Title(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What `<title>` says: the whole, the keys of its parts that name the page, and of those that name the site."""
+
+    whole: str
+    own: Sequence[str]
+    site: Set[str]
+
+    def repeats(self, text: str) -> bool:
+        """Whether `<title>` repeats a text: as a part of its own, as most of it, or as the beginning of a part."""
+        key, whole = _key(text), _key(self.whole)
+        if not key or key in self.site:
+            return False
+        if key in self.own or (key in whole and len(key) >= _MOST * len(whole)):
+            return True
+        plain = _NUMBER.sub("", key)
+        own = [_NUMBER.sub("", each) for each in self.own if len(each) >= _SHORT_KEY]
+        return len(plain) >= _SHORT_KEY and any(each.startswith(plain) or (each and plain.startswith(each)) for each in own)
+
+    def shares_words(self, text: str) -> bool:
+        """Whether most words of a text are in `<title>`."""
+        words, known = set(_WORD.findall(text.lower())), set(_WORD.findall(self.whole.lower()))
+        return _key(text) not in self.site and len(words & known) >= _MOST * len(words) > 0
 
 
 def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
-    """The content with its title in front of it; a heading with the title's text is not repeated."""
-    key = _key(title.text)
-    if not key:
+    """The content with its title in front of it; a heading with the title's text is not repeated. Content without text stays."""
+    if not any(dom.raw_text(node).strip() for node in nodes):
         return nodes
-    element = title.element
-    if element is not None and _is_part(element, nodes) and not _is_whole(element, nodes):
-        heading = element
-    else:
-        same = (one for node in nodes for one in _first_headings(node) if _key(one.text[:_MAX_CHARS]) == key)
-        heading = next(same, None) or dom.made("h1", None, dom.words(title.text))
+    heading = _heading_in(title, nodes)
+    if heading is None and title.element is not None:
+        heading = dom.copied(title.element)
+    if heading is None:
+        if not _key(title.text):
+            return nodes
+        heading = dom.made("h1", None, dom.words(title.text))
     if heading.parent is not None:
         heading.extract()
     heading.tag = "h1"
     return (dom.made("div", None, heading), *nodes)
 
 
-def _titled(element: dom.Element) -> Title:
-    return Title(dom.one_line(element)[:_MAX_CHARS], element)
+def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None:
+    """The element inside the content that is its title."""
+    key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
+    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
+    if title.element is not None and dom.has_ancestor_in(title.element, {node for node in nodes if isinstance(node, dom.Element)}):
+        return title.element
+    for heading in headings:
+        if _key(heading.text[:_MAX_CHARS]) == key:
+            return heading
+    first = [heading for heading in headings if heading.tag == "h1" and _key(heading.text)]
+    return first[0] if title.element is None and len(first) == 1 else None
 
 
 def _key(text: str) -> str:
-    """Letters and digits alone, to compare titles by."""
+    """The letters and digits of a text, to compare it by."""
     return _SYMBOLS.sub("", text).lower()
-
-
-def _without_site(parts: list[str], site: str) -> str:
-    """The first part of a title that is not the site's name."""
-    others = [part for part in parts if _key(part) != site]
-    return next((part.strip() for part in others if len(_key(part)) >= _SHORT_PART), "")
-
-
-def _first_headings(node: dom.Node) -> Iterable[dom.Element]:
-    return dom.elements_list(node, *_HEADINGS)[:_MAX_TITLES]
-
-
-def _is_part(element: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
-    return element in nodes or dom.has_ancestor_in(element, {node for node in nodes if isinstance(node, dom.Element)})
-
-
-def _is_whole(element: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
-    """Whether an element is all of the content: a page that is one paragraph."""
-    return element in nodes
