@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-docs bench-structured train-content bench-memory \
-	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
+	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -121,6 +121,9 @@ bench-knowledge: $(DEV_STAMP)  ## what is embedded again after edits and noise, 
 
 bench-redaction: $(DEV_STAMP)  ## secrets found, false alarms, and speed on ordinary pages
 	$(PY) -m bench.redaction $(ARGS)
+
+bench-shapes: $(DEV_STAMP)  ## hostile pages: time and memory at three sizes, and how they grow
+	$(PY) -m bench.shapes $(ARGS)
 
 bench-ledger: $(DEV_STAMP)  ## what a page costs Postgres at 1,000 rows and at 100,000
 	$(PY) -m bench.ledger $(ARGS)

@@ -16,6 +16,7 @@ from sitelore.extract.about.survey import links_of
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
 from sitelore.extract.draft import Draft
+from sitelore.extract.language import detect_language
 from sitelore.extract.markup import read_html
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
@@ -259,13 +260,15 @@ def _document(
     structured, forms, actions, media, brand = kept.entities
     is_kept = text == draft.text
     measures = measure(title, text, draft.text_utf8 if is_kept else None, is_even=draft.strategy != "text" and is_kept)
+    lang = metadata.lang or detect_language(text)
     shell = NO_SHELL if options.rendering.wanted or draft.strategy in _NO_SCRIPTS else _shell(source, measures.words, redactor)
     document = Document(
         url=kept.url,
         title=title,
         h1=h1,
         description=description,
-        lang=metadata.lang,
+        lang=lang,
+        lang_source=("page" if metadata.lang else "detected") if lang else "",
         canonical_url=kept.canonical or "",
         author=author,
         published=metadata.published,

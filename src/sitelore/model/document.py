@@ -46,6 +46,8 @@ class Document:
     h1: CleanText = NO_TEXT
     description: CleanText = NO_TEXT
     lang: str = ""
+    lang_source: str = ""
+    """`page` where the page or its headers declare the language, `detected` where its text was asked; empty without `lang`."""
     canonical_url: str = ""
     author: CleanText = NO_TEXT
     published: str = ""

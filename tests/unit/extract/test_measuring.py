@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from sitelore.extract.measuring import Measures, measure
 from sitelore.model.sketch import LINES, line_numbers, lines_of
 
@@ -7,7 +9,34 @@ from sitelore.model.sketch import LINES, line_numbers, lines_of
 def test_words_are_counted_without_those_of_the_title() -> None:
     assert measure("A title", "Three plain words", None, is_even=True).words == 3
     assert measure("A title", "Three  uneven \n words", None, is_even=False).words == 3
-    assert measure("", "四つの漢字", None, is_even=True).words == 1 + 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("四つの漢字", 5),
+        ("我们使用 Python 编写程序。", 4 + 1 + 4),
+        ("我们使用Python编写程序。", 4 + 1 + 4),
+        ("他说「你好」、再见。", 6),
+        ("A long English sentence about 漢字 stays as long as it is.", 11 + 2),
+        ("東京タワーの高さは333メートルです。", 5 + 4 + 1 + 6),
+        ("한국어 문장은 띄어쓰기로 나뉜다", 4),
+        ("ภาษาไทยไม่มีช่องว่าง", 5),
+        ("Thai ภาษา and English", 4),
+        ("هذه جملة باللغة العربية", 4),
+        ("Das ist schön — ein Café", 6),
+        ("good 😀 morning", 3),
+        ("猫 😀 犬", 3),
+        ("𠮷野家", 3),
+    ],
+)
+def test_words_are_counted_in_every_script(text: str, words: int) -> None:
+    assert measure("A title", text, None, is_even=True).words == words
+    assert measure("題名", text, text.encode(), is_even=True).words == words
+
+
+def test_the_title_of_a_page_does_not_count_whatever_its_script() -> None:
+    assert measure("漢字の題", "One word", None, is_even=True).words == 2
 
 
 def test_pages_that_differ_in_digits_alone_share_their_novelty() -> None:

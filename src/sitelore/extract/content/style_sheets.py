@@ -38,7 +38,7 @@ _HINT = re2.compile(
     rb"(?i)display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|:\s*-\d{4}|font-size\s*:\s*(?:0|\.|1p|1\.)|clip\s*:\s*rect"
     rb"|clip-path\s*:\s*inset|[;{\s]color\s*:\s*(?:transparent|white|#fff)"
 )
-_PIECE = re.compile(r"([^{}]*)([{}])")
+_BRACE = re.compile(r"([{}])")
 # One element with its classes and id. Combinators, attributes and pseudo-classes select a state of the page.
 _PLAIN = re.compile(r"(?:[a-z][a-z0-9]*)?(?:[.#][a-z_][\w-]*)+$", re.IGNORECASE)
 _NAME = re.compile(r"[.#]([a-z_][\w-]*)", re.IGNORECASE)
@@ -241,7 +241,7 @@ def _candidates(css: str) -> tuple[str, ...]:
 
 
 def _plain(selectors: str) -> list[str]:
-    return [plain for one in selectors.split(",") if _PLAIN.match(plain := one.strip()) and len(plain) < _MAX_SELECTOR_CHARS]
+    return [plain for one in selectors.split(",") if len(plain := one.strip()) < _MAX_SELECTOR_CHARS and _PLAIN.match(plain)]
 
 
 @lru_cache(maxsize=16)
@@ -265,10 +265,11 @@ def _conceals(declarations: str) -> bool:
 def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
     """Yield selectors, declarations, and whether the rule applies on every screen and without condition."""
     around: list[str] = []
-    for found in _PIECE.finditer(_COMMENT.sub("", css) if "/*" in css else css):
-        if found[2] == "{":
-            around.append(found[1].rpartition(";")[2].strip())
+    parts = _BRACE.split(_COMMENT.sub("", css) if "/*" in css else css)
+    for before, brace in zip(parts[::2], parts[1::2], strict=False):
+        if brace == "{":
+            around.append(before.rpartition(";")[2].strip())
         elif around:
             selectors = around.pop()
             if not selectors.startswith("@"):
-                yield selectors, found[1].lower(), all(map(_ALWAYS.match, around))
+                yield selectors, before.lower(), all(map(_ALWAYS.match, around))
