@@ -16,9 +16,9 @@ from operator import mul
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ScoredPage
-from sitelore.extract.content.selection import Cut, Selection, mark_bits, tag_bits
+from sitelore.extract.content.selection import Cut, Selection, drop_bare_headings, mark_bits, tag_bits
 from sitelore.extract.content.units import Units
-from sitelore.extract.content.vocabulary import MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
+from sitelore.extract.content.vocabulary import LANDMARK, MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
 
 _GENERATOR = re.compile(
     r"asciidoc|bookdown|docbook|docfx|docsify|docusaurus|docutils|dokka|doxygen|exdoc|gi-docgen|gitbook|gtk-doc|haddock|hevea"
@@ -43,6 +43,7 @@ _NAV_TAG = tag_bits(b"nav")
 _EDGE_TAGS = tag_bits(b"footer", b"form")
 _CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
 _TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
+_IN_TABLE = LANDMARK[b"table"]
 _HEADER = TAG_NUMBER[b"header"]
 _NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
 _REGION_NAMES = frozenset({
@@ -65,17 +66,21 @@ _NAVIGATION = re.compile(
 """Names of navigation, where most of its words are links."""
 _BAR = re.compile(r"(?:^|[\s_-])(?:nav\w*|header|docnav|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE)
 """Names of bars such as "Next: Modules, Up: Contents", where less is linked."""
-_CONTENTS = re.compile(r"(?:^|\s)(?:toc|toc-\w+|contents|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE)
+_CONTENTS = re.compile(r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE)
 """Names of tables of contents."""
-_STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE = 0.3, 0.6, 0.9, 0.6
+_STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
 _NOTHING_BUT_LINKS = 0.85
+_CONTENTS_LINKS = 0.4
 _BAR_LINKS, _BAR_WORDS = 0.3, 60
 _PROSE_WORDS = 30
 _EDGE_SHARE = 0.3
 _UNLIKELY = 0.3
 _CERTAINLY_NOT = 0.05
+_UNLIKELY_OUTSIDE = 0.05
+
+
 _MENU_WORDS = 20
 _TITLE_WORDS = 60
 
@@ -165,37 +170,48 @@ class _Documentation:
         self._page, self._units = page, units
         self._attr = [elements[order].attr for order in page.elements.order]
         self._mass = [0.0, *accumulate(map(mul, page.scores, page.blocks.words))]
-        region = self._region()
-        self._has_region = region is not None
-        rows = page.elements
-        self._first, self._last = (rows.first[region], rows.last[region]) if region is not None else (0, len(page.heading))
+        self._elements = elements
+        prose = self._prose()
+        region = self._named_region(prose)
+        self._is_named = region is not None
+        if region is None:
+            region = self._densest(prose)
+        self._first, self._last = page.elements.first[region], page.elements.last[region]
 
     def select(self) -> Selection:
         units = self._units
         kept = [False] * len(self._page.heading)
         cuts = []
-        open_units = [0]
+        open_units = [(0, False)]
         while open_units:
-            unit = open_units.pop()
+            unit, is_accepted = open_units.pop()
             first, last = units.first[unit], units.last[unit]
-            reason = self._reason(unit) if unit else ""
+            is_outside = not is_accepted and (last <= self._first or first >= self._last)
+            reason = self._reason(unit, is_outside=is_outside) if unit else ""
             if reason:
                 cuts.append(Cut(first, last, units.element[unit], reason))
                 continue
+            is_accepted = is_accepted or is_outside or (first >= self._first and last <= self._last)
             for begin, end, _ in units.own[unit]:
-                if begin >= self._first and end <= self._last:
+                is_inside = begin >= self._first and end <= self._last
+                if is_accepted or is_inside or self._is_likely_text(begin, end):
                     kept[begin:end] = [True] * (end - begin)
-            open_units += units.children[unit]
+            open_units += [(child, is_accepted) for child in units.children[unit]]
+        drop_bare_headings(self._page, kept)
         first, last = self._title_range()
         kept[first:last] = [True] * (last - first)
         return Selection(kept, cuts)
 
-    def _region(self) -> int | None:
+    def _is_likely_text(self, first: int, last: int) -> bool:
+        """Whether loose text outside a region that nothing names may be content all the same."""
+        words = sum(self._page.blocks.words[first:last])
+        return not self._is_named and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words
+
+    def _named_region(self, text: list[int]) -> int | None:
         """Row of the element that is the content: `main` or an article, else one with a name that is known for it.
 
-        Of nested ones with about the same text, the innermost.
+        Of nested ones with about the same text, the innermost. `text` is the running count of prose.
         """
-        text = self._text_outside_navigation()
         rows = self._page.elements
         strong, named, articles = [], [], []
         for row, (first, last, tag) in enumerate(zip(rows.first, rows.last, rows.tag, strict=True)):
@@ -218,7 +234,13 @@ class _Documentation:
                 return max((length, row) for size, length, row in candidates if size >= _ALIKE_SHARE * most)[1]
         return None
 
-    def _text_outside_navigation(self) -> list[int]:
+    def _densest(self, text: list[int]) -> int:
+        """Row of the innermost element that holds nearly all prose."""
+        rows = self._page.elements
+        wide = [row for row in range(len(rows)) if text[rows.last[row]] - text[rows.first[row]] >= _DENSEST_SHARE * text[-1]]
+        return wide[-1] if wide else 0
+
+    def _prose(self) -> list[int]:
         """Running count of words that are neither in links nor in navigation."""
         page = self._page
         counts = [count - linked for count, linked in zip(page.blocks.words, page.blocks.linked, strict=True)]
@@ -230,15 +252,15 @@ class _Documentation:
                 end = last
         return [0, *accumulate(counts)]
 
-    def _reason(self, unit: int) -> str:
+    def _reason(self, unit: int, *, is_outside: bool) -> str:
         """Why a unit is cut; empty where it stays."""
         units = self._units
         first, last, row = units.first[unit], units.last[unit], units.element[unit]
-        if last <= self._first or first >= self._last:
+        if is_outside and (self._is_named or not self._is_likely(unit)):
             return "outside the content region"
         if units.is_link(unit) and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
             return "a link between elements"
-        if row < 0 or (self._has_region and first <= self._first and last >= self._last):
+        if row < 0 or (first <= self._first and last >= self._last):
             return ""
         words, tags, tag = units.words[unit], units.tags[unit], self._page.elements.tag[row]
         attr = self._attr[row]
@@ -262,20 +284,35 @@ class _Documentation:
         if self._is_contents(unit, name):
             return "a table of contents"
         is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
-        return "a menu" if is_menu and not self._has_region and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+        return "a menu" if is_menu and not self._is_named and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+
+    def _is_likely(self, unit: int) -> bool:
+        """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""
+        first, last, words = self._units.first[unit], self._units.last[unit], self._units.words[unit]
+        if first >= self._last and any(self._page.heading[first:last]):
+            return True
+        is_linked = self._units.linked[unit] > _MANY_LINKS * words
+        return not is_linked and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words
 
     def _is_contents(self, unit: int, name: str) -> bool:
-        """Whether a unit is a table of contents of nothing but links, on a page that has text besides."""
+        """Whether a unit is a table of contents, by its name or because it links to this page alone, on a page with text."""
         units = self._units
-        if units.linked[unit] < _NOTHING_BUT_LINKS * units.words[unit] or not _CONTENTS.search(name):
+        linked, words = units.linked[unit], units.words[unit]
+        if units.words[0] - units.linked[0] < _PROSE_WORDS:
             return False
-        prose = units.words[0] - units.linked[0]
-        return prose >= _PROSE_WORDS
+        if _CONTENTS.search(name):
+            return linked >= _CONTENTS_LINKS * words
+        first, last = units.first[unit], units.last[unit]
+        is_index = any(self._page.heading[first:last]) or self._page.landmarks[first] & _IN_TABLE
+        if linked < _NOTHING_BUT_LINKS * words or is_index:
+            return False
+        links = dom.elements_list(self._elements[self._page.elements.order[units.element[unit]]], "a")
+        return len(links) > 1 and all((link.attr("href") or "").startswith("#") for link in links)
 
     def _title_range(self) -> tuple[int, int]:
         """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""
         levels, units = self._page.heading, self._units
-        if not self._has_region or 1 in levels[self._first : self._last] or 1 not in levels[: self._first]:
+        if 1 in levels[self._first : self._last] or 1 not in levels[: self._first]:
             return 0, 0
         title = levels.index(1)
         for unit in range(1, len(units)):

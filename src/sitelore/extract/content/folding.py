@@ -70,7 +70,9 @@ def folded(
         looks, chars = looks + 1, chars + len(text)
         if looks > _MAX_LOOKS or chars > _MAX_CHARS:
             break
-        if next(islice(_WORD.finditer(text), _FEW_WORDS - 1, None), None) is not None:
+        # A panel of tabs is a text, however short; elsewhere few words are a label or the name of an icon.
+        is_text = role == "tabpanel" or next(islice(_WORD.finditer(text), _FEW_WORDS - 1, None), None) is not None
+        if is_text and text.strip():
             found.add(element)
     return found
 

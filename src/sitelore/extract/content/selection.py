@@ -18,6 +18,8 @@ from sitelore.extract.content.vocabulary import LANDMARK, MARK, TAG_NUMBER
 
 _LEAVE_COST = 0.05
 """For each word of a unit that is cut from a kept one."""
+_LEAVE_STRUCTURE_COST = 0.25
+"""For each word of code, a table or a definition list that is cut from a kept unit: they are hardly ever navigation."""
 _ENTER_COST, _ENTER_COST_PER_WORD = 3.0, 0.1
 """For a unit that is kept inside a dropped one."""
 _MANY_LINKS = 0.5
@@ -40,6 +42,7 @@ def mark_bits(*groups: str) -> int:
 _SECONDARY_TAGS = tag_bits(b"nav", b"footer", b"form")
 _CONTENT_TAGS = tag_bits(b"table", b"tr", b"section", b"dl", b"p", b"pre")
 """Never taken for navigation because of their links or names."""
+_STRUCTURE_TAGS = tag_bits(b"table", b"dl", b"pre")
 _NAVIGATION_MARKS = mark_bits("nav", "page", "related", "share", "toc")
 _SECONDARY_MARKS = _NAVIGATION_MARKS | mark_bits(
     "foot", "side", "comment", "ad", "modal", "tags", "form", "cart", "review", "filter", "vote", "place", "head"
@@ -97,10 +100,14 @@ def select_scored(page: ScoredPage, units: Units) -> Selection:
         for first, last, _ in units.own[unit]:
             kept_cost += run_cost[last] - run_cost[first]
         for child in units.children[unit]:
+            if units.is_pair(unit):  # a term goes with its definitions
+                kept_cost, dropped_cost = kept_cost + keep[child], dropped_cost + drop[child]
+                continue
             kept_cost += min(keep[child], drop[child] + leave[child])
             dropped_cost += min(drop[child], keep[child] + _enter_cost(units.words[child]))
         keep[unit], drop[unit] = kept_cost, dropped_cost
-        leave[unit] = 0.0 if _secondary_reason(units, unit) else _LEAVE_COST * units.words[unit]
+        cost = _LEAVE_STRUCTURE_COST if units.tags[unit] & _STRUCTURE_TAGS or units.is_pair(unit) else _LEAVE_COST
+        leave[unit] = 0.0 if _secondary_reason(units, unit) else cost * units.words[unit]
     kept = [False] * len(words)
     cuts = []
     open_units = [(0, keep[0] < drop[0])]
@@ -110,7 +117,9 @@ def select_scored(page: ScoredPage, units: Units) -> Selection:
             for first, last, _ in units.own[unit]:
                 kept[first:last] = [True] * (last - first)
         for child in units.children[unit]:
-            if is_kept:
+            if units.is_pair(unit):
+                stays = is_kept
+            elif is_kept:
                 stays = keep[child] <= drop[child] + leave[child]
                 if not stays:
                     reason = _secondary_reason(units, child) or f"scored below {threshold:.2f}"

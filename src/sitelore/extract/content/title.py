@@ -52,7 +52,7 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     ):
         found = [element for element in candidates if is_title(dom.one_line(element)[:_MAX_CHARS])]
         if found:
-            return Title(text, max(found, key=lambda element: len(_key(element.text[:_MAX_CHARS]))))
+            return Title(text, next((element for element in found if _key(element.text[:_MAX_CHARS]) in names.own), found[0]))
     return Title(text)
 
 

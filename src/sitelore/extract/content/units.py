@@ -46,6 +46,10 @@ class Units:
         """Whether a unit is a link between elements."""
         return self.element[unit] < 0 and not self.children[unit] and self.own[unit][0][2] == 0
 
+    def is_pair(self, unit: int) -> bool:
+        """Whether a unit is a term with its definitions."""
+        return self.element[unit] < 0 and self.own[unit][0][2] == _TERM
+
     def bottom_up(self) -> list[int]:
         """All units, children before their parents."""
         order, open_units = [], [0]
