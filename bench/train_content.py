@@ -30,7 +30,7 @@ from sitelore.extract.content.block_features import feature_names, matrix, scene
 from sitelore.extract.content.blocks import segment
 from sitelore.extract.content.trees import UNDERRATED
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.writing.markdown import prepare
+from sitelore.extract.markdown import prepare
 
 TREES = ROOT / "src" / "sitelore" / "extract" / "content" / "content_trees.npz"
 ITERATIONS, RATE, DEPTH = 300, 0.1, 6

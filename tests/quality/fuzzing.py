@@ -15,7 +15,7 @@ from types import FrameType
 
 from tests.quality.documents import made
 
-from sitelore.extract import composing, markup
+from sitelore.extract import markup
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.settings import Overrides
@@ -63,7 +63,7 @@ def prepare(corpus: Path | None, compiled: bool) -> None:
     One that is not `compiled` reads and writes everything from the tree.
     """
     if not compiled:
-        vars(composing)["WRITER"] = vars(markup)["PARSER"] = None
+        vars(markup)["PARSER"] = None
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     signal.signal(signal.SIGPROF, _ring)
     _REAL.clear()

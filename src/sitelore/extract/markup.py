@@ -15,16 +15,16 @@ from sitelore.extract.about.links import Found, PageResolver, find_links, resolv
 from sitelore.extract.about.metadata import read_metadata
 from sitelore.extract.about.survey import Survey, surveyed, with_elements
 from sitelore.extract.about.surveying import SURVEYOR
-from sitelore.extract.composing import compose, compose_tree, composed_seen
-from sitelore.extract.content.main import main_content, seen_content
+from sitelore.extract.composing import compose
+from sitelore.extract.content.main import main_content
 from sitelore.extract.content.style_sheets import Hiding, read_hiding
 from sitelore.extract.content.teaching import taught
 from sitelore.extract.draft import NO_OFFERS, Draft
+from sitelore.extract.markdown import Written
 from sitelore.extract.memory import LARGE_PAGE
 from sitelore.extract.redact import Source
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import Script, read_scripts
-from sitelore.extract.writing.markdown import Written
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 
@@ -56,17 +56,15 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     resolver = site.on_page(metadata.base)
     found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
     offers = _read_offers(page.tree, response, found, resolver) if options.offers else NO_OFFERS
-    strategy, markdown, text = _read_content(page, read_hiding(survey.sheets), resolver, response, options)
+    strategy, written = _read_content(page, read_hiding(survey.sheets), resolver, response, options)
     return Draft(
         metadata,
         strategy,
-        markdown.text,
-        text.text,
-        markdown.utf8,
-        text.utf8,
-        found.untied,
-        structured,
-        offers,
+        written.markdown,
+        written.text,
+        links=found.untied,
+        structured=structured,
+        offers=offers,
     )
 
 
@@ -80,21 +78,14 @@ def _surveyed(page: Markup, options: ReadOptions) -> Survey:
 
 def _read_content(
     page: Markup, hiding: Hiding, resolver: PageResolver, response: Response, options: ReadOptions
-) -> tuple[str, Written, Written]:
-    """How the main content was found, its Markdown and its plain text."""
-    host = response.url.host
-    seen = seen_content(host, options.overrides, scored=options.scored) if page.is_held else None
-    done = composed_seen(seen, hiding, resolver) if seen is not None else None
-    if seen is not None and done is not None:
-        return seen.strategy, *done
+) -> tuple[str, Written]:
+    """Return how the main content was found, and what is written of it."""
     tree = page.tree
     hiding = hiding.beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _drop_long_data(tree, response.body)
-    content = main_content(tree, page.source, host, options.overrides, scored=options.scored)
-    # What compiled code has declined once it declines again.
-    write = compose if seen is None else compose_tree
-    return content.strategy, *write(tree, content, hiding, resolver)
+    content = main_content(tree, page.source, response.url.host, options.overrides, scored=options.scored)
+    return content.strategy, compose(tree, content, hiding, resolver)
 
 
 def _drop_long_data(tree: dom.Tree, body: bytes) -> None:

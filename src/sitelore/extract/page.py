@@ -16,6 +16,8 @@ from sitelore.extract.about.survey import links_of
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
 from sitelore.extract.draft import Draft
+from sitelore.extract.markdown import prepare, write
+from sitelore.extract.markdown.invisible import unseen, without
 from sitelore.extract.markup import read_html
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
@@ -25,7 +27,6 @@ from sitelore.extract.plaintext import defused, escaped, first_heading, normal_l
 from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
 from sitelore.extract.structured.texts import as_read, texts_of, with_texts
-from sitelore.extract.writing.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.loading import is_loaded
@@ -161,10 +162,9 @@ def _read_records(response: Response, options: ReadOptions) -> Reading:
 
 
 def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> Draft:
-    """What is all content: nothing has to be chosen."""
-    markdown = write_markdown(content, resolver)
-    text = write_text(content)
-    return Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links.untied)
+    """Write a page that is all content: nothing has to be chosen."""
+    written = write(content, resolver)
+    return Draft(metadata, strategy, written.markdown, written.text, links=links.untied)
 
 
 def _without_secrets(links: Found, redactor: Redactor) -> Found:

@@ -45,7 +45,6 @@ def response(html: str | bytes, kind: str = "text/html") -> Response:
 def from_tree(page: Response, options: ReadOptions) -> Reading:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markup, "PARSER", None)
-        patch.setattr(composing, "WRITER", None)
         return read(page, options)
 
 

@@ -13,7 +13,7 @@ from sitelore.extract.content.rungs import plain_content
 from sitelore.extract.content.seeing import SEER
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.markup import PARSER
-from sitelore.extract.writing.markdown import prepare
+from sitelore.extract.markdown import prepare
 
 from .compiled_code import held
 

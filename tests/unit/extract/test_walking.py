@@ -23,7 +23,7 @@ from sitelore.extract.content.trees import Table, questions_of, trees_from
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.content.walking import ask_trees, walk
 from sitelore.extract.native.library import library
-from sitelore.extract.writing.markdown import prepare
+from sitelore.extract.markdown import prepare
 
 _SOURCE = Path(native.__file__).parent / "scoring" / "walk.c"
 

@@ -1,0 +1,110 @@
+"""Inline content: leaves of text, code, images and breaks, each with its emphasis and link, written as Markdown or plain text.
+
+Emphasis is kept as a set of bits per leaf, not as nested elements, so that nesting, adjacency and overlaps of a page's markup
+need no special cases: markers are placed where the bits of neighbouring leaves differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from sitelore.extract.markdown.emphasis import CODE_SPAN, EM, HARD_BREAK, MARKUP, PLAIN, STRIKE, STRONG, Atom, joined
+from sitelore.extract.markdown.escape import escape_label, escape_text
+
+TEXT, CODE, BREAK, RAW = 0, 1, 2, 3
+
+
+class Link:
+    """A link: its address, and the paragraph that shows it when it spans several."""
+
+    __slots__ = ("home", "href", "in_page")
+
+    def __init__(self, href: str, *, in_page: bool) -> None:
+        self.href = href
+        self.in_page = in_page
+        self.home: object = None
+
+
+Leaf: TypeAlias = tuple[int, str, int, Link | None, str]
+"""Kind, text (Markdown for RAW), emphasis bits, link, plain text of RAW."""
+
+
+def inline_markdown(leaves: Sequence[Leaf], home: object, *, one_line: bool = False) -> str:
+    """Write leaves as Markdown. Links whose home is another paragraph are written as their text."""
+    if len(leaves) == 1 and leaves[0][0] == TEXT and not leaves[0][2] and leaves[0][3] is None:
+        return escape_text(leaves[0][1].strip())
+    atoms: list[Atom] = []
+    linked: list[Leaf] = []
+    link: Link | None = None
+    for leaf in leaves:
+        own = leaf[3]
+        if own is not None and (own.home is not home or not own.href):
+            own = None
+        if own is not link:
+            if link is not None:
+                _add_link(atoms, linked, link)
+                linked = []
+            link = own
+        if own is not None:
+            linked.append(leaf)
+        else:
+            _add_leaf(atoms, leaf, one_line=one_line)
+    if link is not None:
+        _add_link(atoms, linked, link)
+    return joined(atoms, escape_text)
+
+
+def inline_text(leaves: Iterable[Leaf]) -> str:
+    """Write leaves as plain text."""
+    return "".join([leaf[4] if leaf[0] == RAW else "\n" if leaf[0] == BREAK else leaf[1] for leaf in leaves])
+
+
+def _add_leaf(atoms: list[Atom], leaf: Leaf, *, one_line: bool) -> None:
+    kind, text, style, _, _ = leaf
+    if kind == RAW:
+        atoms.append(Atom(text, style, MARKUP))
+    elif kind == BREAK:
+        atoms.append(Atom(" ", style, PLAIN) if one_line else Atom(HARD_BREAK, style, MARKUP))
+    elif not text:
+        return
+    elif kind == TEXT:
+        atoms.append(Atom(text, style, PLAIN))
+    else:
+        _add_code(atoms, text, style)
+
+
+def _add_code(atoms: list[Atom], text: str, style: int) -> None:
+    """Add a code span, the spaces at its ends outside of it. Two spans next to each other would be read as one."""
+    code = text.strip()
+    if not code:
+        atoms.append(Atom(text, style, PLAIN))
+        return
+    if text[0].isspace():
+        atoms.append(Atom(" ", style, PLAIN))
+    atoms.append(Atom(code, style, CODE_SPAN))
+    if text[-1].isspace():
+        atoms.append(Atom(" ", style, PLAIN))
+
+
+def _add_link(atoms: list[Atom], leaves: list[Leaf], link: Link) -> None:
+    """Add a link, the emphasis that all of its text has around it."""
+    shown = [leaf for leaf in leaves if leaf[0] == RAW or leaf[1].strip()]
+    if not shown:
+        for leaf in leaves:
+            _add_leaf(atoms, leaf, one_line=False)
+        return
+    outer = EM | STRONG | STRIKE
+    for leaf in shown:
+        outer &= leaf[2]
+    inner: list[Atom] = []
+    for leaf in leaves:
+        _add_leaf(inner, (leaf[0], leaf[1], leaf[2] & ~outer, None, leaf[4]), one_line=True)
+    before = inner[0].source[:1].isspace() if inner[0].kind == PLAIN else False
+    after = inner[-1].source[-1:].isspace() if inner[-1].kind == PLAIN else False
+    if before:
+        atoms.append(Atom(" ", outer, PLAIN))
+    href = link.href if " " not in link.href and "(" not in link.href else f"<{link.href}>"
+    atoms.append(Atom(f"[{joined(inner, escape_label)}]({href})", outer, MARKUP))
+    if after:
+        atoms.append(Atom(" ", outer, PLAIN))
