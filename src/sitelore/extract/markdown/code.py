@@ -166,10 +166,8 @@ def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom
         if element is None or element in dropped:
             continue
         if element.tag == "br":
-            if is_due:
-                parts.append("\n")
+            parts.append("\n")  # also ends a line that is due
             is_due = False
-            parts.append("\n")
             continue
         if element in lines:
             if is_due:

@@ -102,7 +102,7 @@ def _strip_end(atoms: list[Atom]) -> None:
 
 
 def _style_spaces(atoms: list[Atom]) -> None:
-    """Give white space and breaks the emphasis that both their neighbours have."""
+    """Take emphasis from white space and breaks that their neighbours do not have."""
     before = 0
     spaces: list[Atom] = []
     for atom in atoms:
@@ -110,7 +110,7 @@ def _style_spaces(atoms: list[Atom]) -> None:
             spaces.append(atom)
             continue
         for space in spaces:
-            space.style = before & atom.style
+            space.style &= before & atom.style
         spaces.clear()
         before = atom.style
     for space in spaces:

@@ -270,7 +270,7 @@ class Walk:
         if self._level:
             self._gap()
         else:
-            self._leaves.append(_BREAK_LEAF)
+            self._leaves.append((BREAK, "", self._style, None, ""))
             self._ends_in_space = True
 
     # Paragraphs
@@ -285,24 +285,22 @@ class Walk:
         if not leaves:
             return
         self._leaves = []
-        if _BREAK_LEAF not in leaves:
-            self._add_paragraph(leaves)
-            return
         # Two breaks are a new paragraph.
         part: list[Leaf] = []
-        breaks = 0
+        breaks: list[Leaf] = []
         for leaf in leaves:
-            if leaf is _BREAK_LEAF:
-                breaks += 1
+            if leaf[0] == BREAK:
+                breaks.append(leaf)
                 continue
-            if breaks and leaf[0] != RAW and not leaf[1].strip():
-                continue
-            if breaks > 1:
-                self._add_paragraph(part)
-                part = []
-            elif breaks and part:
-                part.append(_BREAK_LEAF)
-            breaks = 0
+            if breaks:
+                if leaf[0] != RAW and not leaf[1].strip():
+                    continue
+                if len(breaks) > 1:
+                    self._add_paragraph(part)
+                    part = []
+                else:
+                    part += breaks
+                breaks = []
             part.append(leaf)
         self._add_paragraph(part)
 
@@ -521,17 +519,16 @@ class Walk:
 
     def _a(self, element: dom.Element) -> _Leave | None:
         href = element.attr("href")
-        if href is None or self._resolver is None:
+        if href is None:
             return self._inline(element)
         if "#" in href and self._links < _MAX_PERMALINK_DEPTH:
             if self._is_permalink(element, href):
                 return None
             if href[0] == "#" and self._is_whole_heading(element):
                 return _nothing
-        address = self._resolver.target(href).written
-        if not address:
-            return _nothing
-        before, link = self._link, Link(address, in_page=href[0] == "#")
+        # Without an address, a link is written as its text.
+        address = self._resolver.target(href).written if self._resolver is not None else ""
+        before, link = self._link, Link(address, in_page=href[:1] == "#")
         if link.in_page:
             self._in_page.append(href[1:])
         self._link = link
