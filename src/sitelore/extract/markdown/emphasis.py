@@ -33,7 +33,7 @@ class Atom:
 
 def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
     """Write atoms as one string, with markers where emphasis begins and ends."""
-    atoms = _tidied(atoms)
+    atoms = _tidied(_merged(atoms))
     if not any([atom.style for atom in atoms]):
         return "".join(_written(_merged(atoms), escape))
     atoms = _merged(_shrunk(_shrunk(atoms, is_opening=True), is_opening=False))
@@ -56,18 +56,23 @@ def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
 
 
 def _tidied(atoms: list[Atom]) -> list[Atom]:
-    """Separate white space from emphasised text; drop it at both ends and around breaks."""
+    """Separate white space from code and emphasised text; drop it at both ends and around breaks."""
     split: list[Atom] = []
     for atom in atoms:
-        text = atom.source
-        inner = text.strip() if atom.style and atom.kind == PLAIN else text
+        text, kind = atom.source, atom.kind
+        if kind == MARKUP or (kind == PLAIN and not atom.style):
+            split.append(atom)
+            continue
+        inner = text.strip()
+        if not inner:
+            atom.kind = PLAIN
         if len(inner) == len(text) or not inner:
             split.append(atom)
             continue
         start = text.index(inner)
         if start:
             split.append(Atom(text[:start], atom.style, PLAIN))
-        split.append(Atom(inner, atom.style, PLAIN))
+        split.append(Atom(inner, atom.style, kind))
         if start + len(inner) < len(text):
             split.append(Atom(text[start + len(inner) :], atom.style, PLAIN))
     kept: list[Atom] = []

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from sitelore.extract import dom
 
-_MARK = re.compile(r"[\[(]?\s*(?:(?:note|nb|n\.)\s*)?([A-Za-z]{1,2}|\d{1,4}|[*†‡§¶]{1,3})\s*[\])]?", re.IGNORECASE)
+_MARK = re.compile(r"[\[(]?\s*(?:(?:note|nb|n\.)(?:\s+|(?=\d)))?([A-Za-z]{1,2}|\d{1,4}|[*†‡§¶]{1,3})\s*[\])]?", re.IGNORECASE)
 _REFERENCE_NAME = re.compile(r"(?:^|[\s_-])(?:footnote|fn|fnref|noteref|endnote|reference|sup|citation)", re.IGNORECASE)
 _NOTES_NAME = re.compile(r"(?:^|[\s_:-])(?:footnotes?|endnotes?|fn|references|reflist|notes)(?=$|[\s_:-])", re.IGNORECASE)
 _NOTE_TAGS = frozenset({"li", "p", "div", "dd", "aside", "section"})

@@ -66,25 +66,8 @@ def _add_leaf(atoms: list[Atom], leaf: Leaf, *, one_line: bool) -> None:
         atoms.append(Atom(text, style, MARKUP))
     elif kind == BREAK:
         atoms.append(Atom(" ", style, PLAIN) if one_line else Atom(HARD_BREAK, style, MARKUP))
-    elif not text:
-        return
-    elif kind == TEXT:
-        atoms.append(Atom(text, style, PLAIN))
-    else:
-        _add_code(atoms, text, style)
-
-
-def _add_code(atoms: list[Atom], text: str, style: int) -> None:
-    """Add a code span, the spaces at its ends outside of it. Two spans next to each other would be read as one."""
-    code = text.strip()
-    if not code:
-        atoms.append(Atom(text, style, PLAIN))
-        return
-    if text[0].isspace():
-        atoms.append(Atom(" ", style, PLAIN))
-    atoms.append(Atom(code, style, CODE_SPAN))
-    if text[-1].isspace():
-        atoms.append(Atom(" ", style, PLAIN))
+    elif text:
+        atoms.append(Atom(text, style, PLAIN if kind == TEXT else CODE_SPAN))
 
 
 def _add_link(atoms: list[Atom], leaves: list[Leaf], link: Link) -> None:
