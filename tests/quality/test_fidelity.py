@@ -141,6 +141,8 @@ def test_any_table_renders_back_to_its_matrix(rows: list[list[str]]) -> None:
     tokens = _RENDERER.parse(written(f"<table>{source}</table>"))
     cells = [_shown(token) for token in tokens if token.type == "inline"]
     expected = [_plain(visible(cell)) for row in rows for cell in [*row, *[""] * (width - len(row))]]
+    if not any(map(str.strip, expected)):
+        expected = []
     assert [" ".join(cell.split()) for cell in cells] == [" ".join(cell.split()) for cell in expected]
 
 

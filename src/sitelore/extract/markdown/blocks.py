@@ -72,14 +72,14 @@ class Quote:
 
 
 class Item:
-    """An item of a list. `terms`: how many of its blocks are terms of a definition list."""
+    """An item of a list. `terms`: the terms of a definition list, while it is read."""
 
     __slots__ = ("blocks", "number", "terms")
 
     def __init__(self, number: int | None = None) -> None:
         self.blocks: list[Block] = []
         self.number = number
-        self.terms = 0
+        self.terms: list[Paragraph] = []
 
 
 BULLETS, NUMBERS, DEFINITIONS = "bullets", "numbers", "definitions"

@@ -47,12 +47,71 @@ _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECAS
 _LINE_TAGS = frozenset({"div", "p", "li", "tr"})
 _LISTING_PARTS = frozenset({"br", "div", "p", "pre"})
 _PARENTS_ASKED = 3
+_WRAPPER_ELEMENTS = 40
 _GUTTER_READS, _GUTTER_CHARS = 4, 10_000
 
 
-def code_block(pre: dom.Element) -> CodeBlock | None:
-    """Return the code block of a `pre`; None when it is empty."""
-    return _block(code_text(pre), language_of(pre))
+class Listings:
+    """Finds the listings of a page."""
+
+    def __init__(self) -> None:
+        self._crowded: dict[dom.Element, bool] = {}
+
+    def block(self, pre: dom.Element) -> CodeBlock | None:
+        """Return the code block of a `pre`; None when it is empty."""
+        return _block(code_text(pre), self._language_of(pre))
+
+    def of_code(self, code: dom.Element) -> CodeBlock | None:
+        """Return the code block that an inline `code` really is: one with breaks or blocks, or whose lines are shown as lines."""
+        inner = dom.child_elements(code)
+        is_listing = any(element.tag in _LISTING_PARTS for element in inner) if inner else _shows_lines(code)
+        return self.block(code) if is_listing else None
+
+    def of_table(self, table: dom.Element) -> CodeBlock | None:
+        """Return the listing that a table of line numbers and lines is; None for any other table."""
+        rows = _rows(table)
+        if not rows or not any(map(_is_gutter, _cells(rows[0]))):
+            return None
+        cells = [cell for row in rows for cell in _cells(row)]
+        code = [cell for cell in cells if cell.tag == "td" and not _is_gutter(cell)]
+        if not code or not any(map(_is_code_cell, code)):
+            return None
+        language = self._language_of(code[0].find("pre") or code[0]) or self._language_of(table)
+        texts = [code_text(cell.find("pre") or cell) for cell in code]
+        return _block("\n".join([text.strip("\n") for text in texts] if len(texts) > 1 else texts), language)
+
+    def _language_of(self, listing: dom.Element) -> str:
+        """Return the language that a listing, its `code` or an element around them names; empty when none does."""
+        inner = listing.find("code")
+        asked = [element for element in (inner, listing) if element is not None]
+        around = dom.as_element(listing.parent)
+        # A container of several listings says nothing about one of them.
+        while around is not None and len(asked) < _PARENTS_ASKED + 2 and not self._is_crowded(around):
+            asked.append(around)
+            around = dom.as_element(around.parent)
+        return next(filter(None, map(_own_language, asked)), "")
+
+    def _is_crowded(self, around: dom.Element) -> bool:
+        """Whether an element holds more than a gutter and its listing, or is too large to be the wrapper of one."""
+        known = self._crowded.get(around)
+        if known is None:
+            known = self._crowded[around] = _holds_several(around)
+        return known
+
+
+def _holds_several(around: dom.Element) -> bool:
+    listings = visits = 0
+    stack = [around]
+    while stack:
+        for child in dom.child_elements(stack.pop()):
+            visits += 1
+            if child.tag == "pre":
+                listings += 1
+            elif child.tag != "table":
+                stack.append(child)
+            if listings > 2 or visits > _WRAPPER_ELEMENTS:
+                return True
+    return False
 
 
 def _block(code: str, language: str) -> CodeBlock | None:
@@ -63,34 +122,20 @@ def _block(code: str, language: str) -> CodeBlock | None:
     return CodeBlock(code.removesuffix("\n"), language)
 
 
-def language_of(pre: dom.Element) -> str:
-    """Return the language that a listing, its `code` or an element around them names, by its usual name; empty when none does."""
-    inner = pre.find("code")
-    asked = [element for element in (inner, pre) if element is not None]
-    around = dom.as_element(pre.parent)
-    # A container of several listings says nothing about one of them.
-    while around is not None and len(asked) < _PARENTS_ASKED + 2 and not _holds_several(around):
-        asked.append(around)
-        around = dom.as_element(around.parent)
-    for element in asked:
-        for name in _LANGUAGE_ATTRIBUTES:
-            language = _language(raw) if (raw := element.attr(name)) else ""
-            # `lang` is a human language more often than not.
-            if language and (name != "lang" or language in _KNOWN):
-                return language
-        if class_ := dom.attribute(element, "class"):
-            for match in _LANGUAGE.finditer(class_):
-                if language := _language(match[match.lastindex or 0]):
-                    return language
-            is_code = element.tag in {"pre", "code"} or _CODE_HOLDER.search(class_) is not None
-            if is_code and (known := [token for token in class_.lower().split() if token in _KNOWN]):
-                return _language(known[0])
-    return ""
-
-
-def _holds_several(around: dom.Element) -> bool:
-    """Whether there is more than a gutter and its listing."""
-    return next(islice(around.iter_elements("pre"), 2, None), None) is not None
+def _own_language(element: dom.Element) -> str:
+    for name in _LANGUAGE_ATTRIBUTES:
+        language = _language(raw) if (raw := element.attr(name)) else ""
+        # `lang` is a human language more often than not.
+        if language and (name != "lang" or language in _KNOWN):
+            return language
+    class_ = element.attr("class")
+    if not class_:
+        return ""
+    for match in _LANGUAGE.finditer(class_):
+        if language := _language(match[match.lastindex or 0]):
+            return language
+    is_code = element.tag in {"pre", "code"} or _CODE_HOLDER.search(class_) is not None
+    return next((_language(token) for token in class_.lower().split() if token in _KNOWN), "") if is_code else ""
 
 
 def _language(raw: str) -> str:
@@ -178,35 +223,24 @@ def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom
     return "".join(parts)
 
 
-def inline_listing(code: dom.Element, parent: dom.Element | None) -> CodeBlock | None:
-    """Return the code block that an inline `code` really is: one with breaks or blocks, or whose lines are shown as lines."""
-    inner = dom.child_elements(code)
-    if inner:
-        is_listing = any(element.tag in _LISTING_PARTS for element in inner)
-    else:
-        is_listing = "\n" in code.text.strip() and parent is not None and _shows_lines(code, parent)
-    return code_block(code) if is_listing else None
-
-
-def _shows_lines(code: dom.Element, parent: dom.Element) -> bool:
+def _shows_lines(code: dom.Element) -> bool:
+    """Whether line ends in an inline `code` are shown as such, though no `pre` says so."""
+    parent = dom.as_element(code.parent)
+    if parent is None or "\n" not in code.text.strip():
+        return False
     if "white-space" in dom.attribute(code, "style"):
         return True
     is_held = parent.tag in {"div", "figure"} and _CODE_HOLDER.search(dom.attribute(parent, "class")) is not None
-    return is_held and all(child == code or dom.is_blank(child) for child in parent.children)
+    return is_held and _stands_alone(code)
 
 
-def listing_of_table(table: dom.Element) -> CodeBlock | None:
-    """Return the listing that a table of line numbers and lines is; None for any other table."""
-    rows = _rows(table)
-    if not rows or not any(map(_is_gutter, _cells(rows[0]))):
-        return None
-    cells = [cell for row in rows for cell in _cells(row)]
-    code = [cell for cell in cells if cell.tag == "td" and not _is_gutter(cell)]
-    if not code or not any(map(_is_code_cell, code)):
-        return None
-    language = language_of(code[0].find("pre") or code[0]) or language_of(table)
-    texts = [code_text(cell.find("pre") or cell) for cell in code]
-    return _block("\n".join([text.strip("\n") for text in texts] if len(texts) > 1 else texts), language)
+def _stands_alone(code: dom.Element) -> bool:
+    before, after = code.previous_sibling, code.next_sibling
+    while before is not None and dom.is_blank(before):
+        before = before.previous_sibling
+    while after is not None and dom.is_blank(after):
+        after = after.next_sibling
+    return before is None and after is None
 
 
 def _rows(table: dom.Element) -> list[dom.Element]:

@@ -35,7 +35,7 @@ def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
     """Write atoms as one string, with markers where emphasis begins and ends."""
     atoms = _tidied(_merged(atoms))
     if not any([atom.style for atom in atoms]):
-        return "".join(_written(_merged(atoms), escape))
+        return "".join(_written(atoms, escape))
     atoms = _merged(_shrunk(_shrunk(atoms, is_opening=True), is_opening=False))
     for _ in range(_ROUNDS):
         boundaries = _boundaries(atoms)
@@ -213,15 +213,21 @@ def _boundaries(atoms: list[Atom]) -> list[_Boundary]:
     ends = _span_ends(atoms)
     open_: list[int] = []
     boundaries: list[_Boundary] = []
-    for at, style in enumerate([*(atom.style for atom in atoms), 0]):
+    for at, atom in enumerate(atoms):
+        style = atom.style
         closed: list[int] = []
         while any([not style & bit for bit in open_]):
             closed.append(open_.pop())
         missing = [bit for bit in _BITS if style & bit and bit not in open_]
+        if missing and atom.source.isspace():
+            # Emphasis that had to be closed for another one opens again after the white space.
+            atom.style = sum(open_)
+            missing = []
         if len(missing) > 1:
             missing.sort(key=lambda bit: -ends[bit][at])
         open_ += missing
         boundaries.append((closed, missing))
+    boundaries.append((open_[::-1], []))
     return boundaries
 
 

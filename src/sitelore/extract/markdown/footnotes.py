@@ -94,6 +94,8 @@ def _note_at(target: dom.Element | None, link: dom.Element) -> dom.Element | Non
     note = target if target.tag in _NOTE_TAGS else target.closest("li,p,dd,aside,div")
     if note is None or not note.text.strip() or any(around == note for around in link.ancestors):
         return None
+    if note.closest("td,th") is not None:
+        return None  # a cell of a table cannot hold a footnote
     around = note.closest("ol,ul,section,aside,div,footer,dl")
     names = [
         dom.attribute(each, "class") + " " + dom.attribute(each, "id") + " " + dom.attribute(each, "role")

@@ -77,6 +77,17 @@ def _add_link(atoms: list[Atom], leaves: list[Leaf], link: Link) -> None:
         for leaf in leaves:
             _add_leaf(atoms, leaf, one_line=False)
         return
+    href = link.href if " " not in link.href and "(" not in link.href else f"<{link.href}>"
+    if len(leaves) == 1 and leaves[0][0] == TEXT:
+        _, text, style, _, _ = leaves[0]
+        label = text.strip()
+        start = text.index(label)
+        if start:
+            atoms.append(Atom(" ", style, PLAIN))
+        atoms.append(Atom(f"[{escape_label(label)}]({href})", style, MARKUP))
+        if start + len(label) < len(text):
+            atoms.append(Atom(" ", style, PLAIN))
+        return
     outer = EM | STRONG | STRIKE
     for leaf in shown:
         outer &= leaf[2]
@@ -87,7 +98,6 @@ def _add_link(atoms: list[Atom], leaves: list[Leaf], link: Link) -> None:
     after = inner[-1].source[-1:].isspace() if inner[-1].kind == PLAIN else False
     if before:
         atoms.append(Atom(" ", outer, PLAIN))
-    href = link.href if " " not in link.href and "(" not in link.href else f"<{link.href}>"
     atoms.append(Atom(f"[{joined(inner, escape_label)}]({href})", outer, MARKUP))
     if after:
         atoms.append(Atom(" ", outer, PLAIN))

@@ -27,7 +27,7 @@ from sitelore.extract.markdown.blocks import (
     Rule,
     join_paragraphs,
 )
-from sitelore.extract.markdown.code import code_block, inline_listing, listing_of_table
+from sitelore.extract.markdown.code import Listings
 from sitelore.extract.markdown.emphasis import EM, STRIKE, STRONG
 from sitelore.extract.markdown.escape import escape_label
 from sitelore.extract.markdown.footnotes import find_footnotes, without_own_number
@@ -99,10 +99,12 @@ class Walk:
         self._is_code = False
         self._level = 0
         self._heading: dom.Element | None = None
+        self._heading_text = ""
         self._list: List | None = None
         self._notes: list[Note] = []
         self._table: Draft | None = None
         self._admonition: Admonition | None = None
+        self._listings = Listings()
         self._depth = 0
         self._keeps_lines = False
         self._own_number = ""
@@ -402,7 +404,7 @@ class Walk:
         self._sections += 1
         if self._admonition is not None and self._is_at_title(element):
             return self._label()
-        self._level, self._heading = _HEADINGS[element.tag], element
+        self._level, self._heading, self._heading_text = _HEADINGS[element.tag], element, element.text.strip()
 
         def end() -> None:
             if self._heading is element:
@@ -457,7 +459,7 @@ class Walk:
         if self._is_code:
             return _nothing
         if not is_plain or "\n" in children[0].data:
-            if not self._level and (block := inline_listing(element, dom.as_element(element.parent))) is not None:
+            if not self._level and (block := self._listings.of_code(element)) is not None:
                 self._flush()
                 self.blocks.append(self._seen_code(block))
                 return None
@@ -556,7 +558,7 @@ class Walk:
         return _ANCHOR_CLASS.search(link.attr("class") or "") is not None
 
     def _is_whole_heading(self, link: dom.Element) -> bool:
-        return self._heading is not None and self._heading.text.strip() == link.text.strip()
+        return self._heading is not None and self._heading_text == link.text.strip()
 
     def _img(self, element: dom.Element) -> None:
         if (formula := formula_of_image(element)) is not None:
@@ -621,7 +623,7 @@ class Walk:
         self._end_heading()
         self._flush()
         self._block_count += 1
-        if (block := code_block(element)) is not None:
+        if (block := self._listings.block(element)) is not None:
             self.blocks.append(self._seen_code(block))
             self._count(len(block.code))
         return None
@@ -730,6 +732,10 @@ class Walk:
         def finish() -> list[Block]:
             if own.kind == NUMBERS:
                 _number(own, element)
+            elif own.kind == DEFINITIONS:
+                _place_terms(own)
+            elif _is_layout(own):
+                return [*before, *(block for item in own.items for block in item.blocks)]
             targets = self._in_page[in_page:]
             if is_outermost and self._outside == outside and len(targets) > 1:
                 own.in_page_targets, own.chars = targets, self.chars - chars
@@ -776,7 +782,7 @@ class Walk:
         if own is None or own.kind != DEFINITIONS:
             return self._flush
         last = own.items[-1] if own.items else None
-        item = last if last is not None and len(last.blocks) == last.terms else Item()
+        item = last if last is not None and not last.blocks else Item()
         if item is not last:
             own.items.append(item)
         term: list[Block] = []
@@ -811,7 +817,7 @@ class Walk:
     # Handlers: tables
 
     def _table_start(self, element: dom.Element) -> _Leave | None:
-        if (listing := listing_of_table(element)) is not None:
+        if (listing := self._listings.of_table(element)) is not None:
             self._end_heading()
             self._flush()
             self.blocks.append(self._seen_code(listing))
@@ -889,22 +895,40 @@ class Walk:
 
 
 def _add_term(item: Item, term: list[Block]) -> None:
-    """Add a term to an item: on one line, below the terms before it."""
-    first = term[0] if term and isinstance(term[0], Paragraph) else None
+    """Add a term, on one line, to an item."""
+    first = term[0] if term and isinstance(term[0], Paragraph) and not term[0].level else None
     if first is None:
         item.blocks += term
         return
     first.leaves = [leaf if leaf[0] != BREAK else _SPACE_LEAF for leaf in first.leaves]
     others = term[1:]
-    while others and isinstance(others[0], Paragraph) and not others[0].level and not first.level:
-        join_paragraphs(first, others.pop(0), _SPACE_LEAF)
-    above = item.blocks[-1] if item.blocks else None
-    if isinstance(above, Paragraph) and not above.level and not first.level:
-        join_paragraphs(above, first, _BREAK_LEAF)
-    else:
-        item.blocks.append(first)
-        item.terms = len(item.blocks)
+    while others and isinstance(others[0], Paragraph) and not others[0].level:
+        join_paragraphs(first, others[0], _SPACE_LEAF)
+        del others[0]
+    item.terms.append(first)
     item.blocks += others
+
+
+def _place_terms(own: List) -> None:
+    """Put the terms of a definition list before their definitions, below each other; terms without one are items."""
+    items: list[Item] = []
+    for item in own.items:
+        terms, item.terms = item.terms, []
+        if not item.blocks:
+            for term in terms:
+                items.append(Item())
+                items[-1].blocks.append(term)
+            continue
+        for term in terms[1:]:
+            join_paragraphs(terms[0], term, _BREAK_LEAF)
+        item.blocks[:0] = terms[:1]
+        items.append(item)
+    own.items = items
+
+
+def _is_layout(own: List) -> bool:
+    """Whether a list holds sections or cards: every item starts with a heading. They are written as the blocks they are."""
+    return own.kind == BULLETS and all(item.blocks and isinstance(item.blocks[0], Paragraph) and item.blocks[0].level for item in own.items)
 
 
 def _number_of(raw: str | None) -> int | None:

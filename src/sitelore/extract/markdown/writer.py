@@ -84,8 +84,9 @@ def _names(element: dom.Element) -> tuple[str, str]:
 
 def _without_edge_rules(blocks: list[Block]) -> list[Block]:
     """Drop rules at both ends: they separate nothing, and one on the first line would be read as front matter."""
-    while blocks and isinstance(blocks[0], Rule):
-        del blocks[0]
-    while blocks and isinstance(blocks[-1], Rule):
-        del blocks[-1]
-    return blocks
+    start, end = 0, len(blocks)
+    while start < end and isinstance(blocks[start], Rule):
+        start += 1
+    while end > start and isinstance(blocks[end - 1], Rule):
+        end -= 1
+    return blocks[start:end]
