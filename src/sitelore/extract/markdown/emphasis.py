@@ -114,8 +114,11 @@ def _style_spaces(atoms: list[Atom]) -> None:
         if atom.source.isspace():
             spaces.append(atom)
             continue
+        common = before & atom.style
         for space in spaces:
-            space.style &= before & atom.style
+            common &= space.style
+        for space in spaces:
+            space.style = common
         spaces.clear()
         before = atom.style
     for space in spaces:
@@ -173,11 +176,16 @@ def _punctuation_length(text: str, *, is_opening: bool) -> int:
 
 
 def _merged(atoms: list[Atom]) -> list[Atom]:
-    """Join neighbours of one kind and emphasis: escaping looks at whole texts, and two code spans would read as one."""
+    """Join neighbours of one kind and emphasis: escaping looks at whole texts, and two code spans would read as one.
+
+    Emphasised white space stays apart: markers may have to stand at its sides.
+    """
     merged: list[Atom] = []
     parts: list[str] = []
     for atom in atoms:
-        if merged and merged[-1].kind == atom.kind != MARKUP and merged[-1].style == atom.style:
+        last = merged[-1] if merged else atom
+        is_same = merged and last.kind == atom.kind != MARKUP and last.style == atom.style
+        if is_same and not (atom.style and atom.kind == PLAIN and (atom.source.isspace() or last.source.isspace())):
             parts.append(atom.source)
             continue
         if len(parts) > 1:

@@ -94,10 +94,10 @@ def _add_link(atoms: list[Atom], leaves: list[Leaf], link: Link) -> None:
     inner: list[Atom] = []
     for leaf in leaves:
         _add_leaf(inner, (leaf[0], leaf[1], leaf[2] & ~outer, None, leaf[4]), one_line=True)
-    before = inner[0].source[:1].isspace() if inner[0].kind == PLAIN else False
-    after = inner[-1].source[-1:].isspace() if inner[-1].kind == PLAIN else False
-    if before:
+    first, last = inner[0], inner[-1]
+    ends_in_space = last.kind != MARKUP and last.source[-1].isspace()
+    if first.kind != MARKUP and first.source[0].isspace():
         atoms.append(Atom(" ", outer, PLAIN))
     atoms.append(Atom(f"[{joined(inner, escape_label)}]({href})", outer, MARKUP))
-    if after:
+    if ends_in_space:
         atoms.append(Atom(" ", outer, PLAIN))

@@ -81,7 +81,7 @@ def _nothing() -> None:
 class Walk:
     """Builds the blocks of subtrees, one after the other."""
 
-    def __init__(self, resolver: PageResolver | None) -> None:
+    def __init__(self, resolver: PageResolver) -> None:
         self.blocks: list[Block] = []
         """The blocks of the innermost container."""
         self.contents: list[List] = []
@@ -458,11 +458,12 @@ class Walk:
         is_plain = len(children) == 1 and type(children[0]) is dom.Text
         if self._is_code:
             return _nothing
-        if not is_plain or "\n" in children[0].data:
-            if not self._level and (block := self._listings.of_code(element)) is not None:
-                self._flush()
-                self.blocks.append(self._seen_code(block))
-                return None
+        may_be_listing = self._ends_in_space and not self._level and (not is_plain or "\n" in children[0].data)
+        if may_be_listing and (block := self._listings.of_code(element)) is not None:
+            self._flush()
+            self.blocks.append(self._seen_code(block))
+            self._count(len(block.code))
+            return None
         self._is_code = True
         if is_plain:
             self._text(children[0].data)
@@ -529,7 +530,7 @@ class Walk:
             if href[0] == "#" and self._is_whole_heading(element):
                 return _nothing
         # Without an address, a link is written as its text.
-        address = self._resolver.target(href).written if self._resolver is not None else ""
+        address = self._resolver.target(href).written
         before, link = self._link, Link(address, in_page=href[:1] == "#")
         if link.in_page:
             self._in_page.append(href[1:])
@@ -565,7 +566,7 @@ class Walk:
             self._formula(formula, is_block=False)
             return
         raw = source_of(element)
-        target = self._resolver.target(raw) if raw and self._resolver is not None else None
+        target = self._resolver.target(raw) if raw else None
         if target is None or target.url is None or is_pixel(element):
             return
         address = target.written.partition("#")[0]

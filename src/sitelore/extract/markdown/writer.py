@@ -7,13 +7,15 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver
+from sitelore.extract.about.links import PageResolver, resolver_for
 from sitelore.extract.markdown.blocks import Block, Rule, markdown_lines, settled, text_lines
 from sitelore.extract.markdown.embeds import rescue_embeds, rescue_images, rescue_task_boxes
 from sitelore.extract.markdown.escape import escape_heading, escape_text
 from sitelore.extract.markdown.formulas import rescue_formulas
 from sitelore.extract.markdown.invisible import visible
 from sitelore.extract.markdown.walk import Walk
+
+_NO_PAGE = "http://page.invalid/"  # plain text shows no addresses
 
 
 class Written(NamedTuple):
@@ -44,7 +46,7 @@ def write_markdown(nodes: Sequence[dom.Node], resolver: PageResolver) -> str:
 
 def write_text(nodes: Sequence[dom.Node]) -> str:
     """Write subtrees as plain text: one line per block, single spaces. Leaves them as they are."""
-    return _plain(_blocks(nodes, None))
+    return _plain(_blocks(nodes, resolver_for(()).on_page(_NO_PAGE)))
 
 
 def write_title(title: str) -> str:
@@ -58,7 +60,7 @@ def _plain(blocks: list[Block]) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _blocks(nodes: Sequence[dom.Node], resolver: PageResolver | None) -> list[Block]:
+def _blocks(nodes: Sequence[dom.Node], resolver: PageResolver) -> list[Block]:
     walk = Walk(resolver)
     for node in nodes:
         walk.read(node)
