@@ -16,8 +16,8 @@ from sitelore.extract.content.rungs import marked_content, plain_content
 from sitelore.extract.content.seeing import SEER
 from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.redact import Source
 from sitelore.extract.markdown import prepare
+from sitelore.extract.redact import Source
 from sitelore.model.settings import Overrides
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from sitelore.extract.content.folding import ids_in, opened_by_click
 from sitelore.extract.content.teaching import taught
 from sitelore.extract.content.telling import ToldElement
 from sitelore.extract.content.visibility import CONSENT, hidden_among, is_unseen, may_be_revealed
-from sitelore.extract.native.library import Told
 from sitelore.extract.markdown.embeds import link_to
+from sitelore.extract.native.library import Told
 
 # As `unseen.c` tells them.
 _OF_HIDDEN = ("style", "hidden", "aria-hidden", "id", "class", "role", "aria-labelledby", "open")

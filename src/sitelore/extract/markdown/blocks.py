@@ -138,36 +138,37 @@ Block: TypeAlias = Paragraph | CodeBlock | Rule | Quote | List | Table | Note
 
 
 def settled(blocks: Sequence[Block]) -> list[Block]:
-    """Render paragraphs; drop blocks that hold nothing and paragraphs that repeat the one before them."""
+    """Render paragraphs and tables; drop blocks that hold nothing and paragraphs that repeat the one before them."""
     kept: list[Block] = []
     last = ""
     for block in blocks:
         if isinstance(block, Paragraph):
             block.markdown = block.render()
-            if not block.markdown or block.markdown == last:
-                continue
-            last = block.markdown
-            kept.append(block)
+            if block.markdown and block.markdown != last:
+                kept.append(block)
+                last = block.markdown
             continue
         last = ""
-        if isinstance(block, Quote):
-            block.blocks = settled(block.blocks)
-            if block.blocks:
-                kept.append(block)
-        elif isinstance(block, List):
-            block.items = _settled_items(block.items)
-            if block.items:
-                block.is_loose = _is_loose(block)
-                kept.append(block)
-        elif isinstance(block, Note):
+        if isinstance(block, Note):
             kept += _settled_note(block)
-        elif isinstance(block, Table):
-            block.render()
-            if any(map(any, block.rows)):
-                kept.append(block)
-        else:
+        elif _settle(block):
             kept.append(block)
     return kept
+
+
+def _settle(block: CodeBlock | Rule | Quote | List | Table) -> bool:
+    """Settle a block. Says whether anything is in it."""
+    if isinstance(block, Quote):
+        block.blocks = settled(block.blocks)
+        return bool(block.blocks)
+    if isinstance(block, List):
+        block.items = _settled_items(block.items)
+        block.is_loose = _is_loose(block)
+        return bool(block.items)
+    if isinstance(block, Table):
+        block.render()
+        return any(map(any, block.rows))
+    return True
 
 
 def _settled_items(items: list[Item]) -> list[Item]:
@@ -231,15 +232,14 @@ def _add_cell_parts(parts: list[str], blocks: Sequence[Block]) -> None:
             _add_cell_parts(parts, block.blocks)
         elif isinstance(block, List):
             for item in block.items:
-                if block.kind == BULLETS and len(block.items) > 1:
-                    parts.append("*")
-                elif block.kind == NUMBERS and item.number is not None:
-                    parts.append(f"{item.number}.")
+                parts.append(_cell_marker(block, item))
                 _add_cell_parts(parts, item.blocks)
-        elif isinstance(block, Table):
-            for row in block.cells:
-                for cell in row:
-                    _add_cell_parts(parts, cell)
+
+
+def _cell_marker(own: List, item: Item) -> str:
+    if own.kind == NUMBERS:
+        return f"{item.number}." if item.number is not None else ""
+    return "*" if own.kind == BULLETS and len(own.items) > 1 else ""
 
 
 def markdown_lines(blocks: Sequence[Block], first: str = "", rest: str = "", *, is_tight: bool = False) -> list[str]:

@@ -62,7 +62,7 @@ class Listings:
         return _block(code_text(pre), self._language_of(pre))
 
     def of_code(self, code: dom.Element) -> CodeBlock | None:
-        """Return the code block that an inline `code` really is: one with breaks or blocks, or whose lines are shown as lines."""
+        """Return the code block that an inline `code` really is: with breaks or blocks, or with lines shown as lines."""
         inner = dom.child_elements(code)
         is_listing = any(element.tag in _LISTING_PARTS for element in inner) if inner else _shows_lines(code)
         return self.block(code) if is_listing else None

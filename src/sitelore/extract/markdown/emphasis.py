@@ -34,7 +34,7 @@ class Atom:
 def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
     """Write atoms as one string, with markers where emphasis begins and ends."""
     atoms = _tidied(_merged(atoms))
-    if not any([atom.style for atom in atoms]):
+    if not any(atom.style for atom in atoms):
         return "".join(_written(atoms, escape))
     atoms = _merged(_shrunk(_shrunk(atoms, is_opening=True), is_opening=False))
     for _ in range(_ROUNDS):
@@ -57,38 +57,19 @@ def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
 
 def _tidied(atoms: list[Atom]) -> list[Atom]:
     """Separate white space from code and emphasised text; drop it at both ends and around breaks."""
-    split: list[Atom] = []
-    for atom in atoms:
-        text, kind = atom.source, atom.kind
-        if kind == MARKUP or (kind == PLAIN and not atom.style):
-            split.append(atom)
-            continue
-        inner = text.strip()
-        if not inner:
-            atom.kind = PLAIN
-        if len(inner) == len(text) or not inner:
-            split.append(atom)
-            continue
-        start = text.index(inner)
-        if start:
-            split.append(Atom(text[:start], atom.style, PLAIN))
-        split.append(Atom(inner, atom.style, kind))
-        if start + len(inner) < len(text):
-            split.append(Atom(text[start + len(inner) :], atom.style, PLAIN))
     kept: list[Atom] = []
     is_start = True
-    for atom in split:
+    for atom in _split_spaces(atoms):
         if atom.source == HARD_BREAK:
             _strip_end(kept)
             if is_start:
                 continue
             is_start = True
-        elif atom.kind == PLAIN and is_start:
-            atom.source = atom.source.lstrip()
-            if not atom.source:
-                continue
-            is_start = False
         else:
+            if atom.kind == PLAIN and is_start:
+                atom.source = atom.source.lstrip()
+                if not atom.source:
+                    continue
             is_start = False
         kept.append(atom)
     _strip_end(kept)
@@ -96,6 +77,23 @@ def _tidied(atoms: list[Atom]) -> list[Atom]:
         kept.pop()
     _style_spaces(kept)
     return kept
+
+
+def _split_spaces(atoms: list[Atom]) -> list[Atom]:
+    split: list[Atom] = []
+    for atom in atoms:
+        text, kind = atom.source, atom.kind
+        inner = text if kind == MARKUP or (kind == PLAIN and not atom.style) else text.strip()
+        if not inner:
+            atom.kind = PLAIN
+        if not inner or len(inner) == len(text):
+            split.append(atom)
+            continue
+        start = text.index(inner)
+        end = start + len(inner)
+        parts = (Atom(text[:start], atom.style, PLAIN), Atom(inner, atom.style, kind), Atom(text[end:], atom.style, PLAIN))
+        split += [part for part in parts if part.source]
+    return split
 
 
 def _strip_end(atoms: list[Atom]) -> None:
@@ -224,7 +222,7 @@ def _boundaries(atoms: list[Atom]) -> list[_Boundary]:
     for at, atom in enumerate(atoms):
         style = atom.style
         closed: list[int] = []
-        while any([not style & bit for bit in open_]):
+        while any(not style & bit for bit in open_):
             closed.append(open_.pop())
         missing = [bit for bit in _BITS if style & bit and bit not in open_]
         if missing and atom.source.isspace():

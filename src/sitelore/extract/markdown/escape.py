@@ -55,10 +55,8 @@ def escape_lines(markdown: str) -> str:
     if "\n" not in markdown:
         return _escape_line_start(markdown) if markdown[:1] in _LINE_STARTERS else markdown
     first, *rest = markdown.split("\n")
-    lines = [_escape_line_start(first)]
-    for line in rest:
-        lines.append(f"\\{line}" if _UNDERLINE.match(line) is not None else _escape_line_start(line))
-    return "\n".join(lines)
+    others = [f"\\{line}" if _UNDERLINE.match(line) is not None else _escape_line_start(line) for line in rest]
+    return "\n".join([_escape_line_start(first), *others])
 
 
 def _escape_line_start(line: str) -> str:

@@ -41,7 +41,10 @@ def rescue_formulas(tree: dom.Tree) -> None:
 
 
 def formula_pieces(text: str) -> list[tuple[bool, str, bool]]:
-    r"""Split text at its formulas, between `\(…\)`, `\[…\]` or `$$…$$`: whether each piece is one, its text, whether it is a block."""
+    r"""Split text at its formulas, between `\(…\)`, `\[…\]` or `$$…$$`.
+
+    Of each piece: whether it is a formula, its text, and whether it is a block.
+    """
     pieces: list[tuple[bool, str, bool]] = []
     end = 0
     for match in _DELIMITED.finditer(text):
