@@ -335,6 +335,10 @@ def _add_text(lines: list[str], blocks: Sequence[Block]) -> None:
             _add_text(lines, block.blocks)
         elif isinstance(block, List):
             _add_items_text(lines, block)
+        elif isinstance(block, Note):
+            start = len(lines)
+            _add_text(lines, block.blocks)
+            _prefix(lines, start, f"[{block.label}]")
 
 
 def _add_items_text(lines: list[str], own: List) -> None:
@@ -342,13 +346,20 @@ def _add_items_text(lines: list[str], own: List) -> None:
     for item in own.items:
         start = len(lines)
         _add_text(lines, item.blocks)
-        if own.kind == DEFINITIONS:
-            continue
         if own.kind == NUMBERS:
             number = item.number if item.number is not None else number
-        if start < len(lines):
-            lines[start] = f"{number}. {lines[start]}" if own.kind == NUMBERS else f"- {lines[start]}"
-        number += 1
+            _prefix(lines, start, f"{number}.")
+            number += 1
+        elif own.kind == BULLETS:
+            _prefix(lines, start, "-")
+
+
+def _prefix(lines: list[str], start: int, mark: str) -> None:
+    """Put a mark before the first of the lines that shows anything."""
+    for at in range(start, len(lines)):
+        if lines[at].strip():
+            lines[at] = f"{mark} {lines[at].lstrip()}"
+            return
 
 
 def join_paragraphs(into: Paragraph, other: Paragraph, separator: Leaf) -> None:

@@ -22,13 +22,13 @@ from sitelore.extract.markdown.invisible import unseen, without
 
 _SKIPPED = frozenset({
     "script", "style", "template", "head", "title", "meta", "link", "base", "svg", "canvas", "iframe", "object", "embed",
-    "video", "audio", "map", "datalist", "rp", "colgroup", "col", "noscript", "param", "source", "track", "input", "textarea",
+    "video", "audio", "map", "datalist", "rp", "colgroup", "col", "param", "source", "track", "input", "textarea",
     "progress", "meter", "frameset", "annotation", "annotation-xml",
 })  # fmt: skip
 _BLOCKS = frozenset({
     "p", "div", "section", "article", "header", "footer", "figure", "figcaption", "aside", "main", "address", "form",
-    "fieldset", "details", "center", "hgroup", "search", "dialog", "legend", "body", "html", "menuitem", "thead", "tbody",
-    "tfoot",
+    "fieldset", "details", "center", "hgroup", "search", "dialog", "legend", "body", "html", "menuitem", "noscript", "thead",
+    "tbody", "tfoot",
 })  # fmt: skip
 _SECTIONS = frozenset({"article", "section", "form", "main", "aside", "header", "footer"})
 _SEPARATED = frozenset({"option", "optgroup", "select", "button", "label", "rtc"})

@@ -36,17 +36,18 @@ def prepare(tree: dom.Tree) -> None:
 def write(nodes: Sequence[dom.Node], resolver: PageResolver) -> Written:
     """Write subtrees as Markdown, with absolute links, and as plain text. Leaves them as they are."""
     blocks = _blocks(nodes, resolver)
-    return Written("\n".join(markdown_lines(blocks)), _plain(blocks))
+    text = _text(blocks)
+    return Written(_markdown(blocks), text)
 
 
 def write_markdown(nodes: Sequence[dom.Node], resolver: PageResolver) -> str:
     """Write subtrees as Markdown, with absolute links. Leaves them as they are."""
-    return "\n".join(markdown_lines(_blocks(nodes, resolver)))
+    return _markdown(_blocks(nodes, resolver))
 
 
 def write_text(nodes: Sequence[dom.Node]) -> str:
     """Write subtrees as plain text: one line per block, single spaces. Leaves them as they are."""
-    return _plain(_blocks(nodes, resolver_for(()).on_page(_NO_PAGE)))
+    return _text(_blocks(nodes, resolver_for(()).on_page(_NO_PAGE)))
 
 
 def write_title(title: str) -> str:
@@ -55,7 +56,12 @@ def write_title(title: str) -> str:
     return f"# {escape_heading(escape_text(line))}" if line else ""
 
 
-def _plain(blocks: list[Block]) -> str:
+def _markdown(blocks: list[Block]) -> str:
+    """Write blocks as Markdown. Settles them, so their plain text has to be written before."""
+    return "\n".join(markdown_lines(_without_edge_rules(settled(blocks))))
+
+
+def _text(blocks: list[Block]) -> str:
     lines = [" ".join(line.split()) for text in text_lines(blocks) for line in text.split("\n")]
     return "\n".join(filter(None, lines))
 
@@ -65,7 +71,7 @@ def _blocks(nodes: Sequence[dom.Node], resolver: PageResolver) -> list[Block]:
     for node in nodes:
         walk.read(node)
     _drop_contents(walk, nodes)
-    return _without_edge_rules(settled(walk.blocks))
+    return walk.blocks
 
 
 def _drop_contents(walk: Walk, nodes: Sequence[dom.Node]) -> None:
