@@ -525,7 +525,8 @@ ADMONITIONS = (
     Construct(
         "note_named_by_its_class_alone",
         '<div class="note"><p>one</p></div><p class="warning">two</p>',
-        "<blockquote><p><strong>Note:</strong> one</p></blockquote><blockquote><p><strong>Warning:</strong> two</p></blockquote>",
+        "<blockquote><p><strong>Note:</strong> one</p></blockquote>"
+        "<blockquote><p><strong>Warning:</strong> two</p></blockquote>",
     ),
     Construct(
         "note_that_names_itself",
@@ -645,8 +646,8 @@ MARKS = (
     ),
     Construct(
         "marks_next_to_wide_punctuation",
-        "<p><b>注意：</b>文字<i>（x）</i>文</p>",
-        "<p><strong>注意</strong>：文字（<em>x</em>）文</p>",
+        "<p><b>注意\uff1a</b>文字<i>\uff08x\uff09</i>文</p>",
+        "<p><strong>注意</strong>\uff1a文字\uff08<em>x</em>\uff09文</p>",
     ),
     Construct(
         "marks_that_cannot_be_written",

@@ -1,4 +1,4 @@
-"""Properties of Markdown and plain text that hold for any tree: no word is lost, glued or moved, nothing raises, cost is linear."""
+"""Properties of Markdown and plain text that hold for any tree: no word is lost, glued or moved; cost is linear."""
 
 from __future__ import annotations
 
@@ -45,29 +45,11 @@ def _block_element(pair: tuple[str, Piece]) -> Piece:
     return Piece(f"<{pair[0]}>{pair[1].html}</{pair[0].split()[0]}>", f" {pair[1].text} ")
 
 
-_WORDS = st.sampled_from(
-    ["alpha", "b", "c.", "(d)", "e,", "1.", "2)", "#", "*", "**f", "_g_", "h_i", "[j]", "[k](l)", "<m>", "&amp;", "~~n", "`o`"]
-    + [
-        "-",
-        "+",
-        ">",
-        "|",
-        "\\",
-        "!",
-        "é",
-        "\u4e2d",
-        "\u3002",
-        "\u201cq\u201d",
-        "\u20ac",
-        "==",
-        "---",
-        "$5",
-        ":",
-        "[^1]",
-        "[x]",
-        "http://a.b/c_d",
-    ]
-)
+_WORDS = st.sampled_from((
+    "alpha", "b", "c.", "(d)", "e,", "1.", "2)", "#", "*", "**f", "_g_", "h_i", "[j]", "[k](l)", "<m>", "&amp;", "~~n", "`o`",
+    "-", "+", ">", "|", "\\", "!", "é", "\u4e2d", "\u3002", "\u201cq\u201d", "\u20ac", "==", "---", "$5", ":", "[^1]", "[x]",
+    "http://a.b/c_d",
+))  # fmt: skip
 _TEXT = st.lists(_WORDS, min_size=1, max_size=3).map(lambda words: Piece(html.escape(" ".join(words)), " ".join(words)))
 _SPACE = st.sampled_from([Piece(" ", " "), Piece("\n  ", " "), Piece("&nbsp;", " ")])
 _CODE = st.tuples(st.just("code"), st.lists(_TEXT | _SPACE, min_size=1, max_size=3)).map(_inline_element)
@@ -173,75 +155,37 @@ def test_code_blocks_are_code_and_nothing_else_is(document: Piece) -> None:
         assert "fence" not in tokens
 
 
-_TAGS = [
-    "p",
-    "div",
-    "b",
-    "i",
-    "a href='#x'",
-    "a href=/y",
-    "code",
-    "pre",
-    "ul",
-    "ol",
-    "li",
-    "dl",
-    "dt",
-    "dd",
-    "table",
-    "tr",
-    "td",
-    "th",
-]
-_MORE_TAGS = [
-    "h1",
-    "h4",
-    "blockquote",
-    "sup",
-    "q",
-    "ruby",
-    "rt",
-    "nav",
-    "details",
-    "summary",
-    "caption",
-    "figure",
+_TAGS = (
+    "p", "div", "b", "i", "a href='#x'", "a href=/y", "code", "pre", "ul", "ol", "li", "dl", "dt", "dd", "table", "tr", "td",
+    "th", "h1", "h4", "blockquote", "sup", "q", "ruby", "rt", "nav", "details", "summary", "caption", "figure", "br",
     "img src=i alt=x",
-    "br",
-]
-_CLASSED = [
-    "div class='admonition note'",
-    "p class=admonition-title",
-    "td class=icon",
-    "div class=note",
-    "span class=lineno",
-    "p id=x",
-]
+)  # fmt: skip
+_OPENED_TAGS = (
+    *_TAGS, "div class='admonition note'", "p class=admonition-title", "td class=icon", "div class=note", "span class=lineno",
+    "p id=x", "hr", "div style='white-space:pre-wrap'", "div style='white-space:pre'",
+)  # fmt: skip
+_SOUP_TEXT = (
+    "w",
+    " ",
+    "\n",
+    "*",
+    "_",
+    "`",
+    "[",
+    "](",
+    "\\(x\\)",
+    "$$y=$$",
+    "\u200b",
+    "\xa0",
+    "\u3000",
+    "1. ",
+    "&lt;b&gt;",
+    "<!-- c -->",
+)
 _SOUP = st.lists(
-    st.sampled_from(
-        [*_TAGS, *_MORE_TAGS, *_CLASSED, "hr", "div style='white-space:pre-wrap'", "div style='white-space:pre'"]
-    ).map(lambda tag: f"<{tag}>")
-    | st.sampled_from([*_TAGS, *_MORE_TAGS]).map(lambda tag: f"</{tag.split()[0]}>")
-    | st.sampled_from(
-        [
-            "w",
-            " ",
-            "\n",
-            "*",
-            "_",
-            "`",
-            "[",
-            "](",
-            "\\(x\\)",
-            "$$y=$$",
-            "\u200b",
-            "\xa0",
-            "\u3000",
-            "1. ",
-            "&lt;b&gt;",
-            "<!-- c -->",
-        ]
-    ),
+    st.sampled_from([f"<{tag}>" for tag in _OPENED_TAGS])
+    | st.sampled_from([f"</{tag.split()[0]}>" for tag in _TAGS])
+    | st.sampled_from(_SOUP_TEXT),
     max_size=40,
 ).map("".join)
 
@@ -323,35 +267,13 @@ def _many(piece: str, before: str = "") -> Callable[[int], str]:
     return lambda size: before + piece * size
 
 
+_NESTED = (
+    "div", "ul><li", "ol><li><p", "blockquote", "table><tr><td", "dl><dd", "dl><dt", "b", "i><b", "span", "a href=/x", "h2",
+    "code", "pre", "details", "nav", "q", "sup", "div class=note", "div class='admonition note'><p class=admonition-title",
+    "span class=lineno", "table class=highlight><tr><td class=gutter", "div style='white-space:pre-wrap'",
+)  # fmt: skip
 _SHAPES: dict[str, Callable[[int], str]] = {
-    **{
-        f"nested {tags}": _nested(tags)
-        for tags in [
-            "div",
-            "ul><li",
-            "ol><li><p",
-            "blockquote",
-            "table><tr><td",
-            "dl><dd",
-            "dl><dt",
-            "b",
-            "i><b",
-            "span",
-            "a href=/x",
-        ]
-        + [
-            "h2",
-            "code",
-            "pre",
-            "details",
-            "nav",
-            "q",
-            "sup",
-            "div class=note",
-            "div class='admonition note'><p class=admonition-title",
-        ]
-        + ["span class=lineno", "table class=highlight><tr><td class=gutter", "div style='white-space:pre-wrap'"]
-    },
+    **{f"nested {tags}": _nested(tags) for tags in _NESTED},
     "links": _many("<a href=/x>l</a> ", "<p>"),
     "links in a heading": _many("<a href='#x'>l</a> ", "<h2>"),
     "links of a list of contents": _many("<li><a href='#x'>l</a>", "<p id=x>y</p><ul>"),

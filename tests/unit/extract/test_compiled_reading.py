@@ -9,7 +9,7 @@ import pytest
 from bench.content_scores import CORPUS, corpus
 from tests.quality.constructs import CONSTRUCTS, Construct
 
-from sitelore.extract import composing, dom, markup
+from sitelore.extract import markup
 from sitelore.extract.page import read
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
@@ -94,15 +94,3 @@ def test_bytes_of_any_kind_read_alike(body: bytes, kind: str) -> None:
 def test_real_pages_read_alike() -> None:
     for page in islice(corpus(), 0, 300, 6):
         assert_read_alike(response(page.html))
-
-
-@pytest.mark.parametrize(
-    "sheet", ["", "@media print{.x{display:none}}", ".x{display:none} .open .x{display:block}", ".x{left:-9999px}"]
-)
-def test_a_page_that_says_nothing_odd_needs_no_tree(sheet: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dom, "parse", None)
-    head = f"<html lang=en><title>T</title><style>{sheet}</style>"
-    page = response(f"<!doctype html>{head}<nav><a href=/x>x</a></nav><main><h1>T</h1>{PROSE}<p class=x>said</p></main>")
-    for options in WAYS[:2]:
-        reading = read(page, options)
-        assert (reading.title, len(reading.links), reading.problem) == ("T", 1, "")

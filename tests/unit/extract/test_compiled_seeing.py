@@ -12,8 +12,8 @@ from sitelore.extract import dom
 from sitelore.extract.content.rungs import plain_content
 from sitelore.extract.content.seeing import SEER
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.markup import PARSER
 from sitelore.extract.markdown import prepare
+from sitelore.extract.markup import PARSER
 
 from .compiled_code import held
 

@@ -1,7 +1,7 @@
 import pytest
 
-from sitelore.extract.plaintext import defused, escaped
 from sitelore.extract.markdown.invisible import visible
+from sitelore.extract.plaintext import defused, escaped
 
 from .conftest import ReadPage
 

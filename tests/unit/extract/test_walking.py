@@ -22,8 +22,8 @@ from sitelore.extract.content.scorer import ask_slowly
 from sitelore.extract.content.trees import Table, questions_of, trees_from
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.content.walking import ask_trees, walk
-from sitelore.extract.native.library import library
 from sitelore.extract.markdown import prepare
+from sitelore.extract.native.library import library
 
 _SOURCE = Path(native.__file__).parent / "scoring" / "walk.c"
 
