@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import Block, Paragraph, Quote
@@ -30,6 +31,7 @@ _TITLE = re.compile(
 _TITLE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _ENDS = (":", ".", "!", "?", "\uff1a", "。", "…")
 _MAX_UNTITLED_CHARS = 1500
+_MAX_CLASS_CHARS = 300
 
 
 class Admonition:
@@ -77,19 +79,26 @@ class Admonition:
 
 def admonition_of(element: dom.Element, class_: str) -> Admonition | None:
     """Return an admonition when an element's class says that it is one."""
+    kind = _kind_of(class_[:_MAX_CLASS_CHARS])
+    if kind is None:
+        return None
+    name, is_marked, is_alert = kind
+    if is_marked or is_alert:
+        return Admonition(name, is_marked=is_marked, needs_label=is_alert)
+    return Admonition(name, is_marked=False, needs_label=not name) if element.tag in _TAGS else None
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(class_: str) -> tuple[str, bool, bool] | None:
+    """The label of the kind that a class names, whether it says that it is an admonition, and whether it is an alert."""
     tokens = class_.lower().split()
-    marked = [match[1] for token in tokens if (match := _PREFIXES.fullmatch(token)) is not None]
-    is_marked = not _MARKERS.isdisjoint(tokens) or any(
-        token.startswith(("theme-admonition", "markdown-alert")) for token in tokens
-    )
+    is_marked = any(token in _MARKERS or token.startswith(("theme-admonition", "markdown-alert")) for token in tokens)
     is_alert = not is_marked and not _ALERTS.isdisjoint(tokens)
     if is_marked or is_alert:
-        name = next((_MARKED_KINDS[token] for token in (*tokens, *marked) if token in _MARKED_KINDS), "")
-        return Admonition(name, is_marked=is_marked, needs_label=is_alert)
-    kinds = [token for token in tokens if token in _KINDS]
-    if not kinds or element.tag not in _TAGS:
-        return None
-    return Admonition(_KINDS[kinds[0]], is_marked=False, needs_label=not _KINDS[kinds[0]])
+        parts = [match[1] for token in tokens if (match := _PREFIXES.fullmatch(token)) is not None]
+        return next((_MARKED_KINDS[token] for token in (*tokens, *parts) if token in _MARKED_KINDS), ""), is_marked, is_alert
+    name = next((_KINDS[token] for token in tokens if token in _KINDS), None)
+    return None if name is None else (name, False, False)
 
 
 def is_title(element: dom.Element) -> bool:

@@ -33,6 +33,8 @@ class Atom:
 
 def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
     """Write atoms as one string, with markers where emphasis begins and ends."""
+    if len(atoms) == 1 and atoms[0].kind == MARKUP and not atoms[0].style:
+        return atoms[0].source if atoms[0].source != HARD_BREAK else ""
     atoms = _tidied(_merged(atoms))
     if not any(atom.style for atom in atoms):
         return "".join(_written(atoms, escape))

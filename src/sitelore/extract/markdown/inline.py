@@ -56,8 +56,16 @@ def inline_markdown(leaves: Sequence[Leaf], home: object, *, one_line: bool = Fa
 
 
 def inline_text(leaves: Iterable[Leaf]) -> str:
-    """Write leaves as plain text."""
-    return "".join([leaf[4] if leaf[0] == RAW else "\n" if leaf[0] == BREAK else leaf[1] for leaf in leaves])
+    """Write leaves as plain text. Two links next to each other are two words, whatever draws them apart."""
+    parts: list[str] = []
+    before: Link | None = None
+    for kind, text, _, link, plain in leaves:
+        if link is not before:
+            if link is not None and before is not None:
+                parts.append(" ")
+            before = link
+        parts.append(plain if kind == RAW else "\n" if kind == BREAK else text)
+    return "".join(parts)
 
 
 def _add_leaf(atoms: list[Atom], leaf: Leaf, *, one_line: bool) -> None:

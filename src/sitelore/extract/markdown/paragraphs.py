@@ -154,19 +154,18 @@ class Paragraphs:
         self._add_paragraph(part)
 
     def _add_paragraph(self, leaves: list[Leaf], level: int = 0) -> None:
-        if not any(leaf[0] == RAW or leaf[1].strip() for leaf in leaves):
-            return
         paragraph = Paragraph(leaves, level)
+        is_empty = True
         for leaf in leaves:
+            if leaf[0] != RAW and not leaf[1].strip():
+                continue
+            is_empty = False
             link = leaf[3]
             # Of several paragraphs in one link, its heading links, or else its first line.
-            if link is not None and link.home is not paragraph:
-                home = link.home
-                if (leaf[0] == RAW or leaf[1].strip()) and (
-                    home is None or (level and isinstance(home, Paragraph) and not home.level)
-                ):
-                    link.home = paragraph
-        self.blocks.append(paragraph)
+            if link is not None and (link.home is None or (level and isinstance(link.home, Paragraph) and not link.home.level)):
+                link.home = paragraph
+        if not is_empty:
+            self.blocks.append(paragraph)
 
     def _end_heading(self) -> None:
         """Write the heading that is open: a block follows in it that no heading can hold."""

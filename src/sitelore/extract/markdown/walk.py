@@ -113,7 +113,10 @@ class Walk(Containers):
             for node in nodes:
                 kind = type(node)
                 if kind is text_type:
-                    add_text(node.data)  # type: ignore[attr-defined]
+                    data = node.data  # type: ignore[attr-defined]
+                    # Most texts of a page are the white space between its elements.
+                    if not self._ends_in_space or not data.isspace() or self._keeps_lines:
+                        add_text(data)
                     continue
                 if kind is not element_type:
                     continue
