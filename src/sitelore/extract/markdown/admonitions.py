@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import Block, Paragraph, Quote
@@ -22,6 +21,7 @@ _MARKED_KINDS = _KINDS | {
 _MARKERS = frozenset({"admonition", "admonitionblock", "theme-admonition", "markdown-alert", "custom-block", "callout"})
 _PREFIXES = re.compile(r"(?:theme-admonition|markdown-alert|admonition|custom-block|callout|alert|bd-callout)-{1,2}([a-z]+)")
 _ALERTS = frozenset({"alert", "bd-callout"})
+_TOKENS = _MARKERS | _ALERTS | _KINDS.keys()
 _TAGS = frozenset({"div", "aside", "section", "p", "blockquote", "dl", "details", "table"})
 _TITLE = re.compile(
     r"(?:^|\s)(?:title|admonition-?title|admonition-?heading|admonition_header|markdown-alert-title|custom-block-title|callout-title"
@@ -31,7 +31,6 @@ _TITLE = re.compile(
 _TITLE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _ENDS = (":", ".", "!", "?", "\uff1a", "。", "…")
 _MAX_UNTITLED_CHARS = 1500
-_MAX_CLASS_CHARS = 300
 
 
 class Admonition:
@@ -79,26 +78,19 @@ class Admonition:
 
 def admonition_of(element: dom.Element, class_: str) -> Admonition | None:
     """Return an admonition when an element's class says that it is one."""
-    kind = _kind_of(class_[:_MAX_CLASS_CHARS])
-    if kind is None:
-        return None
-    name, is_marked, is_alert = kind
-    if is_marked or is_alert:
-        return Admonition(name, is_marked=is_marked, needs_label=is_alert)
-    return Admonition(name, is_marked=False, needs_label=not name) if element.tag in _TAGS else None
-
-
-@lru_cache(maxsize=4096)
-def _kind_of(class_: str) -> tuple[str, bool, bool] | None:
-    """The label of the kind that a class names, whether it says that it is an admonition, and whether it is an alert."""
     tokens = class_.lower().split()
-    is_marked = any(token in _MARKERS or token.startswith(("theme-admonition", "markdown-alert")) for token in tokens)
+    if _TOKENS.isdisjoint(tokens):
+        return None
+    is_marked = not _MARKERS.isdisjoint(tokens)
     is_alert = not is_marked and not _ALERTS.isdisjoint(tokens)
     if is_marked or is_alert:
         parts = [match[1] for token in tokens if (match := _PREFIXES.fullmatch(token)) is not None]
-        return next((_MARKED_KINDS[token] for token in (*tokens, *parts) if token in _MARKED_KINDS), ""), is_marked, is_alert
-    name = next((_KINDS[token] for token in tokens if token in _KINDS), None)
-    return None if name is None else (name, False, False)
+        name = next((_MARKED_KINDS[token] for token in (*tokens, *parts) if token in _MARKED_KINDS), "")
+        return Admonition(name, is_marked=is_marked, needs_label=is_alert)
+    if element.tag not in _TAGS:
+        return None
+    name = next(_KINDS[token] for token in tokens if token in _KINDS)
+    return Admonition(name, is_marked=False, needs_label=not name)
 
 
 def is_title(element: dom.Element) -> bool:

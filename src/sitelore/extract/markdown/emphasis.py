@@ -33,11 +33,11 @@ class Atom:
 
 def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
     """Write atoms as one string, with markers where emphasis begins and ends."""
-    if len(atoms) == 1 and atoms[0].kind == MARKUP and not atoms[0].style:
-        return atoms[0].source if atoms[0].source != HARD_BREAK else ""
-    atoms = _tidied(_merged(atoms))
-    if not any(atom.style for atom in atoms):
-        return "".join(_written(atoms, escape))
+    atoms = _merged(atoms)
+    simple = _joined_simply(atoms, escape)
+    if simple is not None:
+        return simple
+    atoms = _tidied(atoms)
     atoms = _merged(_shrunk(_shrunk(atoms, is_opening=True), is_opening=False))
     for _ in range(_ROUNDS):
         boundaries = _boundaries(atoms)
@@ -55,6 +55,40 @@ def joined(atoms: list[Atom], escape: Callable[[str], str]) -> str:
         parts += [_MARKERS[bit] for bit in opened]
         parts.append(source)
     return "".join(parts)
+
+
+def _joined_simply(atoms: list[Atom], escape: Callable[[str], str]) -> str | None:
+    """Write atoms whose emphasis begins and ends at whole words, as most does; None for all others, and where lines break."""
+    parts: list[str] = []
+    end = len(atoms) - 1
+    for at, atom in enumerate(atoms):
+        source, kind = atom.source, atom.kind
+        if atom.style:
+            marker = _MARKERS.get(atom.style)
+            if marker is None or kind != PLAIN or not source[0].isalnum() or not source[-1].isalnum():
+                return None
+            if (at and not _is_outside(atoms[at - 1], -1)) or (at < end and not _is_outside(atoms[at + 1], 0)):
+                return None
+            parts += (marker, escape(source), marker)
+        elif kind == PLAIN:
+            parts.append(_before(escape(source), atoms[at + 1] if at < end else None))
+        elif kind == CODE_SPAN:
+            if source[0].isspace() or source[-1].isspace():
+                return None
+            parts.append(code_span(source))
+        elif source == HARD_BREAK:
+            return None
+        else:
+            parts.append(source)
+    return "".join(parts).strip()
+
+
+def _is_outside(atom: Atom, at: int) -> bool:
+    """Whether an atom without emphasis has white space or punctuation next to one with emphasis."""
+    if atom.style:
+        return False
+    char = atom.source[at]
+    return atom.kind != PLAIN or char.isspace() or (char.isascii() and not char.isalnum())
 
 
 def _tidied(atoms: list[Atom]) -> list[Atom]:
@@ -202,14 +236,16 @@ def _written(atoms: list[Atom], escape: Callable[[str], str]) -> list[str]:
     written = []
     for at, atom in enumerate(atoms):
         if atom.kind == PLAIN:
-            source = escape(atom.source)
-            # An exclamation mark before a link would make it an image.
-            if source.endswith("!") and at + 1 < len(atoms) and atoms[at + 1].source.startswith("["):
-                source = f"{source[:-1]}\\!"
-            written.append(source)
+            written.append(_before(escape(atom.source), atoms[at + 1] if at + 1 < len(atoms) else None))
         else:
             written.append(code_span(atom.source) if atom.kind == CODE_SPAN else atom.source)
     return written
+
+
+def _before(text: str, after: Atom | None) -> str:
+    """Escape an exclamation mark before a link, which would make it an image."""
+    is_image = text.endswith("!") and after is not None and after.kind == MARKUP and after.source.startswith("[")
+    return f"{text[:-1]}\\!" if is_image else text
 
 
 _Boundary = tuple[list[int], list[int]]

@@ -32,8 +32,13 @@ Leaf: TypeAlias = tuple[int, str, int, Link | None, str]
 
 def inline_markdown(leaves: Sequence[Leaf], home: object, *, one_line: bool = False) -> str:
     """Write leaves as Markdown. Links whose home is another paragraph are written as their text."""
-    if len(leaves) == 1 and leaves[0][0] == TEXT and not leaves[0][2] and leaves[0][3] is None:
-        return escape_text(leaves[0][1].strip())
+    if len(leaves) == 1:
+        kind, text, style, only, _ = leaves[0]
+        if kind == TEXT and not style:
+            text = text.strip()
+            if only is None or only.home is not home or not only.href:
+                return escape_text(text)
+            return f"[{escape_label(text)}]({_destination(only.href)})"
     atoms: list[Atom] = []
     linked: list[Leaf] = []
     link: Link | None = None
@@ -68,6 +73,10 @@ def inline_text(leaves: Iterable[Leaf]) -> str:
     return "".join(parts)
 
 
+def _destination(href: str) -> str:
+    return href if " " not in href and "(" not in href else f"<{href}>"
+
+
 def _add_leaf(atoms: list[Atom], leaf: Leaf, *, one_line: bool) -> None:
     kind, text, style, _, _ = leaf
     if kind == RAW:
@@ -85,7 +94,7 @@ def _add_link(atoms: list[Atom], leaves: list[Leaf], link: Link) -> None:
         for leaf in leaves:
             _add_leaf(atoms, leaf, one_line=False)
         return
-    href = link.href if " " not in link.href and "(" not in link.href else f"<{link.href}>"
+    href = _destination(link.href)
     if len(leaves) == 1 and leaves[0][0] == TEXT:
         _, text, style, _, _ = leaves[0]
         label = text.strip()

@@ -134,6 +134,9 @@ class Paragraphs:
         if not leaves:
             return
         self._leaves = []
+        if len(leaves) == 1:
+            self._add_paragraph(leaves)
+            return
         # Two breaks are a new paragraph.
         part: list[Leaf] = []
         breaks: list[Leaf] = []
