@@ -29,7 +29,7 @@ from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import block_features
 from sitelore.extract.content.scorer_model import UNDERRATED
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.writing.markdown import prepare
+from sitelore.extract.markdown import prepare
 
 TREES = ROOT / "src" / "sitelore" / "extract" / "content" / "content_trees.npz"
 ITERATIONS, RATE, DEPTH = 300, 0.1, 6

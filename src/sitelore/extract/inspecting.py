@@ -15,10 +15,10 @@ import zstandard
 from sitelore.extract import dom
 from sitelore.extract.content.main import Content, Judged, main_content
 from sitelore.extract.decode import decode
+from sitelore.extract.markdown import prepare
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.page import read
 from sitelore.extract.redact import redact_all, redact_source, source_of
-from sitelore.extract.writing.markdown import prepare
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.ids import CleanText
 from sitelore.model.response import Response

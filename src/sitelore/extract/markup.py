@@ -14,11 +14,11 @@ from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hidi
 from sitelore.extract.content.title import Title, find_title, place_title
 from sitelore.extract.content.visibility import shown
 from sitelore.extract.draft import NO_OFFERS, Draft
+from sitelore.extract.markdown import Written, write
 from sitelore.extract.memory import LARGE_PAGE
 from sitelore.extract.redact import Source
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import Script, read_scripts
-from sitelore.extract.writing.markdown import Written, write_markdown, write_text
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 
@@ -45,32 +45,23 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     content = main_content(
         tree, source, response.url.host, options.overrides, PageFacts(survey.metas, bool(survey.scripts))
     )
-    markdown, text = write_content(tree, content, title, hiding, resolver)
+    written = write_content(tree, content, title, hiding, resolver)
     return Draft(
         metadata,
         content.strategy,
-        markdown.text,
-        text.text,
-        markdown.utf8,
-        text.utf8,
-        found.untied,
-        structured,
-        offers,
+        written.markdown,
+        written.text,
+        links=found.untied,
+        structured=structured,
+        offers=offers,
     )
 
 
-def write_content(
-    tree: dom.Tree, content: Content, title: Title, hiding: Hiding, resolver: PageResolver
-) -> tuple[Written, Written]:
+def write_content(tree: dom.Tree, content: Content, title: Title, hiding: Hiding, resolver: PageResolver) -> Written:
     """The chosen content as Markdown and as plain text, after its title and without its hidden parts. Changes the tree."""
     nodes = shown(content.nodes)
     drop_hidden(hiding, tree, nodes)
-    nodes = place_title(title, nodes)
-    for node in nodes:
-        dom.drop_comments(node)  # the writer would start a new block at a comment
-    # Markdown comes first: it repairs lists and captions, of which plain text would lose parts.
-    markdown = write_markdown(nodes, resolver)
-    return markdown, write_text(nodes)
+    return write(place_title(title, nodes), resolver)
 
 
 def _shorten_attributes(tree: dom.Tree) -> None:

@@ -36,14 +36,11 @@ class Measures:
     sketch: bytes = b""
 
 
-def measure(title: str, text: str, utf8: bytes | None, *, is_even: bool) -> Measures:
-    """Measure a text. `is_even` says that its white space is single already; then counting spaces counts words.
-
-    `utf8` is the text in UTF-8, where that is at hand.
-    """
+def measure(title: str, text: str, *, is_even: bool) -> Measures:
+    """Measure a text. `is_even` says that its white space is single already; then counting spaces counts words."""
     if not text or text.isspace():
         return Measures(0, "", "")
-    raw = text.encode("utf-8", "replace") if utf8 is None else utf8
+    raw = text.encode("utf-8", "replace")
     body = raw.lower()
     normal = (b"%b %b" % (title.encode("utf-8", "replace").lower(), body)).replace(b"\n", b" ").strip()
     if not is_even:

@@ -1,7 +1,7 @@
 import pytest
 
+from sitelore.extract.markdown.invisible import visible
 from sitelore.extract.plaintext import defused, escaped
-from sitelore.extract.writing.markdown import visible
 
 from .conftest import ReadPage
 
@@ -15,7 +15,7 @@ def test_the_constructs_of_a_page_become_markdown(read_page: ReadPage) -> None:
     )
     assert page.markdown == (
         "# Head\n\n## Sub\n\nOne **bold** and *lean*,  \ntwo\n\n- a\n  - b\n- c\n\nthen\n\n1. x\n2. y\n\n"
-        "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```py\ndef f():\n\n\n    return '<b>'\n```\n\n> said\n\n"
+        "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```python\ndef f():\n\n\n    return '<b>'\n```\n\n> said\n\n"
         "`x*y` [link](http://site.example/x%20y%281%29#s) ![pic](http://site.example/i.png)"
     )
 

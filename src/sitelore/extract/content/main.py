@@ -20,8 +20,8 @@ from sitelore.extract.content.selection import Selection, select_scored, thresho
 from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.units import build_units
 from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.markdown import prepare
 from sitelore.extract.redact import Source
-from sitelore.extract.writing.markdown import prepare
 from sitelore.model.settings import Overrides
 
 _MAX_BLOCKS = 20_000  # more is a dump of data, and scoring it would take the memory of a hundred pages

@@ -1,6 +1,6 @@
-"""Mathematics, kept as TeX between dollar signs: from MathML, MathJax's scripts, KaTeX, and delimiters in the text.
+"""Mathematics as TeX between dollar signs: from MathML, MathJax's scripts, KaTeX, and delimiters in the text.
 
-TeX is the one text that goes into Markdown unescaped, so what could be read as HTML or as a link there is taken apart.
+TeX is the one text that goes into Markdown unescaped, so anything in it that could be read as HTML or as a link is broken up.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from sitelore.extract import dom
 
 _TEX_ENCODINGS = frozenset({"application/x-tex", "application/x-latex", "tex", "latex", "text/tex"})
-# What a typesetter draws around the MathML that carries the source; the outermost of them stands for the formula.
+# Elements that a typesetter draws around the MathML with the source; the outermost of them is replaced.
 _DRAWN = ".katex-display,.katex,mjx-container,.MathJax_Display,.MathJax,.MathJax_SVG,.MathJax_CHTML,.mwe-math-element"
 _DRAWN_AS_BLOCK = ".katex-display,mjx-container[display=true],.MathJax_Display,.MathJax_SVG_Display,.math.display,.display-math"
 _DRAWN_NAMES = re.compile(r"(?:^|\s)MathJax(?:_\w+)?(?:\s|$)")
@@ -31,8 +31,8 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def keep_formulas(tree: dom.Tree) -> None:
-    """Put TeX where formulas are. Comes before pruning: scripts, annotations and hidden twins are where the TeX is."""
+def rescue_formulas(tree: dom.Tree) -> None:
+    """Put TeX in the place of formulas. Has to run before hidden elements are dropped: TeX is in scripts and annotations."""
     for script in dom.select(tree, "script[type^='math/tex']")[:_MAX_FORMULAS]:
         _drop_drawing(script)
         _put(script, script.text, is_block="mode=display" in dom.attribute(script, "type").replace(" ", ""))
@@ -40,35 +40,33 @@ def keep_formulas(tree: dom.Tree) -> None:
         _keep_math(math)
 
 
-def keep_delimited(node: dom.Node) -> None:
-    r"""The same for TeX that stands in the text itself, between `\(…\)`, `\[…\]` or `$$…$$`."""
-    for piece in list(dom.texts(node)):
-        data = piece.data
-        if ("\\" not in data and "$$" not in data) or not _DELIMITED.search(data):
-            continue
-        parent = dom.as_element(piece.parent)
-        if parent is None or dom.is_inside(parent, f"pre,code,{dom.VERBATIM}"):
-            continue
-        parts: list[dom.AnyNode] = []
-        end = 0
-        for found in _DELIMITED.finditer(data):
-            parts += [dom.words(data[end : found.start()]), _formula(found[found.lastindex or 0], is_block=found[1] is None)]
-            end = found.end()
-        piece.replace_with(*parts, dom.words(data[end:]))
+def formula_pieces(text: str) -> list[tuple[bool, str, bool]]:
+    r"""Split text at its formulas, between `\(…\)`, `\[…\]` or `$$…$$`.
+
+    Of each piece: whether it is a formula, its text, and whether it is a block.
+    """
+    pieces: list[tuple[bool, str, bool]] = []
+    end = 0
+    for match in _DELIMITED.finditer(text):
+        is_block = match[1] is None
+        pieces.append((False, text[end : match.start()], False))
+        pieces.append((True, tex_markdown(match[match.lastindex or 0], is_block=is_block), is_block))
+        end = match.end()
+    return [*pieces, (False, text[end:], False)]
 
 
-def formula_of_image(image: dom.Element) -> dom.Element | None:
-    """The formula a picture shows, where its class says that it shows one; its alternative text is the source."""
+def formula_of_image(image: dom.Element) -> str | None:
+    """Return the formula that a picture shows, when its class says that it shows one; its alternative text is the source."""
     class_ = image.attr("class")
     if not class_ or ("tex" not in class_ and "math" not in class_) or _FORMULA_CLASSES.isdisjoint(class_.split()):
         return None
     alt = dom.attribute(image, "alt").strip()
-    return _formula(alt, is_block=False) if alt else None
+    return tex_markdown(alt, is_block=False) if alt else None
 
 
 def _keep_math(math: dom.Element) -> None:
     if not dom.is_inside(math, "html"):
-        return  # went with the drawing around it
+        return  # dropped with the drawing around it
     tex = _source_of(math)
     if not tex:
         return
@@ -87,7 +85,7 @@ def _source_of(math: dom.Element) -> str:
 
 
 def _spelled(element: dom.Element, depth: int) -> str:
-    """MathML without a source, spelled as TeX as far as its common elements go."""
+    """Write MathML that has no source as TeX, as far as its common elements go."""
     if depth > _MAX_DEPTH:
         return element.text
     parts = dom.child_elements(element)
@@ -108,7 +106,7 @@ def _spelled(element: dom.Element, depth: int) -> str:
 
 
 def _drop_drawing(script: dom.Element) -> None:
-    """What MathJax has drawn before its script shows the same formula again."""
+    """Drop what MathJax has drawn before its script: it shows the formula a second time."""
     while (before := script.previous_sibling) is not None:
         drawn = dom.as_element(before)
         if drawn is None or not _DRAWN_NAMES.search(dom.attribute(drawn, "class")):
@@ -124,14 +122,17 @@ def _put(element: dom.Element, tex: str, *, is_block: bool) -> None:
 
 
 def _formula(tex: str, *, is_block: bool) -> dom.Element:
+    written = tex_markdown(tex, is_block=is_block)
+    formula = dom.verbatim(written, dom.words(written))
+    return dom.made("div", None, formula) if is_block else formula
+
+
+def tex_markdown(tex: str, *, is_block: bool) -> str:
+    """Write TeX between dollar signs, on one line, with nothing in it that could be read as HTML or as a link."""
     line = " ".join(_COMMENT.sub(" ", tex).split()) if "%" in tex else " ".join(tex.split())
     for opening, closing in (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")):
         if line.startswith(opening) and line.endswith(closing) and len(line) > len(opening + closing):
             line = line[len(opening) : -len(closing)].strip()
             break
     line = _TAG_LIKE.sub("< ", line).replace("](", "] (").replace("][", "] [")
-    if is_block:
-        written = f"$${line}$$"
-        return dom.made("div", None, dom.verbatim(written, dom.words(written)))
-    written = f"${line}$"
-    return dom.verbatim(written, dom.words(written))
+    return f"$${line}$$" if is_block else f"${line}$"

@@ -1,4 +1,4 @@
-"""Which address a picture really has: lazy loaders, `srcset` and `picture` hide it from readers without scripts."""
+"""The real address of an image: lazy loaders, `srcset` and `picture` keep it in other attributes than `src`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MAX_SET_CHARS = 20_000
 
 
 class Attributed(Protocol):
-    """An element as far as its attributes go: of the tree, or as compiled code tells of it."""
+    """An element with a tag and attributes."""
 
     @property
     def tag(self) -> str:
@@ -53,7 +53,7 @@ class Attributed(Protocol):
 def source_of(image: dom.Element) -> str:
     """The raw address of an `img`, empty when it has none."""
     source = _usable(image.attr("src"))
-    # Most pictures say where they are; a lazy attribute beside a real address holds the better one all the same.
+    # A lazy attribute beside a real address holds the better image.
     for name in _LAZY:
         if (raw := image.attr(name)) and (lazy := _usable(raw)):
             return lazy
@@ -65,7 +65,7 @@ def source_of(image: dom.Element) -> str:
 
 @lru_cache(maxsize=1024)
 def _is_placeholder(source: str) -> bool:
-    """What tells it is the file's name alone, and few names hold such a word: asking the pattern takes far longer than this."""
+    """Whether the file's name says that it is a placeholder. The words are looked for first: the pattern is far slower."""
     query = source.find("?")
     start = max(0, source.rfind("/", 0, query if query >= 0 else len(source)))
     name = source[start:].lower()
@@ -76,7 +76,7 @@ def _is_placeholder(source: str) -> bool:
 
 
 def is_pixel(element: Attributed) -> bool:
-    """Whether an element is there to be loaded, not to be seen."""
+    """Whether an element is a tracking pixel, or hidden."""
     if element.attr("width") in _NO_SIZE or element.attr("height") in _NO_SIZE:
         return True
     style = (element.attr("style") or "").lower()
@@ -87,7 +87,7 @@ def _usable(raw: str | None) -> str:
     if not raw:
         return ""
     raw = raw.strip()
-    # Braces are a template that a script would fill in.
+    # Braces belong to a template that a script fills in.
     return "" if raw[:11].lower().startswith(_NO_ADDRESS) or "{" in raw else raw
 
 

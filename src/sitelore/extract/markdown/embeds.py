@@ -1,6 +1,6 @@
-"""What a page shows but does not hold: players, maps and frames become links; task boxes become text.
+"""Embedded content: players, maps and frames become links, task boxes become text, `noscript` images take their place.
 
-All of it comes before pruning, which takes frames, players, form controls and `noscript` away.
+All of it has to run before hidden elements are dropped: frames, players, form controls and `noscript` are among them.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from sitelore.extract import dom
-from sitelore.extract.writing import images
-from sitelore.extract.writing.images import Attributed
+from sitelore.extract.markdown import images
+from sitelore.extract.markdown.images import Attributed
 
 _PLAYERS = {"iframe": "Embed", "video": "Video", "audio": "Audio", "object": "Embed", "embed": "Embed"}
 _SOURCES = ("src", "data-src", "data-lazy-src", "data-url", "data")
@@ -18,7 +18,7 @@ _VIDEO_HOSTS = re.compile(
     r"//(?:[\w-]+\.)*(?:youtube(?:-nocookie)?\.com|youtu\.be|vimeo\.com|dailymotion\.com|wistia\.(?:com|net))/"
 )
 _MAP_HOSTS = re.compile(r"//(?:maps\.google\.|(?:www\.)?google\.[a-z.]+/maps|(?:www\.)?openstreetmap\.org/)")
-# Frames that show nothing a reader came for.
+# Frames of advertisements, trackers, captchas and sign-in widgets.
 _MACHINERY = re.compile(
     r"googletagmanager|doubleclick|googlesyndication|/recaptcha/|hcaptcha|adservice|/ads?/|amazon-adsystem"
     r"|facebook\.com/(?:plugins|tr)|platform\.twitter\.com/widgets|accounts\.google"
@@ -27,11 +27,11 @@ _MAX_EMBEDS = 500
 _MAX_NOSCRIPT_CHARS = 200
 
 
-def keep_embeds(tree: dom.Tree) -> None:
-    """Links in place of what is embedded. An address is settled later, with every other link."""
+def rescue_embeds(tree: dom.Tree) -> None:
+    """Replace embedded content by links. Their addresses are resolved later, with those of all links."""
     for tag in _PLAYERS:
         for element in dom.select(tree, tag)[:_MAX_EMBEDS]:
-            # What stands within a player is for readers who cannot have the player.
+            # Elements inside a player are a fallback for browsers without it.
             is_within = dom.has_ancestor(element, "object,video,audio")
             if not is_within and (embedded := link_to(element, _addresses_within(element))) is not None:
                 source, name = embedded
@@ -40,9 +40,9 @@ def keep_embeds(tree: dom.Tree) -> None:
 
 
 def link_to(player: Attributed, within: list[str]) -> tuple[str, str] | None:
-    """The address of what a player shows and what that is called; None where it shows nothing a reader came for.
+    """Return the address and the name of what a player shows; None when it is blank, an advertisement or a tracker.
 
-    `within` are addresses that elements within it have.
+    `within`: addresses of the elements inside it.
     """
     usable = (source for source in [*[player.attr(name) or "" for name in _SOURCES], *within] if not _NO_ADDRESS.match(source))
     source = next(usable, "")
@@ -68,8 +68,8 @@ def _kind(source: str) -> str:
     return "Map" if _MAP_HOSTS.search(source) else ""
 
 
-def keep_task_boxes(tree: dom.Tree) -> None:
-    """`[x]` and `[ ]` in place of the boxes that list items start with. A form's boxes are questions, not tasks."""
+def rescue_task_boxes(tree: dom.Tree) -> None:
+    """Replace the check boxes that list items start with by `[x]` and `[ ]`. Boxes of a form are questions, not tasks."""
     for box in dom.select(tree, "input[type=checkbox i]"):
         item = box.closest("li")
         if item is None or (box.closest("form") is not None and not dom.has_attribute(box, "disabled")):
@@ -83,13 +83,13 @@ def keep_task_boxes(tree: dom.Tree) -> None:
 
 
 def _shows_nothing(node: dom.AnyNode) -> bool:
-    """Whether this is no text and no box: an element around them, a comment, or white space."""
+    """Whether a node is neither text nor a box: a wrapper element, a comment, or white space."""
     element = dom.as_element(node)
     return element.tag not in {"input", "img"} if element is not None else dom.is_blank(node)
 
 
-def keep_spare_images(tree: dom.Tree) -> None:
-    """Pictures that only readers without scripts would get, in place of the empty ones that a script would fill."""
+def rescue_images(tree: dom.Tree) -> None:
+    """Use the images of `noscript` elements for the empty ones that a script would fill."""
     for spare in dom.select(tree, "noscript")[:_MAX_EMBEDS]:
         image = spare.find("img")
         if image is None or images.is_pixel(image) or len(spare.text.strip()) > _MAX_NOSCRIPT_CHARS:
@@ -109,7 +109,7 @@ def keep_spare_images(tree: dom.Tree) -> None:
 
 
 def _image_before(spare: dom.Element) -> dom.Element | None:
-    """The picture that `noscript` stands in for: its neighbour on the left, or within that."""
+    """Return the image that a `noscript` stands in for: its neighbour on the left, or the last image inside that."""
     before = spare.previous_sibling
     while before is not None and dom.is_blank(before):
         before = before.previous_sibling
