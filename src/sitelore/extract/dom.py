@@ -5,6 +5,7 @@ The parser and its walks are iterative in C: a page nested 200,000 deep costs te
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
@@ -232,6 +233,11 @@ def verbatim(markdown: str, *children: AnyNode) -> Element:
 def unwrap_all(node: Node, selector: str) -> None:
     """Take elements away and leave what they hold in their place."""
     node.strip_tags(selector)
+
+
+def copied(node: Element) -> Element:
+    """A copy of a subtree that is part of no tree."""
+    return copy.deepcopy(node)
 
 
 def texts(node: Node) -> Iterator[Text]:
