@@ -39,14 +39,8 @@ class BlockTable:
     end: list[int]
     """Where each block is in the page's text, in bytes."""
     words: list[int]
-    chars: list[int]
-    """Bytes that are not white space."""
     linked: list[int]
     """Words inside links."""
-    bold: list[int]
-    """Words inside `b`, `strong` or `em`."""
-    links: list[int]
-    images: list[int]
     element: list[int]
     """Row of the innermost flow-breaking element around the block."""
 
@@ -60,14 +54,12 @@ class ElementTable:
 
     parent: list[int]
     """Row of the nearest such element around it, -1 for the root."""
-    level: list[int]
     first: list[int]
     """Its first block; `first == last` when it has no text."""
     last: list[int]
     tag: list[int]
     """`vocabulary.TAG_NUMBER`, 0 for a tag that is not in it."""
     marks: list[int]
-    signature: list[int]
     order: list[int]
     """Its index among all elements of the page."""
 
@@ -169,10 +161,11 @@ class _Page:
         return ctypes.string_at(self.tables.text, self.tables.text_size)
 
     def block_columns(self) -> dict[str, list[int]]:
-        return _columns(self.tables.blocks, self.tables.block_count, _BLOCK_FIELDS)
+        wanted = (*BlockTable.__slots__, "heading", "landmarks", "copies")
+        return _columns(self.tables.blocks, self.tables.block_count, _BLOCK_FIELDS, wanted)
 
     def element_columns(self) -> dict[str, list[int]]:
-        return _columns(self.tables.elements, self.tables.element_count, _ELEMENT_FIELDS)
+        return _columns(self.tables.elements, self.tables.element_count, _ELEMENT_FIELDS, ElementTable.__slots__)
 
 
 @contextmanager
@@ -199,11 +192,11 @@ def _check(status: int) -> None:
         raise MemoryError
 
 
-def _columns(address: int, count: int, fields: tuple[str, ...]) -> dict[str, list[int]]:
-    """The columns of an array of structs whose fields are all 64-bit integers."""
+def _columns(address: int, count: int, fields: tuple[str, ...], wanted: tuple[str, ...]) -> dict[str, list[int]]:
+    """The wanted columns of an array of structs whose fields are all 64-bit integers."""
     width = len(fields)
     numbers = memoryview(ctypes.string_at(address, count * width * _NUMBER_BYTES)).cast("q")
-    return {name: numbers[at::width].tolist() for at, name in enumerate(fields)}
+    return {name: numbers[fields.index(name) :: width].tolist() for name in wanted}
 
 
 class _Settings(ctypes.Structure):

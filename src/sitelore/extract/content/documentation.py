@@ -10,14 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import mul
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ScoredPage
 from sitelore.extract.content.selection import Cut, Selection, drop_bare_headings, mark_bits, tag_bits
-from sitelore.extract.content.units import Units
+from sitelore.extract.content.units import LINK, Units
 from sitelore.extract.content.vocabulary import LANDMARK, MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
 
 _GENERATOR = re.compile(
@@ -30,11 +30,15 @@ _SOCIAL = ("og:", "twitter:", "fb:")
 _COMMERCE = mark_bits("share", "ad", "cart", "review", "price", "carousel")
 _CROWD = (*(mark_bits(group) for group in ("share", "ad", "cart", "review", "price", "carousel", "comment", "related")),)
 _AUTHOR = mark_bits("author")
+_OF_INTEREST = _COMMERCE | _AUTHOR | mark_bits("comment", "related")
 _MANY_AUTHORS = 3
 _FEW_CROWD_MARKS = 2
 _REFERENCE_SHARE = 0.1
 _SURE_F1 = 0.65
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_MARK_OF_NAME = {word.decode(): marks for word, marks in MARK_OF_WORD.items()}
+_MARK_OF_PART = {word: marks for word, marks in _MARK_OF_NAME.items() if len(word) >= SHORTEST_PART}
+"""Words that count inside longer ones."""
 
 _ARTICLE, _MAIN, _NAV = (TAG_NUMBER[tag] for tag in (b"article", b"main", b"nav"))
 _BODY = TAG_NUMBER[b"body"]
@@ -61,12 +65,15 @@ _CERTAIN_NAVIGATION = re.compile(
 )
 """Names of navigation and of the edges of a page, whatever is in them."""
 _NAVIGATION = re.compile(
-    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE
+    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])",
+    re.IGNORECASE,
 )
 """Names of navigation, where most of its words are links."""
 _BAR = re.compile(r"(?:^|[\s_-])(?:nav\w*|header|docnav|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE)
 """Names of bars such as "Next: Modules, Up: Contents", where less is linked."""
-_CONTENTS = re.compile(r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE)
+_CONTENTS = re.compile(
+    r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE
+)
 """Names of tables of contents."""
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
@@ -111,7 +118,7 @@ def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Elem
     is_reference = expected_f1 >= _SURE_F1 and _reference_share(page) >= _REFERENCE_SHARE
     if facts.is_promoted and not is_reference:
         return False
-    names = Counter(_class_names(page, elements))
+    names = Counter(_marked_names(page, elements))
     marks = {name: _marks_of(name) for name in names}
     # Posts of many authors are a discussion.
     if any(names[name] >= _MANY_AUTHORS for name, mark in marks.items() if mark & _AUTHOR):
@@ -134,13 +141,12 @@ def _reference_share(page: ScoredPage) -> float:
     return found / max(1, words[-1])
 
 
-def _class_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
-    """The class and role of every element that breaks the flow. Ids often spell the text of a heading."""
-    for order in page.elements.order:
-        attr = elements[order].attr
-        name, role = attr("class"), attr("role")
-        if name or role:
-            yield f"{name or ''} {role or ''}"
+def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
+    """The class and role of the elements that may have a mark of interest. Ids do not count: they spell the text of headings."""
+    for order, marks in zip(page.elements.order, page.elements.marks, strict=True):
+        if marks & _OF_INTEREST:
+            attr = elements[order].attr
+            yield f"{attr('class') or ''} {attr('role') or ''}"
 
 
 @lru_cache(maxsize=4096)
@@ -153,9 +159,9 @@ def _marks_of(names: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _marks_of_word(word: str) -> int:
-    found = 0
-    for known, marks in MARK_OF_WORD.items():
-        if word == known.decode() or (len(known) >= SHORTEST_PART and known.decode() in word):
+    found = _MARK_OF_NAME.get(word, 0)
+    for part, marks in _MARK_OF_PART.items():
+        if part in word:
             found |= marks
     return found
 
@@ -223,7 +229,9 @@ class _Documentation:
                 strong.append(candidate)
             elif tag == _ARTICLE:
                 articles.append(candidate)
-            elif (attr("id") or "").lower() in _REGION_NAMES or not _REGION_NAMES.isdisjoint((attr("class") or "").lower().split()):
+            elif (attr("id") or "").lower() in _REGION_NAMES or not _REGION_NAMES.isdisjoint(
+                (attr("class") or "").lower().split()
+            ):
                 named.append(candidate)
         whole = text[-1]
         if articles and max(articles)[0] >= _ARTICLE_SHARE * whole:
@@ -258,7 +266,7 @@ class _Documentation:
         first, last, row = units.first[unit], units.last[unit], units.element[unit]
         if is_outside and (self._is_named or not self._is_likely(unit)):
             return "outside the content region"
-        if units.is_link(unit) and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
+        if units.kind[unit] == LINK and self._mass[last] - self._mass[first] < _CERTAINLY_NOT * units.words[unit]:
             return "a link between elements"
         if row < 0 or (first <= self._first and last >= self._last):
             return ""
@@ -307,7 +315,16 @@ class _Documentation:
         if linked < _NOTHING_BUT_LINKS * words or is_index:
             return False
         links = dom.elements_list(self._elements[self._page.elements.order[units.element[unit]]], "a")
-        return len(links) > 1 and all((link.attr("href") or "").startswith("#") for link in links)
+        targets = [link.attr("href") or "" for link in links]
+        if len(targets) < 2 or not all(target.startswith("#") for target in targets):
+            return False
+        return sum(target[1:] in self._names for target in targets) * 2 >= len(targets)
+
+    @cached_property
+    def _names(self) -> set[str]:
+        """Names of places on the page that a link can lead to."""
+        named = dom.select(self._elements[0], "[id],a[name]")
+        return {name for element in named for name in (element.attr("id"), element.attr("name")) if name}
 
     def _title_range(self) -> tuple[int, int]:
         """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""

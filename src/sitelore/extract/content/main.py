@@ -107,8 +107,9 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
     if page.opened != len(elements):
         return None
     units = build_units(page)
-    _, expected_f1 = threshold_of(page.blocks.words, page.scores)
-    steps = {"learned": partial(select_scored, page, units), "region": partial(select_documentation, page, units, elements)}
+    threshold, expected_f1 = threshold_of(page.blocks.words, page.scores)
+    by_score = partial(select_scored, page, units, threshold, expected_f1)
+    steps = {"learned": by_score, "region": partial(select_documentation, page, units, elements)}
     if is_documentation(facts, page, elements, expected_f1):
         steps = {"documentation": steps["region"]}
     for strategy, select in steps.items():

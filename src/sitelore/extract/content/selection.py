@@ -13,7 +13,7 @@ from itertools import accumulate
 from operator import mul
 
 from sitelore.extract.content.block_scorer import ScoredPage
-from sitelore.extract.content.units import Units
+from sitelore.extract.content.units import LINK, PAIR, Units
 from sitelore.extract.content.vocabulary import LANDMARK, MARK, TAG_NUMBER
 
 _LEAVE_COST = 0.05
@@ -87,37 +87,39 @@ def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
     return min(expected / 2, max(scores)), expected
 
 
-def select_scored(page: ScoredPage, units: Units) -> Selection:
-    """The units that make the best page by their scores."""
+def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1: float) -> Selection:
+    """The units that make the best page by their scores. `threshold` and `expected_f1` are those of `threshold_of`."""
     words, scores = page.blocks.words, page.scores
-    threshold, expected = threshold_of(words, scores)
     run_cost = [0.0, *accumulate([(threshold - score) * count for score, count in zip(scores, words, strict=True)])]
-    count = len(units)
-    keep, drop, leave = [0.0] * count, [0.0] * count, [0.0] * count
-    """Cost of keeping and of dropping each unit with the best choice inside it, and of leaving it out of a kept parent."""
+    leave = _leave_costs(units)
+    enter = [_ENTER_COST + _ENTER_COST_PER_WORD * count for count in units.words]
+    keep, drop = [0.0] * len(units), [0.0] * len(units)
+    """Cost of keeping and of dropping each unit, with the best choice inside it."""
+    own, children, kind = units.own, units.children, units.kind
     for unit in units.bottom_up():
         kept_cost = dropped_cost = 0.0
-        for first, last, _ in units.own[unit]:
+        for first, last, _ in own[unit]:
             kept_cost += run_cost[last] - run_cost[first]
-        for child in units.children[unit]:
-            if units.is_pair(unit):  # a term goes with its definitions
-                kept_cost, dropped_cost = kept_cost + keep[child], dropped_cost + drop[child]
+        for child in children[unit]:
+            kept, dropped = keep[child], drop[child]
+            if kind[unit] == PAIR:  # a term goes with its definitions
+                kept_cost += kept
+                dropped_cost += dropped
                 continue
-            kept_cost += min(keep[child], drop[child] + leave[child])
-            dropped_cost += min(drop[child], keep[child] + _enter_cost(units.words[child]))
+            left, entered = dropped + leave[child], kept + enter[child]
+            kept_cost += kept if kept < left else left
+            dropped_cost += dropped if dropped < entered else entered
         keep[unit], drop[unit] = kept_cost, dropped_cost
-        cost = _LEAVE_STRUCTURE_COST if units.tags[unit] & _STRUCTURE_TAGS or units.is_pair(unit) else _LEAVE_COST
-        leave[unit] = 0.0 if _secondary_reason(units, unit) else cost * units.words[unit]
-    kept = [False] * len(words)
+    kept_blocks = [False] * len(words)
     cuts = []
     open_units = [(0, keep[0] < drop[0])]
     while open_units:
         unit, is_kept = open_units.pop()
         if is_kept:
-            for first, last, _ in units.own[unit]:
-                kept[first:last] = [True] * (last - first)
-        for child in units.children[unit]:
-            if units.is_pair(unit):
+            for first, last, _ in own[unit]:
+                kept_blocks[first:last] = [True] * (last - first)
+        for child in children[unit]:
+            if kind[unit] == PAIR:
                 stays = is_kept
             elif is_kept:
                 stays = keep[child] <= drop[child] + leave[child]
@@ -125,21 +127,28 @@ def select_scored(page: ScoredPage, units: Units) -> Selection:
                     reason = _secondary_reason(units, child) or f"scored below {threshold:.2f}"
                     cuts.append(Cut(units.first[child], units.last[child], units.element[child], reason))
             else:
-                stays = keep[child] + _enter_cost(units.words[child]) < drop[child]
+                stays = keep[child] + enter[child] < drop[child]
             open_units.append((child, stays))
-    drop_repeats(page, kept)
-    drop_bare_headings(page, kept)
-    return Selection(kept, cuts, threshold, expected)
+    drop_repeats(page, kept_blocks)
+    drop_bare_headings(page, kept_blocks)
+    return Selection(kept_blocks, cuts, threshold, expected_f1)
 
 
-def _enter_cost(words: int) -> float:
-    return _ENTER_COST + _ENTER_COST_PER_WORD * words
+def _leave_costs(units: Units) -> list[float]:
+    """What it costs to cut each unit from a kept one: nothing for what its markup or its links call secondary."""
+    costs = []
+    for unit, (kind, tags, words) in enumerate(zip(units.kind, units.tags, units.words, strict=True)):
+        if _secondary_reason(units, unit):
+            costs.append(0.0)
+        else:
+            costs.append((_LEAVE_STRUCTURE_COST if tags & _STRUCTURE_TAGS or kind == PAIR else _LEAVE_COST) * words)
+    return costs
 
 
 def _secondary_reason(units: Units, unit: int) -> str:
     """Why a unit may be cut at no cost: its markup or its links say that it is not content. Empty where nothing does."""
-    if units.element[unit] < 0:
-        return "a link between elements" if units.is_link(unit) else ""
+    if kind := units.kind[unit]:
+        return "a link between elements" if kind == LINK else ""
     tags, marks, linked, words = units.tags[unit], units.marks[unit], units.linked[unit], units.words[unit]
     if tags & _SECONDARY_TAGS:
         return "a nav, footer or form element"

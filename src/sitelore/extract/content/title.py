@@ -44,16 +44,18 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
     names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
     headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
-    for candidates, is_title in (
-        (headings, names.repeats),
-        (headings, names.shares_words),
-        (dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names.repeats),
-        (tree.select(_NAMED)[:_MAX_CANDIDATES], names.repeats),
-    ):
-        found = [element for element in candidates if is_title(dom.one_line(element)[:_MAX_CHARS])]
-        if found:
-            return Title(text, next((element for element in found if _key(element.text[:_MAX_CHARS]) in names.own), found[0]))
-    return Title(text)
+    found = _repeated(headings, names) or [one for one in headings if names.shares_words(_line(one))]
+    found = found or _repeated(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names)
+    found = found or _repeated(tree.select(_NAMED)[:_MAX_CANDIDATES], names)
+    return Title(text, next((element for element in found if _key(_line(element)) in names.own), found[0]) if found else None)
+
+
+def _repeated(elements: list[dom.Element], names: _Names) -> list[dom.Element]:
+    return [element for element in elements if names.repeats(_line(element))]
+
+
+def _line(element: dom.Element) -> str:
+    return dom.one_line(element)[:_MAX_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
     """The element inside the content that is its title."""
     key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
     headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
-    if title.element is not None and dom.has_ancestor_in(title.element, {node for node in nodes if isinstance(node, dom.Element)}):
+    if title.element is not None and dom.has_ancestor_in(
+        title.element, {node for node in nodes if isinstance(node, dom.Element)}
+    ):
         return title.element
     for heading in headings:
         if _key(heading.text[:_MAX_CHARS]) == key:

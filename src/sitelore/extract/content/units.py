@@ -11,6 +11,9 @@ from itertools import accumulate
 from sitelore.extract.content.block_scorer import ScoredPage
 from sitelore.extract.content.vocabulary import TAG_NUMBER
 
+ELEMENT, SECTION, PAIR, LINK = range(4)
+"""Kinds of units: an element; a heading with what it heads; a term with its definitions; a link between elements."""
+
 _PRE, _TABLE, _UL, _OL, _DT = (TAG_NUMBER[tag] for tag in (b"pre", b"table", b"ul", b"ol", b"dt"))
 _WHOLE_TABLE_WORDS = 200  # a longer table may be a page layout
 _WHOLE_LIST_WORDS = 80  # a longer list may hold articles, or a menu beside content
@@ -20,11 +23,12 @@ _TERM = 9
 
 @dataclass(slots=True)
 class Units:
-    """The units of a page as a tree, one list a column. Unit 0 is the root; children come after their parents.
+    """The units of a page as a tree, one list a column. Unit 0 is the root.
 
     An element whose only child has the same text is one unit with it.
     """
 
+    kind: list[int] = field(default_factory=list)
     children: list[list[int]] = field(default_factory=list)
     own: list[list[tuple[int, int, int]]] = field(default_factory=list)
     """Ranges of blocks (first, last, heading level) that go with the unit itself: loose text, headings, terms, code."""
@@ -34,21 +38,13 @@ class Units:
     linked: list[int] = field(default_factory=list)
     """Words inside links."""
     tags: list[int] = field(default_factory=list)
-    """Tag numbers of the elements that are this unit, as bits; 0 for a section and for a term with its definitions."""
+    """Tag numbers of the elements that are this unit, as bits; 0 for other kinds of units."""
     marks: list[int] = field(default_factory=list)
     element: list[int] = field(default_factory=list)
-    """Row of the outermost element that is this unit; -1 for a section and for a term with its definitions."""
+    """Row of the outermost element that is this unit; -1 for other kinds of units."""
 
     def __len__(self) -> int:
-        return len(self.children)
-
-    def is_link(self, unit: int) -> bool:
-        """Whether a unit is a link between elements."""
-        return self.element[unit] < 0 and not self.children[unit] and self.own[unit][0][2] == 0
-
-    def is_pair(self, unit: int) -> bool:
-        """Whether a unit is a term with its definitions."""
-        return self.element[unit] < 0 and self.own[unit][0][2] == _TERM
+        return len(self.kind)
 
     def bottom_up(self) -> list[int]:
         """All units, children before their parents."""
@@ -60,33 +56,38 @@ class Units:
         order.reverse()
         return order
 
-    def _add(self, first: int, last: int, tags: int, marks: int, element: int) -> int:
-        self.children.append([])
-        self.own.append([])
-        self.first.append(first)
-        self.last.append(last)
-        self.tags.append(tags)
-        self.marks.append(marks)
-        self.element.append(element)
-        return len(self.children) - 1
-
 
 def build_units(page: ScoredPage) -> Units:
     """Group a page's blocks and elements into units."""
     units = Units()
-    _add_elements(units, page)
-    for unit in range(len(units)):
-        if units.children[unit] and any(level for _, _, level in units.own[unit]):
-            _group_sections(units, unit)
     words, linked = [0, *accumulate(page.blocks.words)], [0, *accumulate(page.blocks.linked)]
+    _add_elements(units, page, words)
+    for unit, own in enumerate(units.own[:]):
+        if units.children[unit] and any([level for _, _, level in own]):
+            _group_sections(units, unit)
     units.words = [words[last] - words[first] for first, last in zip(units.first, units.last, strict=True)]
     units.linked = [linked[last] - linked[first] for first, last in zip(units.first, units.last, strict=True)]
     return units
 
 
-def _add_elements(units: Units, page: ScoredPage) -> None:
+def _add(units: Units, kind: int, first: int, last: int) -> int:
+    """Add a unit that is not an element."""
+    units.kind.append(kind)
+    units.children.append([])
+    units.own.append([])
+    units.first.append(first)
+    units.last.append(last)
+    units.tags.append(0)
+    units.marks.append(0)
+    units.element.append(-1)
+    return len(units.kind) - 1
+
+
+def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
+    """Add the units that are elements, each with its own blocks. `words` is their running count."""
     elements, heading = page.elements, page.heading
-    words = [0, *accumulate(page.blocks.words)]
+    kind, children, own = units.kind, units.children, units.own
+    unit_first, unit_last, unit_tags, unit_marks, unit_row = units.first, units.last, units.tags, units.marks, units.element
     heading_words = [0, *accumulate([count if level else 0 for count, level in zip(page.blocks.words, heading, strict=True)])]
     unit_of = [-1] * len(elements)
     """The unit of each element; -1 for what is inside something that is never divided."""
@@ -94,36 +95,45 @@ def _add_elements(units: Units, page: ScoredPage) -> None:
     for row, (parent, first, last, tag, marks) in enumerate(rows):
         if first == last:
             continue
-        outer = -1
-        if parent >= 0:
-            outer = unit_of[parent]
-            if outer < 0:
-                continue
+        outer = unit_of[parent] if parent >= 0 else -1
+        if outer < 0 and parent >= 0:
+            continue
         count = words[last] - words[first]
-        if outer >= 0 and units.first[outer] == first and units.last[outer] == last and not units.own[outer]:
+        if outer >= 0 and unit_first[outer] == first and unit_last[outer] == last and not own[outer]:
             unit = outer
-            units.tags[unit] |= 1 << tag
-            units.marks[unit] |= marks
+            unit_tags[unit] |= 1 << tag
+            unit_marks[unit] |= marks
         elif outer >= 0 and (tag == _DT or heading_words[last] - heading_words[first] == count):
-            units.own[outer].append((first, last, _TERM if tag == _DT else heading[first]))
+            own[outer].append((first, last, _TERM if tag == _DT else heading[first]))
             continue
         else:
-            unit = units._add(first, last, 1 << tag, marks, row)  # noqa: SLF001 the class's own builder
+            unit = len(kind)
+            kind.append(ELEMENT)
+            children.append([])
+            own.append([])
+            unit_first.append(first)
+            unit_last.append(last)
+            unit_tags.append(1 << tag)
+            unit_marks.append(marks)
+            unit_row.append(row)
             if outer >= 0:
-                units.children[outer].append(unit)
+                children[outer].append(unit)
         is_whole = tag == _PRE or (tag == _TABLE and count <= _WHOLE_TABLE_WORDS)
-        if is_whole or (tag in {_UL, _OL} and count <= _WHOLE_LIST_WORDS):
-            units.own[unit].append((first, last, 0))
+        if is_whole or ((tag == _UL or tag == _OL) and count <= _WHOLE_LIST_WORDS):
+            own[unit].append((first, last, 0))
         else:
             unit_of[row] = unit
-    for block, row in enumerate(page.blocks.element):
-        if (unit := unit_of[row]) >= 0:
-            # A link between elements (to skip them, or back) is a unit of its own.
-            if units.children[unit] and not heading[block] and page.blocks.linked[block] == page.blocks.words[block]:
-                link = units._add(block, block + 1, 0, 0, -1)  # noqa: SLF001 the class's own builder
-                units.children[unit].append(link)
-                unit = link
-            units.own[unit].append((block, block + 1, heading[block]))
+    blocks = page.blocks
+    for block, (row, count, linked, level) in enumerate(zip(blocks.element, blocks.words, blocks.linked, heading, strict=True)):
+        unit = unit_of[row]
+        if unit < 0:
+            continue
+        # A link between elements (to skip them, or back) is a unit of its own.
+        if linked == count and not level and children[unit]:
+            link = _add(units, LINK, block, block + 1)
+            children[unit].append(link)
+            unit = link
+        own[unit].append((block, block + 1, level))
 
 
 def _group_sections(units: Units, unit: int) -> None:
@@ -140,7 +150,7 @@ def _group_sections(units: Units, unit: int) -> None:
         if level and not joins:
             while open_sections[-1][0] >= level:
                 open_sections.pop()
-            section = units._add(first, last, 0, 0, -1)  # noqa: SLF001 the class's own builder
+            section = _add(units, PAIR if level == _TERM else SECTION, first, last)
             units.children[open_sections[-1][1]].append(section)
             open_sections.append((level, section))
         inner = open_sections[-1][1]
