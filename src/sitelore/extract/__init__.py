@@ -4,7 +4,7 @@
 order: `media` asks whether the bytes are text at all, `decode` turns them into characters by the standard's order,
 `redact` takes secrets out before anything else looks (by the rules in `redaction/`); of HTML, `markup` reads what it says:
 `about/` (metadata, outline, links), `structured/` and `offers/` (forms, actions, media and, on a home page, its brand), then
-`content/` chooses what the page is about and `composing` has `writing/` write it out, as `plaintext` does with text; `missing`
+`content/` chooses what the page is about and `composing` has `markdown/` write it, as `plaintext` does with text; `missing`
 asks whether it reads like an error page, and `page` packs the result into blobs. `changes/` compares two documents of a page.
 
 Most pages are held and read by compiled code (`native/`), which tells facts and leaves decisions to the modules here; where it

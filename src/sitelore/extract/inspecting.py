@@ -15,7 +15,7 @@ import zstandard
 from sitelore.extract import dom
 from sitelore.extract.content.main import Content, Judged, main_content
 from sitelore.extract.decode import decode
-from sitelore.extract.markdown import prepare
+from sitelore.extract.markdown import prepare, write_text
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.page import read
 from sitelore.extract.redact import redact_all, redact_source, source_of
@@ -114,8 +114,7 @@ def _lines(source: CleanText) -> list[str]:
     tree = dom.parse(source)
     for element in dom.elements_list(tree, *_NEVER_TEXT):
         dom.drop(element)
-    lines = [" ".join(line.split()) for line in dom.to_text(dom.body(tree) or tree).split("\n")]
-    return list(filter(None, lines))[:_MAX_BLOCKS]
+    return write_text((dom.body(tree) or tree,), with_menus=True).split("\n")[:_MAX_BLOCKS]
 
 
 def _by_text(lines: list[str], document: _Read) -> list[Block]:

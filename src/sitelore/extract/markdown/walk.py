@@ -54,9 +54,10 @@ _MAX_PERMALINK_DEPTH = 50
 class Walk(Containers):
     """Builds the blocks of subtrees, one after the other."""
 
-    def __init__(self, resolver: PageResolver) -> None:
+    def __init__(self, resolver: PageResolver, *, with_menus: bool = False) -> None:
         super().__init__()
         self._resolver = resolver
+        self._with_menus = with_menus
         self._links = 0
         self._special: dict[dom.Element, Enter] = {}
 
@@ -185,7 +186,7 @@ class Walk(Containers):
 
         def end() -> None:
             leave()
-            if self._unlinked == unlinked:
+            if self._unlinked == unlinked and not self._with_menus:
                 del blocks[size:]
 
         return end
