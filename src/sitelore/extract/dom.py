@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import islice
 from typing import TypeAlias, cast
 
@@ -25,21 +24,9 @@ Named: TypeAlias = tuple[turbohtml.Element, str, str]
 VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` makes these
 
 
-class _PlainText(turbohtml.PlainText):
-    """Plain text options, unpacked once: unpacking them takes as long as writing a short page."""
-
-    @cached_property
-    def _flat(self) -> dict[str, object]:
-        return super()._unpack()
-
-    def _unpack(self) -> dict[str, object]:
-        return dict(self._flat)
-
-
 _MAX_PLACE_DEPTH = 100
 _PIECE_BYTES = 2**16
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
-_PLAIN = _PlainText(layout="strict", bullet="- ", table_cell_separator=" ")
 
 
 def parse(source: str | bytes) -> Tree:
@@ -279,8 +266,3 @@ def is_blank(node: AnyNode) -> bool:
 def holds(node: Element, *tags: str) -> bool:
     """Whether an element with one of these tags is below."""
     return next(iter(node.iter_elements(tags)), None) is not None
-
-
-def to_text(node: Node) -> str:
-    """Plain text of a subtree, one line a block."""
-    return node.to_text(_PLAIN)

@@ -111,6 +111,9 @@ class PageFacts:
         return self.has_json_ld or any(name.startswith(_SOCIAL) for name, _ in self.metas)
 
 
+NO_FACTS = PageFacts()
+
+
 def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Element], expected_f1: float) -> bool:
     """Whether a page is documentation: a generator wrote it, it is plain and sells nothing, or it is full of code or terms."""
     if facts.is_generated:
@@ -142,7 +145,7 @@ def _reference_share(page: ScoredPage) -> float:
 
 
 def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
-    """The class and role of the elements that may have a mark of interest. Ids do not count: they spell the text of headings."""
+    """Class and role of the elements that may have a mark of interest. Ids do not count: they spell the text of headings."""
     for order, marks in zip(page.elements.order, page.elements.marks, strict=True):
         if marks & _OF_INTEREST:
             attr = elements[order].attr
@@ -327,7 +330,7 @@ class _Documentation:
         return {name for element in named for name in (element.attr("id"), element.attr("name")) if name}
 
     def _title_range(self) -> tuple[int, int]:
-        """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""
+        """The blocks of the page's title where it is outside the region: its `h1`, with the element that is all about it."""
         levels, units = self._page.heading, self._units
         if 1 in levels[self._first : self._last] or 1 not in levels[: self._first]:
             return 0, 0

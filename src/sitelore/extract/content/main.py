@@ -15,7 +15,7 @@ from operator import mul
 from sitelore.extract import dom
 from sitelore.extract.content import scorer_model
 from sitelore.extract.content.block_scorer import ScoredPage, score_page
-from sitelore.extract.content.documentation import PageFacts, is_documentation, select_documentation
+from sitelore.extract.content.documentation import NO_FACTS, PageFacts, is_documentation, select_documentation
 from sitelore.extract.content.selection import Selection, select_scored, threshold_of
 from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.units import build_units
@@ -36,8 +36,11 @@ _NAVIGATION = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menub
 class Judgement:
     """A scored page and what was selected of it."""
 
+    strategy: str
     page: ScoredPage
     selection: Selection
+    elements: list[dom.Element]
+    """All elements of the page, in document order."""
 
     @property
     def words(self) -> int:
@@ -49,6 +52,15 @@ class Judgement:
         """Words of the blocks that are kept."""
         return sum(map(mul, self.page.blocks.words, self.selection.kept))
 
+    @property
+    def scores(self) -> dict[str, float]:
+        """The figures that decided."""
+        figures = {"kept_share": round(self.kept_words / self.words, 3)}
+        if self.strategy == "learned":
+            figures["expected_f1"] = round(self.selection.expected_f1, 3)
+            figures["threshold"] = round(self.selection.threshold, 3)
+        return figures
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -59,23 +71,10 @@ class Content:
 
     nodes: tuple[dom.Node, ...]
     strategy: str
-    judgement: Judgement | None = None
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """The figures that decided."""
-        judged = self.judgement
-        if judged is None:
-            return {}
-        figures = {"kept_share": round(judged.kept_words / judged.words, 3)}
-        if self.strategy == "learned":
-            figures["expected_f1"] = round(judged.selection.expected_f1, 3)
-            figures["threshold"] = round(judged.selection.threshold, 3)
-        return figures
 
 
 def main_content(
-    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = PageFacts()
+    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = NO_FACTS
 ) -> Content:
     """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
@@ -95,7 +94,16 @@ def main_content(
 
 
 def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
-    """The selected units of a page; None where there is no text, far too much of it, or next to nothing was selected."""
+    """The page cut down to its selected units; None where nothing can be selected."""
+    judged = judge(body, facts)
+    if judged is None:
+        return None
+    trim(judged.page, judged.selection.kept, judged.elements)
+    return Content((body,), judged.strategy)
+
+
+def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
+    """Select the units of a page; None where there is no text, far too much of it, or next to nothing was selected."""
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None
@@ -108,15 +116,16 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
         return None
     units = build_units(page)
     threshold, expected_f1 = threshold_of(page.blocks.words, page.scores)
-    by_score = partial(select_scored, page, units, threshold, expected_f1)
-    steps = {"learned": by_score, "region": partial(select_documentation, page, units, elements)}
+    steps = {
+        "learned": partial(select_scored, page, units, threshold, expected_f1),
+        "region": partial(select_documentation, page, units, elements),
+    }
     if is_documentation(facts, page, elements, expected_f1):
         steps = {"documentation": steps["region"]}
     for strategy, select in steps.items():
-        judged = Judgement(page, select())
+        judged = Judgement(strategy, page, select(), elements)
         if not _is_tiny(judged):
-            trim(page, judged.selection.kept, elements)
-            return Content((body,), strategy, judged)
+            return judged
     return None
 
 

@@ -93,23 +93,8 @@ def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1:
     run_cost = [0.0, *accumulate([(threshold - score) * count for score, count in zip(scores, words, strict=True)])]
     leave = _leave_costs(units)
     enter = [_ENTER_COST + _ENTER_COST_PER_WORD * count for count in units.words]
-    keep, drop = [0.0] * len(units), [0.0] * len(units)
-    """Cost of keeping and of dropping each unit, with the best choice inside it."""
+    keep, drop = _unit_costs(units, run_cost, leave, enter)
     own, children, kind = units.own, units.children, units.kind
-    for unit in units.bottom_up():
-        kept_cost = dropped_cost = 0.0
-        for first, last, _ in own[unit]:
-            kept_cost += run_cost[last] - run_cost[first]
-        for child in children[unit]:
-            kept, dropped = keep[child], drop[child]
-            if kind[unit] == PAIR:  # a term goes with its definitions
-                kept_cost += kept
-                dropped_cost += dropped
-                continue
-            left, entered = dropped + leave[child], kept + enter[child]
-            kept_cost += kept if kept < left else left
-            dropped_cost += dropped if dropped < entered else entered
-        keep[unit], drop[unit] = kept_cost, dropped_cost
     kept_blocks = [False] * len(words)
     cuts = []
     open_units = [(0, keep[0] < drop[0])]
@@ -132,6 +117,24 @@ def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1:
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks)
     return Selection(kept_blocks, cuts, threshold, expected_f1)
+
+
+def _unit_costs(units: Units, run_cost: list[float], leave: list[float], enter: list[float]) -> tuple[list[float], list[float]]:
+    """What it costs to keep and to drop each unit, with the best choice inside it. `run_cost` is that of keeping blocks."""
+    keep, drop = [0.0] * len(units), [0.0] * len(units)
+    own, children, kind = units.own, units.children, units.kind
+    for unit in units.bottom_up():
+        kept_cost = dropped_cost = 0.0
+        for first, last, _ in own[unit]:
+            kept_cost += run_cost[last] - run_cost[first]
+        for child in children[unit]:
+            kept, dropped = keep[child], drop[child]
+            if kind[unit] != PAIR:  # a term goes with its definitions
+                kept, dropped = min(kept, dropped + leave[child]), min(dropped, kept + enter[child])
+            kept_cost += kept
+            dropped_cost += dropped
+        keep[unit], drop[unit] = kept_cost, dropped_cost
+    return keep, drop
 
 
 def _leave_costs(units: Units) -> list[float]:

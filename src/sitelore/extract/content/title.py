@@ -7,7 +7,8 @@ repeats; and at last `<title>` itself without the name of the site.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from sitelore.extract import dom
@@ -64,7 +65,7 @@ class _Names:
 
     whole: str
     own: Sequence[str]
-    site: Set[str]
+    site: AbstractSet[str]
 
     def repeats(self, text: str) -> bool:
         """Whether `<title>` repeats a text: as a part of its own, as most of it, or as the beginning of a part."""
@@ -84,7 +85,7 @@ class _Names:
 
 
 def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
-    """The content with its title in front of it; a heading with the title's text is not repeated. Content without text stays."""
+    """The content with its title first; a heading with the title's text is not repeated. Content without text stays."""
     if not any(dom.raw_text(node).strip() for node in nodes):
         return nodes
     heading = _heading_in(title, nodes)

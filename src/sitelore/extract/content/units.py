@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import inf
 
 from sitelore.extract.content.block_scorer import ScoredPage
 from sitelore.extract.content.vocabulary import TAG_NUMBER
@@ -14,9 +15,10 @@ from sitelore.extract.content.vocabulary import TAG_NUMBER
 ELEMENT, SECTION, PAIR, LINK = range(4)
 """Kinds of units: an element; a heading with what it heads; a term with its definitions; a link between elements."""
 
-_PRE, _TABLE, _UL, _OL, _DT = (TAG_NUMBER[tag] for tag in (b"pre", b"table", b"ul", b"ol", b"dt"))
-_WHOLE_TABLE_WORDS = 200  # a longer table may be a page layout
-_WHOLE_LIST_WORDS = 80  # a longer list may hold articles, or a menu beside content
+_DT = TAG_NUMBER[b"dt"]
+_WHOLE_WORDS = {TAG_NUMBER[b"pre"]: inf, TAG_NUMBER[b"table"]: 200, TAG_NUMBER[b"ul"]: 80, TAG_NUMBER[b"ol"]: 80}
+"""Elements that are never divided, up to this many words: a longer table may be a page layout, a longer list may hold articles
+or a menu beside content."""
 _TERM = 9
 """Level of a `dt`: below all headings."""
 
@@ -63,7 +65,7 @@ def build_units(page: ScoredPage) -> Units:
     words, linked = [0, *accumulate(page.blocks.words)], [0, *accumulate(page.blocks.linked)]
     _add_elements(units, page, words)
     for unit, own in enumerate(units.own[:]):
-        if units.children[unit] and any([level for _, _, level in own]):
+        if units.children[unit] and any(level for _, _, level in own):
             _group_sections(units, unit)
     units.words = [words[last] - words[first] for first, last in zip(units.first, units.last, strict=True)]
     units.linked = [linked[last] - linked[first] for first, last in zip(units.first, units.last, strict=True)]
@@ -118,13 +120,18 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
             unit_row.append(row)
             if outer >= 0:
                 children[outer].append(unit)
-        is_whole = tag == _PRE or (tag == _TABLE and count <= _WHOLE_TABLE_WORDS)
-        if is_whole or ((tag == _UL or tag == _OL) and count <= _WHOLE_LIST_WORDS):
+        if count <= _WHOLE_WORDS.get(tag, -1):
             own[unit].append((first, last, 0))
         else:
             unit_of[row] = unit
-    blocks = page.blocks
-    for block, (row, count, linked, level) in enumerate(zip(blocks.element, blocks.words, blocks.linked, heading, strict=True)):
+    _add_loose_blocks(units, page, unit_of)
+
+
+def _add_loose_blocks(units: Units, page: ScoredPage, unit_of: list[int]) -> None:
+    """Give each block that is directly inside a unit to it. `unit_of` is the unit of each element."""
+    blocks, own, children = page.blocks, units.own, units.children
+    rows = zip(blocks.element, blocks.words, blocks.linked, page.heading, strict=True)
+    for block, (row, count, linked, level) in enumerate(rows):
         unit = unit_of[row]
         if unit < 0:
             continue

@@ -29,7 +29,7 @@ class Paragraph:
 
     def render(self) -> str:
         """Write the paragraph as Markdown, escaped at the starts of its lines."""
-        markdown = inline_markdown(self.leaves, self, one_line=self.one_line)
+        markdown = inline_markdown(self.leaves, id(self), one_line=self.one_line)
         if not markdown:
             return ""
         if self.level:
@@ -225,7 +225,7 @@ def cell_markdown(blocks: Sequence[Block]) -> str:
 def _add_cell_parts(parts: list[str], blocks: Sequence[Block]) -> None:
     for block in blocks:
         if isinstance(block, Paragraph):
-            parts.append(inline_markdown(block.leaves, block, one_line=True))
+            parts.append(inline_markdown(block.leaves, id(block), one_line=True))
         elif isinstance(block, CodeBlock):
             parts.append(code_span(" ".join(block.code.split())))
         elif isinstance(block, (Quote, Note)):
@@ -368,5 +368,5 @@ def join_paragraphs(into: Paragraph, other: Paragraph, separator: Leaf) -> None:
     into.leaves += other.leaves
     for leaf in other.leaves:
         link = leaf[3]
-        if link is not None and link.home is other:
-            link.home = into
+        if link is not None and link.home == id(other):
+            link.home = id(into)

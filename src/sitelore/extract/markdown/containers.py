@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.admonitions import Admonition, admonition_of, icon_label, is_title
@@ -28,8 +29,8 @@ from sitelore.extract.markdown.paragraphs import Paragraphs
 from sitelore.extract.markdown.tables import Cell, Draft
 
 Leave = Callable[[], object]
-Enter = Callable[[dom.Element], Leave | None]
-"""Handles the start of an element: None when nothing below it is to be read, else what to do at its end."""
+Enter = Callable[[Any, dom.Element], Leave | None]
+"""Handles the start of an element in a walk: None when nothing below it is to be read, else what to do at its end."""
 
 _MAX_NUMBER_DIGITS = 9
 _SPACE_LEAF: Leaf = (TEXT, " ", 0, None, "")
@@ -58,24 +59,25 @@ class Containers(Paragraphs):
 
     # Handlers: footnotes
 
-    def _note(self, label: str) -> Enter:
-        def enter(element: dom.Element) -> Leave:
-            self._end_heading()
+    @staticmethod
+    def _note(label: str) -> Enter:
+        return lambda walk, element: walk._read_note(element, label)  # noqa: SLF001 - a handler of the walk
+
+    def _read_note(self, element: dom.Element, label: str) -> Leave:
+        self._end_heading()
+        self._flush()
+        note = Note(label)
+        is_item = element.tag in {"li", "dd"} and self._list is not None
+        (self._notes if is_item else self.blocks).append(note)
+        blocks, self.blocks = self.blocks, note.blocks
+        own, self._list = self._list, None
+        self._own_number = label if element.tag != "li" else ""
+
+        def end() -> None:
             self._flush()
-            note = Note(label)
-            is_item = element.tag in {"li", "dd"} and self._list is not None
-            (self._notes if is_item else self.blocks).append(note)
-            blocks, self.blocks = self.blocks, note.blocks
-            own, self._list = self._list, None
-            self._own_number = label if element.tag != "li" else ""
+            self.blocks, self._list, self._own_number = blocks, own, ""
 
-            def end() -> None:
-                self._flush()
-                self.blocks, self._list, self._own_number = blocks, own, ""
-
-            return end
-
-        return enter
+        return end
 
     # Handlers: code, rules, quotes
 

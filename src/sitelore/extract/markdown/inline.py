@@ -18,25 +18,28 @@ TEXT, CODE, BREAK, RAW = 0, 1, 2, 3
 class Link:
     """A link: its address, and the paragraph that shows it when it spans several."""
 
-    __slots__ = ("home", "href", "in_page")
+    __slots__ = ("home", "href", "in_page", "is_heading")
 
     def __init__(self, href: str, *, in_page: bool) -> None:
         self.href = href
         self.in_page = in_page
-        self.home: object = None
+        self.home = 0
+        """The `id` of that paragraph: a reference would make a cycle."""
+        self.is_heading = False
+        """Whether that is a heading."""
 
 
 Leaf: TypeAlias = tuple[int, str, int, Link | None, str]
 """Kind, text (Markdown for RAW), emphasis bits, link, plain text of RAW."""
 
 
-def inline_markdown(leaves: Sequence[Leaf], home: object, *, one_line: bool = False) -> str:
-    """Write leaves as Markdown. Links whose home is another paragraph are written as their text."""
+def inline_markdown(leaves: Sequence[Leaf], home: int, *, one_line: bool = False) -> str:
+    """Write leaves as Markdown. `home`: the `id` of their paragraph; links at home in another are written as their text."""
     if len(leaves) == 1:
         kind, text, style, only, _ = leaves[0]
         if kind == TEXT and not style:
             text = text.strip()
-            if only is None or only.home is not home or not only.href:
+            if only is None or only.home != home or not only.href:
                 return escape_text(text)
             return f"[{escape_label(text)}]({_destination(only.href)})"
     atoms: list[Atom] = []
@@ -44,7 +47,7 @@ def inline_markdown(leaves: Sequence[Leaf], home: object, *, one_line: bool = Fa
     link: Link | None = None
     for leaf in leaves:
         own = leaf[3]
-        if own is not None and (own.home is not home or not own.href):
+        if own is not None and (own.home != home or not own.href):
             own = None
         if own is not link:
             if link is not None:

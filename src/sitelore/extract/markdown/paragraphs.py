@@ -165,8 +165,8 @@ class Paragraphs:
             is_empty = False
             link = leaf[3]
             # Of several paragraphs in one link, its heading links, or else its first line.
-            if link is not None and (link.home is None or (level and isinstance(link.home, Paragraph) and not link.home.level)):
-                link.home = paragraph
+            if link is not None and (not link.home or (level and not link.is_heading)):
+                link.home, link.is_heading = id(paragraph), level > 0
         if not is_empty:
             self.blocks.append(paragraph)
 

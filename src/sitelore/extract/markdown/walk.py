@@ -4,6 +4,7 @@ The walk keeps its own stack, so a page may nest elements as deep as it likes. C
 `MAX_DEPTH` deep; what is deeper is written as plain blocks of the innermost one. Every element is entered and left once.
 """
 
+# ruff: noqa: SLF001 - the table of handlers is made of methods of the walk
 from __future__ import annotations
 
 import re
@@ -53,22 +54,12 @@ _MAX_PERMALINK_DEPTH = 50
 class Walk(Containers):
     """Builds the blocks of subtrees, one after the other."""
 
-    def __init__(self, resolver: PageResolver) -> None:
+    def __init__(self, resolver: PageResolver, *, with_menus: bool = False) -> None:
         super().__init__()
         self._resolver = resolver
+        self._with_menus = with_menus
         self._links = 0
         self._special: dict[dom.Element, Enter] = {}
-        self._enter: dict[str, Enter] = {
-            **dict.fromkeys(_SKIPPED, self._skip), **dict.fromkeys(_BLOCKS, self._block), **dict.fromkeys(_HEADINGS, self._h),
-            **dict.fromkeys(("b", "strong"), self._strong), **dict.fromkeys(("i", "em", "var"), self._em),
-            **dict.fromkeys(("s", "del", "strike"), self._strike), **dict.fromkeys(("code", "kbd", "samp", "tt"), self._code),
-            **dict.fromkeys(("ul", "menu", "dir"), self._ul), **dict.fromkeys(("td", "th"), self._cell),
-            **dict.fromkeys(("pre", "xmp", "listing", "plaintext"), self._pre), **dict.fromkeys(_SEPARATED, self._separated),
-            "ol": self._ol, "li": self._li, "dl": self._dl, "dt": self._dt, "dd": self._dd, "a": self._a, "img": self._img,
-            "br": self._br, "wbr": self._skip, "hr": self._hr, "blockquote": self._blockquote, "table": self._table_start,
-            "caption": self._caption, "tr": self._row, "nav": self._nav, "sup": self._sup, "sub": self._sub, "rt": self._rt,
-            "q": self._q, "summary": self._summary, dom.VERBATIM: self._verbatim,
-        }  # fmt: skip
 
     def read(self, node: dom.Node) -> None:
         """Add the blocks of a subtree."""
@@ -76,7 +67,7 @@ class Walk(Containers):
         element = dom.as_element(node)
         if element is None:
             self._walk(iter(node.children), nothing)
-        elif (leave := self._enter_of(element)(element)) is not None:
+        elif (leave := self._enter_of(element)(self, element)) is not None:
             self._walk(iter(element.children), leave)
         self._flush()
 
@@ -91,23 +82,23 @@ class Walk(Containers):
         self._special = {}
         for element in dom.select(node, "[style*=white-space i]"):
             if _KEEPS_LINES.search(style := element.attr("style") or ""):
-                self._special[element] = self._kept_lines
+                self._special[element] = Walk._kept_lines
             elif element.tag in _BLOCKS and _SET_AS_CODE.search(style):
-                self._special[element] = self._pre
+                self._special[element] = Walk._pre
         if in_page := dom.select(node, "a[href^='#']"):
             footnotes = find_footnotes(node, in_page)
-            self._special.update((link, self._mark(label)) for link, label in footnotes.marks.items())
-            self._special.update((raised, self._raised_mark) for raised in footnotes.raised)
-            self._special.update((note, self._note(label)) for note, label in footnotes.notes.items())
-            self._special.update((element, self._skip) for element in footnotes.dropped)
+            self._special.update((link, _mark(label)) for link, label in footnotes.marks.items())
+            self._special.update((raised, Walk._raised_mark) for raised in footnotes.raised)
+            self._special.update((note, Walk._note(label)) for note, label in footnotes.notes.items())
+            self._special.update((element, Walk._skip) for element in footnotes.dropped)
 
     def _enter_of(self, element: dom.Element) -> Enter:
         special = self._special.get(element) if self._special else None
-        return special or self._enter.get(element.tag, self._inline)
+        return special or _ENTER.get(element.tag, Walk._inline)
 
     def _walk(self, nodes: Iterator[dom.AnyNode], leave: Leave) -> None:
         stack: list[tuple[Iterator[dom.AnyNode], Leave]] = []
-        enter, special, add_text, inline = self._enter.get, self._special, self._text, self._inline
+        enter, special, add_text, inline = _ENTER.get, self._special, self._text, Walk._inline
         text_type, element_type = dom.Text, dom.Element
         while True:
             for node in nodes:
@@ -123,7 +114,7 @@ class Walk(Containers):
                 handler = enter(node.tag, inline)  # type: ignore[attr-defined]
                 if special and node in special:
                     handler = special[node]  # type: ignore[index]
-                below = handler(node)  # type: ignore[arg-type]
+                below = handler(self, node)  # type: ignore[arg-type]
                 if below is not None:
                     stack.append((nodes, leave))
                     nodes, leave = iter(node.children), below
@@ -175,7 +166,7 @@ class Walk(Containers):
 
     def _kept_lines(self, element: dom.Element) -> Leave | None:
         """Read an element whose style keeps line ends without being code: posts, descriptions, whole articles."""
-        leave = self._enter.get(element.tag, self._inline)(element) if element.tag not in {"span", "font"} else nothing
+        leave = _ENTER.get(element.tag, Walk._inline)(self, element) if element.tag not in {"span", "font"} else nothing
         if leave is None or self._is_code:
             return leave
         before, self._keeps_lines = self._keeps_lines, True
@@ -195,7 +186,7 @@ class Walk(Containers):
 
         def end() -> None:
             leave()
-            if self._unlinked == unlinked:
+            if self._unlinked == unlinked and not self._with_menus:
                 del blocks[size:]
 
         return end
@@ -378,13 +369,10 @@ class Walk(Containers):
 
     # Handlers: marks of footnotes
 
-    def _mark(self, label: str) -> Enter:
-        def enter(_element: dom.Element) -> None:
-            link, self._link = self._link, None
-            self._raw(f"[^{label}]", f"[{label}]")
-            self._link = link
-
-        return enter
+    def _footnote_mark(self, label: str) -> None:
+        link, self._link = self._link, None
+        self._raw(f"[^{label}]", f"[{label}]")
+        self._link = link
 
     def _raised_mark(self, element: dom.Element) -> None:
         """Read the marks in a `sup`; the brackets around them are part of them."""
@@ -393,6 +381,24 @@ class Walk(Containers):
             if text is not None:
                 self._text(text.data.strip("[]() ,"))
             elif inner is not None and (enter := self._special.get(inner)) is not None:
-                enter(inner)
+                enter(self, inner)
             elif inner is not None:
                 self._text(inner.text)
+
+
+def _mark(label: str) -> Enter:
+    return lambda walk, _element: walk._footnote_mark(label)
+
+
+_ENTER: dict[str, Enter] = {
+    **dict.fromkeys(_SKIPPED, Walk._skip), **dict.fromkeys(_BLOCKS, Walk._block), **dict.fromkeys(_HEADINGS, Walk._h),
+    **dict.fromkeys(("b", "strong"), Walk._strong), **dict.fromkeys(("i", "em", "var"), Walk._em),
+    **dict.fromkeys(("s", "del", "strike"), Walk._strike), **dict.fromkeys(("code", "kbd", "samp", "tt"), Walk._code),
+    **dict.fromkeys(("ul", "menu", "dir"), Walk._ul), **dict.fromkeys(("td", "th"), Walk._cell),
+    **dict.fromkeys(("pre", "xmp", "listing", "plaintext"), Walk._pre), **dict.fromkeys(_SEPARATED, Walk._separated),
+    "ol": Walk._ol, "li": Walk._li, "dl": Walk._dl, "dt": Walk._dt, "dd": Walk._dd, "a": Walk._a, "img": Walk._img,
+    "br": Walk._br, "wbr": Walk._skip, "hr": Walk._hr, "blockquote": Walk._blockquote, "table": Walk._table_start,
+    "caption": Walk._caption, "tr": Walk._row, "nav": Walk._nav, "sup": Walk._sup, "sub": Walk._sub, "rt": Walk._rt,
+    "q": Walk._q, "summary": Walk._summary, dom.VERBATIM: Walk._verbatim,
+}  # fmt: skip
+"""What handles the start of each kind of element."""

@@ -45,9 +45,12 @@ def write_markdown(nodes: Sequence[dom.Node], resolver: PageResolver) -> str:
     return _markdown(_blocks(nodes, resolver))
 
 
-def write_text(nodes: Sequence[dom.Node]) -> str:
-    """Write subtrees as plain text: one line per block, single spaces. Leaves them as they are."""
-    return _text(_blocks(nodes, resolver_for(()).on_page(_NO_PAGE)))
+def write_text(nodes: Sequence[dom.Node], *, with_menus: bool = False) -> str:
+    """Write subtrees as plain text: one line per block, single spaces. Leaves them as they are.
+
+    `with_menus`: also what Markdown leaves out, menus and lists of contents.
+    """
+    return _text(_blocks(nodes, resolver_for(()).on_page(_NO_PAGE), with_menus=with_menus))
 
 
 def write_title(title: str) -> str:
@@ -66,11 +69,12 @@ def _text(blocks: list[Block]) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _blocks(nodes: Sequence[dom.Node], resolver: PageResolver) -> list[Block]:
-    walk = Walk(resolver)
+def _blocks(nodes: Sequence[dom.Node], resolver: PageResolver, *, with_menus: bool = False) -> list[Block]:
+    walk = Walk(resolver, with_menus=with_menus)
     for node in nodes:
         walk.read(node)
-    _drop_contents(walk, nodes)
+    if not with_menus:
+        _drop_contents(walk, nodes)
     return walk.blocks
 
 
