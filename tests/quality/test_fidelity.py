@@ -89,7 +89,7 @@ def test_a_construct_survives_within_an_article(construct: Construct) -> None:
 
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda each: each.name)
 def test_a_construct_survives_on_a_page_of_its_own(construct: Construct) -> None:
-    keeps(construct, of_page(f"<main>{construct.html}</main>"))
+    keeps(construct, of_page(f"<main><h1>t</h1>{construct.html}</main>"))
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda each: each.name)

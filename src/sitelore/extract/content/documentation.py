@@ -16,7 +16,7 @@ from operator import mul
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ScoredPage
-from sitelore.extract.content.selection import Cut, Selection, drop_bare_headings, mark_bits, tag_bits
+from sitelore.extract.content.selection import Cut, Selection, mark_bits, tag_bits
 from sitelore.extract.content.units import LINK, Units
 from sitelore.extract.content.vocabulary import LANDMARK, MARK_OF_WORD, SHORTEST_PART, TAG_NUMBER
 
@@ -47,7 +47,7 @@ _NAV_TAG = tag_bits(b"nav")
 _EDGE_TAGS = tag_bits(b"footer", b"form")
 _CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
 _TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
-_IN_TABLE = LANDMARK[b"table"]
+_IN_TABLE, _IN_REFERENCE = LANDMARK[b"table"], LANDMARK[b"dl"] | LANDMARK[b"pre"]
 _HEADER = TAG_NUMBER[b"header"]
 _NAV_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary", "toolbar"})
 _REGION_NAMES = frozenset({
@@ -201,12 +201,12 @@ class _Documentation:
                 cuts.append(Cut(first, last, units.element[unit], reason))
                 continue
             is_accepted = is_accepted or is_outside or (first >= self._first and last <= self._last)
-            for begin, end, _ in units.own[unit]:
+            for begin, end, level in units.own[unit]:
                 is_inside = begin >= self._first and end <= self._last
-                if is_accepted or is_inside or self._is_likely_text(begin, end):
+                is_heading = level > 0 and not self._is_named
+                if is_accepted or is_inside or is_heading or self._is_likely_text(begin, end):
                     kept[begin:end] = [True] * (end - begin)
             open_units += [(child, is_accepted) for child in units.children[unit]]
-        drop_bare_headings(self._page, kept)
         first, last = self._title_range()
         kept[first:last] = [True] * (last - first)
         return Selection(kept, cuts)
@@ -301,6 +301,8 @@ class _Documentation:
         """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""
         first, last, words = self._units.first[unit], self._units.last[unit], self._units.words[unit]
         if first >= self._last and any(self._page.heading[first:last]):
+            return True
+        if any(landmarks & _IN_REFERENCE for landmarks in self._page.landmarks[first:last]):
             return True
         is_linked = self._units.linked[unit] > _MANY_LINKS * words
         return not is_linked and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words

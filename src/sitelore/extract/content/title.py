@@ -16,8 +16,9 @@ from sitelore.extract import dom
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab-]+\s+|\s*\|\s*|\s+::\s+")
 _SYMBOLS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"^(?:chapter|section|appendix)?\d+")
+_NUMBER = re.compile(r"^(?:chapter|section|appendix)?(?:[a-z]?\d+)+")
 _NAMED = "[class*=title i],[id*=title i],[class*=caption i],[class*=headline i]"
+_CONTENT = "main,article,[role=main i]"
 _HEADINGS = ("h1", "h2", "h3", "h4")
 _MAX_CANDIDATES = 20
 _MAX_CHARS = 300
@@ -43,8 +44,12 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     if len(own) == len(parts) > 1:
         own = own[:-1]
     text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
-    names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
     headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
+    inside = [element for element in headings if dom.is_inside(element, _CONTENT)]
+    if inside and any(_key(_line(element)) == _key(parts[-1]) for element in inside if parts):
+        own, text = parts[-1:], parts[-1]  # the site's name comes first
+    headings = inside or headings
+    names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
     found = _repeated(headings, names) or [one for one in headings if names.shares_words(_line(one))]
     found = found or _repeated(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names)
     found = found or _repeated(tree.select(_NAMED)[:_MAX_CANDIDATES], names)
@@ -112,8 +117,19 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
     for heading in headings:
         if _key(heading.text[:_MAX_CHARS]) == key:
             return heading
-    first = [heading for heading in headings if heading.tag == "h1" and _key(heading.text)]
-    return first[0] if title.element is None and len(first) == 1 else None
+    if title.element is not None:
+        return None
+    shown = [heading for heading in headings if _key(heading.text)]
+    top = min((heading.tag for heading in shown), default="")
+    alone = [heading for heading in shown if heading.tag == top]
+    is_title = len(alone) == 1 and (top == "h1" or _comes_first(alone[0], nodes))
+    return alone[0] if is_title else None
+
+
+def _comes_first(heading: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
+    """Whether the content begins with a heading."""
+    start = _key(dom.raw_text(nodes[0])[:_MAX_CHARS])
+    return bool(start) and start.startswith(_key(heading.text[: _MAX_CHARS // 2]))
 
 
 def _key(text: str) -> str:
