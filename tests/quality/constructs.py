@@ -535,8 +535,10 @@ ADMONITIONS = (
     ),
     Construct(
         "note_that_holds_a_page_is_none",
-        '<div class="note"><h2>Head</h2></div><div class="important"><p>a</p><h2>Head 2</h2><p>b</p></div>',
-        "<blockquote><p><strong>Head:</strong></p></blockquote><p>a</p><h2>Head 2</h2><p>b</p>",
+        '<section class="tip"><h2>Tips</h2><h3>One</h3><p>x</p></section><div class="note"><h2>Head</h2></div>'
+        '<div class="important"><p>a</p><h2>Head 2</h2><p>b</p></div>',
+        "<h2>Tips</h2><h3>One</h3><p>x</p><blockquote><p><strong>Head:</strong></p></blockquote>"
+        "<p>a</p><h2>Head 2</h2><p>b</p>",
     ),
     Construct(
         "note_of_a_version",
@@ -573,6 +575,18 @@ NOTES = (
         '<a href="#ref1">1</a></sup> the note</p></div>',
         holds=("x[^1]", "[^1]: the note"),
         lacks=("#ref1",),
+    ),
+    Construct(
+        "footnotes_of_texinfo",
+        '<p>x<a id="DOCF1" href="#FOOT1"><sup>1</sup></a> y<a id="DOCF2" href="#FOOT2"><sup>2</sup></a></p>'
+        '<div class="footnotes-segment"><h5><a id="FOOT1" href="#DOCF1">(1)</a></h5><p>one note</p>'
+        '<h5><a id="FOOT2" href="#DOCF2">(2)</a></h5><p>two notes</p></div>',
+        "<p>x[^1] y[^2]</p><p>[^1]: one note</p><p>[^2]: two notes</p>",
+    ),
+    Construct(
+        "footnotes_without_notes",
+        '<p>x<sup><a href="#n1">1</a></sup></p>',
+        '<p>x<a href="http://site.example/dir/page#n1">1</a></p>',
     ),
     Construct(
         "footnotes_cited_twice",

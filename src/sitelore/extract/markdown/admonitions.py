@@ -7,7 +7,7 @@ import re
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import Block, Paragraph, Quote
 from sitelore.extract.markdown.emphasis import STRONG
-from sitelore.extract.markdown.inline import RAW, TEXT, Leaf
+from sitelore.extract.markdown.inline import RAW, TEXT, Leaf, inline_text
 
 _KINDS = {
     "note": "Note", "warning": "Warning", "tip": "Tip", "caution": "Caution", "important": "Important", "danger": "Danger",
@@ -25,18 +25,18 @@ _TOKENS = _MARKERS | _ALERTS | _KINDS.keys()
 _TAGS = frozenset({"div", "aside", "section", "p", "blockquote", "dl", "details", "table"})
 _TITLE = re.compile(
     r"(?:^|\s)(?:title|admonition-?title|admonition-?heading|admonition_header|markdown-alert-title|custom-block-title|callout-title"
-    r"|callout-heading|alert-heading|alert-title|note__?title|notetitle|versionmodified|admonition(?:Heading|Title)_\w+)(?=\s|$|\s)",
+    r"|callout-heading|alert-heading|alert-title|note__?title|notetitle|versionmodified|admonition(?:Heading|Title)_\w+)(?=\s|$)",
     re.IGNORECASE,
 )
 _TITLE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
 _ENDS = (":", ".", "!", "?", "\uff1a", "。", "…")
-_MAX_UNTITLED_CHARS = 1500
+_MAX_UNMARKED_CHARS = 1500
 
 
 class Admonition:
     """An admonition while it is read."""
 
-    __slots__ = ("blocks", "is_marked", "label", "named", "needs_label")
+    __slots__ = ("blocks", "is_marked", "label", "level", "named", "needs_label")
 
     def __init__(self, name: str, *, is_marked: bool, needs_label: bool) -> None:
         self.named = name
@@ -46,34 +46,45 @@ class Admonition:
         self.needs_label = needs_label
         """Whether it is one only with a label in its text."""
         self.label: list[Leaf] = []
+        self.level = 0
+        """The level of the heading that its label is; 0 when it is none."""
         self.blocks: list[Block] = []
 
     def finish(self, chars: int) -> list[Block]:
         """Write the admonition: a quote with its label, or its blocks when it turns out to be none."""
-        label = self.label
-        blocks = self.blocks
-        first = blocks[0] if blocks and isinstance(blocks[0], Paragraph) and not blocks[0].level else None
-        has_own = False
+        if self._is_section(chars):
+            return [Paragraph(self.label, self.level), *self.blocks] if self.label else self.blocks
+        label, blocks = self.label, self.blocks
+        first = _first_paragraph(blocks)
         if not label and first is not None:
-            text = first.text.strip()
-            if self.named and len(blocks) > 1 and text.rstrip(":").casefold() == self.named.casefold():
-                label, blocks, first = first.leaves, blocks[1:], None
-                first = blocks[0] if isinstance(blocks[0], Paragraph) and not blocks[0].level else None
-            else:
-                has_own = _starts_with_label(first, self.named)
-        if not label and not has_own:
-            is_large = chars > _MAX_UNTITLED_CHARS or any(isinstance(each, Paragraph) and each.level for each in blocks)
-            if self.needs_label or not blocks or (not self.is_marked and (is_large or not self.named)):
-                return self.blocks
-            if self.named:
-                label = [(TEXT, self.named, 0, None, "")]
-        if label:
-            leaves = _bold_label(label)
-            if first is not None:
-                first.leaves[:0] = [*leaves, (TEXT, " ", 0, None, "")]
-            else:
-                blocks = [Paragraph(leaves), *blocks]
+            if self.named and len(blocks) > 1 and first.text.strip().rstrip(":").casefold() == self.named.casefold():
+                label, blocks = first.leaves, blocks[1:]
+                first = _first_paragraph(blocks)
+            elif _starts_with_label(first, self.named):
+                return [Quote(blocks)]
+        if not label:
+            if self.needs_label or not blocks:
+                return blocks
+            label = [(TEXT, self.named, 0, None, "")] if self.named else []
+        leaves = _bold_label(label)
+        if first is not None:
+            first.leaves[:0] = [*leaves, (TEXT, " ", 0, None, "")]
+        else:
+            blocks = [Paragraph(leaves), *blocks]
         return [Quote(blocks)]
+
+    def _is_section(self, chars: int) -> bool:
+        """Whether it is a whole section that only has the name of a kind for its class."""
+        if self.is_marked or self.needs_label:
+            return False
+        if self.label and inline_text(self.label).strip(" :").casefold() == self.named.casefold():
+            return False
+        return chars > _MAX_UNMARKED_CHARS or any(isinstance(block, Paragraph) and block.level for block in self.blocks)
+
+
+def _first_paragraph(blocks: list[Block]) -> Paragraph | None:
+    first = blocks[0] if blocks else None
+    return first if isinstance(first, Paragraph) and not first.level else None
 
 
 def admonition_of(element: dom.Element, class_: str) -> Admonition | None:

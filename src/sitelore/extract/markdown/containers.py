@@ -166,8 +166,8 @@ class Containers(Paragraphs):
             and is_title(element)
         )
 
-    def _label(self) -> Leave:
-        """Read the title of an admonition."""
+    def _label(self, level: int = 0) -> Leave:
+        """Read the title of an admonition, which may be a heading."""
         admonition = self._admonition
         outer, self.blocks = self.blocks, []
 
@@ -176,6 +176,7 @@ class Containers(Paragraphs):
             for block in self.blocks:
                 if isinstance(block, Paragraph) and admonition is not None:
                     admonition.label += block.leaves
+                    admonition.level = level
             self.blocks = outer
 
         return end

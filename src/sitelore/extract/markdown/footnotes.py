@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import islice
 from urllib.parse import unquote
 
 from sitelore.extract import dom
@@ -14,6 +16,7 @@ _NOTE_TAGS = frozenset({"li", "p", "div", "dd", "aside", "section"})
 _WRAPPERS = frozenset({"sup", "span", "a", "b", "small"})
 _MAX_MARKS = 2000
 _MAX_MARK_CHARS = 12
+_MAX_ANCESTORS = 200
 
 
 class Footnotes:
@@ -44,14 +47,13 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
     if not candidates:
         return footnotes
     targets = _targets(node, candidates)
+    notes = _notes(targets)
     labels: dict[str, str] = {}
-    notes: dict[str, dom.Element] = {}
     back_names: set[str] = set()
     for link, name in candidates:
-        note = notes.get(name) or _note_at(targets.get(name), link)
-        if note is None:
+        note = notes.get(name)
+        if note is None or any(around == note for around in islice(link.ancestors, _MAX_ANCESTORS)):
             continue
-        notes[name] = note
         if name not in labels:
             labels[name] = _label(link, set(labels.values()))
         footnotes.marks[link] = labels[name]
@@ -59,9 +61,11 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
         raised = dom.as_element(link.parent)
         if raised is not None and raised.tag == "sup":
             footnotes.raised.add(raised)
-    for name, note in notes.items():
-        footnotes.notes[note] = labels[name]
-        _drop_back_links(footnotes, note, back_names)
+    for name, label in labels.items():
+        footnotes.notes[notes[name]] = label
+        if (heading := _number_heading(targets[name])) is not None:
+            footnotes.dropped.add(heading)
+        _drop_back_links(footnotes, notes[name], back_names)
     return footnotes
 
 
@@ -87,25 +91,39 @@ def _targets(node: dom.Node, candidates: list[tuple[dom.Element, str]]) -> dict[
     return targets
 
 
-def _note_at(target: dom.Element | None, link: dom.Element) -> dom.Element | None:
-    """Return the block that a mark leads to; None when the mark is inside it, or when nothing says that it is a note."""
-    if target is None:
-        return None
-    note = target if target.tag in _NOTE_TAGS else target.closest("li,p,dd,aside,div")
-    if note is None or not note.text.strip() or any(around == note for around in link.ancestors):
-        return None
-    if note.closest("td,th") is not None:
-        return None  # a cell of a table cannot hold a footnote
-    around = note.closest("ol,ul,section,aside,div,footer,dl")
-    names = [
-        dom.attribute(each, "class") + " " + dom.attribute(each, "id") + " " + dom.attribute(each, "role")
-        for each in (note, around)
-        if each
-    ]
-    if note.tag == "li" or any(map(_NOTES_NAME.search, names)):
-        return note
+def _notes(targets: dict[str, dom.Element]) -> dict[str, dom.Element]:
+    """The blocks that marks lead to, as far as they are notes. A block that several marks lead into holds more than a note."""
+    blocks: dict[str, dom.Element] = {}
+    for name, target in targets.items():
+        heading = _number_heading(target)
+        if heading is not None:
+            block = next(filter(None, map(dom.as_element, islice(heading.next_siblings, 3))), None)
+        else:
+            block = target if target.tag in _NOTE_TAGS else target.closest("li,p,dd,aside,div")
+        if block is not None and block.tag in _NOTE_TAGS:
+            blocks[name] = block
+    names = Counter(blocks.values())
+    return {name: block for name, block in blocks.items() if names[block] == 1 and _is_note(block)}
+
+
+def _number_heading(target: dom.Element) -> dom.Element | None:
+    """Return the heading that is the number of a note, as Texinfo writes it: the note follows."""
+    heading = target.closest("h1,h2,h3,h4,h5,h6")
+    return heading if heading is not None and _MARK.fullmatch(heading.text.strip()) else None
+
+
+def _is_note(block: dom.Element) -> bool:
+    # A cell of a table cannot hold a footnote.
+    if not block.text.strip() or block.closest("td,th") is not None:
+        return False
+    if block.tag == "li":
+        return True
+    around = block.closest("ol,ul,section,aside,div,footer,dl")
+    for element in (block, around):
+        if element is not None and any(_NOTES_NAME.search(element.attr(name) or "") for name in ("class", "id", "role")):
+            return True
     # A paragraph is a note when it leads back.
-    return note if any(dom.attribute(back, "href").startswith("#") for back in dom.elements_list(note, "a")) else None
+    return any(dom.attribute(back, "href").startswith("#") for back in dom.elements_list(block, "a"))
 
 
 def _label(link: dom.Element, used: set[str]) -> str:

@@ -198,7 +198,7 @@ class Walk(Containers):
         self._flush()
         self._sections += 1
         if self._admonition is not None and self._is_at_title(element):
-            return self._label()
+            return self._label(_HEADINGS[element.tag])
         self._level, self._heading, self._heading_text = _HEADINGS[element.tag], element, element.text.strip()
 
         def end() -> None:
@@ -288,7 +288,8 @@ class Walk(Containers):
 
     def _shifted(self, element: dom.Element, fitting: re.Pattern[str], spelling: dict[int, int]) -> Leave | None:
         """Write raised and lowered numbers as Unicode has them: `10<sup>6</sup>` must not become 106."""
-        if not self._is_code and (only := dom.only_text(element)) is not None:
+        is_reference = self._link is not None and self._link.in_page
+        if not self._is_code and not is_reference and (only := dom.only_text(element)) is not None:
             text = only.strip()
             if text and fitting.fullmatch(text):
                 self._text(text.translate(spelling))
