@@ -92,6 +92,12 @@ CODE = (
     ),
     Construct("code_of_a_numbered_list", "<pre class=prettyprint><ol><li>a</li><li>  b</li></ol></pre>", _code("a\n  b\n")),
     Construct("code_language_that_is_the_class", '<pre><code class="python hljs">x</code></pre>', _code("x\n", "python")),
+    Construct(
+        "code_of_doxygen",
+        '<div class="fragment"><div class="line"><span class="lineno">    1</span>int a;</div>'
+        '<div class="line"><a name="l2"></a>  <span class="keyword">return</span> a &lt; 2;</div></div>',
+        _code("int a;\n  return a &lt; 2;\n"),
+    ),
     Construct("code_language_is_not_the_human_one", "<pre lang=en><code>x</code></pre>", _code("x\n")),
     Construct("code_with_no_break_spaces_stays", "<pre>a&nbsp;b</pre>", _code("a\xa0b\n")),
     Construct("code_in_code_next_to_each_other", "<p><code>a</code><code>b</code></p>", "<p><code>ab</code></p>"),
@@ -238,6 +244,11 @@ HEADINGS = (
     ),
     Construct("heading_that_is_not_closed", "<h2>one<p>two</p><ul><li>x</ul>", "<h2>one</h2><p>two</p><ul><li>x</li></ul>"),
     Construct("heading_that_links_to_itself", '<h2><a href="#h">Head</a></h2>', "<h2>Head</h2>"),
+    Construct(
+        "heading_with_a_link_to_its_own_page",
+        '<h2><a href="#f"><code>f</code></a> — a call</h2>',
+        "<h2><code>f</code> — a call</h2>",
+    ),
     Construct("heading_that_links", "<h2><a href=/p>Head</a></h2>", '<h2><a href="http://site.example/p">Head</a></h2>'),
     Construct("heading_with_break", "<h2>one<br>two</h2>", "<h2>one two</h2>"),
     Construct("heading_that_is_empty", "<h2> &nbsp;</h2><h3></h3><p>x</p>", "<p>x</p>"),

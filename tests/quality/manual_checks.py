@@ -25,6 +25,8 @@ _MARK = re.compile(r'\sdata-mark="[a-z]+"')
 _NOT_WORDS = re.compile(r"[\W_]+")
 _RENDERER = MarkdownIt("commonmark", {"html": True}).enable("table")
 _HEADINGS = "h1,h2,h3,h4,h5,h6"
+_NOTES = ".note,.caution,.warning,.tip,.important"
+_LABELS = ",".join(f"{note} {heading}" for note in _NOTES.split(",") for heading in _HEADINGS.split(","))
 _SHORTEST = {"heading": 2, "term": 2, "paragraph": 12, "row": 2, "text": 2}
 """Bytes of letters and digits from which on a text is looked for: "1" is found anywhere."""
 _SHORTEST_FRAME = 8
@@ -117,12 +119,12 @@ class MarkedPage:
             "term": "dt",
             "paragraph": "p,li,dd,caption,.para",
             "row": "tr",
-            "text": '[data-mark="text"],[data-mark="title"]',
+            "text": f'[data-mark="text"],[data-mark="title"],{_LABELS}',
         }
         found = []
         for element in self._inside(selectors[kind]):
-            if kind == "heading" and element.closest("table") is not None:
-                continue  # a cell cannot hold a heading; the row it stands in is checked
+            if kind == "heading" and element.closest(f"table,{_NOTES}") is not None:
+                continue  # the row of a cell is checked instead, and the label of a note as text
             if kind == "paragraph" and element.select_one("p,ul,ol,dl,pre,table,div,.para") is not None:
                 continue  # its parts are checked
             if kind == "row" and element.select_one("table,pre,[data-mark]") is not None:

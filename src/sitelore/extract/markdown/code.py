@@ -46,6 +46,8 @@ _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid)")
 _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECASE)
 _LINE_TAGS = frozenset({"div", "p", "li", "tr"})
 _LISTING_PARTS = frozenset({"br", "div", "p", "pre"})
+LINES_CLASS, LINE_CLASS = "fragment", "line"
+"""Classes of a listing of lines and of each line, as Doxygen writes them."""
 _PARENTS_ASKED = 3
 _WRAPPER_ELEMENTS = 40
 _GUTTER_READS, _GUTTER_CHARS = 4, 10_000
@@ -66,6 +68,15 @@ class Listings:
         inner = dom.child_elements(code)
         is_listing = any(element.tag in _LISTING_PARTS for element in inner) if inner else _shows_lines(code)
         return self.block(code) if is_listing else None
+
+    def of_lines(self, element: dom.Element) -> CodeBlock | None:
+        """Return the listing that an element of nothing but lines is, as Doxygen writes them; None for any other element."""
+        lines = dom.child_elements(element)
+        if not lines or not all(LINE_CLASS in (line.attr("class") or "").split() for line in lines):
+            return None
+        gutters = {gutter for line in lines for gutter in dom.elements_list(line, "span") if _is_line_number(gutter)}
+        texts = [_text_with_lines(line, gutters, set()).rstrip("\n") for line in lines]
+        return _block("\n".join(texts), self._language_of(element))
 
     def of_table(self, table: dom.Element) -> CodeBlock | None:
         """Return the listing that a table of line numbers and lines is; None for any other table."""
@@ -112,6 +123,11 @@ def _holds_several(around: dom.Element) -> bool:
             if listings > 2 or visits > _WRAPPER_ELEMENTS:
                 return True
     return False
+
+
+def _is_line_number(span: dom.Element) -> bool:
+    class_ = span.attr("class")
+    return class_ is not None and _GUTTER.search(class_) is not None and _NUMBERS.fullmatch(span.text) is not None
 
 
 def _block(code: str, language: str) -> CodeBlock | None:

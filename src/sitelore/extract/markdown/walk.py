@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import PageResolver
+from sitelore.extract.markdown.code import LINES_CLASS
 from sitelore.extract.markdown.containers import Containers, Enter, Leave, nothing
 from sitelore.extract.markdown.emphasis import EM, STRIKE, STRONG
 from sitelore.extract.markdown.escape import escape_label
@@ -145,7 +146,7 @@ class Walk(Containers):
         self._gap()
         return self._gap
 
-    def _block(self, element: dom.Element) -> Leave:
+    def _block(self, element: dom.Element) -> Leave | None:
         tag = element.tag
         if self._table is not None and tag in {"thead", "tbody", "tfoot"}:
             self._table.section = tag
@@ -160,6 +161,10 @@ class Walk(Containers):
         if class_ := element.attr("class"):
             if self._admonition is not None and self._is_at_title(element):
                 return self._label()
+            if LINES_CLASS in class_ and (listing := self._listings.of_lines(element)) is not None:
+                self.blocks.append(self._seen_code(listing))
+                self._count(len(listing.code))
+                return None
             if (admonition := self._admonition_of(element, class_)) is not None:
                 return self._admonish(admonition)
         return self._flush
@@ -180,7 +185,7 @@ class Walk(Containers):
     def _nav(self, element: dom.Element) -> Leave:
         """Read a `nav`; one with nothing but links is a menu, and goes."""
         self._end_heading()
-        leave = self._block(element)
+        leave = self._block(element) or nothing
         self._sections += 1
         blocks, size, unlinked = self.blocks, len(self.blocks), self._unlinked
 
@@ -320,7 +325,8 @@ class Walk(Containers):
         if "#" in href and self._links < _MAX_PERMALINK_DEPTH:
             if self._is_permalink(element, href):
                 return None
-            if href[0] == "#" and self._is_whole_heading(element):
+            # A heading that links to a place of its own page is a heading.
+            if href[0] == "#" and (self._heading is not None or self._is_whole_heading(element)):
                 return nothing
         # Without an address, a link is written as its text.
         address = self._resolver.target(href).written
