@@ -29,6 +29,8 @@ _XML_DECLARATION = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"'>]+)[\"']
 _LATE_META = re.compile(rb"<meta[\s/][^>]{0,500}charset", re.IGNORECASE)
 _CONTENT_CHARSET = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"'][^\s;]*))", re.IGNORECASE)
 
+_LARGE_BODY = 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
@@ -40,11 +42,13 @@ class Decoded:
     """The standard's name of the encoding."""
     is_utf8: bool
     """Whether these are the body's own bytes, unchanged."""
+    known_text: str | None = None
+    """The text itself, where decoding it showed that it is UTF-8 and it is not large."""
 
     @property
     def text(self) -> str:
-        """The text itself, decoded on every call."""
-        return self.utf8.decode()
+        """The text itself."""
+        return self.utf8.decode() if self.known_text is None else self.known_text
 
 
 def decode(body: bytes, content_type: str = "") -> Decoded:
@@ -55,23 +59,17 @@ def decode(body: bytes, content_type: str = "") -> Decoded:
     declared = _header_charset(content_type) or _utf16_by_shape(body) or meta_charset(body)
     if declared is not None and declared != "utf-8":
         return _as(body, declared)
-    if not is_utf8(body):
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
         return _as(body, declared or "windows-1252")
     # Undeclared plain ASCII says nothing; the standard's default for it is windows-1252.
-    return Decoded(body, declared or ("windows-1252" if body.isascii() else "utf-8"), is_utf8=True)
+    charset = declared or ("windows-1252" if body.isascii() else "utf-8")
+    return Decoded(body, charset, is_utf8=True, known_text=text if len(body) < _LARGE_BODY else None)
 
 
 def _as(data: bytes, name: str) -> Decoded:
     return Decoded(decode_as(data, name).encode("utf-8", "replace"), name, is_utf8=False)
-
-
-def is_utf8(data: bytes) -> bool:
-    """Whether bytes are valid UTF-8."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def meta_charset(body: bytes) -> str | None:

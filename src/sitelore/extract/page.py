@@ -102,7 +102,7 @@ def read(response: Response, options: ReadOptions) -> Reading:
 def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
     redactor = redactor_of(options.redaction).for_page(decoded.utf8, response.url.path)
-    source, found = redactor.page(decoded.utf8)
+    source, found = redactor.page(decoded.utf8, decoded.known_text)
     charset = decoded.charset
     del decoded  # a large page would stay in memory twice
     if kind is Kind.HTML:

@@ -8,7 +8,6 @@ and the rule's exact pattern decides on the text around it. Personal data is rem
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -33,25 +32,33 @@ _LONG_HINT = 300
 _HINT_BYTES = 2000
 _MOST_MISSED = 64
 _LARGE_PAGE = 2**20
-_WIDE = re.compile(rb"[\xf0-\xf4]")  # a character of which makes every one of a text take four bytes
+_WIDE = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+"""First bytes of characters that make a whole `str` take four bytes a character."""
 
 
 class Source:
-    """A page's clean source in UTF-8. Its text is made when somebody asks: it may take four bytes a character."""
+    """A page's redacted source in UTF-8. The `str` of a large one is made on every call: it may take four times the memory."""
 
-    __slots__ = ("utf8",)
+    __slots__ = ("_text", "utf8")
 
-    def __init__(self, utf8: CleanBytes) -> None:
+    def __init__(self, utf8: CleanBytes, text: str | None = None) -> None:
+        """`text` is the same as a `str`, where it is at hand."""
         self.utf8 = utf8
+        self._text = CleanText(text) if text is not None else None
 
     @property
     def text(self) -> CleanText:
-        """All of it."""
-        return CleanText(self.utf8.decode())
+        """The source as a `str`."""
+        if self._text is not None:
+            return self._text
+        text = CleanText(self.utf8.decode())
+        if len(self.utf8) < _LARGE_PAGE:
+            self._text = text
+        return text
 
     def for_parser(self) -> str | bytes:
-        """The same as `dom.parse` takes it with the least memory."""
-        is_wide = len(self.utf8) >= _LARGE_PAGE and _WIDE.search(self.utf8) is not None
+        """The source as `dom.parse` takes it with the least memory."""
+        is_wide = len(self.utf8) >= _LARGE_PAGE and any(byte in self.utf8 for byte in _WIDE)
         return self.utf8 if is_wide else self.text
 
 
@@ -82,10 +89,12 @@ class Redactor:
             return CleanText(text), {}
         return CleanText(self.without(utf8, spans).decode("utf-8")), _counted(spans)
 
-    def page(self, utf8: bytes) -> tuple[Source, dict[str, int]]:
-        """The same for a page."""
+    def page(self, utf8: bytes, text: str | None = None) -> tuple[Source, dict[str, int]]:
+        """A page's source without secrets, and how many of each kind were taken out. `text` is its `str`, where at hand."""
         spans = self._spans(utf8)
-        return Source(CleanBytes(self.without(utf8, spans) if spans else utf8)), _counted(spans)
+        if spans:
+            return Source(CleanBytes(self.without(utf8, spans))), _counted(spans)
+        return Source(CleanBytes(utf8), text), {}
 
     def many(self, texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
         """Many texts of one page for the price of one scan; `utf8` is all of them together.
