@@ -13,9 +13,10 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.content.main import Content, Judged, main_content
+from sitelore.extract.about.survey import surveyed
+from sitelore.extract.content.documentation import PageFacts
+from sitelore.extract.content.main import Content, Judgement, main_content
 from sitelore.extract.decode import decode
-from sitelore.extract.markdown import prepare
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.page import read
 from sitelore.extract.redact import redact_all, redact_source, source_of
@@ -25,6 +26,7 @@ from sitelore.model.response import Response
 
 _NEVER_TEXT = ("script", "style", "template", "head", "noscript")
 _MAX_BLOCKS = 5000
+_SHOWN_BLOCKS, _SHOWN_CHARS = 20, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Cut:
     words: int
     """Words of the whole unit."""
     element: str
-    """The element in CSS form, such as `div.related`."""
+    """The element in CSS form, such as `div.related`; of a section, its heading."""
     reason: str
 
 
@@ -85,10 +87,12 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
     decoded = decode(response.body, response.header("content-type") or "")
     source, _ = redact_source(decoded.text, decoded.utf8)
     tree = dom.parse(source)
-    prepare(tree)
-    content = main_content(tree, source_of(source), response.url.host, options.overrides)
+    survey = surveyed(tree)
+    facts = PageFacts(survey.metas, bool(survey.scripts))
+    content = main_content(tree, source_of(source), response.url.host, options.overrides, facts)
     blocks = _blocks(content, source, document)
-    return Inspection(reading, document.strategy, {**_sums(blocks), **content.scores}, blocks)
+    cuts = _cuts(content.judgement) if content.judgement is not None else ()
+    return Inspection(reading, document.strategy, {**_sums(blocks), **content.scores}, blocks, cuts)
 
 
 def _sums(blocks: tuple[Block, ...]) -> dict[str, float]:
@@ -98,30 +102,65 @@ def _sums(blocks: tuple[Block, ...]) -> dict[str, float]:
 
 
 def _blocks(content: Content, source: CleanText, document: _Read) -> tuple[Block, ...]:
-    """Blocks with their scores where the scorer decided; otherwise lines, by whether the document has them."""
-    if content.judged is not None and content.strategy == "learned":
-        blocks = _by_score(content.judged)
+    """Blocks with their scores where they decided; otherwise lines, by whether the document has them."""
+    if content.judgement is not None:
+        blocks = _by_judgement(content.judgement, content.strategy)
     else:
         blocks = _by_text(_lines(source), document)
-    texts = [block.text for block in blocks]
-    # Character references can hide a secret in the source that shows after parsing.
+    return tuple(
+        replace(block, text=text) for block, text in zip(blocks, _redacted([block.text for block in blocks]), strict=True)
+    )
+
+
+def _redacted(texts: list[str]) -> list[str]:
+    """Texts of a page without secrets: character references can hide one in the source that shows after parsing."""
     clean, _ = redact_all(texts, "\n".join(texts).encode("utf-8", "replace"))
-    return tuple(replace(block, text=str(text)) for block, text in zip(blocks, clean, strict=True))
+    return list(map(str, clean))
 
 
-def _by_score(judged: Judged) -> list[Block]:
-    cuts = judged.cuts
-    texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.page.texts()]
-    return [
-        Block(" ".join(text.split()), round(score, 3), kept, _reason(score, cuts.threshold, kept=kept))
-        for text, score, kept in zip(texts, judged.page.scores, cuts.kept, strict=True)
+def _texts(judgement: Judgement) -> list[str]:
+    return [" ".join(html.unescape(text.decode("utf-8", "replace")).split()) for text in judgement.page.texts()]
+
+
+def _by_judgement(judgement: Judgement, strategy: str) -> list[Block]:
+    selection, scores = judgement.selection, judgement.page.scores
+    reasons = [
+        _reason(strategy, score, selection.threshold, kept=kept) for score, kept in zip(scores, selection.kept, strict=True)
     ]
+    for cut in selection.cuts:
+        for block in range(cut.first, cut.last):
+            if not selection.kept[block]:
+                reasons[block] = cut.reason
+    columns = zip(_texts(judgement), scores, selection.kept, reasons, strict=True)
+    return [Block(text, round(score, 3), kept, reason) for text, score, kept, reason in columns]
 
 
-def _reason(score: float, threshold: float, *, kept: bool) -> str:
+def _reason(strategy: str, score: float, threshold: float, *, kept: bool) -> str:
+    """Why a block that is in no unit that was cut was kept or dropped."""
+    if strategy != "learned":
+        return f"in the content region ({strategy})" if kept else "outside the content region, or a heading of nothing kept"
     if score >= threshold:
-        return "scored as content" if kept else "repeats a kept block, or is inside something that was cut"
+        return "scored as content" if kept else "repeats a kept block, or is a heading of nothing kept"
     return "kept with the blocks around it" if kept else f"scored below {threshold:.2f}"
+
+
+def _cuts(judgement: Judgement) -> tuple[Cut, ...]:
+    """The units that were cut, in page order."""
+    words, texts = judgement.page.blocks.words, _texts(judgement)
+    pairs = zip(judgement.selection.cuts, judgement.cut_elements, strict=True)
+    found = sorted(pairs, key=lambda pair: (pair[0].first, -pair[0].last))
+    starts = _redacted([" ".join(texts[cut.first : min(cut.last, cut.first + _SHOWN_BLOCKS)]) for cut, _ in found])
+    return tuple(
+        Cut(start[:_SHOWN_CHARS], sum(words[cut.first : cut.last]), _css_name(element), cut.reason)
+        for (cut, element), start in zip(found, starts, strict=True)
+    )
+
+
+def _css_name(element: dom.Element) -> str:
+    """An element as CSS names it, such as `div.related` or `ul#menu`."""
+    classes = dom.attribute(element, "class").split()[:1]
+    identity = dom.attribute(element, "id").split()[:1]
+    return element.tag + "".join(f".{name}" for name in classes) + "".join(f"#{name}" for name in identity)
 
 
 def _lines(source: CleanText) -> list[str]:

@@ -42,9 +42,7 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     if len(response.body) >= LARGE_PAGE:
         _shorten_attributes(tree)
     title = find_title(tree, metadata.title, metadata.site_name)
-    content = main_content(
-        tree, source, response.url.host, options.overrides, PageFacts(survey.metas, bool(survey.scripts))
-    )
+    content = main_content(tree, source, response.url.host, options.overrides, PageFacts(survey.metas, bool(survey.scripts)))
     written = write_content(tree, content, title, hiding, resolver)
     return Draft(
         metadata,

@@ -61,12 +61,15 @@ _CERTAIN_NAVIGATION = re.compile(
 )
 """Names of navigation and of the edges of a page, whatever is in them."""
 _NAVIGATION = re.compile(
-    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE
+    r"(?:^|[\s_-])(?:nav\w*|crumbs?|menu(?:bar)?|toolbar|sidebar|side-?nav|related|header|prev\w*|next\w*)(?:$|[\s_-])",
+    re.IGNORECASE,
 )
 """Names of navigation, where most of its words are links."""
 _BAR = re.compile(r"(?:^|[\s_-])(?:nav\w*|header|docnav|prev\w*|next\w*)(?:$|[\s_-])", re.IGNORECASE)
 """Names of bars such as "Next: Modules, Up: Contents", where less is linked."""
-_CONTENTS = re.compile(r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE)
+_CONTENTS = re.compile(
+    r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE
+)
 """Names of tables of contents."""
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
@@ -223,7 +226,9 @@ class _Documentation:
                 strong.append(candidate)
             elif tag == _ARTICLE:
                 articles.append(candidate)
-            elif (attr("id") or "").lower() in _REGION_NAMES or not _REGION_NAMES.isdisjoint((attr("class") or "").lower().split()):
+            elif (attr("id") or "").lower() in _REGION_NAMES or not _REGION_NAMES.isdisjoint(
+                (attr("class") or "").lower().split()
+            ):
                 named.append(candidate)
         whole = text[-1]
         if articles and max(articles)[0] >= _ARTICLE_SHARE * whole:

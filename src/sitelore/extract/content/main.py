@@ -8,6 +8,7 @@ survives, and a page with visible text never ends up empty.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import mul
@@ -38,6 +39,8 @@ class Judgement:
 
     page: ScoredPage
     selection: Selection
+    cut_elements: Sequence[dom.Element]
+    """Of each cut: its element; of a section, the one of its first block."""
 
     @property
     def words(self) -> int:
@@ -74,9 +77,7 @@ class Content:
         return figures
 
 
-def main_content(
-    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = PageFacts()
-) -> Content:
+def main_content(tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts) -> Content:
     """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     prepare(tree)
@@ -112,11 +113,17 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
     if is_documentation(facts, page, elements, expected_f1):
         steps = {"documentation": steps["region"]}
     for strategy, select in steps.items():
-        judged = Judgement(page, select())
+        selection = select()
+        judged = Judgement(page, selection, _cut_elements(page, selection, elements))
         if not _is_tiny(judged):
             trim(page, judged.selection.kept, elements)
             return Content((body,), strategy, judged)
     return None
+
+
+def _cut_elements(page: ScoredPage, selection: Selection, elements: list[dom.Element]) -> list[dom.Element]:
+    rows = [cut.element if cut.element >= 0 else page.blocks.element[cut.first] for cut in selection.cuts]
+    return [elements[page.elements.order[row]] for row in rows]
 
 
 def _is_tiny(judged: Judgement) -> bool:

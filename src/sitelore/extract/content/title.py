@@ -102,7 +102,9 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
     """The element inside the content that is its title."""
     key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
     headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
-    if title.element is not None and dom.has_ancestor_in(title.element, {node for node in nodes if isinstance(node, dom.Element)}):
+    if title.element is not None and dom.has_ancestor_in(
+        title.element, {node for node in nodes if isinstance(node, dom.Element)}
+    ):
         return title.element
     for heading in headings:
         if _key(heading.text[:_MAX_CHARS]) == key:

@@ -9,7 +9,6 @@ from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ElementTable, ScoredPage
 from sitelore.extract.content.vocabulary import INLINE, TAG_NUMBER
 
-
 _CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr"))  # dropping an empty cell would shift its row
 _KEPT_AROUND = 0.5
 
