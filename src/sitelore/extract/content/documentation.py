@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import mul
+from urllib.parse import unquote
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ScoredPage
@@ -312,7 +313,14 @@ class _Documentation:
         if linked < _NOTHING_BUT_LINKS * words or is_index:
             return False
         links = dom.elements_list(self._elements[self._page.elements.order[units.element[unit]]], "a")
-        return len(links) > 1 and all((link.attr("href") or "").startswith("#") for link in links)
+        targets = [link.attr("href") or "" for link in links]
+        is_here = any(target == "#" or unquote(target[1:]) in self._anchors for target in targets)
+        return len(targets) > 1 and is_here and all(target.startswith("#") for target in targets)
+
+    @cached_property
+    def _anchors(self) -> set[str]:
+        """The places of the page that a link can lead to."""
+        return {name for element in self._elements for name in (element.attr("id"), element.attr("name")) if name}
 
     def _title_range(self) -> tuple[int, int]:
         """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""
