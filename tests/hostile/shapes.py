@@ -26,7 +26,8 @@ class Shape:
 
 
 def _page(body: str, head: str = "") -> str:
-    return f"<!doctype html><html><head><title>Mill</title>{head}</head><body>{_ARTICLE}{body}</body></html>"
+    """A page on which the hostile part is content, whatever its size: it is not cut before it is written."""
+    return f"<!doctype html><html><head><title>Mill</title>{head}</head><body><main>{_ARTICLE}{body}</main></body></html>"
 
 
 def _repeated(part: str, head: str = "") -> Generator:
