@@ -13,7 +13,7 @@ from typing import TypeAlias
 Generator: TypeAlias = Callable[[int], str]
 
 _SENTENCE = "The mill stands where the river bends, and its wheel has not turned since the flood of that year. "
-_ARTICLE = f"<article><h1>The old mill</h1>{f'<p>{_SENTENCE * 3}</p>' * 12}</article>"
+_STORY = f"<h1>The old mill</h1>{f'<p>{_SENTENCE * 3}</p>' * 12}"
 _SCHEMA = "https://schema.org/"
 
 
@@ -26,7 +26,8 @@ class Shape:
 
 
 def _page(body: str, head: str = "") -> str:
-    return f"<!doctype html><html><head><title>Mill</title>{head}</head><body>{_ARTICLE}{body}</body></html>"
+    """A page on which the hostile part is content, whatever its size: it is not cut before it is written."""
+    return f"<!doctype html><html><head><title>Mill</title>{head}</head><body><article>{_STORY}{body}</article></body></html>"
 
 
 def _repeated(part: str, head: str = "") -> Generator:

@@ -43,7 +43,7 @@ def test_characters_nobody_sees_are_dropped(read_page: ReadPage) -> None:
         "<title>a\u200bb\u202e</title><p>so\u00adft \U000e0049\U000e0047nul\x01l \u2066x\u2069 e\ufeffnd</p>"
         "<p>\u200b\U000e0049</p>"
     )
-    assert (page.reading.title, page.text, page.markdown) == ("ab", "soft null x end", "soft null x end")
+    assert (page.reading.title, page.text, page.markdown) == ("ab", "ab\nsoft null x end", "# ab\n\nsoft null x end")
 
 
 def test_joiners_stay_where_they_shape_a_script() -> None:

@@ -91,7 +91,7 @@ def test_a_body_left_on_the_wire_is_a_problem() -> None:
 @pytest.mark.parametrize(
     ("body", "content_type", "text"),
     [
-        (b"<!doctype html><title>t</title><p>sniffed-html", None, "sniffed-html"),
+        (b"<!doctype html><title>t</title><p>sniffed-html", None, "t\nsniffed-html"),
         (b"\n <!-- c --> <p class=x>sniffed-html", "", "sniffed-html"),
         (b"just words", None, "just words"),
         ("<p>sixteen-ü".encode("utf-16"), None, "sixteen-ü"),

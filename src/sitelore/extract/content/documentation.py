@@ -45,6 +45,8 @@ _BODY = TAG_NUMBER[b"body"]
 _REFERENCE_TAGS = frozenset({TAG_NUMBER[b"pre"], TAG_NUMBER[b"dl"]})
 _NAV_TAG = tag_bits(b"nav")
 _EDGE_TAGS = tag_bits(b"footer", b"form")
+_ASIDE_TAG = tag_bits(b"aside")
+_BANNER_MARKS = mark_bits("ad", "modal")
 _CONTENT_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"dl", b"p", b"pre", b"section"))
 _TABLE_TAGS = frozenset(TAG_NUMBER[tag] for tag in (b"table", b"tbody", b"tr", b"td", b"th"))
 _IN_TABLE, _IN_REFERENCE = LANDMARK[b"table"], LANDMARK[b"dl"] | LANDMARK[b"pre"]
@@ -84,6 +86,7 @@ _BAR_LINKS, _BAR_WORDS = 0.3, 60
 _PROSE_WORDS = 30
 _EDGE_SHARE = 0.3
 _UNLIKELY = 0.3
+_HARDLY_LIKELY = 0.1
 _CERTAINLY_NOT = 0.05
 _UNLIKELY_OUTSIDE = 0.05
 
@@ -286,6 +289,9 @@ class _Documentation:
         is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and not any(self._page.heading[first:last]))
         if is_small and is_edge:
             return "navigation, a footer or a form"
+        is_secondary = tags & _ASIDE_TAG or _marks_of(attr("class") or "") & _BANNER_MARKS
+        if is_small and is_secondary and not self._is_named and score < _HARDLY_LIKELY:
+            return "an aside or a banner"
         is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
         if is_linked and is_named:
             return "named as navigation, and mostly links"
