@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sitelore.extract.content.units import LINK, PAIR
 from sitelore.extract.content.vocabulary import TAG_NUMBER
 
 from .scored import Scored, scored
@@ -38,9 +39,9 @@ def test_a_term_is_a_unit_with_its_definitions() -> None:
     page = scored("<p>x</p><dl><dt>one</dt><dd>first</dd><dd>second</dd><dt>two</dt><dd>third</dd></dl>")
     assert page.children("one first second two third") == ["one first second", "two third"]
     pair = page.unit("one first second")
-    assert page.units.is_pair(pair)
+    assert page.units.kind[pair] == PAIR
     assert page.own("one first second") == ["one"]
-    assert not page.units.is_pair(page.unit("first"))
+    assert page.units.kind[page.unit("first")] != PAIR
 
 
 def test_several_terms_share_a_definition() -> None:
@@ -84,9 +85,9 @@ def test_a_code_block_is_whole_however_long() -> None:
 def test_a_link_between_elements_is_a_unit_and_one_in_a_paragraph_is_not() -> None:
     page = scored("<div><p>one two</p><a href=/next>Next page</a><p>three <a href=/x>four</a></p></div>")
     link = page.unit("Next page")
-    assert page.units.is_link(link)
+    assert page.units.kind[link] == LINK
     assert page.units.element[link] == -1
-    assert not page.units.is_link(page.unit("three four"))
+    assert page.units.kind[page.unit("three four")] != LINK
     assert "four" not in [page.text_of(unit) for unit in range(len(page.units))]
 
 
@@ -108,7 +109,8 @@ def test_words_and_linked_words_are_those_of_the_whole_unit() -> None:
 
 def test_every_block_belongs_to_one_unit_and_children_come_first_from_the_bottom() -> None:
     page = scored(
-        "loose<h1>T</h1><dl><dt>a<dd>b<p>c</p></dl>tail<ul><li>d</ul><div><h2>H</h2>e<table><tr><td>f</table></div><a href=x>g</a>"
+        "loose<h1>T</h1><dl><dt>a<dd>b<p>c</p></dl>tail<ul><li>d</ul>"
+        "<div><h2>H</h2>e<table><tr><td>f</table></div><a href=x>g</a>"
     )
     owned = sorted(block for own in page.units.own for first, last, _ in own for block in range(first, last))
     assert owned == list(range(len(page.texts())))
