@@ -58,7 +58,7 @@ class Source:
 
     def for_parser(self) -> str | bytes:
         """The source as `dom.parse` takes it with the least memory."""
-        is_wide = len(self.utf8) >= _LARGE_PAGE and any(byte in self.utf8 for byte in _WIDE)
+        is_wide = len(self.utf8) >= _LARGE_PAGE and any(self.utf8.find(byte) >= 0 for byte in _WIDE)
         return self.utf8 if is_wide else self.text
 
 
