@@ -83,7 +83,6 @@ _BAR_LINKS, _BAR_WORDS = 0.3, 60
 _PROSE_WORDS = 30
 _EDGE_SHARE = 0.3
 _UNLIKELY = 0.3
-_HARDLY_LIKELY = 0.1
 _CERTAINLY_NOT = 0.05
 _UNLIKELY_OUTSIDE = 0.05
 
@@ -285,7 +284,7 @@ class _Documentation:
         if is_small and is_edge:
             return "navigation, a footer or a form"
         is_secondary = units.tags[unit] & _ASIDE_TAG or units.marks[unit] & _BANNER_MARKS
-        if is_small and is_secondary and not self._is_named and score < _HARDLY_LIKELY:
+        if is_small and is_secondary and not self._is_named and score < _UNLIKELY:
             return "an aside or a banner"
         is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
         if is_linked and is_named:
