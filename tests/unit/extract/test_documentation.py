@@ -126,7 +126,9 @@ def test_navigation_inside_the_region_is_cut_as_a_whole(navigation: str, reason:
 
 
 def test_a_bar_of_a_few_links_with_labels_is_cut() -> None:
-    bar = "<div class=header><p>Next: <a href=/n>Wheels</a>, Previous: <a href=/p>Stones</a>, Up: <a href=/u>Mills</a></p></div>"
+    bar = (
+        "<div class=header><p>Next: <a href=/n>Wheels</a>, Previous: <a href=/p>Stones</a>, Up: <a href=/u>Mills</a></p></div>"
+    )
     body = f"<main>{bar}{STORY}</main>"
     assert kept_of(body) == ["The mill", *SENTENCES]
     assert list(reasons_of(body).values()) == ["a navigation bar"]
