@@ -6,6 +6,8 @@ import pytest
 
 from sitelore.extract import dom
 from sitelore.extract.content.title import Title, find_title, place_title
+from sitelore.model.document import ReadOptions
+from sitelore.model.settings import Overrides
 
 from .conftest import ReadPage
 from .scored import PROSE, SENTENCES
@@ -110,6 +112,16 @@ def test_content_without_text_gets_no_title(read_page: ReadPage) -> None:
 
 def test_a_page_without_any_title_begins_with_its_text(read_page: ReadPage) -> None:
     assert read_page(f"<main>{PROSE}</main>").markdown.startswith(SENTENCES[0])
+
+
+def test_content_that_is_the_title_itself_is_written_once(read_page: ReadPage) -> None:
+    tree = dom.parse("<h1>The old mill</h1><p>text</p>")
+    for title in (find_title(tree, "The old mill", ""), Title("The old mill")):
+        nodes = place_title(title, tuple(dom.select(dom.parse("<h2>The old mill</h2>"), "h2")))
+        assert [dom.one_line(node) for node in nodes] == ["The old mill"]
+    rules = Overrides("site.example", ("h1",))
+    page = read_page("<title>The old mill</title><h1>The old mill</h1>" + PROSE, options=ReadOptions(overrides=(rules,)))
+    assert (page.markdown, page.text) == ("# The old mill", "The old mill")
 
 
 def test_an_override_gets_its_title_too() -> None:

@@ -7,7 +7,8 @@ repeats; and at last `<title>` itself without the name of the site.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from sitelore.extract import dom
@@ -62,7 +63,7 @@ class _Names:
 
     whole: str
     own: Sequence[str]
-    site: Set[str]
+    site: AbstractSet[str]
 
     def repeats(self, text: str) -> bool:
         """Whether `<title>` repeats a text: as a part of its own, as most of it, or as the beginning of a part."""
@@ -82,7 +83,7 @@ class _Names:
 
 
 def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
-    """The content with its title in front of it; a heading with the title's text is not repeated. Content without text stays."""
+    """The content after its title; a heading with the title's text is not repeated. Content without text stays as it is."""
     if not any(dom.raw_text(node).strip() for node in nodes):
         return nodes
     heading = _heading_in(title, nodes)
@@ -95,17 +96,17 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
     if heading.parent is not None:
         heading.extract()
     heading.tag = "h1"
-    return (dom.made("div", None, heading), *nodes)
+    return (dom.made("div", None, heading), *(node for node in nodes if node != heading))
 
 
 def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None:
-    """The element inside the content that is its title."""
+    """The element of the content that is its title."""
     key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
-    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
-    if title.element is not None and dom.has_ancestor_in(
-        title.element, {node for node in nodes if isinstance(node, dom.Element)}
-    ):
+    roots = {node for node in nodes if isinstance(node, dom.Element)}
+    if title.element is not None and (title.element in roots or dom.has_ancestor_in(title.element, roots)):
         return title.element
+    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
+    headings += [node for node in nodes if isinstance(node, dom.Element) and node.tag in _HEADINGS]
     for heading in headings:
         if _key(heading.text[:_MAX_CHARS]) == key:
             return heading
