@@ -3,8 +3,9 @@
 Text is what a reader sees: Markdown is rendered (CommonMark with tables, by markdown-it) and its tags are taken out; HTML
 loses its tags; plain text stays as it is. Words are lower-cased `\\w+`. Word F1 of a page is that of the two multisets of
 words; a corpus's figure is the mean over its pages. The page's `h1` is left out on both sides: every output should begin with
-it, and whoever marked the pages often left it out. Alternative texts of images are not counted. A snippet is there when its words stand in the text in its order, whatever
-is between them but words; the share of `with` and `without` snippets is taken over all snippets of the pages.
+it, and whoever marked the pages often left it out. Alternative texts of images are not counted. A snippet is there when its
+words are in the text in its order, whatever is between them but words; the share of `with` and `without` snippets is taken over
+all snippets of the pages.
 """
 
 from __future__ import annotations

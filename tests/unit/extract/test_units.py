@@ -108,7 +108,8 @@ def test_words_and_linked_words_are_those_of_the_whole_unit() -> None:
 
 def test_every_block_belongs_to_one_unit_and_children_come_first_from_the_bottom() -> None:
     page = scored(
-        "loose<h1>T</h1><dl><dt>a<dd>b<p>c</p></dl>tail<ul><li>d</ul><div><h2>H</h2>e<table><tr><td>f</table></div><a href=x>g</a>"
+        "loose<h1>T</h1><dl><dt>a<dd>b<p>c</p></dl>tail<ul><li>d</ul>"
+        "<div><h2>H</h2>e<table><tr><td>f</table></div><a href=x>g</a>"
     )
     owned = sorted(block for own in page.units.own for first, last, _ in own for block in range(first, last))
     assert owned == list(range(len(page.texts())))

@@ -328,7 +328,7 @@ class _Documentation:
         return {name for element in self._elements for name in (element.attr("id"), element.attr("name")) if name}
 
     def _title_range(self) -> tuple[int, int]:
-        """The blocks of the page's title where it stands outside the region: its `h1`, with the element that is all about it."""
+        """The blocks of the page's title where it is outside the region: its `h1`, with the element that is all about it."""
         levels, units = self._page.heading, self._units
         if 1 in levels[self._first : self._last] or 1 not in levels[: self._first]:
             return 0, 0

@@ -87,7 +87,7 @@ def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
     return min(expected / 2, max(scores)), expected
 
 
-def select_scored(page: ScoredPage, units: Units) -> Selection:
+def select_scored(page: ScoredPage, units: Units) -> Selection:  # noqa: C901 one pass up the tree and one down
     """The units that make the best page by their scores."""
     words, scores = page.blocks.words, page.scores
     threshold, expected = threshold_of(words, scores)

@@ -84,7 +84,7 @@ def build_units(page: ScoredPage) -> Units:
     return units
 
 
-def _add_elements(units: Units, page: ScoredPage) -> None:
+def _add_elements(units: Units, page: ScoredPage) -> None:  # noqa: C901, PLR0912 one pass over the rows of a table
     elements, heading = page.elements, page.heading
     words = [0, *accumulate(page.blocks.words)]
     heading_words = [0, *accumulate([count if level else 0 for count, level in zip(page.blocks.words, heading, strict=True)])]
