@@ -103,11 +103,11 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
     if heading.parent is not None:
         heading.extract()
     heading.tag = "h1"
-    return (dom.made("div", None, heading), *nodes)
+    return (dom.made("div", None, heading), *(node for node in nodes if node != heading))
 
 
 def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None:
-    """The element inside the content that is its title."""
+    """The element of the content that is its title."""
     key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
     headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
     if title.element is not None and dom.has_ancestor_in(
