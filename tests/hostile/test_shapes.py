@@ -64,10 +64,10 @@ def test_calls_and_memory_grow_at_most_with_the_page(name: str) -> None:
     assert read_html(large).problem == ""  # also loads what is loaded late
     # Of the hostile part alone: what surrounds it is cheap, and would hide how it grows.
     growth = (len(large) - len(fixed)) / (len(small) - len(fixed))
-    around = calls(fixed)
-    bound = around + TOLERANCE * growth * max(0, calls(small) - around) + SPARE_CALLS
-    assert calls(large) <= max(bound, CALLS_PER_BYTE * len(large))
-    assert peak_bytes(large) <= max(TOLERANCE * growth * peak_bytes(small) + SPARE_BYTES, BYTES_PER_BYTE * len(large))
+    for work, spare, per_byte in ((calls, SPARE_CALLS, CALLS_PER_BYTE), (peak_bytes, SPARE_BYTES, BYTES_PER_BYTE)):
+        around = work(fixed)
+        bound = around + TOLERANCE * growth * max(0, work(small) - around) + spare
+        assert work(large) <= max(bound, per_byte * len(large))
 
 
 def test_calls_are_counted() -> None:
