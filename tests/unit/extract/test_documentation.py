@@ -175,9 +175,9 @@ def test_a_title_outside_the_region_is_kept_without_the_menu_beside_it() -> None
     assert kept_of(inside) == ["The mill", *SENTENCES]
 
 
-def test_a_heading_of_nothing_but_navigation_goes_with_it() -> None:
+def test_a_heading_of_navigation_stays_though_the_navigation_goes() -> None:
     body = f"<main>{STORY}<div><h2>Navigation</h2><nav>{MENU}</nav></div></main>"
-    assert kept_of(body) == ["The mill", *SENTENCES]
+    assert kept_of(body) == ["The mill", *SENTENCES, "Navigation"]
 
 
 def test_the_header_of_an_article_stays_with_its_title() -> None:

@@ -104,6 +104,14 @@ def test_other_headings_stay_below_the_title(read_page: ReadPage) -> None:
     assert "## Wheels" in markdown
 
 
+def test_the_only_h1_is_the_title_though_title_says_something_else(read_page: ReadPage) -> None:
+    head = "<title>Welcome</title>"
+    outside = read_page(f"{head}<div class=page-title><h1>The old mill</h1></div><main>{PROSE}</main>").markdown
+    assert outside.startswith("# The old mill\n\n")
+    assert "Welcome" not in outside
+    assert read_page(f"{head}<header><h1>Blog</h1></header><main>{PROSE}</main>").markdown.startswith("# Welcome\n\n")
+
+
 def test_content_without_text_gets_no_title(read_page: ReadPage) -> None:
     assert read_page("<title>Only a title</title><main> </main>").markdown == ""
     empty = (dom.made("div"),)

@@ -60,7 +60,7 @@ _REGION_NAMES = frozenset({
 """Classes and ids by which documentation generators and publishing systems name the content."""
 _CERTAIN_NAVIGATION = re.compile(
     r"(?:^|\s)(?:nav|nav(?:bar|igation|header|footer|links|tabs|menu)|nav-(?:panel|bar|header|footer|links)|docnav|breadcrumbs?"
-    r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|page-?footer|site-?footer"
+    r"|bread-crumbs?|pagination|pager|prev-?next|sphinxsidebar\w*|skip-?(?:links?|nav|to-content)|footer|bottom|page-?footer|site-?footer"
     r"|colophon|search-?(?:box|bar|form)|version-?(?:switch\w*|select\w*)|edit-?(?:page|this-?page|on-?github)|sr-only"
     r"|visually-?hidden)(?:$|\s)",
     re.IGNORECASE,
@@ -86,7 +86,6 @@ _BAR_LINKS, _BAR_WORDS = 0.3, 60
 _PROSE_WORDS = 30
 _EDGE_SHARE = 0.3
 _UNLIKELY = 0.3
-_HARDLY_LIKELY = 0.1
 _CERTAINLY_NOT = 0.05
 _UNLIKELY_OUTSIDE = 0.05
 
@@ -290,7 +289,7 @@ class _Documentation:
         if is_small and is_edge:
             return "navigation, a footer or a form"
         is_secondary = tags & _ASIDE_TAG or _marks_of(attr("class") or "") & _BANNER_MARKS
-        if is_small and is_secondary and not self._is_named and score < _HARDLY_LIKELY:
+        if is_small and is_secondary and not self._is_named and score < _UNLIKELY:
             return "an aside or a banner"
         is_named = tag not in _CONTENT_TAGS and _NAVIGATION.search(name) and ("nav" in name.lower() or tag not in _TABLE_TAGS)
         if is_linked and is_named:

@@ -46,11 +46,14 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
     headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
     inside = [element for element in headings if dom.is_inside(element, _CONTENT)]
-    if inside and any(_key(_line(element)) == _key(parts[-1]) for element in inside if parts):
+    shown = {_key(_line(element)) for element in headings if element not in inside}
+    if len(parts) > 1 and _key(parts[0]) in shown and any(_key(_line(element)) == _key(parts[-1]) for element in inside):
         own, text = parts[-1:], parts[-1]  # the site's name comes first
     headings = inside or headings
     names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
     found = _repeated(headings, names) or [one for one in headings if names.shares_words(_line(one))]
+    # A page's only `h1` is its title, unless it is one word: the name of a section of the site.
+    found = found or [one for one in headings if len(headings) == 1 and names.may_be(_line(one))]
     found = found or _repeated(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names)
     found = found or _repeated(tree.select(_NAMED)[:_MAX_CANDIDATES], names)
     return Title(text, next((element for element in found if _key(_line(element)) in names.own), found[0]) if found else None)
@@ -83,6 +86,10 @@ class _Names:
         own = [_NUMBER.sub("", each) for each in self.own if len(each) >= _SHORT_KEY]
         return len(plain) >= _SHORT_KEY and any(each.startswith(plain) or (each and plain.startswith(each)) for each in own)
 
+    def may_be(self, text: str) -> bool:
+        """Whether a text of several words may be a title, though `<title>` says something else."""
+        return _key(text) not in self.site and len(_WORD.findall(text)) > 1
+
     def shares_words(self, text: str) -> bool:
         """Whether most words of a text are in `<title>`."""
         words, known = set(_WORD.findall(text.lower())), set(_WORD.findall(self.whole.lower()))
@@ -100,20 +107,21 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
         if not _key(title.text):
             return nodes
         heading = dom.made("h1", None, dom.words(title.text))
+    others = [node for node in nodes if node != heading]
     if heading.parent is not None:
         heading.extract()
     heading.tag = "h1"
-    return (dom.made("div", None, heading), *(node for node in nodes if node != heading))
+    return (dom.made("div", None, heading), *others)
 
 
 def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None:
     """The element of the content that is its title."""
     key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
-    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
-    if title.element is not None and dom.has_ancestor_in(
-        title.element, {node for node in nodes if isinstance(node, dom.Element)}
-    ):
+    roots = {node for node in nodes if isinstance(node, dom.Element)}
+    if title.element is not None and (title.element in roots or dom.has_ancestor_in(title.element, roots)):
         return title.element
+    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
+    headings += [node for node in nodes if isinstance(node, dom.Element) and node.tag in _HEADINGS]
     for heading in headings:
         if _key(heading.text[:_MAX_CHARS]) == key:
             return heading
