@@ -17,8 +17,8 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-structured train-content bench-memory \
-	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-knowledge soak-kill soak-scaled fuzz clean
+.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-docs bench-structured train-content bench-memory \
+	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -88,6 +88,9 @@ bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
 bench-content: $(DEV_STAMP)  ## main content and Markdown, side by side with other libraries
 	$(PY) -m bench.content $(ARGS)
 
+bench-docs: $(DEV_STAMP)  ## what is lost of five manuals, side by side with other libraries [ARGS=--crawl]
+	$(PY) -m bench.docs $(ARGS)
+
 bench-structured: $(DEV_STAMP)  ## structured data, side by side with extruct
 	$(PY) -m bench.structured $(ARGS)
 
@@ -119,6 +122,9 @@ bench-knowledge: $(DEV_STAMP)  ## what is embedded again after edits and noise, 
 bench-redaction: $(DEV_STAMP)  ## secrets found, false alarms, and speed on ordinary pages
 	$(PY) -m bench.redaction $(ARGS)
 
+bench-shapes: $(DEV_STAMP)  ## hostile pages: time and memory at three sizes, and how they grow
+	$(PY) -m bench.shapes $(ARGS)
+
 bench-ledger: $(DEV_STAMP)  ## what a page costs Postgres at 1,000 rows and at 100,000
 	$(PY) -m bench.ledger $(ARGS)
 
@@ -139,6 +145,18 @@ soak-scaled: $(DEV_STAMP)  ## kill workers, flush and restart servers, freeze an
 
 fuzz: $(DEV_STAMP)  ## read 10,000 generated and mutated documents
 	SITELORE_FUZZ_DOCUMENTS=10000 $(PY) -m pytest tests/quality/test_fuzz.py -s $(ARGS)
+
+fuzz-native: $(DEV_STAMP)  ## run the compiled code under sanitizers on generated inputs [ARGS=10000]
+	$(PY) -m scripts.fuzz_native $(ARGS)
+
+lint-native: $(DEV_STAMP)  ## compile the C sources with all warnings as errors
+	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null $(wildcard src/sitelore/extract/native/*.c src/sitelore/extract/native/*/*.c)
+	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null src/sitelore/store/near.c
+
+STRICT := -O2 -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Werror
+
+wheels: $(DEV_STAMP)  ## build the source distribution and a manylinux wheel, and try each in an empty environment
+	$(PY) -m scripts.wheels $(ARGS)
 
 clean:  ## remove the environment and caches, never the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

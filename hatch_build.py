@@ -1,12 +1,14 @@
-"""Compiles the C in `extract/native/` and `store/` when the package is built, by the system's compiler or one that pip brings.
+"""Compiles the C sources in `extract/native/` and `store/` when a wheel is built, with the system's C compiler or the ziglang
+package.
 
-They are plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version matter. Where nothing
-can compile them, or with SITELORE_PURE=1, the package is built without them and does the same in Python and numpy.
+They become plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version are needed. The
+package does not work without them: a build that cannot compile them fails and shows the compiler's output.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,54 +19,56 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = {
-    Path("src/sitelore/extract/native/extract"): (
-        "src/sitelore/extract/native/**/*.c",
-        "pages are read at three times the cost",
-    ),
-    Path("src/sitelore/store/near"): ("src/sitelore/store/near.c", "vectors are compared at three times the cost"),
+    Path("src/sitelore/extract/native/extract"): "src/sitelore/extract/native/**/*.c",
+    Path("src/sitelore/store/near"): "src/sitelore/store/near.c",
 }
-"""Each library, what it is made of, and what is so without it."""
+"""Each library, and its sources."""
+INCLUDE = Path("src/sitelore/extract/native")
 COMPILERS = ("cc", "gcc", "clang")
-FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
+ZIG = "ziglang==0.17.0"
+FLAGS = ("-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fstack-protector-strong")
+LINUX_FLAGS = ("-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now")
+COMPILER_VARIABLE, TAG_VARIABLE = "SITELORE_CC", "SITELORE_WHEEL_PLATFORM"
+"""Another compiler command, and the platform tag of the wheel that it makes: how `make wheels` builds for older systems."""
 
 
-class WalkBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
+class NativeBuilder(BuildHookInterface):  # type: ignore[type-arg, misc]
     """Puts each library beside its source, where both an installed and an editable package look for it."""
 
     def dependencies(self) -> list[str]:
-        """What has to be installed for the build: a compiler, where the system has none."""
-        return [] if _system_compiler() or os.environ.get("SITELORE_PURE") else ["ziglang==0.17.0"]
+        """Packages that the build needs: a compiler, where the system has none."""
+        return [] if _system_compiler() else [ZIG]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 the interface is given
-        """Before the wheel is put together."""
-        if self.target_name != "wheel" or os.environ.get("SITELORE_PURE"):
+        """Compile before the wheel is put together. A source distribution holds no libraries."""
+        if self.target_name != "wheel":
             return
-        for library, (sources, without) in LIBRARIES.items():
+        for library, sources in LIBRARIES.items():
             target = library.with_suffix(".dll" if sys.platform == "win32" else ".so")
-            if not _compiled(Path(self.root), target, sorted(Path(self.root).glob(sources))):
-                self.app.display_warning(f"C sources could not be compiled: {without}")
-                continue
+            compile_library(Path(self.root), target, sorted(Path(self.root).glob(sources)))
             build_data["artifacts"].append(str(target))
-            build_data["pure_python"] = False
-            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-            build_data["tag"] = f"py3-none-{platform}"
+        platform = os.environ.get(TAG_VARIABLE) or sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
 
 
-def _system_compiler() -> str | None:
-    return next(filter(None, map(shutil.which, COMPILERS)), None)
+def _system_compiler() -> list[str] | None:
+    if named := os.environ.get(COMPILER_VARIABLE):
+        return shlex.split(named)
+    found = next(filter(None, map(shutil.which, COMPILERS)), None)
+    return [found] if found else None
 
 
-def _compiled(root: Path, target: Path, sources: list[Path]) -> bool:
-    found = _system_compiler()
-    command = [found] if found else [sys.executable, "-m", "ziglang", "cc"]
+def compile_library(root: Path, target: Path, sources: list[Path]) -> None:
+    """Compile one library, and leave the one that is there alone until that has succeeded."""
+    compiler = _system_compiler() or [sys.executable, "-m", "ziglang", "cc"]
+    flags = [*FLAGS, *(LINUX_FLAGS if sys.platform == "linux" else ())]
     draft = root / target.with_suffix(f"{target.suffix}.new")
+    command = [*compiler, *flags, f"-I{root / INCLUDE}", "-o", str(draft), *map(str, sources)]
     try:
-        folders = [f"-I{folder}" for folder in sorted({source.parent for source in sources})]
-        compiling: list[str | Path] = [*command, *FLAGS, *folders, "-o", draft, *sources]
-        done = subprocess.run(compiling, capture_output=True, check=False, timeout=300)  # noqa: S603 our own words
-    except (OSError, subprocess.SubprocessError):
-        return False
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603 our own words
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise RuntimeError(f"cannot compile {target}: {problem}. Install a C compiler (gcc or clang).") from problem
     if done.returncode:
-        return False
+        raise RuntimeError(f"cannot compile {target} with {shlex.join(compiler)}:\n{done.stderr or done.stdout}")
     draft.replace(root / target)
-    return True

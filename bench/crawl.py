@@ -8,12 +8,12 @@ that survives a crash, breadth first, all links of the host followed.
     sitelore        + address guard, redaction, title, h1, description, main content as Markdown and text, content hash, trap
                     and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk;
                     content is chosen block by block, structured data, forms, actions and media are read as well
-    sitelore-plain  the same with --read plain: content by markup, none of the rest. This is the job of scrapy-same
+    sitelore-content  the same with --read content: no structured data, forms, actions or media
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
     scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
-    scrapy-same     the same job as sitelore-plain: address guard, secrets of the commonest formats taken out, frame stripped,
-                    main content as Markdown and text (turbohtml, as we do), content hash, compressed HTML; still without hidden
-                    text, our other formats of secrets, traps or soft 404s
+    scrapy-same     the job of sitelore-content, with content by rule: address guard, secrets of the commonest formats removed,
+                    frame stripped, main content as Markdown and text (turbohtml), content hash, compressed HTML; still without
+                    hidden text, our other formats of secrets, traps or soft 404s
 
 With --with-markdown: `sitelore --output db --output md`, fully and with `--read content`, which is the job of the others,
 against scrapy-markdown (trafilatura, fast mode) and scrapy-markdown-full (its default mode), on the tree already parsed.
@@ -181,8 +181,8 @@ def main() -> None:
         content = sitelore("sitelore-md-content", ("db", "md"), "content")
         contenders = [sitelore("sitelore-md", ("db", "md")), content, scrapy("markdown"), scrapy("markdown-full")]
     else:
-        plain = sitelore("sitelore-plain", ("db",), "plain")
-        contenders = [sitelore("sitelore", ("db",)), plain, scrapy("lean"), scrapy("store"), scrapy("same")]
+        content = sitelore("sitelore-content", ("db",), "content")
+        contenders = [sitelore("sitelore", ("db",)), content, scrapy("lean"), scrapy("store"), scrapy("same")]
     if given.only:
         contenders = [c for c in contenders if c.name.startswith(given.only)]
     print_ratios(compare(contenders, given.rounds, given.pages), given.pages)

@@ -2,8 +2,8 @@
 
 Five trainings that each leave one fold of domains out (weights for `bench.content --cross-validated`, in `.bench/folds`), and
 one on everything, which becomes `src/sitelore/extract/content/content_trees.npz`: sets of trees, a small network beside them.
-Needs `catboost`, which the target installs into `.bench/training`; the package itself only needs numpy. Same corpus and
-same versions, same trees; the network is the same up to rounding, which is the linear algebra's own.
+Needs `catboost`, which the target installs into `.bench/training`. The same corpus and versions give the same trees; the
+network is the same up to rounding in the linear algebra.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from bench.train_network import SHARE, Blocks, network_of
 from numpy.typing import NDArray
 
 from sitelore.extract import dom
-from sitelore.extract.content.block_features import feature_names, matrix, scene_of
-from sitelore.extract.content.blocks import segment
-from sitelore.extract.content.trees import UNDERRATED
+from sitelore.extract.content.block_scorer import block_features
+from sitelore.extract.content.scorer_model import UNDERRATED
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.writing.markdown import prepare
+from sitelore.extract.markdown import prepare
 
 TREES = ROOT / "src" / "sitelore" / "extract" / "content" / "content_trees.npz"
 ITERATIONS, RATE, DEPTH = 300, 0.1, 6
@@ -129,11 +128,12 @@ def example(page: Page) -> Example | None:
     prepare(tree)
     drop_unseen(tree)
     body = dom.body(tree)
-    blocks = segment(dom.serialised(body)) if body is not None else None
-    if not gold or blocks is None or len(blocks) == 0:
+    page_features = block_features(dom.serialised(body)) if body is not None else None
+    if not gold or page_features is None:
         return None
-    scene = scene_of(blocks)
-    texts = [_WORD.findall(text.decode("utf-8", "replace").lower()) for text in blocks.texts()]
+    names = page_features.names
+    matrix = np.frombuffer(page_features.matrix, np.float32).reshape(len(names), -1)
+    texts = [_WORD.findall(text.decode("utf-8", "replace").lower()) for text in page_features.texts()]
     found = labels(texts, gold)
     words = np.array([len(words) + 0.5 for words in texts])
     words[found < 0] = 0  # never drawn
@@ -142,7 +142,7 @@ def example(page: Page) -> Example | None:
     wanted, unwanted = words[found > 0].sum(), words[found == 0].sum()
     weights = words / (wanted + 0.3 * words.sum() + 30)
     weights[found == 0] *= min(1.0, 1.5 * (wanted + 10) / max(1.0, unwanted))
-    return Example(fold_of(page.url), feature_names(scene), matrix(scene).T.copy(), found, weights)
+    return Example(fold_of(page.url), names, matrix.T.copy(), found, weights)
 
 
 def train(examples: list[Example], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Trains the network that is asked beside the trees (`extract/content/network.py`) on what is wanted: the F1 of pages.
+"""Trains the network that is asked beside the trees (`extract/native/scoring/network.c`) on what is wanted: the F1 of pages.
 
 Trees are trained block by block. A network can be trained page by page: the F1 of a page's words, with shares in place of
 choices, has a gradient of its own. A part of the usual log loss keeps its shares honest.
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.extract.content.network import TAGS as TAG_ROWS
-from sitelore.extract.content.network import even_out
-from sitelore.extract.content.tag_marks import TAGS
+from sitelore.extract.content.scorer_model import NETWORK_TAGS
+from sitelore.extract.content.vocabulary import TAGS
 
 Floats = NDArray[np.float32]
 
@@ -27,6 +26,12 @@ _MOST_BLOCKS = 600  # of a page at a time; a long one is thinned out
 _TAGGED = ("tag", "outer", "holder_tag", "card_tag", "tag-1", "tag+1")
 _RARE = 0.004
 _SEED = 1
+
+
+def log_scale(values: Floats) -> Floats:
+    """About sign(x) * log2(1 + |x|), read off the bits of the float; `network.c` computes the same."""
+    bits = (np.abs(values) + np.float32(1)).view(np.int32) - np.int32(127 << 23)
+    return np.asarray(np.copysign(bits.astype(np.float32) * np.float32(2.0**-23), values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,13 @@ def network_of(blocks: Blocks, names: tuple[str, ...]) -> dict[str, NDArray[Any]
     tags = range(len(TAGS) + 1)
     known = [(at, tag) for at, row in enumerate(tagged) for tag in tags if (blocks.features[:, row] == tag).mean() > _RARE]
     is_tag = np.stack([blocks.features[:, tagged[at]] == tag for at, tag in known], 1).astype(np.float32)
-    evened = np.concatenate([even_out(blocks.features), is_tag], axis=1)
+    evened = np.concatenate([log_scale(blocks.features), is_tag], axis=1)
     mean, scale = evened.mean(axis=0, dtype=np.float64), 1 / (evened.std(axis=0, dtype=np.float64) + 1e-6)
     evened -= mean.astype(np.float32)
     evened *= scale.astype(np.float32)
     np.clip(evened, -4, 4, out=evened)
     inner, first, outer, base = _trained(evened, blocks, blocks.features[:, names.index("words")])
-    by_tag = np.zeros((len(_TAGGED), TAG_ROWS, HIDDEN))
+    by_tag = np.zeros((len(_TAGGED), NETWORK_TAGS, HIDDEN))
     for column, (at, tag) in enumerate(known, len(names)):
         absent, present = (np.clip((there - mean[column]) * scale[column], -4, 4) for there in (0, 1))
         by_tag[at, tag + 1] = inner[column] * (present - absent)

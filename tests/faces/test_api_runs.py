@@ -99,7 +99,7 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "demoDelayMs": 5,
         "requestTimeoutMs": 2500,
         "maxRetries": 0,
-        "read": "plain",
+        "read": "content",
         "render": "never",
         "screenshots": True,
         "personal": "everywhere",
@@ -357,7 +357,7 @@ def test_pages_are_shown_without_what_repeats_over_their_site_as_exports_and_ins
         pages = {page["url"]: page for page in map(json.loads, shown.splitlines())}
         inspected = command("inspect", web.url("/page-3"), "--json", "--data", str(tmp_path))
         assert json.loads(inspected.out)["markdown"] == pages[web.url("/page-3")]["markdown"]
-        assert "what repeats over the site is left out" in inspected.err
+        assert "blocks that repeat over the site are left out" in inspected.err
 
 
 def test_a_seed_that_holds_a_secret_is_refused_and_not_repeated(served: Served) -> None:

@@ -158,7 +158,7 @@ def test_inspect_follows_an_alias_to_its_page(crawled: Crawled) -> None:
 def test_inspect_of_what_is_no_page_says_why(crawled: Crawled) -> None:
     done = sitelore("inspect", f"{crawled.address}private/drafts", "--data", crawled.data)
     assert done.returncode == 2
-    assert "is no page of run" in complaint(done)
+    assert "is not a page of run" in complaint(done)
 
 
 def test_runs_lists_the_run(crawled: Crawled) -> None:

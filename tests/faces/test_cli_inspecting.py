@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from rich.console import Console
 from sitelore.cli.demo_server import demo_site
 from sitelore.cli.inspecting import show
 from sitelore.cli.main import main
-from sitelore.extract.inspecting import Block, Inspection, inspect
+from sitelore.extract.inspecting import Block, Cut, Inspection, inspect
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.url import Url
@@ -94,6 +95,42 @@ def test_a_reason_is_said_once_for_all_blocks_it_holds_for_and_nothing_steers_th
     assert "\x1b" not in text
 
 
+def cut_units(width: int, lines: int = 0) -> str:
+    cuts = (
+        Cut("Home Products\x1b[2J About", 12, "nav", "menu"),
+        Cut(
+            "Related articles: " + "how to crawl politely " * 9,
+            1204,
+            "div.related",
+            "links to other pages, with hardly any text",
+        ),
+        Cut("Share", 1, "ul.share-buttons", "share bar"),
+    )
+    console = Console(file=io.StringIO(), width=width)
+    show(console, {"title": "T", "markdown": "kept words\n\nand more"}, Inspection(Reading(), "main", cuts=cuts), lines)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_cut_units_are_listed_with_size_element_and_reason_the_largest_first(width: int) -> None:
+    text = cut_units(width)
+    assert "cut, largest first" in text
+    assert (
+        text.index("1,204 words div.related: links") < text.index("12 words nav: menu") < text.index("1 word ul.share-buttons")
+    )
+    assert "Related articles: how to crawl" in text
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    assert "\x1b" not in text
+
+
+def test_of_many_cut_units_the_smaller_ones_are_counted() -> None:
+    text = cut_units(80, lines=2)
+    assert "div.related" in text
+    assert "share-buttons" not in text
+    assert "2 more, 13 words" in text
+
+
 def test_a_file_is_inspected_with_what_was_dropped(page: Path) -> None:
     done = sitelore("inspect", page)
     assert done.code == 0
@@ -105,13 +142,16 @@ def test_a_file_is_inspected_with_what_was_dropped(page: Path) -> None:
     assert (kept["Menu entry"], kept["Fine print"], kept["The words of the page, quite a few of them."]) == (False, False, True)
     assert all(0 <= block["score"] <= 1 and block["reason"] for block in told["blocks"])
     assert told["scores"]
+    found = [(cut["text"], cut["words"], cut["element"]) for cut in told["cuts"]]
+    assert found == [("Menu entry", 2, "nav"), ("Fine print", 2, "footer")]
+    assert all(cut["reason"] for cut in told["cuts"])
 
 
 def test_a_domain_s_rules_can_be_tried_on_a_file(page: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("domain: site.example\nmainContentSelectors: [footer]\n")
     told = json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").out)
-    assert (told["markdown"], told["strategy"]) == ("Fine print", "override")
+    assert (told["markdown"], told["strategy"]) == ("# T\n\nFine print", "override")
     other = json.loads(sitelore("inspect", page, "--domain-config", rules, "--url", "http://other.example/", "--json").out)
     assert other["strategy"] != "override"
     rules.write_text("domain: site.example\nremoveSelectors: [.cta]\n")
@@ -155,20 +195,23 @@ def test_what_is_no_page_is_a_sentence(tmp_path: Path) -> None:
     assert "image/png" in done.err
 
 
-def test_every_block_of_a_long_page_has_its_score(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("head", "strategy"), [("", "documentation"), ("<meta property=og:title content=Trip>", "learned")])
+def test_every_block_of_a_long_page_has_its_score(tmp_path: Path, head: str, strategy: str) -> None:
     sentences = "".join(
         f"<p>Paragraph {n} tells in one plain sentence what happened on day {n} of a long trip.</p>" for n in range(20)
     )
     entries = "".join(f"<li><a href=/{n}>Section {n}</a>" for n in range(20))
     path = tmp_path / "long.html"
     path.write_text(
-        f"<title>Trip</title><nav><ul>{entries}</ul></nav><article><h1>Trip</h1>{sentences}</article><footer>Imprint</footer>"
+        f"<title>Trip</title>{head}<nav class=top><ul>{entries}</ul></nav><article><h1>Trip</h1>{sentences}</article>"
+        "<footer>Imprint</footer>"
     )
     told = json.loads(sitelore("inspect", path, "--json").out)
     scores = {block["text"]: block["score"] for block in told["blocks"]}
-    assert told["strategy"] == "learned"
+    assert told["strategy"] == strategy
     assert scores["Paragraph 7 tells in one plain sentence what happened on day 7 of a long trip."] > scores["Section 7"]
-    assert {"threshold", "expected_f1", "kept_share"} <= told["scores"].keys()
+    assert "kept_share" in told["scores"]
+    assert ({"threshold", "expected_f1"} <= told["scores"].keys()) == (strategy == "learned")
     assert "Section 7" not in told["markdown"]
 
 
@@ -272,3 +315,127 @@ def test_ctrl_c_ends_a_stream_cleanly() -> None:
     assert b"Traceback" not in complaint
     answers = [json.loads(line) for line in (first + rest).splitlines()]
     assert [answer["id"] for answer in answers] == list(range(len(answers)))
+
+
+LINKS = (
+    "<title>T</title><main><h1>Top</h1><p>Some words and <a href=/b/c#d>a link</a> to read, quite a few of them.</p>"
+    "<p><img src=/i.png alt='A picture'></p></main>"
+)
+STYLES = [
+    ("absolute", "[a link](http://site.example/b/c#d)", "![A picture](http://site.example/i.png)"),
+    ("relative", "[a link](../b/c#d)", "![A picture](http://site.example/i.png)"),
+    ("text", "words and a link to", "![A picture](http://site.example/i.png)"),
+    ("none", "words and a link to", "\nA picture"),
+]
+
+
+@pytest.mark.parametrize(("style", "link", "image"), STYLES)
+def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(LINKS)
+    markdown = sitelore("extract", path, "--url", "http://site.example/a/x", "--links", style).out
+    assert link in markdown
+    assert image in markdown
+    stdin = json.dumps({"id": 1, "url": "http://site.example/a/x", "html": LINKS})
+    [line] = piped(stdin, "--links", style).stdout.splitlines()
+    assert json.loads(line)["markdown"].strip() == markdown.strip()
+
+
+@pytest.fixture
+def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sitelore.cli.reading._TIME_LIMIT_S", 0.0)
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sitelore.cli.reading._MEMORY_BYTES", LITTLE_MEMORY)
+
+
+LITTLE_MEMORY = 400 * 2**20
+HUGE = "<main>" + "<p>word <b>of</b> a page</p>" * 1_000_000
+
+
+@pytest.mark.usefixtures("no_time")
+@pytest.mark.parametrize("command", [("extract", "--url", "http://site.example/"), ("inspect",)])
+def test_a_page_that_takes_too_long_is_one_line_and_exit_code_1(command: tuple[str, ...], page: Path) -> None:
+    done = sitelore(*command, page)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "sitelore: reading took longer than 0 s\n"
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("command", [("extract", "--url", "http://site.example/"), ("inspect",)])
+def test_a_page_that_takes_too_much_memory_is_one_line_and_exit_code_1(command: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "huge.html"
+    path.write_text(HUGE)
+    done = sitelore(*command, path)
+    assert (done.code, done.out) == (1, "")
+    assert "memory" in done.err.lower()
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_in_a_stream_only_the_page_that_takes_too_much_fails(tmp_path: Path) -> None:
+    path = tmp_path / "pages.jsonl"
+    path.write_text(lines(range(5)) + json.dumps({"id": 5, "html": HUGE}) + "\n" + lines(range(6, 20)))
+    done = sitelore("extract", "--jsonl", path)
+    answers = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 1
+    assert [answer["id"] for answer in answers] == list(range(20))
+    assert [answer["id"] for answer in answers if "error" in answer] == [5]
+    assert "memory" in answers[5]["error"].lower()
+
+
+@pytest.mark.usefixtures("no_time")
+def test_in_a_stream_a_page_that_takes_too_long_has_its_error(tmp_path: Path) -> None:
+    path = tmp_path / "pages.jsonl"
+    path.write_text(lines(range(3)))
+    done = sitelore("extract", "--jsonl", path)
+    assert done.code == 1
+    assert [json.loads(line) for line in done.out.splitlines()] == [
+        {"id": n, "error": "reader_crashed: reading took longer than 0 s"} for n in range(3)
+    ]
+
+
+def test_a_file_or_a_line_that_is_too_large_is_not_read(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sitelore.cli.reading._LARGEST_BYTES", 150)
+    for command in (("extract", "--url", "http://site.example/"), ("inspect",)):
+        done = sitelore(*command, page)
+        assert done.code == 1
+        assert "the most that is read of a page" in done.err
+    path = tmp_path / "pages.jsonl"
+    path.write_text(lines(range(1), 0) + lines(range(1, 2), 100) + lines(range(2, 3), 0))
+    answers = [json.loads(line) for line in sitelore("extract", "--jsonl", path).out.splitlines()]
+    assert ["error" in answer for answer in answers] == [False, True, False]
+    assert answers[1]["error"].startswith("too_large: ")
+
+
+def test_json_that_is_nested_too_deep_is_a_bad_line() -> None:
+    deep = '{"id": ' + "[" * 100_000 + "]" * 100_000 + ', "html": ""}'
+    done = piped(deep + "\n" + lines(range(1)))
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers[0]["error"].startswith("bad_line: ")
+    assert "error" not in answers[1]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_with_relative_links_can_be_browsed_offline(crawled: tuple[str, Path], tmp_path: Path) -> None:
+    _, data = crawled
+    done = sitelore("export", "--format", "md", "--links", "relative", "--whole", "--out", tmp_path, "--data", data)
+    assert done.code == 0, done.err
+    files = list(tmp_path.rglob("*.md"))
+    targets = {(path, target) for path in files for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)", path.read_text())}
+    relative = [(path, target) for path, target in targets if "://" not in target]
+    assert relative
+    assert all((path.parent / target).is_file() for path, target in relative)
+    crawled_urls = {
+        row["url"] for row in map(json.loads, sitelore("export", "--format", "jsonl", "--data", data).out.splitlines())
+    }
+    assert not {target for _, target in targets} & crawled_urls, "every link to a crawled page leads to its file"
+
+
+@pytest.mark.parametrize("command", [("crawl", "http://127.0.0.1:9/"), ("export",), ("extract", "--url", "http://a.b/")])
+def test_an_unknown_style_of_links_is_refused(command: tuple[str, ...]) -> None:
+    done = sitelore(*command, "--links", "footnotes")
+    assert done.code == 2
+    assert "'absolute', 'relative', 'text', 'none'" in done.err

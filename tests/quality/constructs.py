@@ -92,6 +92,12 @@ CODE = (
     ),
     Construct("code_of_a_numbered_list", "<pre class=prettyprint><ol><li>a</li><li>  b</li></ol></pre>", _code("a\n  b\n")),
     Construct("code_language_that_is_the_class", '<pre><code class="python hljs">x</code></pre>', _code("x\n", "python")),
+    Construct(
+        "code_of_doxygen",
+        '<div class="fragment"><div class="line"><span class="lineno">    1</span>int a;</div>'
+        '<div class="line"><a name="l2"></a>  <span class="keyword">return</span> a &lt; 2;</div></div>',
+        _code("int a;\n  return a &lt; 2;\n"),
+    ),
     Construct("code_language_is_not_the_human_one", "<pre lang=en><code>x</code></pre>", _code("x\n")),
     Construct("code_with_no_break_spaces_stays", "<pre>a&nbsp;b</pre>", _code("a\xa0b\n")),
     Construct("code_in_code_next_to_each_other", "<p><code>a</code><code>b</code></p>", "<p><code>ab</code></p>"),
@@ -105,6 +111,34 @@ CODE = (
         '<p><a href="http://site.example/f"><code>f()</code></a></p>',
     ),
     Construct("code_kbd_and_samp", "<p><kbd>Ctrl</kbd> <tt>t</tt></p>", "<p><code>Ctrl</code> <code>t</code></p>"),
+    Construct(
+        "code_inline_of_several_parts",
+        "<p><code><span>0</span> <span>&lt;=</span> x</code></p>",
+        "<p><code>0 &lt;= x</code></p>",
+    ),
+    Construct(
+        "code_inline_with_a_link_in_it",
+        "<p><code>List&lt;<a href=/s>S</a>&gt;</code></p>",
+        '<p><code>List&lt;</code><a href="http://site.example/s"><code>S</code></a><code>&gt;</code></p>',
+    ),
+    Construct("code_inline_with_spaces_at_its_ends", "<p>a<code> b </code>c</p>", "<p>a <code>b</code> c</p>"),
+    Construct(
+        "code_language_by_its_usual_name",
+        '<pre class="language-python3">a</pre><pre class="lang-js">b</pre>',
+        _code("a\n", "python") + _code("b\n", "javascript"),
+    ),
+    Construct(
+        "code_language_that_is_none",
+        '<div class="highlight-default"><pre>a</pre></div><pre class="language-text">b</pre>',
+        _code("a\n") + _code("b\n"),
+    ),
+    Construct(
+        "code_with_a_caption",
+        '<div class="literal-block-wrapper"><div class="code-block-caption"><span class="caption-text">Cap</span>'
+        '<a class="headerlink" href="#id1">¶</a></div><div class="highlight-c"><pre>a</pre></div></div>'
+        "<figure><pre>b</pre><figcaption>Cap 2</figcaption></figure>",
+        f"<p>Cap</p>{_code('a' + chr(10), 'c')}{_code('b' + chr(10))}<p>Cap 2</p>",
+    ),
     Construct("code_inline_that_is_a_listing", "<div><code>a = 1<br>b = 2</code></div>", _code("a = 1\nb = 2\n")),
 )
 
@@ -168,13 +202,27 @@ TABLES = (
     Construct(
         "table_within_a_table",
         "<table><tr><th>a<th>b<tr><td onclick=x()>1<td><table><tr><td>in &lt;b&gt;<td>2</table></table>",
-        holds=("<table>", "<tr><td>1</td><td><table><tr><td>in &lt;b&gt;</td><td>2</td></tr></table></td></tr>"),
-        lacks=("onclick",),
+        "<ul><li><p><strong>a</strong></p><p><strong>b</strong></p></li><li><p>1</p>"
+        + _table(("in &lt;b&gt;", "2"))
+        + "</li></ul>",
+        lacks=("onclick", "<table"),
     ),
     Construct(
         "table_with_a_listing",
         "<table><tr><th>a<th>b<tr><td>1<td><pre>x\n\n  &lt;y&gt;</pre></table>",
-        holds=("<pre>x&#10;&#10;  &lt;y&gt;</pre>", "<th>a</th>"),
+        "<ul><li><p><strong>a</strong></p><p><strong>b</strong></p></li>"
+        f"<li><p>1</p>{_code(chr(10).join(('x', '', '  &lt;y&gt;', '')))}</li></ul>",
+    ),
+    Construct(
+        "table_with_a_line_of_code",
+        "<table><tr><th>a<th>b<tr><td>1<td><pre>x | y</pre></table>",
+        _table(("a", "b"), ("1", "<code>x | y</code>")),
+    ),
+    Construct("table_that_is_empty", "<table><tr><td><td></table><p>x</p>", "<p>x</p>"),
+    Construct(
+        "table_with_several_blocks_in_a_cell",
+        "<table><tr><th>a<th>b<tr><td><p>1</p><div>2</div><ol><li>x<li>y</ol><td>3</table>",
+        _table(("a", "b"), ("1 2 1. x 2. y", "3")),
     ),
     Construct(
         "table_in_a_list",
@@ -188,7 +236,19 @@ HEADINGS = (
     Construct("heading_with_pilcrow", '<h2 id=x>Head<a class=headerlink href="#x">¶</a></h2>', "<h2>Head</h2>"),
     Construct("heading_with_hash_before", '<h2><a href="#x" aria-hidden="true">#</a> Head</h2>', "<h2>Head</h2>"),
     Construct("heading_with_named_permalink", '<h3>Head <a class="anchor-link" href="#h">Permalink</a></h3>', "<h3>Head</h3>"),
+    Construct(
+        "heading_with_an_edit_link", '<h2>Head<span class="mw-editsection">[<a href="/e">edit</a>]</span></h2>', "<h2>Head</h2>"
+    ),
+    Construct(
+        "heading_of_blocks", "<h2><div>one</div><div>two</div></h2><h3><p>three</p></h3>", "<h2>one two</h2><h3>three</h3>"
+    ),
+    Construct("heading_that_is_not_closed", "<h2>one<p>two</p><ul><li>x</ul>", "<h2>one</h2><p>two</p><ul><li>x</li></ul>"),
     Construct("heading_that_links_to_itself", '<h2><a href="#h">Head</a></h2>', "<h2>Head</h2>"),
+    Construct(
+        "heading_with_a_link_to_its_own_page",
+        '<h2><a href="#f"><code>f</code></a> — a call</h2>',
+        "<h2><code>f</code> — a call</h2>",
+    ),
     Construct("heading_that_links", "<h2><a href=/p>Head</a></h2>", '<h2><a href="http://site.example/p">Head</a></h2>'),
     Construct("heading_with_break", "<h2>one<br>two</h2>", "<h2>one two</h2>"),
     Construct("heading_that_is_empty", "<h2> &nbsp;</h2><h3></h3><p>x</p>", "<p>x</p>"),
@@ -205,7 +265,8 @@ LINKS = (
     Construct(
         "link_with_title",
         "<p><a href=/x title='a \"b\"'>t</a></p>",
-        '<p><a href="http://site.example/x" title="a &quot;b&quot;">t</a></p>',
+        '<p><a href="http://site.example/x">t</a></p>',
+        lacks=('"',),
     ),
     Construct("link_with_brackets", "<p><a href=/x>[t] ]</a></p>", '<p><a href="http://site.example/x">[t] ]</a></p>'),
     Construct(
@@ -237,6 +298,20 @@ LINKS = (
         '<ul><li><a href="#a">A</a><ul><li><a href="#b">B</a></ul></ul><h2 id=a>A</h2><p>x</p>',
         "<h2>A</h2><p>x</p>",
     ),
+    Construct(
+        "list_of_contents_that_is_all_there_is",
+        '<ul><li><a href="#a">A</a><li><a href="#b">B</a></ul>',
+        '<ul><li><a href="http://site.example/dir/page#a">A</a></li><li><a href="http://site.example/dir/page#b">B</a></li></ul>',
+    ),
+    Construct(
+        "list_of_links_to_places_that_are_not_there",
+        '<ul><li><a href="#a">A</a><li><a href="#b">B</a></ul><p>x</p>',
+        holds=("- [A](http://site.example/dir/page#a)\n- [B]", "x"),
+    ),
+    Construct(
+        "link_after_an_exclamation_mark", "<p>Go!<a href=/x>t</a></p>", '<p>Go!<a href="http://site.example/x">t</a></p>'
+    ),
+    Construct("link_to_a_telephone", "<p><a href='tel:+49 (0)30 12'>t</a></p>", '<p><a href="tel:+49%20(0)30%2012">t</a></p>'),
     Construct("list_of_a_menu", "<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><p>x</p>", "<p>x</p>"),
 )
 
@@ -320,18 +395,180 @@ LISTS = (
         holds=("- [x] done\n- [ ] todo",),
     ),
     Construct(
-        "list_of_definitions",
-        "<dl><dt>T</dt><dd>one</dd><dd>two</dd><dt>U</dt><dd><p>p</p><ul><li>x</ul></dd></dl>",
-        holds=("T\n: one\n: two\n\nU\n: p\n\n  - x",),
+        "list_of_cards",
+        "<ul><li><h3>One</h3><p>a</p><li><h3>Two</h3><p>b</p></ul>",
+        "<h3>One</h3><p>a</p><h3>Two</h3><p>b</p>",
     ),
     Construct(
-        "list_within_nested_definitions",
-        "<dl><dt>f(a)</dt><dd><p>p</p><dl><dt>Parameters</dt><dd><ul><li>a<li>b</ul></dd><dt>Steps</dt>"
-        "<dd><ol><li>c</ol></dd></dl></dd><dt>g</dt><dd><ul><li>d</ul></dd></dl>",
-        holds=("f(a)\n: p\n\n  Parameters\n  : - a\n    - b\n\n  Steps\n  : 1. c\n\ng\n:\n\n  - d",),
+        "list_of_single_paragraphs",
+        "<ul><li><p>a</p><li><p>b</p></ul>",
+        "<ul><li>a</li><li>b</li></ul>",
+        holds=("- a\n- b",),
     ),
+    Construct(
+        "list_that_cannot_interrupt_a_paragraph",
+        "<ul><li>a<ol start=7><li>b</ol></ul>",
+        '<ul><li><p>a</p><ol start="7"><li>b</li></ol></li></ul>',
+    ),
+    Construct("list_item_with_a_rule", "<ul><li>a<hr>b</ul>", "<ul><li><p>a</p><hr><p>b</p></li></ul>"),
     Construct(
         "details_with_summary", "<details><summary>Sum</summary><p>body</p></details>", "<p><strong>Sum</strong></p><p>body</p>"
+    ),
+)
+
+DEFINITIONS = (
+    Construct(
+        "definitions_plain",
+        "<dl><dt>T</dt><dd>one</dd><dd>two</dd><dt>U</dt><dd><p>p</p><ul><li>x</ul></dd></dl>",
+        "<ul><li><p>T</p><p>one</p><p>two</p></li><li><p>U</p><p>p</p><ul><li>x</li></ul></li></ul>",
+        holds=("- T\n\n  one\n\n  two\n\n- U\n\n  p\n\n  - x",),
+    ),
+    Construct(
+        "definitions_nested_with_lists",
+        "<dl><dt>f(a)</dt><dd><p>p</p><dl><dt>Parameters</dt><dd><ul><li>a<li>b</ul></dd><dt>Steps</dt>"
+        "<dd><ol><li>c</ol></dd></dl></dd><dt>g</dt><dd><ul><li>d</ul></dd></dl>",
+        holds=("- f(a)\n\n  p\n\n  - Parameters\n    - a\n    - b\n  - Steps\n    1. c\n\n- g\n\n  - d",),
+    ),
+    Construct(
+        "definitions_with_several_terms",
+        "<dl><dt>a</dt><dt>b</dt><dd>x</dd></dl>",
+        "<ul><li><p>a<br>b</p><p>x</p></li></ul>",
+    ),
+    Construct("definitions_without_definitions", "<dl><dt>a</dt><dt>b</dt></dl>", "<ul><li>a</li><li>b</li></ul>"),
+    Construct("definitions_without_terms", "<dl><dd>a</dd><dd>b</dd></dl>", "<ul><li><p>a</p><p>b</p></li></ul>"),
+    Construct(
+        "definitions_in_wrapped_groups",
+        "<dl><div><dt>a</dt><dd>x</dd></div><div><dt>b</dt><dd>y</dd></div></dl>",
+        "<ul><li><p>a</p><p>x</p></li><li><p>b</p><p>y</p></li></ul>",
+    ),
+    Construct(
+        "definitions_with_code_and_a_table",
+        "<dl><dt>a</dt><dd><pre>x\n\n  y</pre><table><tr><th>h<th>i<tr><td>1<td>2</table><blockquote>q</blockquote></dd></dl>",
+        f"<ul><li><p>a</p>{_code(chr(10).join(('x', '', '  y', '')))}{_table(('h', 'i'), ('1', '2'))}"
+        "<blockquote><p>q</p></blockquote></li></ul>",
+    ),
+    Construct(
+        "definitions_of_an_api",
+        '<dl class="py function"><dt class="sig sig-object py" id="getattr"><span class="sig-name descname"><span class="pre">'
+        'getattr</span></span><span class="sig-paren">(</span><em class="sig-param"><span class="n">object</span></em>, '
+        '<em class="sig-param"><span class="o">*</span><span class="n">args</span></em><span class="sig-paren">)</span>'
+        '<a class="headerlink" href="#getattr" title="Permalink to this definition">¶</a></dt><dd><p>Text.</p></dd></dl>',
+        holds=("- getattr(*object*, *\\*args*)\n\n  Text.",),
+        lacks=("¶",),
+    ),
+    Construct(
+        "definitions_next_to_each_other",
+        "<dl><dt>a</dt><dd>x</dd></dl><dl><dt>b</dt><dd>y</dd></dl>",
+        "<ul><li><p>a</p><p>x</p></li><li><p>b</p><p>y</p></li></ul>",
+    ),
+    Construct(
+        "definitions_in_a_cell",
+        "<table><tr><th>h<th>i<tr><td><dl><dt>a</dt><dd>x</dd></dl><td>2</table>",
+        _table(("h", "i"), ("a x", "2")),
+    ),
+    Construct(
+        "definitions_with_a_term_of_blocks",
+        "<dl><dt><p>a</p><p>b</p></dt><dd>x</dd></dl>",
+        "<ul><li><p>a b</p><p>x</p></li></ul>",
+    ),
+    Construct("definitions_with_a_broken_term", "<dl><dt>a<br>b</dt><dd>x</dd></dl>", "<ul><li><p>a b</p><p>x</p></li></ul>"),
+    Construct(
+        "definitions_with_stray_text",
+        "<dl>s<dt>a</dt>t<dd>x</dd>u</dl>",
+        "<p>s</p><ul><li><p>a</p><p>t</p><p>x</p><p>u</p></li></ul>",
+    ),
+)
+
+ADMONITIONS = (
+    Construct(
+        "note_of_sphinx",
+        '<div class="admonition note"><p class="admonition-title">Note</p><p>one</p><p>two</p></div>',
+        "<blockquote><p><strong>Note:</strong> one</p><p>two</p></blockquote>",
+    ),
+    Construct(
+        "note_of_sphinx_with_code",
+        '<div class="admonition warning"><p class="admonition-title">Warning</p><pre>x</pre></div>',
+        f"<blockquote><p><strong>Warning:</strong></p>{_code('x' + chr(10))}</blockquote>",
+    ),
+    Construct(
+        "note_of_mkdocs_that_folds",
+        '<details class="tip"><summary>Try this</summary><p>one</p></details>',
+        "<blockquote><p><strong>Try this:</strong> one</p></blockquote>",
+    ),
+    Construct(
+        "note_of_docusaurus",
+        '<div class="theme-admonition theme-admonition-tip alert alert--success"><div class="admonitionHeading_Gvgb">'
+        '<span class="admonitionIcon_Rf37"></span>tip</div><div class="admonitionContent_BuS1"><p>one</p></div></div>',
+        "<blockquote><p><strong>Tip:</strong> one</p></blockquote>",
+    ),
+    Construct(
+        "note_of_asciidoc",
+        '<div class="admonitionblock caution"><table><tr><td class="icon"><div class="title">Caution</div></td>'
+        '<td class="content"><div class="paragraph"><p>one</p></div><p>two</p></td></tr></table></div>',
+        "<blockquote><p><strong>Caution:</strong> one</p><p>two</p></blockquote>",
+    ),
+    Construct(
+        "note_of_asciidoc_with_an_icon",
+        '<div class="admonitionblock important"><table><tr><td class="icon"><i class="fa icon-important" title="Important"></i>'
+        '</td><td class="content">one</td></tr></table></div>',
+        "<blockquote><p><strong>Important:</strong> one</p></blockquote>",
+    ),
+    Construct(
+        "note_of_docbook",
+        '<div class="note"><h3 class="title">Note</h3><p>one</p></div>',
+        "<blockquote><p><strong>Note:</strong> one</p></blockquote>",
+    ),
+    Construct(
+        "note_of_doxygen",
+        '<dl class="section warning"><dt>Warning</dt><dd>one</dd></dl>',
+        "<blockquote><p><strong>Warning:</strong> one</p></blockquote>",
+    ),
+    Construct(
+        "note_of_github",
+        '<div class="markdown-alert markdown-alert-important"><p class="markdown-alert-title">Important</p><p>one</p></div>',
+        "<blockquote><p><strong>Important:</strong> one</p></blockquote>",
+    ),
+    Construct(
+        "note_of_bootstrap",
+        '<div class="alert alert-danger"><strong>Danger!</strong> one</div><div class="alert">two</div>',
+        "<blockquote><p><strong>Danger!</strong> one</p></blockquote><p>two</p>",
+    ),
+    Construct(
+        "note_named_by_its_class_alone",
+        '<div class="note"><p>one</p></div><p class="warning">two</p>',
+        "<blockquote><p><strong>Note:</strong> one</p></blockquote>"
+        "<blockquote><p><strong>Warning:</strong> two</p></blockquote>",
+    ),
+    Construct(
+        "note_that_names_itself",
+        '<div class="note"><p>Note: one</p></div><div class="NOTE"><p>Note</p><p>two</p></div>',
+        "<blockquote><p>Note: one</p></blockquote><blockquote><p><strong>Note:</strong> two</p></blockquote>",
+    ),
+    Construct(
+        "note_that_holds_a_page_is_none",
+        '<section class="tip"><h2>Tips</h2><h3>One</h3><p>x</p></section><div class="note"><h2>Head</h2></div>'
+        '<div class="important"><p>a</p><h2>Head 2</h2><p>b</p></div>',
+        "<h2>Tips</h2><h3>One</h3><p>x</p><blockquote><p><strong>Head:</strong></p></blockquote>"
+        "<p>a</p><h2>Head 2</h2><p>b</p>",
+    ),
+    Construct(
+        "note_of_a_version",
+        '<div class="versionadded"><p><span class="versionmodified added">New in version 3.1: </span>The key.</p></div>'
+        '<div class="versionchanged"><p><span class="versionmodified changed">Changed in version 3.2.</span></p></div>',
+        "<blockquote><p><strong>New in version 3.1:</strong> The key.</p></blockquote>"
+        "<blockquote><p><strong>Changed in version 3.2.</strong></p></blockquote>",
+    ),
+    Construct(
+        "note_with_links",
+        '<div class="admonition seealso"><p class="admonition-title">See also</p><dl class="simple"><dt><a href=/a>A</a></dt>'
+        "<dd><p>one</p></dd></dl></div>",
+        "<blockquote><p><strong>See also:</strong></p>"
+        '<ul><li><p><a href="http://site.example/a">A</a></p><p>one</p></li></ul></blockquote>',
+    ),
+    Construct(
+        "note_in_a_list",
+        '<ul><li>a<div class="admonition note"><p class="admonition-title">Note</p><p>b</p></div></ul>',
+        "<ul><li>a<blockquote><p><strong>Note:</strong> b</p></blockquote></li></ul>",
     ),
 )
 
@@ -349,6 +586,18 @@ NOTES = (
         '<a href="#ref1">1</a></sup> the note</p></div>',
         holds=("x[^1]", "[^1]: the note"),
         lacks=("#ref1",),
+    ),
+    Construct(
+        "footnotes_of_texinfo",
+        '<p>x<a id="DOCF1" href="#FOOT1"><sup>1</sup></a> y<a id="DOCF2" href="#FOOT2"><sup>2</sup></a></p>'
+        '<div class="footnotes-segment"><h5><a id="FOOT1" href="#DOCF1">(1)</a></h5><p>one note</p>'
+        '<h5><a id="FOOT2" href="#DOCF2">(2)</a></h5><p>two notes</p></div>',
+        "<p>x[^1] y[^2]</p><p>[^1]: one note</p><p>[^2]: two notes</p>",
+    ),
+    Construct(
+        "footnotes_without_notes",
+        '<p>x<sup><a href="#n1">1</a></sup></p>',
+        '<p>x<a href="http://site.example/dir/page#n1">1</a></p>',
     ),
     Construct(
         "footnotes_cited_twice",
@@ -417,8 +666,28 @@ MARKS = (
     Construct(
         "marks_that_end_in_punctuation",
         "<p><b>Note:</b>text a<b>(x)</b>b</p>",
-        "<p><strong>Note:</strong>text a<strong>(x)</strong>b</p>",
+        "<p><strong>Note</strong>:text a(<strong>x</strong>)b</p>",
+        lacks=("&#",),
     ),
+    Construct(
+        "marks_next_to_wide_punctuation",
+        "<p><b>注意\uff1a</b>文字<i>\uff08x\uff09</i>文</p>",
+        "<p><strong>注意</strong>\uff1a文字\uff08<em>x</em>\uff09文</p>",
+    ),
+    Construct(
+        "marks_that_cannot_be_written",
+        "<p>a<b>…</b>b <b><code>c</code></b>d</p>",
+        "<p>a…b <code>c</code>d</p>",
+        lacks=("*", "&#"),
+    ),
+    Construct(
+        "marks_around_a_link",
+        "<p><b>a <a href=/x>l</a></b></p>",
+        '<p><strong>a <a href="http://site.example/x">l</a></strong></p>',
+    ),
+    Construct("marks_that_overlap", "<p><b>a <i>b</b> c</i></p>", "<p><strong>a <em>b</em></strong> <em>c</em></p>"),
+    Construct("marks_apart_stay_apart", "<p><b>a</b> <b>b</b></p>", "<p><strong>a</strong> <strong>b</strong></p>"),
+    Construct("variables", "<p>f(<var>x</var>, <var>y</var>)</p>", "<p>f(<em>x</em>, <em>y</em>)</p>"),
     Construct(
         "marks_within_marks_within_words",
         "<p><i>a<b>b</b>c</i> <b>d</b><i>e</i>f</p>",
@@ -526,6 +795,13 @@ TEXT = (
     ),
     Construct("text_with_backslashes", "<p>a\\b \\* \\\\ C:\\_x</p>", "<p>a\\b \\* \\\\ C:\\_x</p>"),
     Construct("text_that_is_indented", "<p>a</p>\n<div>\n        b\n    </div>", "<p>a</p><p>b</p>"),
+    Construct(
+        "text_that_needs_no_escape",
+        "<p>a_b 2 * 3 &lt; 4 a[0] [1] (x) x! #1 1.5 - + = ~5 C:\\x 100% $5 a|b &amp; R&amp;D</p>",
+        "<p>a_b 2 * 3 &lt; 4 a[0] [1] (x) x! #1 1.5 - + = ~5 C:\\x 100% $5 a|b &amp; R&amp;D</p>",
+        holds=("a_b 2 * 3 < 4 a[0] [1] (x) x! #1 1.5 - + = ~5 C:\\x 100% $5 a|b & R&D",),
+    ),
+    Construct("text_that_starts_with_wide_spaces", "<p>\u3000\u3000中文\u3000字</p>", "<p>中文\u3000字</p>", lacks=("&#",)),
     Construct("text_with_entities", "<p>&amp;amp; &amp;copy; &copy; &lt; &#x27;</p>", "<p>&amp;amp; &amp;copy; © &lt; '</p>"),
     Construct(
         "text_with_names_and_addresses",
@@ -544,4 +820,19 @@ TEXT = (
     ),
 )
 
-CONSTRUCTS = (*CODE, *TABLES, *HEADINGS, *LINKS, *IMAGES, *LISTS, *NOTES, *BLOCKS, *MARKS, *FORMULAS, *EMBEDS, *TEXT)
+CONSTRUCTS = (
+    *CODE,
+    *TABLES,
+    *HEADINGS,
+    *LINKS,
+    *IMAGES,
+    *LISTS,
+    *DEFINITIONS,
+    *ADMONITIONS,
+    *NOTES,
+    *BLOCKS,
+    *MARKS,
+    *FORMULAS,
+    *EMBEDS,
+    *TEXT,
+)

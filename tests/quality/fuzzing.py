@@ -15,7 +15,6 @@ from types import FrameType
 
 from tests.quality.documents import made
 
-from sitelore.extract import composing, markup
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.settings import Overrides
@@ -28,7 +27,6 @@ _REAL_CHARS = range(2_000, 120_000)
 _OPTIONS = (
     ReadOptions(),
     ReadOptions(offers=False),
-    ReadOptions(offers=False, scored=False),
     ReadOptions(dropped_parameters=("b", "x*"), obey_nofollow=False),
     ReadOptions(overrides=(Overrides("site.example", ("article", ".entry-content"), ("nav", "[hidden]", "p:empty")),)),
 )
@@ -57,13 +55,8 @@ def _ring(signum: int, frame: FrameType | None) -> None:
     raise NeverEnds
 
 
-def prepare(corpus: Path | None, compiled: bool) -> None:
-    """Limit this process and load the pages to mutate: the first ones of the corpus that are neither tiny nor huge.
-
-    One that is not `compiled` reads and writes everything from the tree.
-    """
-    if not compiled:
-        vars(composing)["WRITER"] = vars(markup)["PARSER"] = None
+def prepare(corpus: Path | None) -> None:
+    """Limit this process and load the pages to mutate: the first ones of the corpus that are neither tiny nor huge."""
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     signal.signal(signal.SIGPROF, _ring)
     _REAL.clear()

@@ -16,8 +16,9 @@ from markdown_it.token import Token
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import resolver_for
+from sitelore.extract.markdown import prepare, write_markdown, write_text
+from sitelore.extract.markdown.invisible import visible
 from sitelore.extract.page import read
-from sitelore.extract.writing.markdown import prepare, visible, write_markdown, write_text
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.url import Url
@@ -37,14 +38,15 @@ def written(source: str) -> str:
     prepare(tree)
     body = dom.body(tree)
     assert body is not None
-    return write_markdown((body,), resolver_for(()).on_page(_URL)).text
+    return write_markdown((body,), resolver_for(()).on_page(_URL))
 
 
 def of_page(body: str) -> str:
     page = f"<!doctype html><title>t</title><body>{body}"
     reading = read(Response(Url(_URL), 200, (("content-type", "text/html; charset=utf-8"),), page.encode()), ReadOptions())
     assert reading.document is not None
-    return str(json.loads(zstandard.decompress(reading.document.data))["markdown"])
+    # The page's title comes first; constructs are compared without it.
+    return str(json.loads(zstandard.decompress(reading.document.data))["markdown"]).removeprefix("# t\n\n")
 
 
 def within_an_article(source: str) -> str:
@@ -87,7 +89,7 @@ def test_a_construct_survives_within_an_article(construct: Construct) -> None:
 
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda each: each.name)
 def test_a_construct_survives_on_a_page_of_its_own(construct: Construct) -> None:
-    keeps(construct, of_page(f"<main>{construct.html}</main>"))
+    keeps(construct, of_page(f"<main><h1>t</h1>{construct.html}</main>"))
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda each: each.name)
@@ -140,6 +142,8 @@ def test_any_table_renders_back_to_its_matrix(rows: list[list[str]]) -> None:
     tokens = _RENDERER.parse(written(f"<table>{source}</table>"))
     cells = [_shown(token) for token in tokens if token.type == "inline"]
     expected = [_plain(visible(cell)) for row in rows for cell in [*row, *[""] * (width - len(row))]]
+    if not any(map(str.strip, expected)):
+        expected = []
     assert [" ".join(cell.split()) for cell in cells] == [" ".join(cell.split()) for cell in expected]
 
 
@@ -194,4 +198,4 @@ def test_plain_text_comes_from_the_same_tree() -> None:
     body = dom.body(tree)
     assert body is not None
     write_markdown((body,), resolver_for(()).on_page(_URL))
-    assert write_text((body,)).text == "Head\nE$x^2$"
+    assert write_text((body,)) == "Head\nE$x^2$"

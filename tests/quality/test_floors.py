@@ -21,16 +21,18 @@ AT_ONCE = 24
 PAGES_OF_A_TYPE = 70
 ARTICLES = 200
 
+# The packaged model was trained on these pages, so these figures are higher than on pages of other sites. When whole units
+# took the place of single blocks (decision 0018), they fell by .003 to .02, and the cross-validated F1 stayed at .879.
 F1_FLOORS = {
     "article": 0.97,
-    "documentation": 0.945,
+    "documentation": 0.93,
     "service": 0.88,
-    "forum": 0.885,
+    "forum": 0.867,
     "listing": 0.84,
-    "collection": 0.81,
+    "collection": 0.805,
     "product": 0.705,
 }
-ALL_FLOORS = {"f1": 0.89, "precision": 0.883, "recall": 0.933, "with_share": 0.88, "without_share": 0.038}
+ALL_FLOORS = {"f1": 0.884, "precision": 0.869, "recall": 0.942, "with_share": 0.885, "without_share": 0.053}
 """`without_share` is a ceiling."""
 
 

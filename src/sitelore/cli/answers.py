@@ -27,17 +27,17 @@ def explain(
 
 
 def inspect(
-    target: Annotated[str, typer.Argument(metavar="URL|FILE", help="A crawled URL, another one, or an HTML file.")],
+    target: Annotated[str, typer.Argument(metavar="URL|FILE", help="A crawled URL, any other URL, or an HTML file.")],
     url: Annotated[str | None, typer.Option(metavar="URL", help="With FILE: the address the page would have.")] = None,
     domain_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Read the page by these rules instead of those it was crawled with.")
+        Path | None, typer.Option(metavar="FILE", help="Try these rules instead of those of the crawl.")
     ] = None,
     run: InRun = "latest",
     lines: Annotated[int, typer.Option(min=0, metavar="N", help="Show this many lines of each half; 0 shows all.")] = 40,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
-    """Show what was made of a page: facts, strategy, scores, Markdown, and beside it what was dropped."""
+    """Show what was extracted from a page: facts, Markdown, and beside it what was cut and why."""
     from sitelore.cli.inspecting import Target, inspect_target
 
     inspect_target(data, Target(target, url, run, domain_config), lines, as_json=as_json)

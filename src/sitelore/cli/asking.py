@@ -1,4 +1,4 @@
-"""From what was typed to what is asked of a crawl. Whatever is wrong is said in one sentence before anything starts."""
+"""Turns command-line options into crawl settings. Errors are reported before anything starts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sitelore.model.settings import (
     USER_AGENT,
     CrawlSettings,
     Identity,
+    LinkStyle,
     Overrides,
     Pace,
     PersonalPolicy,
@@ -30,7 +31,7 @@ _HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of `crawl` that decide what is crawled, as typed."""
+    """Options of `crawl` that decide what is crawled, as typed."""
 
     urls: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
@@ -56,11 +57,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The options of `crawl` that decide where things go and what is shown."""
+    """Output options of `crawl`: where files go, in which form, and what is shown."""
 
     data: Path
     out: Path
     outputs: frozenset[str]
+    links: LinkStyle = LinkStyle.ABSOLUTE
     resume: bool = False
     debug: bool = False
     as_json: bool = False

@@ -1,4 +1,4 @@
-"""Options that many commands share, and the two streams."""
+"""Options that several commands share, and output to stdout and stderr."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.model.settings import PersonalPolicy
+from sitelore.model.settings import LinkStyle, PersonalPolicy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,13 @@ Data = Annotated[
     Path, typer.Option("--data", metavar="DIR", envvar="SITELORE_DATA", help="Where runs, pages and snapshots are kept.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+Links = Annotated[
+    LinkStyle,
+    typer.Option(
+        help="Links in Markdown: absolute; relative (between the files of a Markdown folder); text: their text alone; "
+        "none: text alone, and images as their alt text."
+    ),
+]
 DATA = Path("sitelore-data")
 
 

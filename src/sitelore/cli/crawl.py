@@ -1,4 +1,4 @@
-"""`sitelore crawl`: its options. What they mean is worked out in `asking`, what happens then in `running`."""
+"""Options of `sitelore crawl`. `asking` turns them into settings, `running` runs the crawl."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from sitelore.cli.console import DATA, AsJson, Data, log_everything
-from sitelore.model.settings import PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
+from sitelore.cli.console import DATA, AsJson, Data, Links, log_everything
+from sitelore.model.settings import LinkStyle, PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
 
 
 class Output(StrEnum):
-    """What a crawl leaves behind."""
+    """Outputs of a crawl."""
 
     DB = "db"
     MD = "md"
@@ -26,16 +26,17 @@ def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Where to start.", show_default=False)] = None,
     sitemap: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Crawl what this sitemap lists; without any URL, that and nothing else. Repeatable."),
+        typer.Option(metavar="URL", help="Crawl the URLs of this sitemap; without a URL argument, only those. Repeatable."),
     ] = None,
     domain_config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON or YAML with selectors for main content, by domain.")
+        Path | None, typer.Option(metavar="FILE", help="JSON or YAML file with extraction rules by domain.")
     ] = None,
     output: Annotated[
         list[Output] | None,
-        typer.Option(help="What to leave besides the database, which is always kept. Repeatable.  [default: md]"),
+        typer.Option(help="Files to write besides the database. Repeatable; db alone writes none.  [default: md]"),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where files go.  [default: DATA/pages]")] = None,
+    links: Links = LinkStyle.ABSOLUTE,
     max_pages: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Keep at most N pages; aliases and errors do not count.")
     ] = None,
@@ -43,37 +44,35 @@ def crawl(
     scope: Annotated[
         Scope,
         typer.Option(
-            help="How far to go: the seed's host and its www twin, its exact origin, its domain with all subdomains, "
-            "or the path below it."
+            help="URLs to follow: on the host of a seed (with or without www), its exact origin, its domain with all "
+            "subdomains, or below its path."
         ),
     ] = Scope.HOST,
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only URLs that match. Repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="No URLs that match. Repeatable.")] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Follow only matching URLs. Repeatable.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Skip matching URLs. Repeatable.")] = None,
     read: Annotated[
         ReadMode,
         typer.Option(
-            help="How much to make of a page: everything; content, links and metadata alone; or (plain, the fastest) those "
-            "with what its markup calls content. `sitelore reprocess --read full` does the rest later."
+            help="What to extract: full, or content (content, links and metadata alone). "
+            "`sitelore reprocess --read full` extracts the rest later."
         ),
     ] = ReadMode.FULL,
     render: Annotated[
         RenderMode,
-        typer.Option(help="When a browser runs a page's scripts: where the page as sent is an empty shell, never, or always."),
+        typer.Option(help="Use a browser to run scripts: auto (only for pages that are empty without them), never, or always."),
     ] = RenderMode.AUTO,
     expand_frames: Annotated[
-        bool, typer.Option("--expand-frames", help="Where a browser reads a page, read what its frames show as part of it.")
+        bool, typer.Option("--expand-frames", help="With a browser: include the content of frames.")
     ] = False,
     screenshots: Annotated[
-        bool, typer.Option("--screenshots", help="Keep a picture of every page that a browser reads.")
+        bool, typer.Option("--screenshots", help="With a browser: keep a screenshot of every page.")
     ] = False,
-    documents: Annotated[
-        bool, typer.Option("--documents/--no-documents", help="Whether PDF and office files are read like pages.")
-    ] = True,
+    documents: Annotated[bool, typer.Option("--documents/--no-documents", help="Extract PDF and office files too.")] = True,
     personal: Annotated[
         PersonalPolicy,
         typer.Option(
-            help="Where e-mail addresses, phone numbers, cards and IBANs are masked: nowhere, in what is searched and logged, "
-            "or before anything is kept. Contact pages keep theirs."
+            help="Mask e-mail addresses, phone numbers, cards and IBANs: off, in search chunks and logs, or everywhere. "
+            "Contact pages keep theirs."
         ),
     ] = PersonalPolicy.CHUNKS,
     personal_id: Annotated[
@@ -87,27 +86,27 @@ def crawl(
     concurrency: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Requests at the same time.")] = 8,
     user_agent: Annotated[
         str | None,
-        typer.Option(metavar="UA", help="The name to give to servers; robots.txt is asked for Sitelore all the same."),
+        typer.Option(metavar="UA", help="The User-Agent header. robots.txt is still matched for Sitelore."),
     ] = None,
     ttl: Annotated[
-        str | None, typer.Option(metavar="AGE", help="Leave alone pages read less than this ago: 30m, 24h, 7d.")
+        str | None, typer.Option(metavar="AGE", help="Skip pages that were fetched less than this ago: 30m, 24h, 7d.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Fetch everything anew, whatever is known of it.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Fetch every page again, even if it seems unchanged.")] = False,
     time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End after this long (90s, 30m, 2h) with exit code 15; resumable.")
+        str | None, typer.Option(metavar="TIME", help="Stop after this long (90s, 30m, 2h) with exit code 15; resumable.")
     ] = None,
     allow_private: Annotated[
         list[str] | None,
         typer.Option(
             metavar="HOST|CIDR|any",
-            help="Private addresses that links and redirects may lead to. What you type as URL is open anyway. Repeatable.",
+            help="Private addresses that links and redirects may lead to. Seed URLs are always allowed. Repeatable.",
         ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the latest unfinished run, with its own settings.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be crawled: asks for robots.txt and sitemaps, for no page.")
+        bool, typer.Option("--dry-run", help="Show what would be crawled: fetches robots.txt and sitemaps, but no page.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log to stderr; show extraction strategies and failures.")] = False,
     as_json: AsJson = False,
@@ -144,6 +143,7 @@ def crawl(
         data=data,
         out=out or data / "pages",
         outputs=frozenset(wish.value for wish in output) if output else frozenset({"md"}),
+        links=links,
         resume=resume,
         debug=debug,
         as_json=as_json,

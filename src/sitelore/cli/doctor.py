@@ -31,7 +31,7 @@ class Check:
 
 def doctor(as_json: AsJson = False, data: Data = DATA) -> int:
     """Check that everything a crawl needs is here."""
-    checks = [_python(), _sqlite(), *_parts(), _folder(data), _room(data), _loopback(), _browser(), *_servers()]
+    checks = [_python(), _sqlite(), *_parts(), *_compiled(), _folder(data), _room(data), _loopback(), _browser(), *_servers()]
     if as_json:
         from sitelore.cli.console import print_json
 
@@ -67,6 +67,13 @@ def _parts() -> Iterator[Check]:
     for name, use in _OPTIONAL.items():
         here = find_spec(name) is not None
         yield Check(name, True if here else None, f"{name} is installed." if here else f"{name} is not installed: no {use}.")
+
+
+def _compiled() -> Iterator[Check]:
+    from sitelore.deploy.checks import check_libraries
+
+    for name, ok, sentence in check_libraries():
+        yield Check(name, ok, sentence)
 
 
 def _browser() -> Check:

@@ -1,8 +1,9 @@
-"""`sitelore inspect`: what was made of a page, and side by side with it what was dropped and why."""
+"""`sitelore inspect`: the facts and the Markdown of a page, and beside it what was cut and why."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +14,16 @@ from sitelore.cli.console import data_console, note, print_json, visible
 from sitelore.cli.domain_config import read_domain_config
 from sitelore.cli.looking import find_run
 from sitelore.cli.peeking import peek
-from sitelore.cli.reading import html_response, unpacked
+from sitelore.cli.reading import html_response, limited_readers, read_input, unpacked
 from sitelore.crawl.tools import read_options_of
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.export.pages import Page, document_of, page_of
 from sitelore.export.repeats import find_repeats
 from sitelore.export.rows import is_page
-from sitelore.extract.inspecting import Inspection, inspect
+from sitelore.extract.inspecting import Cut, Inspection
 from sitelore.intake.seeds import typed_url
-from sitelore.model.document import ReadOptions
+from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.response import Response
@@ -43,12 +44,13 @@ _FACTS = (
 _COUNTED = ("headings", "landmarks", "links", "structured", "forms", "actions", "media")
 _SHOWN_ALIASES = 5
 _SIDE_BY_SIDE = 100
-"""Columns below which the two halves would be too narrow to read."""
+"""Columns from which on two halves are wide enough to read."""
+_CUT_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to look at, as typed."""
+    """The page to inspect, as typed."""
 
     name: str
     url: str | None = None
@@ -57,28 +59,28 @@ class Target:
 
 
 def inspect_target(data: Path, target: Target, lines: int, *, as_json: bool) -> None:
-    """A page of a run, an HTML file, or a page that no run knows, read on the spot."""
+    """Show a page of a run, an HTML file, or a page that no run knows, which is fetched now."""
     overrides = read_domain_config(target.domain_config) if target.domain_config else ()
     is_file = Path(target.name).is_file()
-    page, seen = _of_file(target, overrides) if is_file else asyncio.run(_of_url(data, target, overrides))
+    page, seen = asyncio.run(_of_file(target, overrides) if is_file else _of_url(data, target, overrides))
     if as_json:
-        print_json({**page, "scores": seen.scores if seen else {}, "blocks": msgspec.to_builtins(seen.blocks) if seen else []})
+        report = msgspec.to_builtins(seen or Inspection(Reading()), enc_hook=str)
+        print_json({**page, **{name: report[name] for name in ("scores", "blocks", "cuts")}})
     else:
         show(data_console(), page, seen, lines)
 
 
-def _of_file(target: Target, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
+async def _of_file(target: Target, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection]:
     # Without an address nothing says which domain's rules are meant, so the first ones are tried.
     address = target.url or (f"http://{overrides[0].domain}/" if overrides else "http://localhost/")
-    try:
-        body = Path(target.name).read_bytes()
-    except OSError as problem:
-        raise UsageError(f"cannot read {target.name}: {problem.strerror}") from problem
-    return _read_anew(html_response(body, typed_url(address), "text/html"), ReadOptions(overrides=overrides))
+    response = html_response(read_input(target.name), typed_url(address), "text/html")
+    return await _read_again(response, ReadOptions(overrides=overrides))
 
 
-def _read_anew(response: Response, options: ReadOptions) -> tuple[Page, Inspection]:
-    seen = inspect(response, replace(options, keep_snapshot=False))
+async def _read_again(response: Response, options: ReadOptions) -> tuple[Page, Inspection]:
+    """Read a response in a process of its own, under the limits of a crawl."""
+    async with limited_readers() as readers:
+        seen = await readers.inspect(response, replace(options, keep_snapshot=False))
     return unpacked(seen.reading), seen
 
 
@@ -93,8 +95,8 @@ async def _of_url(data: Path, target: Target, overrides: tuple[Overrides, ...]) 
     except NoSuchRun:
         if target.run != "latest":
             raise
-    note(f"{url} has not been crawled into {data}: it is fetched now, and nothing of it is kept")
-    return _read_anew(await peek(url), ReadOptions(overrides=overrides))
+    note(f"{url} is not in {data}: it is fetched now, and nothing of it is kept")
+    return await _read_again(await peek(url), ReadOptions(overrides=overrides))
 
 
 async def _row(house: House, run: Run, url: Url) -> UrlRow | None:
@@ -103,16 +105,16 @@ async def _row(house: House, run: Run, url: Url) -> UrlRow | None:
         note(f"{url} is an alias of {row.final_url} (proof: {row.proof})")
         row = await house.ledger.row(run.id, row.final_url)
     if row is not None and not is_page(row):
-        raise UsageError(f"{url} is no page of run {run.id}: {_ending(row)}; `sitelore explain {url}` says more")
+        raise UsageError(f"{url} is not a page of run {run.id}: {_ending(row)}; see `sitelore explain {url}`")
     return row
 
 
 async def _of_row(house: House, run: Run, row: UrlRow, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
-    """The page as it was stored; read again from its snapshot to see what was dropped, or by other rules."""
+    """The page as stored. Its snapshot is read again to see what was cut, or to try other rules."""
     document, aliases = await document_of(row, house.blobs), await _aliases(house, run, row)
     page = page_of(row, document, aliases, await find_repeats(house.ledger.sketches(run.id)))
     if page["markdown"] != document.get("markdown", ""):
-        note("what repeats over the site is left out, as exports do; `sitelore export --whole` keeps it")
+        note("blocks that repeat over the site are left out, as in exports; `sitelore export --whole` keeps them")
     try:
         snapshot = await house.blobs.get(row.snapshot) if row.snapshot is not None else None
     except KeyError:
@@ -120,12 +122,12 @@ async def _of_row(house: House, run: Run, row: UrlRow, overrides: tuple[Override
     if snapshot is None:
         if overrides:
             raise UsageError(f"no snapshot of {row.url} was kept, so --domain-config cannot be tried on it; crawl it again")
-        note(f"no snapshot of {row.url} was kept: what was dropped cannot be shown")
+        note(f"no snapshot of {row.url} was kept: what was cut cannot be shown")
         return page, None
     options = read_options_of(run.settings, house.redaction)
     response = html_response(snapshot, row.final_url or row.url, row.content_type or "text/html")
-    anew, seen = _read_anew(response, replace(options, overrides=overrides) if overrides else options)
-    return ({**page, **anew} if overrides else page), seen
+    again, seen = await _read_again(response, replace(options, overrides=overrides) if overrides else options)
+    return ({**page, **again} if overrides else page), seen
 
 
 async def _aliases(house: House, run: Run, page: UrlRow) -> list[str]:
@@ -137,29 +139,48 @@ def _ending(row: UrlRow) -> str:
 
 
 def show(console: Console, page: Page, seen: Inspection | None, lines: int) -> None:
-    """Facts, then the Markdown beside what was dropped; one below the other where the terminal is narrow."""
+    """Print the facts, then the Markdown beside what was cut; one below the other in a narrow terminal."""
     from rich.table import Table
 
     console.print(_facts_table(page, seen))
     console.print()
     markdown = str(page.get("markdown", "")).splitlines()
     kept = _markdown(markdown[:lines] if lines else markdown)
-    dropped = _dropped(seen, lines) if seen else None
-    if dropped is None:
+    if seen is None:
         console.print(kept, soft_wrap=True)
-    elif console.width < _SIDE_BY_SIDE:
-        for title, half in (("kept, as Markdown", kept), ("dropped", dropped)):
-            console.print(title, style="bold")
-            console.print(half, soft_wrap=True)
-            console.print()
     else:
-        both = Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0))
-        for title in ("kept, as Markdown", "dropped"):
-            both.add_column(title, ratio=1, overflow="fold", justify="left", header_style="bold")
-        both.add_row(kept, dropped)
-        console.print(both)
+        title, cut = ("cut, largest first", _cuts(seen.cuts, lines)) if seen.cuts else ("dropped", _dropped(seen, lines))
+        if console.width < _SIDE_BY_SIDE:
+            for heading, half in (("kept, as Markdown", kept), (title, cut)):
+                console.print(heading, style="bold")
+                console.print(half, soft_wrap=half is kept)
+                console.print()
+        else:
+            both = Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0))
+            for heading in ("kept, as Markdown", title):
+                both.add_column(heading, ratio=1, overflow="fold", justify="left", header_style="bold")
+            both.add_row(kept, cut)
+            console.print(both)
     if lines and len(markdown) > lines:
         note(f"… {len(markdown) - lines} more lines of Markdown (--lines 0 shows all)")
+
+
+def _cuts(cuts: Sequence[Cut], lines: int) -> Text:
+    """Units that were cut, the largest first: size, element and reason on one line, the first words below."""
+    from rich.text import Text
+
+    largest = sorted(cuts, key=lambda cut: -cut.words)
+    shown = largest[: max(1, lines // 2)] if lines else largest
+    text = Text()
+    for cut in shown:
+        text.append(f"{cut.words:,} {'word' if cut.words == 1 else 'words'} ", "red")
+        text.append(f"{visible(cut.element)}: ", "bold")
+        text.append(f"{visible(cut.reason)}\n", "italic")
+        words = visible(" ".join(cut.text.split()))
+        text.append(f"  {words if len(words) <= _CUT_CHARS else words[:_CUT_CHARS].rstrip() + '…'}\n", "dim")
+    if rest := largest[len(shown) :]:
+        text.append(f"… {len(rest):,} more, {sum(cut.words for cut in rest):,} words (--lines 0 shows all)\n", "dim")
+    return text
 
 
 def _markdown(lines: list[str]) -> Text:
@@ -169,20 +190,20 @@ def _markdown(lines: list[str]) -> Text:
 
 
 def _dropped(seen: Inspection, lines: int) -> Text:
-    """A line a block: its score, its text, and the reason where it is another one than that of the block before."""
+    """One line per block: its score and its text, after the reason where it differs from that of the block before."""
     from rich.text import Text
 
     blocks = [block for block in seen.blocks if not block.kept]
-    told, last = Text(), ""
+    text, last = Text(), ""
     for block in blocks[:lines] if lines else blocks:
         if block.reason != last:
-            told.append(f"· {visible(block.reason)}\n", "dim italic")
+            text.append(f"· {visible(block.reason)}\n", "dim italic")
             last = block.reason
-        told.append(f"{block.score:.2f} ", "red")
-        told.append(f"{visible(block.text)}\n")
+        text.append(f"{block.score:.2f} ", "red")
+        text.append(f"{visible(block.text)}\n")
     if lines and len(blocks) > lines:
-        told.append(f"… {len(blocks) - lines} more blocks\n", "dim")
-    return told if blocks else Text("nothing", "dim")
+        text.append(f"… {len(blocks) - lines} more blocks\n", "dim")
+    return text if blocks else Text("nothing", "dim")
 
 
 def _facts_table(page: Page, seen: Inspection | None) -> Table:

@@ -14,7 +14,7 @@ from sitelore.cli.console import data_console, note, print_json, visible
 from sitelore.cli.summary import as_json as summary_json
 from sitelore.cli.summary import as_table, summarise
 from sitelore.cli.watching import span
-from sitelore.cli.writing import write_manifest, write_to, write_tree
+from sitelore.cli.writing import PageView, write_manifest, write_to, write_tree
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.export.compare import Change, Difference, differences, of_file, of_run
@@ -93,23 +93,23 @@ async def show_run(data: Path, name: str, *, as_json: bool) -> None:
             console.print(f"  {key} = {msgspec.json.encode(value).decode()}", markup=False, soft_wrap=True)
 
 
-async def export_run(data: Path, name: str, form: str, out: Path | None, *, whole: bool = False) -> None:
-    """One run as a file, on stdout unless a path is given."""
+async def export_run(data: Path, name: str, form: str, out: Path | None, view: PageView) -> None:
+    """Write one run as a file, or to stdout when no path is given."""
     async with open_house(data, writing=False) as house:
         run = await find_run(house, data, name)
         if form == "md":
-            tree = await write_tree(house, run, out or data / "pages", whole=whole)
+            tree = await write_tree(house, run, out or data / "pages", view)
             note(f"{tree.pages} pages written to {tree.folder}, {tree.removed} old ones removed")
         elif form == "actions" and out is not None:
             manifest, is_new = await write_manifest(house, run, out)
             said = f"written to {out}" if is_new else f"{out} says the same already"
             note(f"{len(manifest['actions'])} actions, version {manifest['version']}: {said}")
         elif out is None:
-            await write_to(house, run, form, sys.stdout.buffer, whole=whole)
+            await write_to(house, run, form, sys.stdout.buffer, view)
             sys.stdout.buffer.flush()
         else:
             with whole_file(out) as sink:
-                count = await write_to(house, run, form, sink, whole=whole)
+                count = await write_to(house, run, form, sink, view)
             note(f"{count} {_COUNTED.get(form, 'pages')} written to {out}")
 
 

@@ -56,9 +56,9 @@ def _version(asked: bool) -> None:
 @app.callback()
 def sitelore(
     version: Annotated[  # noqa: ARG001 answered by its callback
-        bool, typer.Option("--version", help="Show the version and end.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show what happens, and a traceback when it goes wrong.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log to stderr, and show a traceback on errors.")] = False,
 ) -> None:
     """Turns websites into clean Markdown and a record of every URL."""
     if debug:

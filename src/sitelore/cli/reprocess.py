@@ -18,7 +18,8 @@ def reprocess(
         Path | None, typer.Option(metavar="FILE", help="Read by these rules (JSON or YAML) instead of the run's own.")
     ] = None,
     read: Annotated[
-        ReadMode | None, typer.Option(help="Make this much of each page instead of what the run did.", show_default=False)
+        ReadMode | None,
+        typer.Option(help="Extract this much of each page instead of what the run's settings say.", show_default=False),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
     as_json: AsJson = False,

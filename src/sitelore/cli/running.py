@@ -15,7 +15,7 @@ from sitelore.cli.asking import Wishes
 from sitelore.cli.console import data_console, note, print_json
 from sitelore.cli.summary import Session, Summary, as_json, as_table, debug_lines, summarise
 from sitelore.cli.watching import watching
-from sitelore.cli.writing import Written, write_outputs
+from sitelore.cli.writing import PageView, Written, write_outputs
 from sitelore.crawl.progress import Progress
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
@@ -60,7 +60,9 @@ async def _crawl(choose: Choose, wishes: Wishes) -> int:
         progress, began = Progress(), time.monotonic()
         run, ending = await _work(house, run, progress)
         session = Session(progress.pages, time.monotonic() - began)
-        written = Written() if isinstance(ending, Interrupted) else await write_outputs(house, run, wishes.out, wishes.outputs)
+        written = Written()
+        if not isinstance(ending, Interrupted):
+            written = await write_outputs(house, run, wishes.out, wishes.outputs, PageView(links=wishes.links))
         summary = await summarise(house, run, wishes.data, written, session)
         _show(summary, wishes)
         if lacking := summary.counts.rendering.get(RenderReason.NO_BROWSER):

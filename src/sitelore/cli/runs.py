@@ -1,4 +1,4 @@
-"""`runs`, `show`, `export`, `compare`: what is in the data directory, and how to take it away."""
+"""`runs`, `show`, `export`, `compare`: list, show, export and compare runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from sitelore.cli.console import DATA, AsJson, Data
+from sitelore.cli.console import DATA, AsJson, Data, Links
+from sitelore.model.settings import LinkStyle
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of it, or `latest`.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 
 
 class Format(StrEnum):
@@ -50,8 +51,8 @@ def export(
         Format,
         typer.Option(
             "--format",
-            help="json, csv: a row per URL. jsonl, md, llms-txt: the pages. warc: what was received. "
-            "actions, tools: what can be done on the site.",
+            help="json, csv: one row per URL. jsonl, md, llms-txt: the pages. warc: the responses. "
+            "actions, tools: the site's actions.",
         ),
     ] = Format.JSON,
     out: Annotated[
@@ -59,16 +60,18 @@ def export(
         typer.Option(metavar="PATH", help="A file, or for md a folder.  [default: stdout, for md DATA/pages]"),
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--whole", help="With jsonl and md: keep what repeats over the site's pages in every one of them.")
+        bool, typer.Option("--whole", help="With jsonl and md: keep blocks that repeat over the site in every page.")
     ] = False,
+    links: Links = LinkStyle.ABSOLUTE,
     data: Data = DATA,
 ) -> None:
     """Write a run as a file. Rows are sorted by key, so that equal crawls give equal files."""
     import asyncio
 
     from sitelore.cli.looking import export_run
+    from sitelore.cli.writing import PageView
 
-    asyncio.run(export_run(data, run, form.value, out, whole=whole))
+    asyncio.run(export_run(data, run, form.value, out, PageView(whole, links)))
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""Which export goes where."""
+"""Writes the exports of a run to their files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from sitelore.deploy.house import House
 from sitelore.export.files import whole_file
 from sitelore.model.frontier import Run
+from sitelore.model.settings import LinkStyle
 from sitelore.model.states import RunState
 
 if TYPE_CHECKING:
@@ -28,34 +29,46 @@ class Written:
     tree: MarkdownTree | None = None
 
 
-async def write_outputs(house: House, run: Run, out: Path, outputs: frozenset[str]) -> Written:
-    """Every output that was asked for, below `out`. The database needs no writing: it is there already."""
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """How pages are shown in `md` and `jsonl`."""
+
+    whole: bool = False
+    """Whether blocks that repeat over the site stay in every page."""
+    links: LinkStyle = LinkStyle.ABSOLUTE
+
+
+AS_STORED = PageView()
+
+
+async def write_outputs(house: House, run: Run, out: Path, outputs: frozenset[str], view: PageView = AS_STORED) -> Written:
+    """Write every requested output below `out`. The database is written already."""
     paths: dict[str, str] = {}
     tree = None
     for output in sorted(outputs - {"db"}):
         if output == "md":
-            tree = await write_tree(house, run, out)
+            tree = await write_tree(house, run, out, view)
             paths[output] = str(out)
         else:
             path = out / FILES[output]
             with whole_file(path) as sink:
-                await write_to(house, run, output, sink)
+                await write_to(house, run, output, sink, view)
             paths[output] = str(path)
     return Written(paths, tree)
 
 
-async def write_tree(house: House, run: Run, folder: Path, *, whole: bool = False) -> MarkdownTree:
-    """The Markdown files of a run. Those of pages that are gone are removed only when the run saw the whole site."""
+async def write_tree(house: House, run: Run, folder: Path, view: PageView = AS_STORED) -> MarkdownTree:
+    """Write the Markdown files of a run. Files of pages that are gone are removed only when the run saw the whole site."""
     from sitelore.export.markdown import write_markdown
 
     rows = partial(house.ledger.rows, run.id)
     prune = run.state is RunState.COMPLETED
-    repeats = await _repeats(house, run, whole=whole)
-    return await write_markdown(rows, house.blobs, folder, run.site_name, prune=prune, repeats=repeats)
+    repeats = await _repeats(house, run, view)
+    return await write_markdown(rows, house.blobs, folder, run.site_name, prune=prune, repeats=repeats, links=view.links)
 
 
-async def write_to(house: House, run: Run, output: str, sink: BinaryIO, *, whole: bool = False) -> int:
-    """One export of a run into an open file. Gives the number of things in it."""
+async def write_to(house: House, run: Run, output: str, sink: BinaryIO, view: PageView = AS_STORED) -> int:
+    """Write one export of a run to an open file. Returns the number of entries."""
     rows = partial(house.ledger.rows, run.id)
     match output:
         case "json":
@@ -69,7 +82,7 @@ async def write_to(house: House, run: Run, output: str, sink: BinaryIO, *, whole
         case "jsonl":
             from sitelore.export.pages import write_jsonl
 
-            return await write_jsonl(rows, house.blobs, sink, await _repeats(house, run, whole=whole))
+            return await write_jsonl(rows, house.blobs, sink, await _repeats(house, run, view), view.links)
         case "actions" | "tools":
             from sitelore.export.manifest import build_manifest, encoded
             from sitelore.export.tools import encoded_tools
@@ -109,8 +122,8 @@ def _earlier(path: Path) -> Manifest | None:
         return None
 
 
-async def _repeats(house: House, run: Run, *, whole: bool) -> Repeats:
-    """What repeats over the run's pages and is therefore left out of them, unless they are wanted whole."""
+async def _repeats(house: House, run: Run, view: PageView) -> Repeats:
+    """Blocks that repeat over the run's pages and are left out of them, unless the view is whole."""
     from sitelore.export.repeats import NO_REPEATS, find_repeats
 
-    return NO_REPEATS if whole else await find_repeats(house.ledger.sketches(run.id))
+    return NO_REPEATS if view.whole else await find_repeats(house.ledger.sketches(run.id))

@@ -43,7 +43,7 @@ from sitelore.ports import Blobs, Clock, Knowledge, Ledger
 
 _LOG = logging.getLogger(__name__)
 
-_MADE_BY = "1"
+_MADE_BY = "2"
 """Raised whenever the same page would give other chunks or terms: every page is then indexed again."""
 _BATCH = 32
 _KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
@@ -169,7 +169,7 @@ def index_page(page: PageToIndex, document: _Stored, manner: _Manner) -> Indexed
         markdown = mask_markdown(markdown, page.url, document.title, structured=structured, options=manner.redaction)
     title = page.title or document.title or document.h1
     landmark = "main" if any(one.role == "main" for one in document.landmarks) else ""
-    chunks = chunk_page(page.url, markdown, manner.sizes, landmark=landmark)
+    chunks = chunk_page(page.url, markdown, manner.sizes, title=title, landmark=landmark)
     return IndexedPage(
         page.url,
         page.document,
@@ -182,7 +182,8 @@ def index_page(page: PageToIndex, document: _Stored, manner: _Manner) -> Indexed
 
 
 def _indexed(chunk: Chunk, title: CleanText, lang: str) -> Indexed:
-    terms = terms_of("\n".join((title, *chunk.headings, chunk.lead, chunk.text)), lang)
+    headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
+    terms = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
     text = embedded_text(chunk)
     return Indexed(chunk, terms, sum(terms.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 

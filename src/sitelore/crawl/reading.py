@@ -1,8 +1,8 @@
-"""A pool of reading processes, behind the `Reader` port.
+"""A pool of reading processes with limits on time and memory, behind the `Reader` port.
 
 Not `concurrent.futures`: there one document that crashes its process breaks the whole pool, none can be timed out, and every
-child imports the program's main module. Here a document that crashes or outlasts its process costs that document and a fresh
-process; the ones queued behind it are read by the next.
+child imports the program's main module. Here a document that crashes its process or takes too long costs that document and a
+new process; the documents queued behind it are read by the new one.
 """
 
 from __future__ import annotations
@@ -12,15 +12,22 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from sitelore.crawl.reading_wire import PIPE_BYTES, READY, SITEMAP, SIZE_BYTES, Job, decode_reading, framed
+from sitelore.crawl.reading_wire import PIPE_BYTES, READY, SITEMAP, SIZE_BYTES, Job, decode_inspection, decode_reading, framed
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 
+if TYPE_CHECKING:
+    from sitelore.extract.inspecting import Inspection
+
 TIME_LIMIT_S = 30.0
+"""For one document."""
+MEMORY_BYTES = 2 * 2**30
+"""Address space of a reading process, most of which is never touched."""
+_CRASHED = "the reading process crashed or ran out of memory on this document"
 _ON_THE_WIRE = 2
 """One document being read, one waiting in the pipe."""
 _MOST_ON_THE_WIRE = 8
@@ -38,12 +45,20 @@ class _Task:
 class ReaderPool:
     """`size` processes, started when first needed, each reading one document at a time."""
 
-    def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S) -> None:
-        self._lanes = [_Lane(time_limit_s) for _ in range(size)]
+    def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._lanes = [_Lane(time_limit_s, memory_bytes) for _ in range(size)]
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
+        return (await self.read_timed(response, options))[0]
+
+    async def read_timed(self, response: Response, options: ReadOptions) -> tuple[Reading, float]:
+        """Read a page, and tell how many seconds of CPU time that took."""
         return decode_reading(await self._ask(Job(response, options)))
+
+    async def inspect(self, response: Response, options: ReadOptions) -> Inspection:
+        """Read a page, with a report on what was kept and what was cut."""
+        return decode_inspection(await self._ask(Job(response, options, inspect=True)))
 
     async def read_sitemap(self, response: Response, options: ReadOptions | None = None) -> SitemapReading:
         """Parse a sitemap, sitemap index, text list or feed; with `options`, a declared collection of an API as well."""
@@ -62,8 +77,9 @@ class ReaderPool:
 class _Lane:
     """One process and the documents that wait for it. The next ones are sent while one is being read."""
 
-    def __init__(self, time_limit_s: float) -> None:
+    def __init__(self, time_limit_s: float, memory_bytes: int) -> None:
         self._time_limit_s = time_limit_s
+        self._memory_bytes = memory_bytes
         self._tasks: deque[_Task] = deque()
         self._sent = self._sent_bytes = 0
         """Of what the process has."""
@@ -106,7 +122,7 @@ class _Lane:
 
     async def _serve(self) -> None:
         """A process, for as long as it lives; what it was reading when it ended is to blame."""
-        process = await _Process.start(self._answered, self._time_limit_s)
+        process = await _Process.start(self._answered, self._time_limit_s, self._memory_bytes)
         self._process, self._sent, self._sent_bytes = process, 0, 0
         try:
             self._send(process)
@@ -162,10 +178,10 @@ class _Process(asyncio.SubprocessProtocol):
         self._gone: asyncio.Future[None] = self._loop.create_future()
 
     @staticmethod
-    async def start(answered: Callable[[memoryview], bool], time_limit_s: float) -> _Process:
-        """A process that has given its greeting. `answered` is told of each answer."""
+    async def start(answered: Callable[[memoryview], bool], time_limit_s: float, memory_bytes: int) -> _Process:
+        """Start a process and wait until it is ready. `answered` is called with each answer."""
         loop = asyncio.get_running_loop()
-        command = (sys.executable, "-m", "sitelore.crawl.reading_process")
+        command = (sys.executable, "-m", "sitelore.crawl.reading_process", str(memory_bytes))
         _, process = await loop.subprocess_exec(
             lambda: _Process(answered, time_limit_s),
             *command,
@@ -245,11 +261,11 @@ class _Process(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
         """It reads or writes no more. What it had written before it ended is heard first: the next document is to blame."""
         if fd == 1:
-            self._over("the reading process ended on this document")
+            self._over(_CRASHED)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         """It has ended, and so have its pipes."""
-        self._over("the reading process ended on this document")
+        self._over(_CRASHED)
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -267,7 +283,7 @@ class _Process(asyncio.SubprocessProtocol):
         if self._due is None:
             return
         if self._loop.time() >= self._due:
-            self._over(f"reading took longer than {self._time_limit_s:.0f} s")
+            self._over(f"reading took longer than {self._time_limit_s:g} s")
         else:
             self._timer = self._loop.call_at(self._due, self._ring)
 

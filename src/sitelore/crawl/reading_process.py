@@ -1,7 +1,7 @@
-"""The other end of `reading.ReaderPool`: a process that reads documents, one after another, until its input ends.
+"""The process at the other end of `reading.ReaderPool`: reads documents, one after another, until its input ends.
 
-It holds no state and does no I/O besides its two pipes. Its memory is limited, so that a document made to exhaust it ends this
-process and not the crawl.
+It holds no state and does no I/O besides its two pipes. Its memory is limited to the bytes that its argument says, so that a
+document made to exhaust it ends this process and no other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import gc
 import os
 import resource
 import sys
-from typing import BinaryIO
+import time
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -21,13 +22,15 @@ from sitelore.model.document import Reading
 from sitelore.model.loading import collection_loader
 from sitelore.model.sitemap import SitemapReading
 
+if TYPE_CHECKING:
+    from sitelore.extract.inspecting import Inspection
+
 _GARBAGE = 20_000
-_MEMORY_BYTES = 2 * 2**30  # of address space, most of which is never touched
 
 
-def main() -> None:
-    """Length-prefixed jobs in, length-prefixed readings out."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+def main(memory_bytes: int) -> None:
+    """Read length-prefixed jobs from stdin and write length-prefixed answers to stdout."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     give_back_large_blocks()
     # A private copy of the output: whatever a library may print must not stand between two answers.
     sink = os.dup(1)
@@ -58,10 +61,27 @@ def _next_job(source: BinaryIO, decoder: msgspec.msgpack.Decoder[Job]) -> Job | 
 def _answer(job: Job) -> bytes:
     if job.sitemap:
         return encode(_addresses_in(job))
+    if job.inspect:
+        return encode(_inspection_of(job))
+    began = time.process_time()
     try:
-        return encode_reading(read(job.response, job.options))
+        reading = read(job.response, job.options)
     except (RecursionError, MemoryError) as error:
-        return encode_reading(Reading(problem=f"parse_error: {type(error).__name__} while reading the document"))
+        reading = _failed(error)
+    return encode_reading(reading, time.process_time() - began)
+
+
+def _failed(error: Exception) -> Reading:
+    return Reading(problem=f"parse_error: {type(error).__name__} while reading the document")
+
+
+def _inspection_of(job: Job) -> Inspection:
+    from sitelore.extract.inspecting import Inspection, inspect  # noqa: PLC0415 a crawl inspects nothing
+
+    try:
+        return inspect(job.response, job.options)
+    except (RecursionError, MemoryError) as error:
+        return Inspection(_failed(error))
 
 
 def _addresses_in(job: Job) -> SitemapReading:
@@ -75,4 +95,4 @@ def _addresses_in(job: Job) -> SitemapReading:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

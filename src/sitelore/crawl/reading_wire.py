@@ -1,11 +1,11 @@
-"""The messages between a crawl and its reading processes."""
+"""The messages between a pool and its reading processes."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +13,9 @@ from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
+
+if TYPE_CHECKING:
+    from sitelore.extract.inspecting import Inspection
 
 PIPE_BYTES = 2**20
 """What a pipe is made to hold."""
@@ -27,11 +30,12 @@ _LONG_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One response to read, as a page or as a sitemap."""
+    """One response to read: as a page, as a page with a report on its blocks, or as a sitemap."""
 
     response: Response
     options: ReadOptions
     sitemap: bool = False
+    inspect: bool = False
 
 
 def _plain(value: Any) -> Any:
@@ -70,32 +74,40 @@ def job_decoder() -> msgspec.msgpack.Decoder[Job]:
 
 
 class _Answer(msgspec.Struct, array_like=True):
-    """A reading whose links travel as one text: a hundred strings of a type of their own are a hundred calls on both sides."""
+    """A reading. Its links travel as one string: decoding a hundred `Url`s one by one takes longer than all the rest."""
 
     reading: Reading
     links: str = ""
     refused: str = ""
+    cpu_s: float = 0.0
 
 
 _TOLD = tuple([field.name for field in fields(Reading) if field.name not in {"links", "refused_links"}])
 _ANSWER = msgspec.msgpack.Decoder(_Answer, dec_hook=_typed)
 
 
-def encode_reading(reading: Reading) -> bytes:
-    """What `decode_reading` makes the same reading of. No URL holds a line's end."""
+def encode_reading(reading: Reading, cpu_s: float = 0.0) -> bytes:
+    """A reading as bytes, with the CPU time that it took. No URL holds a newline."""
     # Field by field: a copy without links would take as long as all the rest.
     told = {name: getattr(reading, name) for name in _TOLD}
-    return encode((told, "\n".join(reading.links), "\n".join(reading.refused_links)))
+    return encode((told, "\n".join(reading.links), "\n".join(reading.refused_links), cpu_s))
 
 
-def decode_reading(message: bytes | memoryview) -> Reading:
-    """A reading as the reading process made it."""
+def decode_reading(message: bytes | memoryview) -> tuple[Reading, float]:
+    """The reading that `encode_reading` wrote, and its CPU time in seconds."""
     answer = _ANSWER.decode(message)
     reading = answer.reading
     # Nobody else has seen it yet; a copy of two dozen fields for two of them would take longer than decoding it did.
     object.__setattr__(reading, "links", _urls(answer.links))
     object.__setattr__(reading, "refused_links", _urls(answer.refused))
-    return reading
+    return reading, answer.cpu_s
+
+
+def decode_inspection(message: bytes | memoryview) -> Inspection:
+    """The inspection that a reading process made."""
+    from sitelore.extract.inspecting import Inspection  # noqa: PLC0415 loads the extractor, which a crawl's own process never uses
+
+    return msgspec.msgpack.decode(message, type=Inspection, dec_hook=_typed)
 
 
 class _Met(dict[str, Url]):

@@ -155,7 +155,6 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
         offers=settings.read is ReadMode.FULL,
-        scored=settings.read is not ReadMode.PLAIN,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),
     )

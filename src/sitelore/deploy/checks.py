@@ -18,6 +18,23 @@ _AT_MOST_S = 15.0
 _CLOCKS_S = 30.0
 
 
+def check_libraries() -> list[Found]:
+    """The two compiled libraries: where each is, and the version of its interface."""
+    from sitelore.extract.native import library as native  # noqa: PLC0415 a missing library is a finding here, not a failure
+    from sitelore.store import vector_rows  # noqa: PLC0415 as above
+
+    found: list[Found] = []
+    for name, load, version in (
+        ("extract", native.library, native.VERSION),
+        ("near", vector_rows.library, vector_rows.VERSION),
+    ):
+        try:
+            found.append((name, True, f"Compiled library {load()._name}, version {version}."))  # noqa: SLF001 as ctypes names it
+        except ImportError as problem:
+            found.append((name, False, f"{str(problem)[:1].upper()}{str(problem)[1:]}."))
+    return found
+
+
 def check_browser() -> tuple[bool | None, str]:
     """Whether pages that scripts make can be read, and if not, how they could be. None: a crawl goes on without."""
     found = house_browser()

@@ -1,13 +1,12 @@
-"""The way out: rows and documents become files that people take away.
+"""Exports: rows and documents of a run as files.
 
-`rows` writes the frontier as JSON or CSV and tells two exports apart; `pages` joins a row with its document and writes
-JSON Lines; `markdown` lays a tree of Markdown files with front matter, named by `names` so that no URL can break out of
-it; `warc` writes a WARC 1.1 archive; `llms_txt` writes the list that language models read first; `manifest`
-gathers what can be done on a site, and `tools` says it as definitions for function calling. `repeats` finds what
-repeats over a site and `cutting` takes it out of what is shown; `blocks` knows where Markdown can be cut. `files` makes every
-write atomic and turns what the disk says into one sentence.
+`rows` writes the URLs of a run as JSON or CSV, and `compare` compares two exports; `pages` joins a row with its document and
+writes JSON Lines; `markdown` writes a tree of Markdown files with front matter, named by `names` so that no URL can lead out of
+it; `links` rewrites the links of Markdown; `warc` writes a WARC 1.1 archive; `llms_txt` writes the list that language models
+read first; `manifest` collects what can be done on a site, and `tools` writes that as definitions for function calling.
+`repeats` finds blocks that repeat over a site and `cutting` removes them from exported pages; `blocks` finds where Markdown
+can be cut. `files` makes every write atomic and turns disk errors into messages.
 
-Every writer streams: it reads rows sorted by key and one small batch of documents at a time. The room asks nobody for
-rows: `deploy` built the ledger and the blobs behind the ports, `cli` and `serve` hand them in. It decides nothing about
-pages either: which URL is a page, and which is an alias, was settled by `crawl` and `frontier`.
+Every writer streams: it reads rows sorted by key and one small batch of documents at a time. Rows and blobs are passed in by
+`cli` and `serve`. Which URL is a page, and which an alias, was decided by `crawl` and `frontier`.
 """

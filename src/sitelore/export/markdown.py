@@ -1,6 +1,6 @@
-"""A tree of Markdown files, one per page however many URLs lead there, with the page's facts as YAML front matter.
+"""Export of a run as a tree of Markdown files: one file per page, with YAML front matter.
 
-The folder mirrors the run: a list of the files written (`.sitelore/`) lets the next export of the same site remove the
+The folder mirrors the run. A list of the written files in `.sitelore/` lets the next export of the same site remove the
 files of pages that are gone, and nothing else.
 """
 
@@ -21,13 +21,34 @@ from sitelore.export.files import saying_where, write_whole
 from sitelore.export.names import PICTURE, Names
 from sitelore.export.pages import Page, aliases_of, documents, page_of
 from sitelore.export.repeats import NO_REPEATS, Repeats
-from sitelore.export.rows import Rows
+from sitelore.export.rows import Rows, is_page
 from sitelore.model.ids import BlobKey
+from sitelore.model.settings import LinkStyle
+from sitelore.model.url import Url
 from sitelore.ports import Blobs
 
-# The Markdown below shows its own headings.
-_NOT_IN_FRONT_MATTER = frozenset({"markdown", "text", "excerpt", "headings", "landmarks"})
-# YAML 1.2 §5.1: what JSON may hold as it is and YAML may not, in UTF-8: U+007F to 9F, 2028, 2029, FEFF, FFFE, FFFF.
+FRONT_MATTER = {
+    "url": "url",
+    "title": "title",
+    "description": "description",
+    "lang": "lang",
+    "published": "published",
+    "modified": "modified",
+    "author": "author",
+    "canonical": "canonical_url",
+    "status": "status_code",
+    "depth": "depth",
+    "words": "word_count",
+    "content_hash": "content_hash",
+    "fetched_at": "fetched_at",
+    "aliases": "aliases",
+}
+"""Key in the front matter → field of the exported page. Everything else about a page is in JSONL and in the API.
+
+Static site generators read `title`, `description`, `lang`, `author` and `aliases` by these names; Hugo also takes
+`published` and `modified` for its dates.
+"""
+# YAML 1.2 §5.1, in UTF-8: JSON allows these characters unescaped and YAML does not: U+007F to 9F, 2028, 2029, FEFF, FFFE, FFFF.
 _UNPRINTABLE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
 _json = msgspec.json.Encoder().encode
 _LISTS = ".sitelore"
@@ -35,7 +56,7 @@ _LISTS = ".sitelore"
 
 @dataclass(frozen=True, slots=True)
 class MarkdownTree:
-    """What an export left on the disk."""
+    """The result of an export: what is on the disk now."""
 
     folder: Path
     pages: int = 0
@@ -45,19 +66,32 @@ class MarkdownTree:
 
 
 async def write_markdown(
-    rows: Rows, blobs: Blobs, folder: Path, site: str, *, prune: bool = True, repeats: Repeats = NO_REPEATS
+    rows: Rows,
+    blobs: Blobs,
+    folder: Path,
+    site: str,
+    *,
+    prune: bool = True,
+    repeats: Repeats = NO_REPEATS,
+    links: LinkStyle = LinkStyle.ABSOLUTE,
 ) -> MarkdownTree:
-    """Write every page of a run below `folder`. With `prune`, files of pages that are gone since the last export go too."""
+    """Write every page of a run below `folder`. With `prune`, files of pages that are gone since the last export are removed.
+
+    With relative `links`, links to pages of the run lead to their files.
+    """
     names, listing = Names(), _Listing(folder, site)
     made: set[str] = set()
     pages, chars, first = 0, 0, None
     with saying_where(folder):
         aliases = await aliases_of(rows())
+        files = await _file_names(rows, names, aliases) if links is LinkStyle.RELATIVE else {}
         with listing.open() as written:
             async for row, document in documents(rows(), blobs, passing=True):
-                name = names.name(row.url)
+                name = files.get(row.url) or names.name(row.url)
                 written.write(f"{name}\n")
                 page = page_of(row, document, aliases.get(row.url, []), repeats)
+                if links is not LinkStyle.ABSOLUTE:
+                    page["markdown"] = _rewrite(page["markdown"], links, name, files)
                 parent = name.rpartition("/")[0]
                 if parent not in made:
                     _make_folder(f"{folder}/{parent}")
@@ -65,7 +99,7 @@ async def write_markdown(
                 if row.screenshot is not None:
                     picture = names.picture(name)
                     written.write(f"{picture}\n")
-                    page["screenshot"] = await _write_picture(row.screenshot, f"{folder}/{picture}", blobs, listing.temporary)
+                    await _write_picture(row.screenshot, f"{folder}/{picture}", blobs, listing.temporary)
                 write_whole(f"{folder}/{name}", file_of(page), listing.temporary)
                 pages, chars = pages + 1, chars + len(page["markdown"])
                 first = first or folder / name
@@ -73,32 +107,50 @@ async def write_markdown(
     return MarkdownTree(folder, pages, removed, chars, first)
 
 
-async def _write_picture(key: BlobKey, path: str, blobs: Blobs, temporary: str) -> str | None:
-    """The picture of a page beside its Markdown. Gives the name that the page calls it by."""
-    try:
-        jpeg = await blobs.get(key)
-    except KeyError:
-        return None
-    write_whole(path, jpeg, temporary)
-    return path.rpartition("/")[2]
+async def _file_names(rows: Rows, names: Names, aliases: dict[Url, list[str]]) -> dict[str, str]:
+    """The file of every page by its URL and by its other URLs."""
+    files: dict[str, str] = {}
+    async for row in rows():
+        if is_page(row):
+            files[row.url] = names.name(row.url)
+    for url, others in aliases.items():
+        if url in files:
+            files.update(dict.fromkeys(others, files[url]))
+    return files
+
+
+def _rewrite(markdown: str, links: LinkStyle, name: str, files: dict[str, str]) -> str:
+    from sitelore.export.links import file_addresses, rewrite_links  # noqa: PLC0415 the Markdown parser takes 30 ms to load
+
+    return rewrite_links(markdown, links, file_addresses(name, files))
+
+
+async def _write_picture(key: BlobKey, path: str, blobs: Blobs, temporary: str) -> None:
+    """Write the screenshot of a page beside its Markdown file, if the store still has it."""
+    with suppress(KeyError):
+        write_whole(path, await blobs.get(key), temporary)
 
 
 def file_of(page: Page) -> bytes:
-    """A page as a Markdown file."""
+    """The bytes of a page's Markdown file."""
     return _front_matter(page) + b"\n" + str(page["markdown"]).strip("\n").encode("utf-8", "replace") + b"\n"
 
 
 def _front_matter(page: Page) -> bytes:
-    """The page's facts as YAML. Every value is written as JSON, which YAML reads the same, so no text can end the block."""
+    """The facts of a page as YAML, without empty values.
+
+    Every value is written as JSON, which is valid YAML: no text can end the block or change its type.
+    """
     lines = [b"---"]
-    for name, value in page.items():
-        if name in _NOT_IN_FRONT_MATTER:
+    for key, field in FRONT_MATTER.items():
+        value = page[field]
+        if value is None or value in ("", []):
             continue
-        if name == "aliases" and value:
-            lines.append(b"aliases:")
-            lines.extend(b"  - " + _json(alias) for alias in value)
+        if isinstance(value, list):
+            lines.append(key.encode() + b":")
+            lines.extend(b"  - " + _json(item) for item in value)
         else:
-            lines.append(name.encode() + b": " + _json(value))
+            lines.append(key.encode() + b": " + _json(value))
     lines.append(b"---\n")
     block = b"\n".join(lines)
     return block if block.isascii() and b"\x7f" not in block else _UNPRINTABLE.sub(_escaped, block)

@@ -16,6 +16,7 @@ from sitelore.export.repeats import NO_REPEATS, Repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
+from sitelore.model.settings import LinkStyle
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, WAITING, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs
@@ -178,21 +179,34 @@ async def aliases_of(rows: AsyncIterator[UrlRow]) -> dict[Url, list[str]]:
     return found
 
 
-async def write_jsonl(rows: Rows, blobs: Blobs, sink: BinaryIO, repeats: Repeats = NO_REPEATS) -> int:
-    """Kept pages, one JSON object a line; noindex pages are among them, flagged. Gives the number of pages."""
+async def write_jsonl(
+    rows: Rows, blobs: Blobs, sink: BinaryIO, repeats: Repeats = NO_REPEATS, links: LinkStyle = LinkStyle.ABSOLUTE
+) -> int:
+    """Write kept pages, one JSON object a line; noindex pages are among them, flagged. Returns the number of pages."""
     count = 0
-    async for line in jsonl_lines(rows, blobs, repeats):
+    async for line in jsonl_lines(rows, blobs, repeats, links):
         sink.write(line)
         count += 1
     return count
 
 
-async def jsonl_lines(rows: Rows, blobs: Blobs, repeats: Repeats = NO_REPEATS) -> AsyncIterator[bytes]:
-    """The same, line by line, each with its end."""
+async def jsonl_lines(
+    rows: Rows, blobs: Blobs, repeats: Repeats = NO_REPEATS, links: LinkStyle = LinkStyle.ABSOLUTE
+) -> AsyncIterator[bytes]:
+    """Kept pages as JSON lines with their newlines. `links` is the style of the links in `markdown`."""
     aliases = await aliases_of(rows())
     encoder = msgspec.json.Encoder()
     async for row, document in documents(rows(), blobs, passing=True):
-        yield encoder.encode(page_of(row, document, aliases.get(row.url, []), repeats)) + b"\n"
+        page = page_of(row, document, aliases.get(row.url, []), repeats)
+        if links is not LinkStyle.ABSOLUTE:
+            page["markdown"] = _rewrite(page["markdown"], links, row.url)
+        yield encoder.encode(page) + b"\n"
+
+
+def _rewrite(markdown: str, links: LinkStyle, page: Url) -> str:
+    from sitelore.export.links import relative_to, rewrite_links  # noqa: PLC0415 the Markdown parser takes 30 ms to load
+
+    return rewrite_links(markdown, links, relative_to(page))
 
 
 async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder[Any]) -> list[tuple[UrlRow, dict[str, Any]]]:

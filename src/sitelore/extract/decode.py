@@ -5,14 +5,11 @@ Byte order mark, HTTP header, `<meta>` prescan, then what the bytes look like.
 
 from __future__ import annotations
 
-import ctypes
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from sitelore.extract.charsets import charset_named, decode_as
-from sitelore.extract.native.library import library
 
 _PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 65536  # a parser meets a later <meta> too and changes its mind then (§13.2.3.4)
@@ -32,6 +29,8 @@ _XML_DECLARATION = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"'>]+)[\"']
 _LATE_META = re.compile(rb"<meta[\s/][^>]{0,500}charset", re.IGNORECASE)
 _CONTENT_CHARSET = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"'][^\s;]*))", re.IGNORECASE)
 
+_LARGE_BODY = 2**20
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
@@ -43,11 +42,13 @@ class Decoded:
     """The standard's name of the encoding."""
     is_utf8: bool
     """Whether these are the body's own bytes, unchanged."""
+    known_text: str | None = None
+    """The text itself, where decoding it showed that it is UTF-8 and it is not large."""
 
     @property
     def text(self) -> str:
-        """The text itself, made anew: what is read by compiled code needs none."""
-        return self.utf8.decode()
+        """The text itself."""
+        return self.utf8.decode() if self.known_text is None else self.known_text
 
 
 def decode(body: bytes, content_type: str = "") -> Decoded:
@@ -58,35 +59,17 @@ def decode(body: bytes, content_type: str = "") -> Decoded:
     declared = _header_charset(content_type) or _utf16_by_shape(body) or meta_charset(body)
     if declared is not None and declared != "utf-8":
         return _as(body, declared)
-    if not is_utf8(body):
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
         return _as(body, declared or "windows-1252")
     # Undeclared plain ASCII says nothing; the standard's default for it is windows-1252.
-    return Decoded(body, declared or ("windows-1252" if body.isascii() else "utf-8"), is_utf8=True)
+    charset = declared or ("windows-1252" if body.isascii() else "utf-8")
+    return Decoded(body, charset, is_utf8=True, known_text=text if len(body) < _LARGE_BODY else None)
 
 
 def _as(data: bytes, name: str) -> Decoded:
     return Decoded(decode_as(data, name).encode("utf-8", "replace"), name, is_utf8=False)
-
-
-def is_utf8(data: bytes) -> bool:
-    """Whether bytes are UTF-8. Compiled code finds out without making a text of them."""
-    if _IS_UTF8 is not None:
-        return bool(_IS_UTF8(data, len(data)))
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _compiled() -> Any:
-    found = library()
-    if found is not None:
-        found.is_utf8.restype, found.is_utf8.argtypes = ctypes.c_int64, [ctypes.c_char_p, ctypes.c_int64]
-    return found.is_utf8 if found is not None else None
-
-
-_IS_UTF8 = _compiled()
 
 
 def meta_charset(body: bytes) -> str | None:

@@ -6,9 +6,7 @@ The parser and its walks are iterative in C: a page nested 200,000 deep costs te
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import islice
 from typing import TypeAlias, cast
 
@@ -24,58 +22,11 @@ AnyNode: TypeAlias = turbohtml.Node
 Named: TypeAlias = tuple[turbohtml.Element, str, str]
 
 VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` makes these
-NOTE = "data-note"
-_OPENS_BLOCK = re.compile(r"```|[|>#<]|[-*+] |\d{1,9}[.)] |---$")
-_OPENS_LIST = re.compile(r"[-*+] |\d{1,9}[.)] ")
-_LINE_START = re.compile(r"\n(?=[^\n])")
-JOINED = "\ufdd0"  # where a line must follow the one before it, without the empty line between blocks
 
 
-def _definition(element: Element, inner: str) -> str:
-    """A `dd`, or a footnote that was made one; what follows its first line is indented, so that it belongs."""
-    if not inner:
-        return ""
-    label = element.attr(NOTE)
-    marker = f"[^{label}]:" if label and label.isalnum() else f"{JOINED}:"
-    # A block that must start its own line cannot start behind a marker. A list can, and where definitions nest it has to: four
-    # spaces deep on a line of its own it would be code to whoever knows no definitions.
-    is_list = _OPENS_LIST.match(inner) is not None and has_ancestor(element, "dd")
-    gap = "\n\n  " if _OPENS_BLOCK.match(inner) is not None and not is_list else " "
-    return marker + gap + _LINE_START.sub("\n  ", inner)
-
-
-class _Markdown(turbohtml.Markdown):
-    """What differs from the writer's defaults is asked for on every page, and to find it out takes as long as a short page."""
-
-    @cached_property
-    def _flat(self) -> dict[str, object]:
-        return super()._unpack()
-
-    def _unpack(self) -> dict[str, object]:
-        return dict(self._flat)
-
-
-class _PlainText(turbohtml.PlainText):
-    """The same for plain text."""
-
-    @cached_property
-    def _flat(self) -> dict[str, object]:
-        return super()._unpack()
-
-    def _unpack(self) -> dict[str, object]:
-        return dict(self._flat)
-
-
-_TABLES = turbohtml.Markdown.Tables(cell_blocks="text")  # raw HTML must never reach Markdown, not even a list within a cell
-_LINKS = turbohtml.Markdown.Links(autolink=False)
-_MARKDOWN = _Markdown(tables=_TABLES, links=_LINKS)
-_MARKDOWN_SPLICED = _Markdown(
-    tables=_TABLES, links=_LINKS, converters={VERBATIM: lambda element, _: element.attr("md") or "", "dd": _definition}
-)
 _MAX_PLACE_DEPTH = 100
 _PIECE_BYTES = 2**16
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
-_PLAIN = _PlainText(layout="strict", bullet="- ", table_cell_separator=" ")
 
 
 def parse(source: str | bytes) -> Tree:
@@ -125,6 +76,14 @@ def select_safely(node: Node, selector: str) -> list[Element]:
         return []
 
 
+def matches(node: Element, selector: str) -> bool:
+    """Whether an element matches a selector that the page wrote; one that is not CSS matches nothing."""
+    try:
+        return node.matches(selector)
+    except ValueError:
+        return False
+
+
 def attribute(node: Element, name: str) -> str:
     """An attribute's value, empty when there is none."""
     return node.attr(name) or ""
@@ -156,12 +115,6 @@ def has_ancestor(node: Element, selector: str) -> bool:
     return isinstance(parent, Element) and parent.closest(selector) is not None
 
 
-def table_around(table: Element) -> Element | None:
-    """The table that an element is within, not itself."""
-    parent = table.parent
-    return parent.closest("table") if isinstance(parent, Element) else None
-
-
 def has_ancestor_in(node: Element, elements: set[Element]) -> bool:
     """Whether a proper ancestor is one of these."""
     return any(ancestor in elements for ancestor in node.ancestors)
@@ -179,6 +132,16 @@ def top_of(element: Element) -> Element:
 def attributes(element: Element) -> dict[str, str]:
     """All attributes of an element; one without a value has an empty one."""
     return {name: element.attr(name) or "" for name in element.attrs}
+
+
+def long_attributes(node: Node, chars: int) -> list[Named]:
+    """Attributes with more characters than this: the element, the attribute's name and its value."""
+    return [
+        (element, name, value)
+        for element in node.iter_elements(None, True)
+        for name in element.attrs
+        if len(value := element.attr(name) or "") > chars
+    ]
 
 
 def drop(node: AnyNode) -> None:
@@ -199,11 +162,6 @@ def children(node: Element) -> list[AnyNode]:
 def text_of(node: AnyNode) -> str:
     """The character data of any node."""
     return node.text
-
-
-def drop_comments(node: Node) -> None:
-    """Take all comments out of a subtree."""
-    strip_comments_node(node)
 
 
 def serialised(node: Element) -> bytes:
@@ -255,13 +213,8 @@ def words(data: str) -> Text:
 
 
 def verbatim(markdown: str, *children: AnyNode) -> Element:
-    """An element that Markdown shows as given, neither escaped nor wrapped, and plain text as its children."""
+    """An element that is written as the Markdown given, not escaped; its children are its plain text."""
     return turbohtml.Element(VERBATIM, {"md": markdown}, children)
-
-
-def copied(node: Element) -> Element:
-    """A copy of a subtree, part of no tree."""
-    return copy.deepcopy(node)
 
 
 def unwrap_all(node: Node, selector: str) -> None:
@@ -269,9 +222,23 @@ def unwrap_all(node: Node, selector: str) -> None:
     node.strip_tags(selector)
 
 
+def copied(node: Element) -> Element:
+    """A copy of a subtree that is part of no tree."""
+    return copy.deepcopy(node)
+
+
 def texts(node: Node) -> Iterator[Text]:
     """Every piece of text below a node."""
     return cast("Iterator[Text]", turbohtml.NodeIterator(node, _SHOW_TEXT))
+
+
+def only_text(node: Element) -> str | None:
+    """The text of an element that holds one piece of text and nothing else."""
+    inner = node.children
+    if len(inner) != 1:
+        return None
+    only = inner[0]
+    return only.data if isinstance(only, turbohtml.Text) else None
 
 
 def child_elements(node: Node) -> list[Element]:
@@ -296,23 +263,6 @@ def is_blank(node: AnyNode) -> bool:
     return not isinstance(node, turbohtml.Element)
 
 
-def is_bare(node: Element) -> bool:
-    """Whether there is nothing to read or see below an element."""
-    if next(iter(node.stripped_strings), None) is not None:
-        return False
-    return node.find("img") is None and node.find(VERBATIM) is None
-
-
 def holds(node: Element, *tags: str) -> bool:
     """Whether an element with one of these tags is below."""
     return next(iter(node.iter_elements(tags)), None) is not None
-
-
-def to_markdown(node: Node, *, is_spliced: bool) -> str:
-    """Markdown of a subtree, its text escaped. Only a spliced one may hold `verbatim` elements and definitions."""
-    return node.to_markdown(_MARKDOWN_SPLICED if is_spliced else _MARKDOWN)
-
-
-def to_text(node: Node) -> str:
-    """Plain text of a subtree, one line a block."""
-    return node.to_text(_PLAIN)

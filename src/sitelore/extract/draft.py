@@ -20,9 +20,6 @@ class Draft:
     strategy: str
     markdown: str
     text: str
-    markdown_utf8: bytes | None = None
-    text_utf8: bytes | None = None
-    """The same in UTF-8, where they were at hand."""
     links: Found = NO_LINKS
     structured: tuple[Entity, ...] = ()
     offers: tuple[Any, ...] = NO_OFFERS

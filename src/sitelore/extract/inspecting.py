@@ -1,6 +1,6 @@
-"""A page taken apart for a person who wonders why: every block of its text, kept or dropped, and by what reason.
+"""Reports what extraction kept of a page and what it cut, with the reasons. For `sitelore inspect`.
 
-`page.read` decides; this module only shows what it decided. It reads the page a second time, which is nothing a crawl does.
+`page.read` decides; this module reads the page a second time to show what was decided.
 """
 
 from __future__ import annotations
@@ -13,23 +13,28 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.content.main import Content, Judged, main_content
+from sitelore.extract.about.survey import surveyed
+from sitelore.extract.content.documentation import PageFacts
+from sitelore.extract.content.main import Judgement, judge
+from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
+from sitelore.extract.markdown import prepare, write_text
 from sitelore.extract.media import Kind, kind_of
 from sitelore.extract.page import read
-from sitelore.extract.redact import redact_all, redact_source, source_of
-from sitelore.extract.writing.markdown import prepare
+from sitelore.extract.redact import redact_all, redact_source
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.ids import CleanText
 from sitelore.model.response import Response
 
 _NEVER_TEXT = ("script", "style", "template", "head", "noscript")
 _MAX_BLOCKS = 5000
+_FIRST_WORDS = 12
+_MAX_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a page's text and what became of it."""
+    """One block of a page's text, and whether it was kept."""
 
     text: str
     score: float
@@ -39,8 +44,21 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A structural unit that was cut from the content, as a whole."""
+
+    text: str
+    """Its first words."""
+    words: int
+    """Words of the whole unit."""
+    element: str
+    """The element in CSS form, such as `div.related`."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was made of a page, and how."""
+    """A page's reading, with a report on how it was made."""
 
     reading: Reading
     strategy: str = ""
@@ -48,18 +66,20 @@ class Inspection:
     """Figures of the whole page, by name."""
     blocks: tuple[Block, ...] = ()
     """In page order."""
+    cuts: tuple[Cut, ...] = ()
+    """In page order."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The part of a document that is shown beside its blocks."""
+    """The fields of a document that the report needs."""
 
     text: str = ""
     strategy: str = ""
 
 
 def inspect(response: Response, options: ReadOptions) -> Inspection:
-    """The reading of a response with a verdict on each of its blocks. As pure as reading it."""
+    """Read a response and report on each of its blocks. Pure, like `page.read`."""
     reading = read(response, options)
     if reading.document is None:
         return Inspection(reading)
@@ -69,11 +89,46 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
         return Inspection(reading, document.strategy)
     decoded = decode(response.body, response.header("content-type") or "")
     source, _ = redact_source(decoded.text, decoded.utf8)
+    judged = _judged(source, document.strategy)
+    blocks = _cleaned(_by_score(judged) if judged is not None else _by_text(_lines(source), document))
+    scores = {**_sums(blocks), **(judged.scores if judged is not None else {})}
+    return Inspection(reading, document.strategy, scores, blocks, _cuts(judged) if judged is not None else ())
+
+
+def _judged(source: CleanText, strategy: str) -> Judgement | None:
+    """How the units of a page were judged; None where something else decided."""
     tree = dom.parse(source)
+    survey = surveyed(tree)
     prepare(tree)
-    content = main_content(tree, source_of(source), response.url.host, options.overrides)
-    blocks = _blocks(content, source, document)
-    return Inspection(reading, document.strategy, {**_sums(blocks), **content.scores}, blocks)
+    drop_unseen(tree)
+    body = dom.body(tree)
+    judged = judge(body, PageFacts(survey.metas, bool(survey.scripts))) if body is not None else None
+    return judged if judged is not None and judged.strategy == strategy else None
+
+
+def _cuts(judged: Judgement) -> tuple[Cut, ...]:
+    page, words = judged.page, judged.page.blocks.words
+    texts = page.texts()
+    found = []
+    for cut in sorted(judged.selection.cuts, key=lambda cut: cut.first):
+        text = " ".join(_plain(b" ".join(texts[cut.first : cut.last])).split()[:_FIRST_WORDS])
+        element = judged.elements[page.elements.order[cut.element]] if cut.element >= 0 else None
+        found.append(Cut(text, sum(words[cut.first : cut.last]), _described(element), cut.reason))
+    clean = _clean_texts([cut.text for cut in found])
+    return tuple(replace(cut, text=text) for cut, text in zip(found, clean, strict=True))
+
+
+def _described(element: dom.Element | None) -> str:
+    """An element in CSS form; a part of a page that is not one element is a section."""
+    if element is None:
+        return "section"
+    names = "".join(f".{name}" for name in (element.attr("class") or "").split()[:_MAX_NAMES])
+    own = element.attr("id")
+    return f"{element.tag}{f'#{own}' if own else ''}{names}"
+
+
+def _plain(text: bytes) -> str:
+    return html.unescape(text.decode("utf-8", "replace"))
 
 
 def _sums(blocks: tuple[Block, ...]) -> dict[str, float]:
@@ -82,50 +137,52 @@ def _sums(blocks: tuple[Block, ...]) -> dict[str, float]:
     return {"words": float(words), "kept_words": float(kept), "kept_share": round(kept / max(1, words), 3)}
 
 
-def _blocks(content: Content, source: CleanText, document: _Read) -> tuple[Block, ...]:
-    """What the scorer said of each block, where it decided; else what the document has and has not."""
-    if content.judged is not None and content.strategy == "learned":
-        blocks = _by_score(content.judged)
-    else:
-        blocks = _by_text(_lines(source), document)
-    texts = [block.text for block in blocks]
-    # Parsing can bring a secret to light that entities hid in the source.
+def _cleaned(blocks: list[Block]) -> tuple[Block, ...]:
+    clean = _clean_texts([block.text for block in blocks])
+    return tuple(replace(block, text=text) for block, text in zip(blocks, clean, strict=True))
+
+
+def _clean_texts(texts: list[str]) -> list[str]:
+    """Redacted texts: character references can hide a secret in the source that shows after parsing."""
     clean, _ = redact_all(texts, "\n".join(texts).encode("utf-8", "replace"))
-    return tuple(replace(block, text=str(text)) for block, text in zip(blocks, clean, strict=True))
+    return list(map(str, clean))
 
 
-def _by_score(judged: Judged) -> list[Block]:
-    choice = judged.choice
-    texts = [html.unescape(text.decode("utf-8", "replace")) for text in judged.texts()]
+def _by_score(judged: Judgement) -> list[Block]:
+    """Blocks with their scores and what became of them."""
+    page, selection = judged.page, judged.selection
+    reasons = [""] * len(selection.kept)
+    for cut in selection.cuts:
+        reasons[cut.first : cut.last] = [cut.reason] * (cut.last - cut.first)
+    rows = zip(page.texts(), page.scores, selection.kept, reasons, strict=True)
     return [
-        Block(" ".join(text.split()), round(score, 3), kept, _reason(score, choice.threshold, kept=kept))
-        for text, score, kept in zip(texts, choice.scores, choice.kept, strict=True)
+        Block(" ".join(_plain(text).split()), round(score, 3), kept, _reason(reason, kept=kept))
+        for text, score, kept, reason in rows
     ]
 
 
-def _reason(score: float, threshold: float, *, kept: bool) -> str:
-    if score >= threshold:
-        return "scored as content" if kept else "says again what a kept block says, or belongs to something that goes"
-    return "goes with what is around it" if kept else f"scored below {threshold:.2f}"
+def _reason(reason: str, *, kept: bool) -> str:
+    if kept:
+        return "part of the content"
+    return reason or "repeats a kept block, heads nothing that was kept, or is outside the content"
 
 
 def _lines(source: CleanText) -> list[str]:
-    """All text of a page, one line a block."""
+    """All text of a page, one line per block."""
     tree = dom.parse(source)
     for element in dom.elements_list(tree, *_NEVER_TEXT):
         dom.drop(element)
-    lines = [" ".join(line.split()) for line in dom.to_text(dom.body(tree) or tree).split("\n")]
-    return list(filter(None, lines))[:_MAX_BLOCKS]
+    return write_text((dom.body(tree) or tree,), with_menus=True).split("\n")[:_MAX_BLOCKS]
 
 
 def _by_text(lines: list[str], document: _Read) -> list[Block]:
-    """A line is kept when the document has it, as often as the document has it; the last copies win, menus come first."""
+    """A line counts as kept as often as the document has it. The last copies win, because menus come first."""
     left = Counter(filter(None, document.text.split("\n")))
     blocks = []
     for line in reversed(lines):
         kept = left[line] > 0
         left[line] -= kept
-        reason = f"part of the content ({document.strategy})" if kept else "outside of the content, or hidden"
+        reason = f"part of the content ({document.strategy})" if kept else "outside the content, or hidden"
         blocks.append(Block(line, 1.0 if kept else 0.0, kept, reason))
     blocks.reverse()
     return blocks

@@ -16,6 +16,9 @@ from sitelore.extract.about.survey import links_of
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
 from sitelore.extract.draft import Draft
+from sitelore.extract.language import detect_language
+from sitelore.extract.markdown import prepare, write
+from sitelore.extract.markdown.invisible import unseen, without
 from sitelore.extract.markup import read_html
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
@@ -25,7 +28,6 @@ from sitelore.extract.plaintext import defused, escaped, first_heading, normal_l
 from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
 from sitelore.extract.structured.texts import as_read, texts_of, with_texts
-from sitelore.extract.writing.markdown import prepare, unseen, without, write_markdown, write_text
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.loading import is_loaded
@@ -100,7 +102,7 @@ def read(response: Response, options: ReadOptions) -> Reading:
 def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
     decoded = decode(response.body, response.header("content-type") or "")
     redactor = redactor_of(options.redaction).for_page(decoded.utf8, response.url.path)
-    source, found = redactor.page(decoded.utf8)
+    source, found = redactor.page(decoded.utf8, decoded.known_text)
     charset = decoded.charset
     del decoded  # a large page would stay in memory twice
     if kind is Kind.HTML:
@@ -161,10 +163,9 @@ def _read_records(response: Response, options: ReadOptions) -> Reading:
 
 
 def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> Draft:
-    """What is all content: nothing has to be chosen."""
-    markdown = write_markdown(content, resolver)
-    text = write_text(content)
-    return Draft(metadata, strategy, markdown.text, text.text, markdown.utf8, text.utf8, links.untied)
+    """Write a page that is all content: nothing has to be chosen."""
+    written = write(content, resolver)
+    return Draft(metadata, strategy, written.markdown, written.text, links=links.untied)
 
 
 def _without_secrets(links: Found, redactor: Redactor) -> Found:
@@ -258,14 +259,16 @@ def _document(
     links = list(map(_Row, map(str, urls), map(refused.__contains__, urls), rest[len(meta) :]))
     structured, forms, actions, media, brand = kept.entities
     is_kept = text == draft.text
-    measures = measure(title, text, draft.text_utf8 if is_kept else None, is_even=draft.strategy != "text" and is_kept)
+    measures = measure(title, text, is_even=draft.strategy != "text" and is_kept)
+    lang = metadata.lang or detect_language(text)
     shell = NO_SHELL if options.rendering.wanted or draft.strategy in _NO_SCRIPTS else _shell(source, measures.words, redactor)
     document = Document(
         url=kept.url,
         title=title,
         h1=h1,
         description=description,
-        lang=metadata.lang,
+        lang=lang,
+        lang_source=("page" if metadata.lang else "detected") if lang else "",
         canonical_url=kept.canonical or "",
         author=author,
         published=metadata.published,
@@ -331,15 +334,13 @@ def _kept_in_parts(draft: Draft, url: Url, redactor: Redactor, kinds: tuple[Any,
 
 
 def _texts(draft: Draft, links: Found) -> tuple[list[str], bytes]:
-    """Every text of a document, and all of them in UTF-8, the long ones as they were written."""
+    """Every text of a document, and all of them in UTF-8."""
     metadata, outline = draft.metadata, draft.metadata.outline
     own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
     told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
     others = [*told, *metadata.meta.values(), *links.texts]
     texts = [*own, draft.markdown, draft.text, *others]
-    markdown, text, rest = draft.markdown_utf8, draft.text_utf8, "\n".join(own + others).encode("utf-8", "replace")
-    markdown = draft.markdown.encode("utf-8", "replace") if markdown is None else markdown
-    return texts, b"\n".join((rest, markdown, draft.text.encode("utf-8", "replace") if text is None else text))
+    return texts, "\n".join(texts).encode("utf-8", "replace")
 
 
 def _seen(texts: list[str], utf8: bytes) -> tuple[list[str], bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sitelore.extract.writing.markdown import visible
+from sitelore.extract.markdown.invisible import visible
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<&~|])")
 _LINE_START = re.compile(r"^([ \t]*)(?:([#>+=-])|(\d{1,9})([.)]))", re.MULTILINE)

@@ -1,14 +1,13 @@
-"""What may not be kept leaves the text here, right after decoding and once more from what was derived (entities can hide it).
+"""Removes secrets from text, right after decoding and once more from what was derived (entities can hide them).
 
-The only module that makes `CleanText` and `CleanBytes`. One look over the UTF-8 bytes finds where hints of any rule may stand
-(`redaction/hinting.py`; google-re2 where nothing was compiled): a page without a hint costs that look and nothing else. Where
-one may stand, google-re2 says whether it does, and around it the rule's exact pattern decides. Data of persons goes the same
-way where that is asked for (`redaction/personal_data.py`).
+The only module that makes `CleanText` and `CleanBytes`. A prefilter over the UTF-8 bytes finds where hints of any rule may
+begin (`redaction/prefilter.py`): a page without a hint costs no more than that. Where one may begin, google-re2 confirms it,
+and the rule's exact pattern decides on the text around it. Personal data is removed in the same way where that is enabled
+(`redaction/personal_data.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING
 import re2
 
 from sitelore.extract.charsets import encode_as
-from sitelore.extract.redaction.hinting import Look, first_look
-from sitelore.extract.redaction.ready_rules import ready, ready_look
+from sitelore.extract.redaction.prefilter import Prefilter, prefilter_for
+from sitelore.extract.redaction.ready_rules import ready, ready_prefilter
 from sitelore.extract.redaction.secret_rules import compiled, found_by
 from sitelore.model.ids import CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
@@ -33,25 +32,33 @@ _LONG_HINT = 300
 _HINT_BYTES = 2000
 _MOST_MISSED = 64
 _LARGE_PAGE = 2**20
-_WIDE = re.compile(rb"[\xf0-\xf4]")  # a character of which makes every one of a text take four bytes
+_WIDE = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+"""First bytes of characters that make a whole `str` take four bytes a character."""
 
 
 class Source:
-    """A page's clean source in UTF-8. Its text is made when somebody asks: it may take four bytes a character."""
+    """A page's redacted source in UTF-8. The `str` of a large one is made on every call: it may take four times the memory."""
 
-    __slots__ = ("utf8",)
+    __slots__ = ("_text", "utf8")
 
-    def __init__(self, utf8: CleanBytes) -> None:
+    def __init__(self, utf8: CleanBytes, text: str | None = None) -> None:
+        """`text` is the same as a `str`, where it is at hand."""
         self.utf8 = utf8
+        self._text = CleanText(text) if text is not None else None
 
     @property
     def text(self) -> CleanText:
-        """All of it."""
-        return CleanText(self.utf8.decode())
+        """The source as a `str`."""
+        if self._text is not None:
+            return self._text
+        text = CleanText(self.utf8.decode())
+        if len(self.utf8) < _LARGE_PAGE:
+            self._text = text
+        return text
 
     def for_parser(self) -> str | bytes:
-        """The same as `dom.parse` takes it with the least memory."""
-        is_wide = len(self.utf8) >= _LARGE_PAGE and _WIDE.search(self.utf8) is not None
+        """The source as `dom.parse` takes it with the least memory."""
+        is_wide = len(self.utf8) >= _LARGE_PAGE and any(self.utf8.find(byte) >= 0 for byte in _WIDE)
         return self.utf8 if is_wide else self.text
 
 
@@ -61,7 +68,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
-        self._look, self._hints = _hints_of(options.rules)
+        self._prefilter, self._hints = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The same for one page: where contact data is kept, it depends on the page what that is."""
@@ -82,10 +89,12 @@ class Redactor:
             return CleanText(text), {}
         return CleanText(self.without(utf8, spans).decode("utf-8")), _counted(spans)
 
-    def page(self, utf8: bytes) -> tuple[Source, dict[str, int]]:
-        """The same for a page."""
+    def page(self, utf8: bytes, text: str | None = None) -> tuple[Source, dict[str, int]]:
+        """A page's source without secrets, and how many of each kind were taken out. `text` is its `str`, where at hand."""
         spans = self._spans(utf8)
-        return Source(CleanBytes(self.without(utf8, spans) if spans else utf8)), _counted(spans)
+        if spans:
+            return Source(CleanBytes(self.without(utf8, spans))), _counted(spans)
+        return Source(CleanBytes(utf8), text), {}
 
     def many(self, texts: Sequence[str], utf8: bytes) -> tuple[list[CleanText], dict[str, int]]:
         """Many texts of one page for the price of one scan; `utf8` is all of them together.
@@ -118,7 +127,7 @@ class Redactor:
     def _spans(self, data: bytes) -> list[Span]:
         """Where the secrets are, in order, none overlapping."""
         spans: list[Span] = []
-        at = self._looked(data, spans)
+        at = self._prefiltered(data, spans)
         while at < len(data) and (hint := self._hints.any_of_them.search(data, at)) is not None:
             at = self._settled(data, hint, spans)
         if self._options.personal:
@@ -130,12 +139,12 @@ class Redactor:
 
         return personal_spans(data, self._options.personal_ids, self._contacts or NO_CONTACTS)
 
-    def _looked(self, data: bytes, spans: list[Span]) -> int:
-        """Adds what stands where the first look sees hints. From there on the rest has to be searched."""
-        if self._look is None:
+    def _prefiltered(self, data: bytes, spans: list[Span]) -> int:
+        """Adds the secrets at the hints that the prefilter finds. Returns the offset from which the rest has to be searched."""
+        if self._prefilter is None:
             return 0
         at, missed = 0, 0
-        places, reached = self._look(data)
+        places, reached = self._prefilter(data)
         for place in places:
             if place < at:
                 continue
@@ -182,7 +191,7 @@ class Redactor:
 
 
 class _Hints:
-    """The hints of all rules as google-re2 knows them, made when the first look sees one: in few texts there is any."""
+    """The hints of all rules as google-re2 knows them, compiled when the prefilter finds one: few texts have any."""
 
     def __init__(self, rules: Iterable[SecretRule]) -> None:
         by_hint: dict[str, list[SecretRule]] = {}
@@ -215,10 +224,10 @@ def _options() -> re2.Options:
 
 
 @lru_cache(maxsize=16)
-def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Look | None, _Hints]:
-    """A first look for the hints of the built-in rules and of these, and all that is to be known of those hints."""
+def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Prefilter | None, _Hints]:
+    """The prefilter for the hints of the built-in rules and of these, and the hints themselves."""
     hints = _Hints((*ready().rules, *own))
-    return first_look(hints.texts) if own else ready_look(), hints
+    return prefilter_for(hints.texts) if own else ready_prefilter(), hints
 
 
 @lru_cache(maxsize=16)

@@ -1,4 +1,4 @@
-"""A page's Markdown → chunks: pieces of like size that each can be read on their own, and found again on the page."""
+"""Splits a page's Markdown into chunks: pieces of similar size that can be read alone and found again on the page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sitelore.index.boundaries import Bounds, pieces_of
 from sitelore.index.fragments import fragment_of
 from sitelore.index.hygiene import flags_of
 from sitelore.index.overlaps import Piece, reaches_of
+from sitelore.index.plain import plain_text
 from sitelore.model.ids import NO_TEXT, ChunkId, CleanText, piece_of
 from sitelore.model.knowledge import Chunk, ChunkSizes
 from sitelore.model.url import Url
@@ -23,10 +24,16 @@ _WRAPPED = re.compile(r"(\*\*|__|`|\*|\[)(?P<inner>[^*`\[\]]+)(?:\*\*|__|`|\*|\]
 _DEFAULT = ChunkSizes()
 
 
-def chunk_page(url: Url, markdown: CleanText, sizes: ChunkSizes = _DEFAULT, *, landmark: str = "") -> tuple[Chunk, ...]:
-    """The chunks of a page, in order. Together they hold everything but the space between them."""
+def chunk_page(
+    url: Url, markdown: CleanText, sizes: ChunkSizes = _DEFAULT, *, title: str = "", landmark: str = ""
+) -> tuple[Chunk, ...]:
+    """The chunks of a page, in order. Together they hold everything but white space between them, and the page's title.
+
+    A first heading that says the same as `title` is in the `headings` of chunks and not in their text.
+    """
     bounds = Bounds.of(sizes)
     atoms, headings = atoms_of(markdown, bounds.most)
+    atoms = _without_title(markdown, atoms, headings, title)
     if not atoms:
         return ()
     starts = pieces_of(markdown, atoms, bounds)
@@ -53,6 +60,15 @@ def chunk_page(url: Url, markdown: CleanText, sizes: ChunkSizes = _DEFAULT, *, l
         )
         chunks.append(chunk)
     return tuple(chunks)
+
+
+def _without_title(text: CleanText, atoms: list[Atom], headings: list[Heading], title: str) -> list[Atom]:
+    """The atoms after a heading that repeats the title; all of them where nothing follows it."""
+    if not title or not headings or headings[0].start != atoms[0].start:
+        return atoms
+    if plain_text(text[slice(*headings[0].words)]).split() != title.split():
+        return atoms
+    return [atom for atom in atoms if atom.start >= headings[0].end] or atoms
 
 
 def _id(url: Url, text: str, seen: dict[str, int]) -> ChunkId:

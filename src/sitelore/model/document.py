@@ -46,6 +46,8 @@ class Document:
     h1: CleanText = NO_TEXT
     description: CleanText = NO_TEXT
     lang: str = ""
+    lang_source: str = ""
+    """`page` where the page or its headers declare the language, `detected` where its text was asked; empty without `lang`."""
     canonical_url: str = ""
     author: CleanText = NO_TEXT
     published: str = ""
@@ -92,8 +94,6 @@ class ReadOptions:
     keep_snapshot: bool = True
     offers: bool = True
     """Whether structured data, forms, actions, media and brand are read as well."""
-    scored: bool = True
-    """Whether content is chosen block by block; otherwise it is what the page's own markup calls so."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
     """How the response was got, and why so; the document says it."""
     redaction: Redaction = BUILT_IN_ALONE

@@ -91,14 +91,29 @@ class Rendering:
 
 
 class ReadMode(StrEnum):
-    """How much is made of a page."""
+    """How much is extracted from a page."""
 
     FULL = "full"
-    """Its content is chosen block by block; structured data, forms, actions, media and brand are read."""
+    """Content, links and metadata; structured data, forms, actions, media and brand."""
     CONTENT = "content"
-    """The same content, links and metadata, and none of the rest."""
-    PLAIN = "plain"
-    """Links, metadata, and as content what its own markup calls so. The rest can be read later from what was kept."""
+    """Content, links and metadata alone. The rest can be extracted later from the stored snapshot."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> ReadMode | None:
+        # Runs stored by earlier versions may hold `plain`, which kept no more than `content` does.
+        return cls.CONTENT if value == "plain" else None
+
+
+class LinkStyle(StrEnum):
+    """How links are written in exported Markdown. Stored documents keep absolute links."""
+
+    ABSOLUTE = "absolute"
+    RELATIVE = "relative"
+    """Links within the site are relative; in a Markdown tree, links to exported pages lead to their files."""
+    TEXT = "text"
+    """The text of links alone; images stay."""
+    NONE = "none"
+    """The text of links alone, and images as their alternative text."""
 
 
 class PersonalPolicy(StrEnum):

@@ -67,11 +67,8 @@ class RunSettings(BaseModel):
         Field(ge=100, le=120_000, description="Milliseconds to connect, to the headers, and to the end of the body, each."),
     ] = None
     read: Annotated[
-        Literal["full", "content", "plain"],
-        Field(
-            description="How much is made of a page: everything; content, links and metadata alone; or (plain) the same with "
-            "what its own markup calls content."
-        ),
+        Literal["full", "content"],
+        Field(description="What is extracted from a page: everything, or content, links and metadata alone."),
     ] = "full"
     render: Annotated[
         Literal["auto", "never", "always"],

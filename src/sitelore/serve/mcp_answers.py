@@ -56,8 +56,8 @@ def _passage(number: int, hit: Hit, fence: Fence) -> str:
     if len(text) > _PASSAGE_CHARS:
         text = f"{text[:_PASSAGE_CHARS]}\n(cut here; read_page shows all)"
     lines = [f"source: {_line(hit.citation, 2000)}", f"title: {_line(card.title)}"]
-    if card.headings:
-        lines.append(f"under: {_line(' > '.join(card.headings[:_HEADINGS]))}")
+    if headings := card.headings[1:] if card.headings[:1] == (card.title,) else card.headings:
+        lines.append(f"under: {_line(' > '.join(headings[:_HEADINGS]))}")
     return f"{head}\n{fence.around(*lines, '', text)}"
 
 

@@ -36,7 +36,7 @@ The index stands beside the pages it was made from, on the same engine; `knowled
     vectors_sql.py    vectors by model and text, and texts that have none
     likeness.py       who compares vectors: the process, the database, or a server beside it
     matrices.py       likeness in the process: a site's vectors as a matrix
-    vector_rows.py    the rows of a matrix, in full and in eight bits (near.c, where it was compiled)
+    vector_rows.py    vectors in float16 and quantised to eight bits, compared by near.c
     dense_sql.py      likeness by pgvector, where Postgres has it
     qdrant_vectors.py likeness by Qdrant: a copy of the vectors that follows the database
     qdrant_rest.py    the calls that Qdrant is asked by

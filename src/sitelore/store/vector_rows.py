@@ -1,8 +1,8 @@
-"""Vectors one below the other, and how near each is to a question.
+"""Vectors of a site and their similarity to a query, with int8 quantisation.
 
-Where `near.c` was compiled, each number is kept as eight bits too, with a bound for what rounding took from the row. A look at
-those says how near every row is, give or take; only rows that may be among the nearest are compared in full. So the answer is
-exact, and a quarter of the memory is read for it. Without the library all rows are compared in full.
+Each vector is kept in float16 and, rounded, in eight bits a number with a bound for the rounding error. `near.c` compares the
+query with all quantised rows; only rows that may be among the nearest are compared in full. So the result is exact, and reads
+a quarter of the memory.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_VERSION = 1
-"""Of the interface: a library that another version left behind is not used."""
+VERSION = 1
+"""Version of the interface: a library that another version of the package left behind is refused."""
 _CODE, _ASKED, _SUM = 127, 32_767, (1 << 31) - 1
 _AT_ONCE = 1_024
 _FLOAT = 2.0**-22
@@ -28,41 +28,41 @@ Ints = NDArray[np.int64]
 
 
 @lru_cache(maxsize=1)
-def library() -> ctypes.CDLL | None:
-    """The compiled library; None where there is none, or another version's."""
-    for path in Path(__file__).parent.glob("near.*"):
+def library() -> ctypes.CDLL:
+    """The compiled library. Raises ImportError where there is none of this version."""
+    for path in sorted(Path(__file__).parent.glob("near.*")):
         if path.suffix in {".so", ".dylib", ".dll"}:
             try:
                 found = ctypes.CDLL(str(path))
                 found.version.restype = ctypes.c_int64
-                if found.version() == _VERSION:
+                if found.version() == VERSION:
                     found.compare.restype = None
                     found.compare.argtypes = [*[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 3]
                     return found
             except (OSError, AttributeError):
                 continue
-    return None
+    raise ImportError(
+        "the compiled library sitelore/store/near.so is missing or was built for another version; "
+        "reinstall sitelore (a C compiler or the ziglang package is needed to build from source)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """`values` in full, as float16 beside `codes` or as float32 without; `codes * scales` is that rounded, off by `errors`."""
+    """Vectors: `values` in float16; `codes * scales` approximates them within `errors` per row."""
 
     values: NDArray[Any]
-    codes: NDArray[np.int8] | None
+    codes: NDArray[np.int8]
     scales: Floats
     errors: Floats
     longest: float
     """No row is longer than this."""
 
     @classmethod
-    def of(cls, halves: NDArray[np.float16], *, compiled: bool = True) -> Rows:
-        """These vectors; what is no number is taken for nothing."""
+    def of(cls, halves: NDArray[np.float16]) -> Rows:
+        """These vectors; NaN and infinity count as 0."""
         if not np.isfinite(halves).all():
             halves = np.nan_to_num(halves, nan=0.0, posinf=0.0, neginf=0.0)
-        none = np.zeros(0, np.float32)
-        if not compiled or library() is None:
-            return cls(halves.astype(np.float32), None, none, none, 0.0)
         count = len(halves)
         codes = np.empty(halves.shape, np.int8)
         scales, errors = np.empty(count, np.float32), np.empty(count, np.float32)
@@ -84,19 +84,15 @@ class Rows:
     @property
     def nbytes(self) -> int:
         """What they take."""
-        return self.values.nbytes + self.scales.nbytes + self.errors.nbytes + (0 if self.codes is None else self.codes.nbytes)
+        return self.values.nbytes + self.scales.nbytes + self.errors.nbytes + self.codes.nbytes
 
     def picked(self, at: Ints) -> Rows:
         """Some of them."""
-        if self.codes is None:
-            return Rows(self.values[at], None, self.scales, self.errors, self.longest)
         return Rows(self.values[at], self.codes[at], self.scales[at], self.errors[at], self.longest)
 
     def with_changes(self, at: Ints, new: Rows) -> Rows:
         """Copies, with these rows changed; whoever computes with the old ones is not disturbed."""
         values, longest = _changed(self.values, at, new.values), max(self.longest, new.longest)
-        if self.codes is None or new.codes is None:
-            return Rows(values, None, self.scales, self.errors, longest)
         codes, scales, errors = (
             _changed(old, at, more)
             for old, more in ((self.codes, new.codes), (self.scales, new.scales), (self.errors, new.errors))
@@ -108,8 +104,6 @@ class Rows:
         if not len(self):
             return new
         values, longest = np.concatenate((self.values, new.values)), max(self.longest, new.longest)
-        if self.codes is None or new.codes is None:
-            return Rows(values, None, self.scales, self.errors, longest)
         joined = (np.concatenate((self.scales, new.scales)), np.concatenate((self.errors, new.errors)))
         return Rows(values, np.concatenate((self.codes, new.codes)), *joined, longest)
 
@@ -118,22 +112,19 @@ class Rows:
 
         Row by row in this thread: the threads of a matrix product wait for the next one by spinning, for a tenth of a second.
         """
-        if self.codes is None and len(at) * 4 > len(self):  # picking them out would take longer
-            every: Floats = np.vecdot(self.values, query)
-            return every[at]
         some: Floats = np.vecdot(self.values[at].astype(np.float32), query)
         return some
 
     def about(self, query: Floats) -> tuple[Floats, Floats] | None:
-        """How near every row is, and what that may be off by; None where only `likeness` can say."""
-        found, codes, dims = library(), self.codes, len(query)
+        """How near every row is, and what that may be off by; None for a query that is not a direction."""
+        codes, dims = self.codes, len(query)
         highest = float(np.abs(query).max(initial=0.0))
-        if found is None or codes is None or not np.isfinite(highest) or not highest:
+        if not np.isfinite(highest) or not highest:
             return None
         scale = highest / min(_ASKED, _SUM // (_CODE * dims) - 1)
         asked = np.rint(query / np.float32(scale)).astype(np.int16)
         sums = np.empty(len(codes), np.int32)
-        found.compare(len(codes), dims, codes.ctypes.data, asked.ctypes.data, sums.ctypes.data)
+        library().compare(len(codes), dims, codes.ctypes.data, asked.ctypes.data, sums.ctypes.data)
         rounded = asked * np.float64(scale)
         # |q·x - q'·x'| <= |q - q'| |x| + |q'| |x - x'|
         off = np.linalg.norm(query - rounded) + dims * _FLOAT * np.linalg.norm(query)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from tests.unit.export.shelf import Shelf
 from sitelore.export.files import whole_file
 from sitelore.export.markdown import write_markdown
 from sitelore.model.errors import CorruptData, DiskFull, StorageError
+from sitelore.model.settings import LinkStyle
 from sitelore.model.states import UrlState
 
 
@@ -35,26 +37,91 @@ async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: Shelf
     assert (result.pages, result.markdown_chars) == (1, 6)
 
 
-async def test_front_matter_carries_the_facts_of_a_page(shelf: Shelf, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a", h1="Hi", description="Says hi", lang="en", links=[{"url": "http://example.com/b"}])
+async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(shelf: Shelf, tmp_path: Path) -> None:
+    facts = {
+        "description": "Says hi",
+        "lang": "en",
+        "published": "2024-05",
+        "modified": "2024-05-06T07:08:09+02:00",
+        "author": "Ann",
+        "canonical_url": "http://example.com/a",
+    }
+    shelf.page("http://example.com/a", h1="Hi", site_name="Example", links=[{"url": "http://example.com/b"}], **facts)
+    shelf.alias("http://example.com/old", "http://example.com/a")
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
-    assert front["url"] == front["final_url"] == "http://example.com/a"
-    assert (front["crawl_status"], front["status_code"], front["depth"]) == ("OK", 200, 1)
-    assert (front["h1"], front["description"], front["lang"], front["strategy"]) == ("Hi", "Says hi", "en", "main")
-    assert front["fetched_at"] == "2023-11-14T22:13:20Z"
-    assert front["links"] == [{"url": "http://example.com/b"}]
-    assert {"canonical_url", "word_count", "content_hash", "structured", "forms", "actions", "media", "etag"} <= front.keys()
+    assert front == {
+        "url": "http://example.com/a",
+        "title": "Hello",
+        "description": "Says hi",
+        "lang": "en",
+        "published": "2024-05",
+        "modified": "2024-05-06T07:08:09+02:00",
+        "author": "Ann",
+        "canonical": "http://example.com/a",
+        "status": 200,
+        "depth": 1,
+        "words": 2,
+        "content_hash": "c0ffee",
+        "fetched_at": "2023-11-14T22:13:20Z",
+        "aliases": ["http://example.com/old"],
+    }
+
+
+async def test_the_file_starts_with_the_title_once(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", title="Tea & *more*", markdown="# Tea & \\*more\\*\n\nText.")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    _, body = front_and_body(tmp_path / "example.com/a.md")
+    assert body == "\n# Tea & \\*more\\*\n\nText.\n"
+
+
+async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", title="", description="", lang="", author="")
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    front, _ = front_and_body(tmp_path / "example.com/a.md")
+    assert list(front) == ["url", "status", "depth", "words", "content_hash", "fetched_at"]
 
 
 @pytest.mark.parametrize(
     "title", ["a: b\n---\nx: 1", 'say "hi" \\ #no', "- [x]", "\u2028line\x85\ufeff", "\x00\x7f", "😀 &a *b !!c", "yes"]
 )
 async def test_no_title_breaks_the_front_matter(title: str, shelf: Shelf, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a", title=title)
+    shelf.page("http://example.com/a", title=title, description=title, author=title)
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
-    assert front["title"] == title
+    assert (front["title"], front["description"], front["author"]) == (title, title, title)
+
+
+async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: Shelf, tmp_path: Path) -> None:
+    links = {
+        "http://example.com/b/c#part": "b/c.md#part",
+        "http://example.com/": "index.md",
+        "http://example.com/old": "b/c.md",
+        "http://example.com/a#top": "#top",
+        "http://example.com/f(1)?x=2": "f%281%29-x-2-",
+        "http://example.com/not-crawled": "http://example.com/not-crawled",
+        "http://docs.example.com/": "../docs.example.com/index.md",
+        "https://elsewhere.example/": "https://elsewhere.example/",
+    }
+    for url in ("http://example.com/", "http://example.com/b/c", "http://example.com/f(1)?x=2", "http://docs.example.com/"):
+        shelf.page(url, markdown="# Page\n\n[up](http://example.com/a)")
+    shelf.alias("http://example.com/old", "http://example.com/b/c")
+    shelf.page("http://example.com/a", markdown="\n\n".join(f"[link](<{url}>)" for url in links))
+    await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=LinkStyle.RELATIVE)
+    _, body = front_and_body(tmp_path / "example.com/a.md")
+    for line, (url, written) in zip(body.strip().split("\n\n"), links.items(), strict=True):
+        assert line.startswith(f"[link](<{written}"), url
+        target = unquote(line.removeprefix("[link](<").removesuffix(">)").partition("#")[0])
+        assert "://" in target or (tmp_path / "example.com" / target).exists(), url
+    _, body = front_and_body(tmp_path / "example.com/b/c.md")
+    assert body == "\n# Page\n\n[up](../a.md)\n"
+
+
+async def test_links_can_be_written_as_text(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.page("http://example.com/a", markdown="# Hi\n\n[b](http://example.com/b) ![i](http://example.com/i)")
+    for style, body in ((LinkStyle.TEXT, "b ![i](http://example.com/i)"), (LinkStyle.NONE, "b i")):
+        await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=style)
+        assert front_and_body(tmp_path / "example.com/a.md")[1] == f"\n# Hi\n\n{body}\n"
 
 
 async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: Shelf, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from tests.unit.export.shelf import Shelf
 
 from sitelore.export.llms_txt import write_llms_txt
 from sitelore.export.pages import crawl_status, write_jsonl
+from sitelore.model.settings import LinkStyle
 from sitelore.model.states import SkipReason, UrlState
 
 CONTRACT = {
@@ -35,6 +36,27 @@ CONTRACT = {
     "last_modified",
     "fetched_at",
 }
+
+
+@pytest.mark.parametrize(
+    ("style", "markdown"),
+    [
+        (LinkStyle.ABSOLUTE, "[b](http://example.com/b/c#d) ![i](http://example.com/i)"),
+        (LinkStyle.RELATIVE, "[b](../b/c#d) ![i](http://example.com/i)"),
+        (LinkStyle.TEXT, "b ![i](http://example.com/i)"),
+        (LinkStyle.NONE, "b i"),
+    ],
+)
+async def test_links_in_the_markdown_of_json_lines_are_written_in_the_chosen_style(
+    style: LinkStyle, markdown: str, shelf: Shelf
+) -> None:
+    links = [{"url": "http://example.com/b/c"}]
+    shelf.page("http://example.com/a/x", markdown="[b](http://example.com/b/c#d) ![i](http://example.com/i)", links=links)
+    sink = io.BytesIO()
+    await write_jsonl(shelf.rows, shelf, sink, links=style)
+    page = json.loads(sink.getvalue())
+    assert page["markdown"] == markdown
+    assert page["links"] == links, "they are data, and stay absolute"
 
 
 @pytest.mark.parametrize(

@@ -18,22 +18,34 @@ FRAME = (
 STORY = "<h1>Story</h1><p>" + "A sentence of the story. " * 12 + "</p>"
 
 
+SOCIAL = "<meta property=og:title content=Story>"
+
+
+@pytest.mark.parametrize(("head", "strategy"), [("", "documentation"), (SOCIAL, "learned")])
 @pytest.mark.parametrize(
-    ("marked", "strategy"),
+    "marked",
     [
-        (f"<article><header>{STORY}</header></article>", "article"),
-        (f"<main>{STORY}</main>", "main"),
-        (f"<div role=main>{STORY}</div>", "main"),
-        (f"<div class=entry-content>{STORY}</div>", "cms"),
-        (f"<div>{STORY}</div>", "body"),
+        f"<article><header>{STORY}</header></article>",
+        f"<main>{STORY}</main>",
+        f"<div role=main>{STORY}</div>",
+        f"<div class=entry-content>{STORY}</div>",
+        f"<div>{STORY}</div>",
     ],
 )
-def test_the_frame_goes_and_the_story_stays(read_page: ReadPage, marked: str, strategy: str) -> None:
-    page = read_page(FRAME.format(marked))
+def test_the_frame_goes_and_the_story_stays(read_page: ReadPage, marked: str, head: str, strategy: str) -> None:
+    page = read_page(head + FRAME.format(marked))
     assert page.document["strategy"] == strategy
     assert page.markdown.startswith("# Story\n\nA sentence")
+    assert page.markdown.count("Story\n") == 1
+    assert page.text.count("A sentence of the story.") == 12
     for word in ("Menu", "Aside", "cookies", "Footer", "Logo"):
         assert word not in page.text
+
+
+def test_a_page_of_links_alone_keeps_what_is_no_navigation(read_page: ReadPage) -> None:
+    links = " ".join(f"<a href=/{number}>Link {number}</a>" for number in range(40))
+    page = read_page(f"<nav>{links}</nav><main><p>Three short words</p></main>")
+    assert (page.text, page.document["strategy"]) == ("Three short words", "body")
 
 
 def test_a_domains_own_selectors_win(read_page: ReadPage) -> None:

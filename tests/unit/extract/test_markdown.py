@@ -1,7 +1,7 @@
 import pytest
 
+from sitelore.extract.markdown.invisible import visible
 from sitelore.extract.plaintext import defused, escaped
-from sitelore.extract.writing.markdown import visible
 
 from .conftest import ReadPage
 
@@ -15,7 +15,7 @@ def test_the_constructs_of_a_page_become_markdown(read_page: ReadPage) -> None:
     )
     assert page.markdown == (
         "# Head\n\n## Sub\n\nOne **bold** and *lean*,  \ntwo\n\n- a\n  - b\n- c\n\nthen\n\n1. x\n2. y\n\n"
-        "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```py\ndef f():\n\n\n    return '<b>'\n```\n\n> said\n\n"
+        "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```python\ndef f():\n\n\n    return '<b>'\n```\n\n> said\n\n"
         "`x*y` [link](http://site.example/x%20y%281%29#s) ![pic](http://site.example/i.png)"
     )
 
@@ -43,7 +43,7 @@ def test_characters_nobody_sees_are_dropped(read_page: ReadPage) -> None:
         "<title>a\u200bb\u202e</title><p>so\u00adft \U000e0049\U000e0047nul\x01l \u2066x\u2069 e\ufeffnd</p>"
         "<p>\u200b\U000e0049</p>"
     )
-    assert (page.reading.title, page.text, page.markdown) == ("ab", "soft null x end", "soft null x end")
+    assert (page.reading.title, page.text, page.markdown) == ("ab", "ab\nsoft null x end", "# ab\n\nsoft null x end")
 
 
 def test_joiners_stay_where_they_shape_a_script() -> None:

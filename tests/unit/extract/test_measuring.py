@@ -1,58 +1,65 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
-from sitelore.extract import measuring
-from sitelore.extract.measuring import look, look_slowly, measure
+from sitelore.extract.measuring import Measures, measure
 from sitelore.model.sketch import LINES, line_numbers, lines_of
-
-_PIECES = st.sampled_from(["a", "Word", "ÄÖ", "漢", "😀", " ", "\n", "\t", "\r", "7", "2024", "@[`{", "\x00", "x" * 70, "\x0b"])
-_TEXT = st.lists(_PIECES, max_size=40).map(lambda pieces: "".join(pieces).encode())
-_TITLE = _TEXT.map(lambda text: text.replace(b"\n", b""))
-
-
-def test_it_is_compiled_by_installing() -> None:
-    assert measuring._MEASURE is not None
-
-
-@given(_TITLE, _TEXT)
-def test_compiled_and_plain_look_alike(title: bytes, text: bytes) -> None:
-    assert look(title, text) == look_slowly(title, text)
-
-
-@given(st.integers(LINES - 2, 2 * LINES + 3))
-def test_compiled_and_plain_keep_the_same_lines_of_a_long_text(count: int) -> None:
-    text = b"\n".join(b"line %d" % number for number in range(count))
-    assert look(b"Title", text) == look_slowly(b"Title", text)
-
-
-def test_compiled_and_plain_sum_up_the_longest_lines_alike() -> None:
-    text = b"\xff" * 20_000 + b"\n" + b"q" * 5_553 + b"\n\n"
-    assert look(b"", text) == look_slowly(b"", text)
 
 
 def test_words_are_counted_without_those_of_the_title() -> None:
-    assert measure("A title", "Three plain words", None, is_even=True).words == 3
-    assert measure("A title", "Three  uneven \n words", None, is_even=False).words == 3
-    assert measure("", "四つの漢字", None, is_even=True).words == 1 + 5
+    assert measure("A title", "Three plain words", is_even=True).words == 3
+    assert measure("A title", "Three  uneven \n words", is_even=False).words == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("四つの漢字", 5),
+        ("我们使用 Python 编写程序。", 4 + 1 + 4),
+        ("我们使用Python编写程序。", 4 + 1 + 4),
+        ("他说「你好」、再见。", 6),
+        ("A long English sentence about 漢字 stays as long as it is.", 11 + 2),
+        ("東京タワーの高さは333メートルです。", 5 + 4 + 1 + 6),
+        ("한국어 문장은 띄어쓰기로 나뉜다", 4),
+        ("ภาษาไทยไม่มีช่องว่าง", 5),
+        ("Thai ภาษา and English", 4),
+        ("هذه جملة باللغة العربية", 4),
+        ("Das ist schön — ein Café", 6),
+        ("good 😀 morning", 3),
+        ("猫 😀 犬", 3),
+        ("𠮷野家", 3),
+    ],
+)
+def test_words_are_counted_in_every_script(text: str, words: int) -> None:
+    assert measure("A title", text, is_even=True).words == words
+    assert measure("題名", text, is_even=True).words == words
+
+
+def test_the_title_of_a_page_does_not_count_whatever_its_script() -> None:
+    assert measure("漢字の題", "One word", is_even=True).words == 2
 
 
 def test_pages_that_differ_in_digits_alone_share_their_novelty() -> None:
-    one, other = (measure("May", f"Day {day} of May", None, is_even=True) for day in (1, 22))
+    one, other = (measure("May", f"Day {day} of May", is_even=True) for day in (1, 22))
     assert one.novelty == other.novelty
     assert one.content_hash != other.content_hash
 
 
 def test_case_and_the_ends_of_lines_do_not_tell_texts_apart() -> None:
-    one, other = (measure("T", text, None, is_even=True) for text in ("One line\nand two", "ONE LINE and\nTWO"))
+    one, other = (measure("T", text, is_even=True) for text in ("One line\nand two", "ONE LINE and\nTWO"))
     assert one.content_hash == other.content_hash
     assert one.sketch != other.sketch
 
 
 def test_the_sketch_has_a_number_for_every_line() -> None:
-    assert lines_of(measure("Title", "One\nTWO", None, is_even=True).sketch) == line_numbers("One\nTWO")
+    assert lines_of(measure("Title", "One\nTWO", is_even=True).sketch) == line_numbers("One\nTWO")
 
 
 def test_a_page_without_text_measures_nothing() -> None:
-    assert measure("Title", " \n ", None, is_even=True) == measuring.Measures(0, "", "")
+    assert measure("Title", " \n ", is_even=True) == Measures(0, "", "")
+
+
+def test_of_a_long_text_the_first_and_the_last_lines_are_sketched() -> None:
+    text = "\n".join(f"line {number}" for number in range(2 * LINES))
+    numbers = line_numbers(text)
+    assert lines_of(measure("Title", text, is_even=True).sketch) == numbers[: LINES // 2] + numbers[-LINES // 2 :]

@@ -12,6 +12,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sitelore.extract import dom, markup
 from sitelore.extract.page import read
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
@@ -90,7 +91,7 @@ def test_a_body_left_on_the_wire_is_a_problem() -> None:
 @pytest.mark.parametrize(
     ("body", "content_type", "text"),
     [
-        (b"<!doctype html><title>t</title><p>sniffed-html", None, "sniffed-html"),
+        (b"<!doctype html><title>t</title><p>sniffed-html", None, "t\nsniffed-html"),
         (b"\n <!-- c --> <p class=x>sniffed-html", "", "sniffed-html"),
         (b"just words", None, "just words"),
         ("<p>sixteen-ü".encode("utf-16"), None, "sixteen-ü"),
@@ -218,14 +219,25 @@ def test_a_page_too_big_for_the_process_is_a_problem_not_a_crash(monkeypatch: py
     assert read_bytes(b"<p>x").problem.startswith("parse_error: ")
 
 
-def test_what_scripts_keep_in_attributes_changes_nothing_of_a_large_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_attributes_change_nothing_of_a_large_page(monkeypatch: pytest.MonkeyPatch) -> None:
     data = "&quot;x&quot;:1," * 10_000
     prose = "<p>The mill stands where the river bends, and its wheel has not turned since the flood of that year.</p>" * 12
-    body = f"<body><main data-state=\"{data}\" data-kind='{data}' data-short=1>{prose}<img data-src=/i.png alt=i></main></body>"
+    inline, sources = f"data:image/png;base64,{'QUJD' * 20_000}", f"/a.png 1x{', /b.png 1x' * 6_000}"
+    images = f"<img data-src=/i.png alt=i><img src='{inline}' srcset='{sources}'>"
+    hidden = f"<p style='display:none;{'left:1px;' * 8_000}'>Not shown.</p>"
+    long = f"data-state=\"{data}\" data-kind='{data}' class='main {data}' onclick='{data}' data-short=1"
+    body = f"<body><main {long}>{prose}{images}{hidden}</main></body>"
     response = Response(Url("http://site.example/"), 200, (("content-type", "text/html"),), body.encode())
     whole = read(response, ReadOptions())
-    monkeypatch.setattr("sitelore.extract.markup.PARSER", None)
     assert read(response, ReadOptions()) == whole
     monkeypatch.setattr("sitelore.extract.markup.LARGE_PAGE", 1000)
     assert read(response, ReadOptions()) == whole
     assert whole.word_count > 100
+
+
+def test_long_attributes_are_dropped_and_long_lists_are_cut() -> None:
+    tree = dom.parse(f"<p class='{'a ' * 40_000}' data-x='{'x' * 50_001}' data-y='{'y' * 50_000}' style='{'z' * 60_000}'>t</p>")
+    markup._shorten_attributes(tree)
+    paragraph = dom.first(tree, "p")
+    assert paragraph is not None
+    assert {name: len(value) for name, value in dom.attributes(paragraph).items()} == {"data-y": 50_000, "style": 50_000}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.extract.native.library import library
 from sitelore.extract.redact import Redactor, redact
 from sitelore.extract.redaction.ready_rules import made, ready
 from sitelore.extract.redaction.secret_checks import CHECKS
@@ -149,6 +148,5 @@ def test_what_processes_load_is_the_rule_file() -> None:
     assert ready().rules == tuple(each.rule for each in built_in_rules())
 
 
-@pytest.mark.skipif(library() is None, reason="tables are made by compiled code")
 def test_the_tables_that_processes_load_are_those_of_the_rule_file() -> None:
     assert ready() == made()

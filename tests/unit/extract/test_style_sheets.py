@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sitelore.extract import dom
+
 from .conftest import ReadPage
 
 
@@ -75,3 +77,43 @@ def test_a_heading_for_those_who_listen_is_kept(read_page: ReadPage) -> None:
 def test_a_sheet_for_paper_says_nothing_of_the_screen(read_page: ReadPage) -> None:
     page = read_page(page_of("", f'{PROSE}<p class="x">{TRAP}</p>', '<style media="print">.x{display:none}</style>')).text
     assert TRAP in page
+
+
+def test_case_of_names_matters_unless_the_page_is_in_quirks_mode(read_page: ReadPage) -> None:
+    body = page_of(".X{left:-9999px}", f'{PROSE}<p class="x">{TRAP}</p>')
+    assert TRAP in read_page(f"<!doctype html>{body}").text
+    assert TRAP not in read_page(body).text
+
+
+def test_every_name_and_the_tag_of_a_selector_must_match(read_page: ReadPage) -> None:
+    parts = "<p class='a b'>cut one</p><p class=a>stays one</p><i class='a b'>stays two</i><p class='b a c'>cut two</p>"
+    text = read_page(page_of("p.a.b{left:-9999px}", PROSE + parts)).text
+    assert "stays one" in text
+    assert "stays two" in text
+    assert "cut" not in text
+
+
+def test_concealed_text_around_a_heading_stays(read_page: ReadPage) -> None:
+    parts = f"<div class=x><div><h2>Costs</h2></div><p>said below it</p></div><div class=x>{TRAP}</div>"
+    text = read_page(page_of(".x{left:-9999px}", PROSE + parts)).text
+    assert "Costs" in text
+    assert TRAP not in text
+
+
+def test_many_selectors_are_looked_up_and_not_tried_one_by_one(read_page: ReadPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[str] = []
+    matches = dom.matches
+
+    def counted(element: dom.Element, selector: str) -> bool:
+        checks.append(selector)
+        return matches(element, selector)
+
+    monkeypatch.setattr(dom, "matches", counted)
+    sheets = "".join(f"<style>{''.join(f'.s{n}x{m}{{left:-9999px}}' for m in range(50))}</style>" for n in range(40))
+    hidden = "".join(
+        f"<p class='s{n}x7'>Gate {n} hides the dredger.</p><p class=o{n}>Gate {n} shows it.</p>" for n in range(40)
+    )
+    text = read_page(page_of("", PROSE + hidden, sheets)).text
+    assert "hides the dredger" not in text
+    assert "Gate 39 shows it" in text
+    assert len(checks) == 40

@@ -98,6 +98,37 @@ def test_a_short_page_is_one_chunk() -> None:
     assert chunk.headings == ("Hello",)
 
 
+@pytest.mark.parametrize(
+    "heading",
+    ["# Hello  world", "# **Hello world**", "# [Hello world](https://site.example/)", "# `Hello` *world*", "Hello world\n==="],
+)
+def test_a_first_heading_that_is_the_title_is_not_in_the_text(heading: str) -> None:
+    markdown = CleanText(f"{heading}\n\nA word.\n\n## Part\n\nMore.")
+    (chunk,) = chunk_page(PAGE, markdown, title="Hello world")
+    assert chunk.text == "A word.\n\n## Part\n\nMore."
+    assert markdown.encode()[chunk.start : chunk.end].decode() == chunk.text
+    assert len(chunk.headings) == 1
+    (under,) = chunk_page(PAGE, CleanText(f"{heading}\n\n## Part\n\nMore."), title="Hello world")
+    assert under.text == "## Part\n\nMore."
+    assert under.headings[1:] == ("Part",)
+
+
+@pytest.mark.parametrize("markdown", ["# Hello", "# Hello you\n\nText.", "Text.\n\n# Hello\n\nMore.", "Hello\n\nText."])
+def test_a_heading_that_is_not_the_title_or_all_of_the_page_stays(markdown: str) -> None:
+    (chunk,) = chunk_page(PAGE, CleanText(markdown), title="Hello")
+    assert chunk.text == markdown
+
+
+def test_every_chunk_of_a_long_page_has_its_title_among_the_headings() -> None:
+    noise = random.Random(8)
+    body = "\n\n".join(paragraph(noise) for _ in range(40))
+    chunks = chunk_page(PAGE, CleanText(f"# Garden\n\n{body}"), title="Garden")
+    assert len(chunks) > 3
+    assert {chunk.headings for chunk in chunks} == {("Garden",)}
+    assert not any("# Garden" in chunk.text for chunk in chunks)
+    assert chunks[0].start == len("# Garden\n\n")
+
+
 def test_long_text_is_cut_to_size_with_overlap_at_sentences() -> None:
     noise = random.Random(1)
     markdown = "\n\n".join(paragraph(noise) for _ in range(40))

@@ -32,6 +32,11 @@ def test_what_is_left_out_is_usual() -> None:
     assert (settings.max_pages, settings.max_depth) == (5000, 25)
 
 
+def test_a_read_mode_that_does_not_exist_is_refused_with_the_names_of_both() -> None:
+    with pytest.raises(ValueError, match="should be 'full' or 'content'"):
+        asked(read="plain")
+
+
 @pytest.mark.parametrize("path", ["/x.pdf", "/x.PDF", "/a/b.docx"])
 def test_documents_are_followed_when_they_are_asked_for(path: str) -> None:
     url = Url.parse(f"https://site.example{path}")

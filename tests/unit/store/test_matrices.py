@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from sitelore.model.knowledge import Likeness
 from sitelore.store.matrices import Matrix, nearest
-from sitelore.store.vector_rows import Rows, library
+from sitelore.store.vector_rows import Rows
 
 Floats = NDArray[np.float32]
 DIMS = 16
@@ -39,7 +38,6 @@ def plainly(
     return Likeness([number for _, number in first + more], [score for score, _ in first + more], len(shown))
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @given(
     seed=st.integers(0, 2**32 - 1),
     chunks=st.sampled_from([1, 7, 300, 1_500]),
@@ -48,12 +46,10 @@ def plainly(
     filtered=st.sampled_from([None, 0.0, 0.05, 0.6, 1.0]),
 )
 @settings(max_examples=80, deadline=None)
-def test_the_nearest_are_those_of_a_whole_sort(
-    compiled: bool, seed: int, chunks: int, spread: int, limit: int, filtered: float | None
-) -> None:
+def test_the_nearest_are_those_of_a_whole_sort(seed: int, chunks: int, spread: int, limit: int, filtered: float | None) -> None:
     # Small whole numbers: sums are exact in whatever order they are added, and many are equal.
     chance = np.random.default_rng(seed)
-    rows = Rows.of(chance.integers(-3, 4, (max(1, chunks // 2), DIMS)).astype(np.float16), compiled=compiled)
+    rows = Rows.of(chance.integers(-3, 4, (max(1, chunks // 2), DIMS)).astype(np.float16))
     held = matrix(chance, chunks, rows, spread)
     query = chance.integers(-3, 4, DIMS).astype(np.float32)
     stale = [0] if seed % 3 == 0 else []
@@ -74,8 +70,6 @@ vectors = st.builds(
 @given(vectors)
 @settings(max_examples=60, deadline=None)
 def test_eight_bits_are_never_further_off_than_they_say(drawn: tuple[np.random.Generator, tuple[int, int], float]) -> None:
-    if library() is None:
-        pytest.skip("near.c was not compiled here")
     chance, shape, spread = drawn
     rows = Rows.of((spread * chance.standard_normal(shape)).astype(np.float16))
     query = chance.standard_normal(shape[1]).astype(np.float32)
@@ -89,15 +83,16 @@ def test_eight_bits_are_never_further_off_than_they_say(drawn: tuple[np.random.G
 
 @given(vectors, st.integers(1, 300))
 @settings(max_examples=40, deadline=None)
-def test_with_the_library_and_without_the_same_chunks_are_the_nearest(
+def test_the_nearest_by_eight_bits_are_the_nearest_in_full(
     drawn: tuple[np.random.Generator, tuple[int, int], float], limit: int
 ) -> None:
     chance, shape, spread = drawn
-    halves = (spread * chance.standard_normal(shape)).astype(np.float16)
-    held = matrix(chance, 2_000, Rows.of(halves))
+    held = matrix(chance, 2_000, Rows.of((spread * chance.standard_normal(shape)).astype(np.float16)))
     query = chance.standard_normal(shape[1]).astype(np.float32)
-    other = replace(held, rows=Rows.of(halves, compiled=False))
-    assert nearest(held, [], query, limit, [5, 9], None) == nearest(other, [], query, limit, [5, 9], None)
+    likeness = held.rows.likeness(held.at, query)
+    order = np.lexsort((held.numbers, -likeness))[:limit]
+    found = nearest(held, [], query, limit, [], None)
+    assert found.numbers[:limit] == held.numbers[order].tolist()
 
 
 @pytest.mark.parametrize("query", [np.zeros(DIMS), np.full(DIMS, np.inf), np.full(DIMS, np.nan)])
@@ -108,17 +103,16 @@ def test_a_question_that_is_no_vector_is_no_error(query: NDArray[np.float64]) ->
         assert len(nearest(held, [], query.astype(np.float32), 3, (), None).numbers) <= 3
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_rows_are_changed_picked_and_followed_by_others_as_if_made_at_once(compiled: bool) -> None:
+def test_rows_are_changed_picked_and_followed_by_others_as_if_made_at_once() -> None:
     chance = np.random.default_rng(2)
     first, second, third = (chance.standard_normal((count, DIMS)).astype(np.float16) for count in (40, 7, 3))
     second[0, 0], second[1, 1] = np.nan, np.inf
     at = np.array([4, 39, 0], np.int64)
-    built = Rows.of(first, compiled=compiled).followed_by(Rows.of(second, compiled=compiled))
-    built = built.with_changes(at, Rows.of(third, compiled=compiled)).picked(np.arange(46, -1, -1))
+    built = Rows.of(first).followed_by(Rows.of(second))
+    built = built.with_changes(at, Rows.of(third)).picked(np.arange(46, -1, -1))
     whole = np.concatenate((first, np.nan_to_num(second, nan=0.0, posinf=0.0)))
     whole[at] = third
-    made = Rows.of(whole[::-1].copy(), compiled=compiled)
+    made = Rows.of(whole[::-1].copy())
     assert (built.values == made.values).all()
     assert (built.codes is None) == (made.codes is None)
     if built.codes is not None:

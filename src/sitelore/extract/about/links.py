@@ -145,7 +145,7 @@ class PageResolver:
                 shared[raw] = Url.trusted(key)
             elif key[0] == Mark.OF_PAGE:
                 own[raw] = Url.trusted(key[1:])
-            elif key == Mark.ASK:
+            elif key == Mark.PARSE:
                 self._learn(raw)
             else:
                 own[raw] = self.here if key == Mark.HERE else None

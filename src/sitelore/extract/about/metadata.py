@@ -50,7 +50,7 @@ _MAX_NAME_CHARS = 300
 _ADDRESS = re.compile(r"https?:|www\.|//|@\w", re.IGNORECASE)
 _BY = re.compile(r"(?:(?:written|posted|published)\s+)?by:?\s+", re.IGNORECASE)
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}$")
-_LINK_HEADER = re.compile(r"<([^>]*)>([^<]*)")
+_LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")  # without "<" inside: a header of nothing else would take quadratic time
 _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;,]+))", re.IGNORECASE)
 
 

@@ -1,35 +1,34 @@
-"""What many hrefs mean, at once, as far as it takes no parser: by compiled code (`resolve.c`), where that was built."""
+"""Resolves the plain hrefs of a page, many at once, by compiled code (`native/links.c`); the URL parser resolves the others."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from typing import cast
 
 from sitelore.extract.native.library import library
 from sitelore.model.url import KeyRules
 
-_MANY = 1000  # at once: room is made for the longest answers there could be
+_NATIVE = library()
+_BATCH = 1000  # hrefs at once: the output buffer is sized for the longest answers
 _ROOM_EACH = 8
-_LONGEST = 4096  # of what is looked at here: a longer name is in none of it
+_LONGEST = 4096  # bytes of an href that is resolved here: a longer parameter name cannot be in it
 
 
 class Mark:
-    """What is said of an href in place of an address. All of them stand before any address, by their order."""
+    """Answers that are not URLs. All of them sort before any URL."""
 
     NOWHERE = "\1"
-    """It leads to no page: a mail address, a script, nothing at all."""
+    """Not a page: a mail address, a script, an empty href."""
     HERE = "\2"
-    """A place of the page it stands on."""
-    ASK = "\3"
-    """A parser has to tell."""
+    """A fragment of the page itself."""
+    PARSE = "\3"
+    """Left to the URL parser."""
     OF_PAGE = "\4"
-    """Stands before an address that hangs on the path of the page."""
+    """Prefix of a URL that was resolved against the path of the page."""
     LAST = "\5"
 
 
 class PlainAddresses:
-    """Tells what hrefs mean that every parser reads alike: most links of most pages."""
+    """Resolves hrefs that every URL parser reads alike: most links of most pages."""
 
     __slots__ = ("_dropped",)
 
@@ -38,33 +37,19 @@ class PlainAddresses:
         self._dropped = b"".join([len(name).to_bytes(2, "little") + name for name in names if len(name) <= _LONGEST])
 
     def keys(self, hrefs: list[str], base: str, origin: str) -> list[str]:
-        """For each href its address on the page `base`, which is at `origin`, or a `Mark`."""
+        """For each href its URL on the page `base`, whose origin is `origin`, or a `Mark`."""
         page, path = base.encode("utf-8", "surrogatepass"), len(origin)
-        if len(hrefs) <= _MANY:
+        if len(hrefs) <= _BATCH:
             return self._some(hrefs, page, path)
-        return [key for at in range(0, len(hrefs), _MANY) for key in self._some(hrefs[at : at + _MANY], page, path)]
+        return [key for at in range(0, len(hrefs), _BATCH) for key in self._some(hrefs[at : at + _BATCH], page, path)]
 
     def _some(self, hrefs: list[str], page: bytes, path: int) -> list[str]:
         try:
             joined, dropped = "\0".join(hrefs).encode(), self._dropped
         except UnicodeEncodeError:
-            return [Mark.ASK] * len(hrefs)  # half a character: no page has one, and it makes an address none at all
-        if _RESOLVE is None or not page.isascii() or joined.count(0) != len(hrefs) - 1:
-            return [Mark.ASK] * len(hrefs)
+            return [Mark.PARSE] * len(hrefs)  # a lone surrogate
+        if not page.isascii() or joined.count(0) != len(hrefs) - 1:
+            return [Mark.PARSE] * len(hrefs)
         out = ctypes.create_string_buffer(2 * len(joined) + len(hrefs) * (len(page) + _ROOM_EACH))
-        size = _RESOLVE(joined, len(joined), page, len(page), path, dropped, len(dropped), out)
+        size = _NATIVE.links_resolve(joined, len(joined), page, len(page), path, dropped, len(dropped), out)
         return out.raw[:size].decode().split("\0")
-
-
-def _compiled() -> Callable[..., int] | None:
-    found = library()
-    if found is None or not hasattr(found, "resolve"):
-        return None
-    found.learn_characters()
-    text = (ctypes.c_char_p, ctypes.c_int64)
-    found.resolve.argtypes = [*text, *text, ctypes.c_int64, *text, ctypes.c_void_p]
-    found.resolve.restype = ctypes.c_int64
-    return cast("Callable[..., int]", found.resolve)
-
-
-_RESOLVE = _compiled()

@@ -1,7 +1,7 @@
-"""What a page says of itself, as plain facts: gathered from its tree here, by compiled code in `surveying`.
+"""Gathers facts from a page's tree: titles, meta elements, headings, landmarks, links, JSON-LD scripts and style sheets.
 
-Who reads them decides what they mean: `head`, `metadata`, `outline` and `links` here, `jsonld` and `style_sheets` elsewhere.
-What costs much and is seldom asked for is gathered when it is asked for, as long as the tree stands.
+`head`, `metadata`, `outline` and `links` here, `jsonld` and `style_sheets` elsewhere decide what they mean. Expensive facts
+that are seldom needed are gathered on demand, as long as the tree stands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ _IN_ORDER = f":is({','.join((*_ROOMS, '[role]', '[itemprop]'))}):not({','.join(_
 _OF_OTHERS = (
     "[itemprop~=comment i],[itemprop~=review i],[itemprop~=suggestedAnswer i],[itemtype*='/Comment'],[itemtype*='/Review']"
 )
-# All of these are in `survey.h` too.
 MAX_SAID = 2_000
 _MAX_TITLES = 50
 _MAX_HEADINGS = 100
@@ -88,7 +87,7 @@ class Survey(NamedTuple):
     bylines: Callable[[], list[str]]
     """The texts of links to an author."""
     links: Links
-    scripts: list[tuple[str, dom.Element | None]]
+    scripts: list[tuple[str, dom.Element]]
     """Those of JSON-LD."""
     sheets: list[tuple[str, str]]
     """`style` elements: for which media, and what they hold."""
@@ -116,15 +115,6 @@ def surveyed(tree: dom.Tree) -> Survey:
     )
 
 
-def with_elements(survey: Survey, tree: dom.Tree) -> Survey | None:
-    """A survey by compiled code with the elements of a tree, which some have to ask; None where they are not of one page."""
-    elements = _linking(tree, has_more=any(leads_on(rel) for rel, _ in survey.relations))
-    scripts = scripts_of(tree)
-    if len(elements) != len(survey.links.hrefs) or len(scripts) != len(survey.scripts):
-        return None
-    return survey._replace(links=survey.links._replace(elements=elements), scripts=scripts)
-
-
 def links_of(tree: dom.Tree) -> Links:
     """The links of a page alone."""
     return _links(tree, has_more=any(leads_on(element.attr("rel") or "") for element in tree.select("link")))
@@ -135,7 +125,7 @@ def layout_of(tree: dom.Tree) -> Layout:
     return _layout(tree, dom.select(tree, "[itemprop]"))
 
 
-def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element | None]]:
+def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element]]:
     """The JSON-LD of a page alone."""
     return [(dom.raw_text(one), one) for one in dom.select(tree, "script") if _is_linked_data(one.attr("type"))]
 

@@ -1,11 +1,7 @@
-"""Which part of a page is what it is about.
+"""Chooses which part of a page is its main content.
 
-`main` is the ladder: a domain's own selectors, the scored choice of blocks, what the page's markup says (`rungs`). Before it,
-`visibility`, `folding` and `style_sheets` tell what nobody sees; after it, `trimming` takes out what was not chosen. `seeing`
-and `staging` ask the same of a page that compiled code holds.
-
-There are two ways to a choice, and both follow the rules of `choice` and ask the same `trees`. The compiled one (`native/`) is
-told once what tags and words mean (`teaching`, `describing`) and goes all the way in one step (`choosing`), without numpy. The
-plain one is numpy from end to end (`plain_choosing`): `blocks` cuts a page, `block_features` and `wording_features` describe
-each block, `scorer` asks the trees and the `network`. Training goes that way too, compiled step by step (`walking`).
+`main` tries a domain's own selectors, then the block scorer, then what the page's markup says (`rungs`). Before that,
+`visibility`, `folding` and `style_sheets` remove hidden text; after it, `trimming` removes what was not chosen.
+`block_scorer` splits a page into blocks and scores them by compiled code, with the tables in `vocabulary` and the trained
+model that `scorer_model` loads.
 """

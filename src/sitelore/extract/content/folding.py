@@ -1,14 +1,14 @@
-"""What a page folds away and a click opens: tabs, accordions, answers to questions, slides. It is part of the page.
+"""Recognises hidden text that a click opens: tabs, accordions, answers, slides. It is part of the page's content.
 
-Hidden text proper is what no control opens: templates, dialogs, menus, notes to machines. `visibility` drops that.
+What no control opens (templates, dialogs, menus, notes for machines) is hidden text proper, which `visibility` drops.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from itertools import islice
 
 import re2
 
@@ -39,41 +39,15 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it
 _MAX_CHARS = 2_000_000
 
 
-class Telling(Protocol):
-    """An element that may be hidden: of the tree, or as compiled code tells of it."""
+def folded(
+    tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[dom.Element], bool] | None = None
+) -> set[dom.Element]:
+    """Those of the hidden elements of a tree that a reader opens with a click.
 
-    @property
-    def tag(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """All text below it."""
-        ...
-
-    def attr(self, name: str, /) -> str | None:
-        """An attribute's value."""
-        ...
-
-
-T = TypeVar("T", bound=Telling)
-
-
-def folded(tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[Telling], bool] | None = None) -> set[dom.Element]:
-    """Those of the hidden elements of a tree that a reader opens with a click."""
-    return opened_by_click(hidden, lambda: _targets(tree), is_unseen)
-
-
-def opened_by_click(
-    hidden: Sequence[T], targets_of_page: Callable[[], set[str]], is_unseen: Callable[[Telling], bool] | None = None
-) -> set[T]:
-    """The same, with the ids that controls of the page name.
-
-    `is_unseen` says of each whether nobody sees it, as is so where it is not given; the others are only kept from having
-    themselves read aloud.
+    `is_unseen` says of each whether it is hidden from everybody, which is assumed of all without it; the others are only hidden
+    from screen readers.
     """
-    found: set[T] = set()
+    found: set[dom.Element] = set()
     targets: set[str] | None = None
     chars = looks = 0
     for element in hidden:
@@ -82,13 +56,13 @@ def opened_by_click(
         attr = element.attr
         own, role = attr("id") or "", (attr("role") or "").lower()
         name = f"{attr('class') or ''} {own}"
-        is_over, is_folded = _named(name) if len(name) < _LONG_NAME else _asked(name)
+        is_over, is_folded = _named(name) if len(name) < _LONG_NAME else _kind_of(name)
         if is_over or role in _OVER_ROLES:
             continue
         opens = is_folded or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
         opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
-            targets = targets_of_page() if targets is None else targets
+            targets = _targets(tree) if targets is None else targets
             opens = own in targets
         if not opens:
             continue
@@ -96,17 +70,19 @@ def opened_by_click(
         looks, chars = looks + 1, chars + len(text)
         if looks > _MAX_LOOKS or chars > _MAX_CHARS:
             break
-        if len(_WORD.findall(text)) >= _FEW_WORDS:
+        # A panel of tabs is a text, however short; elsewhere few words are a label or the name of an icon.
+        is_text = role == "tabpanel" or next(islice(_WORD.finditer(text), _FEW_WORDS - 1, None), None) is not None
+        if is_text and text.strip():
             found.add(element)
     return found
 
 
-def _asked(name: str) -> tuple[bool, bool]:
+def _kind_of(name: str) -> tuple[bool, bool]:
     """Whether an element with these classes and this id opens over the page, and whether it unfolds within it."""
     return _OVER.search(name) is not None, _FOLDED.search(name) is not None
 
 
-_named = lru_cache(maxsize=256)(_asked)  # a site's pages repeat their names
+_named = lru_cache(maxsize=256)(_kind_of)  # pages of a site repeat their names
 
 
 def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
@@ -117,9 +93,6 @@ def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
 
 def _targets(tree: dom.Node) -> set[str]:
     """The ids that controls of the page name."""
-    return ids_in(value for control in dom.select(tree, _CONTROL) for value in map(control.attr, _NAMES_ITS_TARGET))
-
-
-def ids_in(values: Iterable[str | None]) -> set[str]:
-    """What attributes that name a target mean."""
-    return {value.removeprefix("#") for value in values if value is not None}
+    controls = dom.select(tree, _CONTROL)
+    values = [value for control in controls for value in map(control.attr, _NAMES_ITS_TARGET) if value is not None]
+    return {value.removeprefix("#") for value in values}

@@ -1,98 +1,82 @@
-"""Which part of a page is what it is about.
+"""Chooses which part of a page is its main content.
 
-A ladder: a domain's own selectors; the scorer's choice of blocks; where that finds next to nothing, what the markup calls its
-content (`rungs`); and at last everything visible. Works on the tree itself and cuts it down, so it comes after links and
-metadata; `composing` writes what was chosen. Hidden text never survives, and a page with visible text never ends up empty.
+In this order: the selectors of a domain's overrides; the content region of documentation (`documentation`); the units that the
+block scorer rates as content (`selection`); where that is next to nothing, the region that the markup names; and at last
+everything visible. It works on the tree itself and cuts it down, so it comes after links and metadata. Hidden text never
+survives, and a page with visible text never ends up empty.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import partial
+from operator import mul
 
 from sitelore.extract import dom
-from sitelore.extract.content.choice import Choice, Cuts
-from sitelore.extract.content.rungs import marked_content, plain_content
-from sitelore.extract.content.seeing import SEER
+from sitelore.extract.content import scorer_model
+from sitelore.extract.content.block_scorer import ScoredPage, score_page
+from sitelore.extract.content.documentation import NO_FACTS, PageFacts, is_documentation, select_documentation
+from sitelore.extract.content.selection import Selection, select_scored, threshold_of
 from sitelore.extract.content.trimming import trim
+from sitelore.extract.content.units import build_units
 from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.markdown import prepare
 from sitelore.extract.redact import Source
-from sitelore.extract.writing.markdown import prepare
 from sitelore.model.settings import Overrides
 
-if TYPE_CHECKING:
-    from sitelore.extract.content.choosing import Looked
-    from sitelore.extract.content.plain_choosing import PlainlyLooked
-    from sitelore.extract.content.trees import Trees
-
-_MAX_BLOCKS = 10_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
+_MAX_BLOCKS = 20_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
 _MAX_BYTES = 8 * 2**20
-_FEW_WORDS = 150  # a page with fewer has no frame worth guessing at: its own markup is the better guide
 _TINY_WORDS = 25
 _TINY_SHARE = 0.25
 _MAX_LOOKS = 300
+_NAVIGATION = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menubar i]"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A page's blocks and what the scorer made of them."""
+class Judgement:
+    """A scored page and what was selected of it."""
 
-    html: bytes
-    opened: int
-    """How many elements it holds."""
-    choice: Choice
-    cuts: Cuts
-    words: float
-    kept_words: float
-    elements: list[dom.Element] = field(default_factory=list)
-    """All of them, in document order, where they are a tree's; none once the page is trimmed."""
-
-    def texts(self) -> list[bytes]:
-        """The text of every block."""
-        from sitelore.extract.content.blocks import segment  # noqa: PLC0415 no crawl asks, and it needs numpy
-
-        return segment(self.html).texts()
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The chosen subtrees, in page order, and the rung that chose them.
-
-    `strategy` is `override`, `learned`, `article`, `main`, `cms` or `body`.
-    """
-
-    nodes: tuple[dom.Node, ...]
-    """Where blocks were chosen, these still hold all others until they are `trimmed`."""
     strategy: str
-    judged: Judged | None = None
+    page: ScoredPage
+    selection: Selection
+    elements: list[dom.Element]
+    """All elements of the page, in document order."""
 
-    def trimmed(self) -> tuple[dom.Node, ...]:
-        """The subtrees, cut down to what was chosen."""
-        if self.judged is not None and self.strategy == "learned" and self.judged.elements:
-            trim(self.judged.elements, self.judged.cuts)
-            self.judged.elements.clear()  # an object each, which nobody asks for again
-        return self.nodes
+    @property
+    def words(self) -> int:
+        """Words of the page."""
+        return sum(self.page.blocks.words)
+
+    @property
+    def kept_words(self) -> int:
+        """Words of the blocks that are kept."""
+        return sum(map(mul, self.page.blocks.words, self.selection.kept))
 
     @property
     def scores(self) -> dict[str, float]:
         """The figures that decided."""
-        judged = self.judged
-        if judged is None:
-            return {}
-        return {
-            "expected_f1": round(judged.choice.expected, 3),
-            "threshold": round(judged.choice.threshold, 3),
-            "kept_share": round(judged.kept_words / judged.words, 3),
-        }
+        figures = {"kept_share": round(self.kept_words / self.words, 3)}
+        if self.strategy == "learned":
+            figures["expected_f1"] = round(self.selection.expected_f1, 3)
+            figures["threshold"] = round(self.selection.threshold, 3)
+        return figures
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The chosen subtrees, in page order, and how they were chosen.
+
+    `strategy` is `override`, `documentation`, `learned`, `region` or `body`.
+    """
+
+    nodes: tuple[dom.Node, ...]
+    strategy: str
 
 
 def main_content(
-    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], *, scored: bool = True
+    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = NO_FACTS
 ) -> Content:
-    """The part of the tree that is the page's own. `source` is read again only when pruning left nothing.
-
-    Where it is not `scored`, the page's markup alone says which part that is.
-    """
+    """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
     prepare(tree)
     drop_unseen(tree)
@@ -106,69 +90,46 @@ def main_content(
     body = dom.body(tree)
     if body is None:
         return Content((tree,), "body")
-    judged = judge(body) if scored else None
-    if judged is not None and not _is_tiny(judged):
-        return Content((body,), "learned", judged)
-    marked = marked_content(body) if scored else plain_content(body)
-    if marked is None:
-        return _unpruned(source)
-    return Content(*marked, judged)
+    return _selected(body, facts) or _pruned(body) or _unpruned(source)
 
 
-def judge(body: dom.Element) -> Judged | None:
-    """Score the blocks of a page without what is unseen; None where there is too little or far too much to score."""
+def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
+    """The page cut down to its selected units; None where nothing can be selected."""
+    judged = judge(body, facts)
+    if judged is None:
+        return None
+    trim(judged.page, judged.selection.kept, judged.elements)
+    return Content((body,), judged.strategy)
+
+
+def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
+    """Select the units of a page; None where there is no text, far too much of it, or next to nothing was selected."""
     html = dom.serialised(body)
-    elements = dom.all_elements(body)
-    judged = judge_html(html, len(elements))
-    return replace(judged, elements=elements) if judged is not None else None
-
-
-def judge_html(html: bytes, opened: int) -> Judged | None:
-    """The same of its HTML, which holds so many elements."""
-    from sitelore.extract.content.trees import trees_from  # noqa: PLC0415 a plain crawl scores nothing
-
     if len(html) > _MAX_BYTES:
         return None
-    looked = _looked(html, trees_from())
-    if not looked.is_worthwhile or looked.opened != opened:
+    page = score_page(html, scorer_model.load_model(), max_blocks=_MAX_BLOCKS)
+    if page is None:
         return None
-    choice, cuts, kept_words = looked.decided()
-    return Judged(html, opened, choice, cuts, float(looked.words), kept_words)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was chosen of the page that compiled code holds, which still has the blocks that go where some were judged."""
-
-    strategy: str
-    judged: Judged | None = None
-
-
-def seen_content(host: str, overrides: tuple[Overrides, ...], *, scored: bool) -> Seen | None:
-    """The same part of the page that compiled code holds, which is cut down; None where a tree has to be asked."""
-    if SEER is None or any(_is_for(rules.domain, host) for rules in overrides) or not SEER.drop_unseen():
+    elements = dom.all_elements(body)
+    # Where elements hold text that is not escaped (xmp, plaintext), the serialisation does not read as it was written.
+    if page.opened != len(elements):
         return None
-    if not scored:
-        rung = SEER.choose_plainly()
-        return Seen(rung) if rung is not None else None
-    body = SEER.choose_body()
-    judged = judge_html(*body) if body is not None else None
-    return Seen("learned", judged) if judged is not None and not _is_tiny(judged) else None
+    units = build_units(page)
+    threshold, expected_f1 = threshold_of(page.blocks.words, page.scores)
+    steps = {
+        "learned": partial(select_scored, page, units, threshold, expected_f1),
+        "region": partial(select_documentation, page, units, elements),
+    }
+    if is_documentation(facts, page, elements, expected_f1):
+        steps = {"documentation": steps["region"]}
+    for strategy, select in steps.items():
+        judged = Judgement(strategy, page, select(), elements)
+        if not _is_tiny(judged):
+            return judged
+    return None
 
 
-def _looked(html: bytes, trees: Trees) -> Looked | PlainlyLooked:
-    """By compiled code; the plain way where there is none, or where it cannot cut the page."""
-    from sitelore.extract.content.choosing import CHOOSER  # noqa: PLC0415 as above
-
-    found = CHOOSER.look(html, trees, _MAX_BLOCKS, _FEW_WORDS) if CHOOSER is not None else None
-    if found is not None:
-        return found
-    from sitelore.extract.content.plain_choosing import look_plainly  # noqa: PLC0415 numpy takes 25 MB, for few pages or none
-
-    return look_plainly(html, trees, _MAX_BLOCKS, _FEW_WORDS)
-
-
-def _is_tiny(judged: Judged) -> bool:
+def _is_tiny(judged: Judgement) -> bool:
     return judged.kept_words < _TINY_WORDS and judged.kept_words < _TINY_SHARE * judged.words
 
 
@@ -187,8 +148,15 @@ def _overridden(tree: dom.Tree, own: list[Overrides]) -> tuple[dom.Node, ...]:
     return ()
 
 
+def _pruned(body: dom.Element) -> Content | None:
+    """Everything visible without navigation; None where that is nothing."""
+    for element in dom.select(body, _NAVIGATION):
+        dom.drop(element)
+    return Content((body,), "body") if dom.raw_text(body).strip() else None
+
+
 def _unpruned(source: Source) -> Content:
-    """Everything visible: pruning a page that is all frame must not make it empty."""
+    """Everything visible: pruning a page that is all navigation must not make it empty."""
     tree = dom.parse(source.for_parser())
     prepare(tree)
     drop_unseen(tree)

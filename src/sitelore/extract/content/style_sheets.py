@@ -1,8 +1,12 @@
-"""Text that the style sheets in a page hide. Sheets of their own are not fetched for it, and there is no cascade.
+"""Find and cut text that the page's own `style` elements hide. External style sheets are not fetched, and there is no cascade.
 
-Most of what such a rule hides is opened again by a script: tabs, answers, sections that fade in. So a rule counts when nothing
-in the page shows the same name again, and when what it hides is little. What is moved off the screen, shrunk or painted over is
-never opened: that always goes, but for headings, which stand there for those who have the page read aloud.
+Most elements that a rule hides are shown again by a script: tabs, answers, sections that fade in. So `display: none` counts
+only when nothing else in the page mentions the name and the hidden text is short. Text that is moved off the screen, shrunk to
+nothing or painted in its background's colour is never shown again: it is always cut, except headings, which are there for
+screen readers.
+
+Elements are indexed by class and id once, and selectors are looked up in that index, so that time grows with the size of the
+page and not with the number of selectors times the number of elements.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Protocol, TypeVar
+from typing import TypeAlias
 
 import re2
 
@@ -19,24 +23,26 @@ from sitelore.extract import dom
 from sitelore.extract.content.folding import folded
 from sitelore.extract.content.visibility import is_unpainted
 
-_MAX_CHARS = 300_000
-MAX_SHEET = 16_000
-"""Longer ones are made by machines: there most of what is hidden is opened again by rules that only a cascade could follow."""
-_MAX_NAMES = 100
-_MAX_SELECTOR = 200
-_MAX_LOOKS = 300  # looking into an element costs what is below it
-_LITTLE_CHARS = 300
-_LITTLE_SHARE = 0.08
+_MAX_SHEET_CHARS = 16_000  # longer sheets are generated: most of what they hide is shown again by rules only a cascade resolves
+_MAX_SCRIPT_CHARS = 300_000
+_MAX_SCRIPTS_CHARS = 2_000_000
+_MAX_NAME_SEARCHES = 100  # each is a search through the scripts of the page
+_MAX_SELECTOR_CHARS = 200
+_MAX_CHECKS = 100_000  # of one element against one selector
+_MAX_SIZED = 300  # measuring an element takes time in proportion to everything below it
+_SHORT_CHARS = 300
+_SHORT_SHARE = 0.08
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _HINT = re2.compile(
     rb"(?i)display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|:\s*-\d{4}|font-size\s*:\s*(?:0|\.|1p|1\.)|clip\s*:\s*rect"
     rb"|clip-path\s*:\s*inset|[;{\s]color\s*:\s*(?:transparent|white|#fff)"
 )
-_PIECE = re.compile(r"([^{}]*)([{}])")
-# One element with its classes and id: what combinators, attributes and pseudo-classes ask for is some state of the page.
+_BRACE = re.compile(r"([{}])")
+# One element with its classes and id. Combinators, attributes and pseudo-classes select a state of the page.
 _PLAIN = re.compile(r"(?:[a-z][a-z0-9]*)?(?:[.#][a-z_][\w-]*)+$", re.IGNORECASE)
 _NAME = re.compile(r"[.#]([a-z_][\w-]*)", re.IGNORECASE)
+_KEY = re.compile(r"[.#][a-z_][\w-]*", re.IGNORECASE)
 _GONE = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)")
 _CONCEALED = re.compile(
     r"font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"
@@ -48,13 +54,13 @@ _ALWAYS = re.compile(r"@(?:layer|supports|container|media\s+(?:only\s+)?(?:scree
 _SEEN_MEDIA = frozenset({"", "all", "screen"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
-
-T = TypeVar("T")
+_Index: TypeAlias = dict[str, list[dom.Element]]
+"""Elements by `.class` and `#id`, in lower case: whether case matters depends on the page's mode, which the parser checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What a sheet hides, by selector, and the names that it shows again."""
+    """The plain selectors of a sheet that hide something, and the names that other rules show again."""
 
     gone: tuple[str, ...] = ()
     concealed: tuple[str, ...] = ()
@@ -63,42 +69,31 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """The sheets of a page that may hide something, and where else names may be spoken of."""
+    """The style sheets of a page that may hide something, and other places that may mention the same names."""
 
     sheets: tuple[str, ...] = ()
     elsewhere: tuple[dom.Element, ...] = ()
-    """Scripts, and sheets that were not read."""
+    """Scripts, and sheets that are too long to be read."""
 
     def beside(self, tree: dom.Tree) -> Hiding:
-        """The same for who may have to drop what it hides; before scripts and styles are cut from the tree."""
+        """Add the scripts and unread sheets of the tree; call it before they are cut."""
         if not self.sheets:
             return self
-        unread = [style for style in dom.select(tree, "style") if len(dom.raw_text(style)) > MAX_SHEET]
+        unread = [style for style in dom.select(tree, "style") if len(dom.raw_text(style)) > _MAX_SHEET_CHARS]
         return Hiding(self.sheets, (*unread, *dom.select(tree, "script")))
 
     @property
     def names(self) -> set[str]:
-        """Classes and ids, of which whatever the sheets hide has one."""
-        return {_NAME.findall(selector)[0] for selector in self.candidates}
-
-    @property
-    def all_names(self) -> set[str]:
-        """The same of all rules that hide something, once the sheets are read."""
-        read = [_read_sheet(sheet) for sheet in self.sheets]
-        return self.names | {_NAME.findall(selector)[0] for sheet in read for selector in (*sheet.gone, *sheet.concealed)}
-
-    @property
-    def candidates(self) -> list[str]:
-        """Selectors of rules that look as if they hid something."""
-        return [one for sheet in self.sheets for one in _candidates(sheet)][:_MAX_NAMES]
+        """Classes and ids, without their sign: every element that the sheets hide has one of them."""
+        return {name for sheet in self.sheets for name in _candidate_names(sheet)}
 
 
 NO_HIDING = Hiding()
 
 
 def read_hiding(sheets: list[tuple[str, str]]) -> Hiding:
-    """From the page's style sheets, each with what media it is for."""
-    seen = [sheet for media, sheet in sheets if len(sheet) <= MAX_SHEET and media.strip().lower() in _SEEN_MEDIA]
+    """Keep the sheets that may hide something on a screen. Each is given with its `media` attribute."""
+    seen = [sheet for media, sheet in sheets if len(sheet) <= _MAX_SHEET_CHARS and media.strip().lower() in _SEEN_MEDIA]
     hiding = [sheet for sheet in seen if _may_hide(sheet)]
     return Hiding(tuple(hiding)) if hiding else NO_HIDING
 
@@ -108,118 +103,129 @@ def _may_hide(sheet: str) -> bool:
     return _HINT.search(sheet.encode("utf-8", "replace")) is not None
 
 
-class Stage(Protocol[T]):
-    """What was chosen of a page, which style sheets may hide parts of: of a tree, or held by compiled code."""
-
-    def matching(self, selector: str) -> list[T]:
-        """The elements below the chosen ones that plain selectors name, a comma between them."""
-        ...
-
-    def holds_heading(self, element: T) -> bool:
-        """Whether there is a heading in an element, or it is one."""
-        ...
-
-    def opened(self, gone: list[T]) -> set[T]:
-        """Those that a reader opens with a click."""
-        ...
-
-    def size(self, element: T) -> int:
-        """How many characters an element has, without white space at its ends."""
-        ...
-
-    def whole(self) -> int:
-        """How many characters all of it has."""
-        ...
-
-    def is_spoken_of(self, name: str) -> bool:
-        """Whether scripts, or sheets that were not read, speak of a name."""
-        ...
-
-    def drop(self, element: T) -> None:
-        """Cut an element."""
-        ...
-
-
-def drop_hidden(hiding: Hiding, stage: Stage[T]) -> None:
-    """Cut from what was chosen what the sheets hide."""
-    # Reading a sheet takes as long as writing the page's Markdown: only where it seems to speak of something in it.
-    candidates = ",".join(hiding.candidates)
-    if not candidates or not stage.matching(candidates):
+def drop_hidden(hiding: Hiding, tree: dom.Tree, nodes: Sequence[dom.Node]) -> None:
+    """Cut what the sheets hide from the chosen nodes of a tree."""
+    names = {name.lower() for name in hiding.names}
+    if not names:
+        return
+    index = _indexed(nodes)
+    # Parsing a sheet takes as long as writing the page: do it only when a name of it occurs.
+    if not any(key[1:] in names for key in index):
         return
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
-    again = {name for sheet in sheets for name in sheet.shown_again}
-
-    def matched(selectors: Iterable[str]) -> list[T]:
-        found: dict[T, None] = {}
-        for selector in dict.fromkeys(selectors):
-            names = _NAME.findall(selector)
-            # Scripts last: to read a large one takes ten times its size, and few are ever asked.
-            if (here := stage.matching(selector)) and again.isdisjoint(names) and not any(map(stage.is_spoken_of, names)):
-                found.update(dict.fromkeys(here))
-        return list(found)
-
-    for element in matched(one for sheet in sheets for one in sheet.concealed):
-        if not stage.holds_heading(element):
-            stage.drop(element)
-    if gone := matched(one for sheet in sheets for one in sheet.gone):
-        _drop_gone(stage, gone)
+    mentions = _Mentions({name for sheet in sheets for name in sheet.shown_again}, hiding.elsewhere)
+    concealed = _matching([one for sheet in sheets for one in sheet.concealed], index, mentions)
+    if concealed:
+        heads = _around_headings(nodes)
+        for element in concealed:
+            if element not in heads:
+                dom.drop(element)
+        index = _indexed(nodes)
+    if gone := _matching([one for sheet in sheets for one in sheet.gone], index, mentions):
+        _drop_gone(tree, nodes, gone)
 
 
-def _drop_gone(stage: Stage[T], gone: list[T]) -> None:
-    """Unless a click opens it, or there is so much of it that something must."""
-    opened = stage.opened(gone)
-    gone = [element for element in gone if element not in opened]
-    size, whole = sum(map(stage.size, gone[:_MAX_LOOKS])), stage.whole()
-    if size <= max(_LITTLE_CHARS, _LITTLE_SHARE * whole) and size < whole / 2:
-        for element in gone:
-            stage.drop(element)
+def _indexed(nodes: Sequence[dom.Node]) -> _Index:
+    """Index the elements below the nodes."""
+    index: _Index = {}
+    for node in nodes:
+        for element, classes, own in dom.named(node):
+            if element is node:
+                continue
+            for name in set(classes.lower().split()):
+                index.setdefault(f".{name}", []).append(element)
+            if own:
+                index.setdefault(f"#{own.lower()}", []).append(element)
+    return index
 
 
-class TreeStage:
-    """Chosen subtrees of a tree."""
+def _matching(selectors: Iterable[str], index: _Index, mentions: _Mentions) -> list[dom.Element]:
+    """The elements that plain selectors match, without names that the page mentions elsewhere."""
+    matching: dict[dom.Element, None] = {}
+    checks = 0
+    for selector in dict.fromkeys(selectors):
+        # An element that matches has all of the names: look only at those that have the rarest one.
+        candidates = min((index.get(key.lower(), []) for key in _KEY.findall(selector)), key=len)
+        checks += len(candidates)
+        if checks > _MAX_CHECKS:
+            break
+        matched = [element for element in candidates if dom.matches(element, selector)]
+        if matched and not any(map(mentions.has, _NAME.findall(selector))):
+            matching.update(dict.fromkeys(matched))
+    return list(matching)
 
-    def __init__(self, tree: dom.Tree, nodes: Sequence[dom.Node], hiding: Hiding) -> None:
-        self._tree = tree
-        self._nodes = nodes
-        self._elsewhere = hiding.elsewhere
 
-    def matching(self, selector: str) -> list[dom.Element]:
-        """The elements below the chosen ones that plain selectors name, a comma between them."""
-        own = {id(node) for node in self._nodes}
-        return [one for node in self._nodes for one in dom.select_safely(node, selector) if id(one) not in own]
+class _Mentions:
+    """Names that the page shows again, or mentions in scripts and in sheets that are not read."""
 
-    def holds_heading(self, element: dom.Element) -> bool:
-        """Whether there is a heading in an element, or it is one."""
-        return element.tag in _HEADINGS or dom.holds(element, *_HEADINGS)
+    def __init__(self, shown_again: set[str], elsewhere: Iterable[dom.Element]) -> None:
+        self._shown_again = shown_again
+        self._elsewhere = elsewhere
+        self._known: dict[str, bool] = {}
 
-    def opened(self, gone: list[dom.Element]) -> set[dom.Element]:
-        """Those that a reader opens with a click."""
-        return folded(self._tree, gone)
+    def has(self, name: str) -> bool:
+        """Whether a name is mentioned. After too many searches every further name counts as mentioned, and nothing is cut."""
+        if name in self._shown_again:
+            return True
+        if name not in self._known:
+            self._known[name] = len(self._known) >= _MAX_NAME_SEARCHES or self._search(name)
+        return self._known[name]
 
-    def size(self, element: dom.Element) -> int:
-        """How many characters an element has, without white space at its ends."""
-        return len(dom.raw_text(element).strip())
-
-    def whole(self) -> int:
-        """How many characters all of it has."""
-        return sum(len(dom.raw_text(node)) for node in self._nodes)
-
-    def is_spoken_of(self, name: str) -> bool:
-        """Whether scripts, or sheets that were not read, speak of a name."""
-        return any(name in text for text in self._spoken)
-
-    def drop(self, element: dom.Element) -> None:
-        """Cut an element."""
-        dom.drop(element)
+    def _search(self, name: str) -> bool:
+        # RE2 searches in linear time, whatever name and text are.
+        return bool(self._text) and re2.search(re2.escape(name), self._text) is not None
 
     @cached_property
-    def _spoken(self) -> list[str]:
-        return [dom.raw_text(element)[:_MAX_CHARS] for element in self._elsewhere]
+    def _text(self) -> bytes:
+        """The start of every script."""
+        parts: list[str] = []
+        left = _MAX_SCRIPTS_CHARS
+        for element in self._elsewhere:
+            parts.append(dom.raw_text(element)[: min(left, _MAX_SCRIPT_CHARS)])
+            left -= len(parts[-1])
+            if left <= 0:
+                break
+        return "\n".join(parts).encode("utf-8", "replace")
+
+
+def _around_headings(nodes: Sequence[dom.Node]) -> set[dom.Element]:
+    """Headings and every element that holds one."""
+    around: set[dom.Element] = set()
+    for node in nodes:
+        for heading in dom.elements_list(node, *_HEADINGS):
+            around.add(heading)
+            for ancestor in heading.ancestors:
+                element = dom.as_element(ancestor)
+                if element is None or element in around:
+                    break
+                around.add(element)
+    return around
+
+
+def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element]) -> None:
+    """Drop hidden elements, unless a click opens them or they hold so much text that something must show them."""
+    opened = folded(tree, gone)
+    gone = [element for element in gone if element not in opened]
+    whole = sum(len(dom.raw_text(node)) for node in nodes)
+    limit = min(max(_SHORT_CHARS, _SHORT_SHARE * whole), whole / 2)
+    size = 0
+    for element in gone[:_MAX_SIZED]:
+        size += len(dom.raw_text(element).strip())
+        if size > limit:
+            return
+    if size < whole / 2:
+        for element in gone:
+            dom.drop(element)
 
 
 @lru_cache(maxsize=64)
+def _candidate_names(css: str) -> frozenset[str]:
+    """The first name of every plain selector whose rule looks as if it hides something."""
+    return frozenset(_NAME.findall(selector)[0] for selector in _candidates(css))
+
+
 def _candidates(css: str) -> tuple[str, ...]:
-    """Plain selectors of rules that look as if they hid something."""
+    """Plain selectors of rules that look as if they hide something, found without parsing the sheet."""
     utf8 = css.encode("utf-8", "replace")
     found: dict[str, None] = {}
     past = 0
@@ -235,7 +241,7 @@ def _candidates(css: str) -> tuple[str, ...]:
 
 
 def _plain(selectors: str) -> list[str]:
-    return [plain for one in selectors.split(",") if _PLAIN.match(plain := one.strip()) and len(plain) < _MAX_SELECTOR]
+    return [plain for one in selectors.split(",") if len(plain := one.strip()) < _MAX_SELECTOR_CHARS and _PLAIN.match(plain)]
 
 
 @lru_cache(maxsize=16)
@@ -257,12 +263,13 @@ def _conceals(declarations: str) -> bool:
 
 
 def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
-    """Selectors, declarations, and whether they hold on every screen and in every place."""
+    """Yield selectors, declarations, and whether the rule applies on every screen and without condition."""
     around: list[str] = []
-    for found in _PIECE.finditer(_COMMENT.sub("", css) if "/*" in css else css):
-        if found[2] == "{":
-            around.append(found[1].rpartition(";")[2].strip())
+    parts = _BRACE.split(_COMMENT.sub("", css) if "/*" in css else css)
+    for before, brace in zip(parts[::2], parts[1::2], strict=False):
+        if brace == "{":
+            around.append(before.rpartition(";")[2].strip())
         elif around:
             selectors = around.pop()
             if not selectors.startswith("@"):
-                yield selectors, found[1].lower(), all(map(_ALWAYS.match, around))
+                yield selectors, before.lower(), all(map(_ALWAYS.match, around))

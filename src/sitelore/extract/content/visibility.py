@@ -1,13 +1,13 @@
-"""What no reader of the page sees goes first: scripts, form controls, and everything an author hid for good."""
+"""Removes what no reader of the page sees: scripts, form controls, and elements that their author hid for good."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
+from itertools import accumulate
 
 from sitelore.extract import dom
-from sitelore.extract.content.folding import T, Telling, folded, keep_titles
+from sitelore.extract.content.folding import folded, keep_titles
 from sitelore.extract.offers.colours import colour_of
 
 _NEVER_TEXT = (
@@ -38,10 +38,8 @@ _OFF_SCREEN = re.compile(
     r"(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
 )
 # These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
-_COLLAPSED_STYLE = re.compile(
-    r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*;(?=[^{}]*overflow(?:-[xy])?\s*:\s*hidden)"
-    r"|overflow(?:-[xy])?\s*:\s*hidden\s*;(?=(?:[^{}]*[;\s])?(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$))"
-)
+_CLIPPED_STYLE = re.compile(r"overflow(?:-[xy])?\s*:\s*hidden")
+_FLAT_STYLE = re.compile(r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)")
 _INDENTED_STYLE = re.compile(r"text-indent\s*:\s*-(?:\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)|\d{3}\s*(?:%|em|rem))")
 _LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"})
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
@@ -67,8 +65,8 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that 
 
 def drop_unseen(tree: dom.Tree) -> None:
     """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
-    hidden = hidden_among(dom.select(tree, _TELLING))
-    opened = folded(tree, hidden, is_unseen) if hidden else frozenset[dom.Element]()
+    hidden = _hidden_among(dom.select(tree, _TELLING))
+    opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
     # Most of what is never text stands in the head, which goes at once.
     if (head := dom.first(tree, "head")) is not None:
         dom.drop(head)
@@ -90,10 +88,10 @@ def drop_unseen(tree: dom.Tree) -> None:
         _drop_spare(tree)
 
 
-def hidden_among(telling: list[T]) -> list[T]:
-    """Those that are hidden of elements that may be."""
-    hidden = [element for element in telling if _is_hidden(element) and element.tag not in _WHOLE]
-    return hidden + [one for one in telling if one.tag == "dialog" and one.attr("open") is None]
+def _hidden_among(candidates: list[dom.Element]) -> list[dom.Element]:
+    """The hidden ones among elements that may be."""
+    hidden = [element for element in candidates if _is_hidden(element) and element.tag not in _WHOLE]
+    return hidden + [one for one in candidates if one.tag == "dialog" and one.attr("open") is None]
 
 
 def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
@@ -111,20 +109,19 @@ def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
 
 
 def _is_collapsed(node: dom.Node) -> bool:
-    """Not what unfolds when somebody asks for it, nor the name of something that a picture stands for."""
+    """Whether a style collapses an element. Not one that unfolds by a transition, nor a label that a picture replaces."""
     element = dom.as_element(node)
-    return element is not None and is_collapsed_by(element.attr("style") or "", element.tag)
-
-
-def is_collapsed_by(style: str, tag: str) -> bool:
-    """The same of an element with this tag, by its style."""
-    style = style.lower()
-    if "text-indent" in style and tag not in _LABELS and _INDENTED_STYLE.search(style):
+    style = (element.attr("style") or "").lower() if element is not None else ""
+    if element is None or not style:
+        return False
+    if "text-indent" in style and element.tag not in _LABELS and _INDENTED_STYLE.search(style):
         return True
-    return "overflow" in style and "transition" not in style and _COLLAPSED_STYLE.search(style) is not None
+    if "overflow" not in style or "transition" in style:
+        return False
+    return _CLIPPED_STYLE.search(style) is not None and _FLAT_STYLE.search(style) is not None
 
 
-def _is_hidden(element: Telling) -> bool:
+def _is_hidden(element: dom.Element) -> bool:
     attr = element.attr
     if (style := attr("style")) and _says(style):
         return True
@@ -134,7 +131,7 @@ def _is_hidden(element: Telling) -> bool:
     return said is not None and said.lower() == "true"
 
 
-def is_unseen(element: Telling) -> bool:
+def _is_unseen(element: dom.Element) -> bool:
     """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
     style = element.attr("style")
     return element.attr("hidden") is not None or bool(style and _says(style) == _GONE)
@@ -184,28 +181,31 @@ def is_unpainted(style: str) -> bool:
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:
     """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
     looked_at = hidden[:_MAX_LOOKS]
-    whole = partial(_size, whole_of) if whole_of is not None else int
-    if not may_be_revealed(sum([len(element.text.strip()) for element in looked_at]), whole):
+    # Nested texts count twice here, so this only rules pages out. On most pages hidden text is short, and the page need not be
+    # measured to see that.
+    whole: int | None = None
+    for size in accumulate(map(_size, looked_at)):
+        if whole_of is None or size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
+            continue
+        whole = _size(whole_of) if whole is None else whole
+        if whole < _REVEALED_CHARS:
+            return False
+        if size >= (1 - _REVEALED_SHARE) * whole:
+            break
+    else:
         return False
     inside: set[dom.Element] = set(looked_at)
     outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
-    return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole()
-
-
-def may_be_revealed(size: int, whole: Callable[[], int]) -> bool:
-    """Whether that can be so, by the size of all hidden texts together: those within another count twice."""
-    # On most pages what is hidden is short, and all of the page need not be measured to see that.
-    if size < (1 - _REVEALED_SHARE) * _REVEALED_CHARS:
-        return False
-    return (size_of_all := whole()) >= _REVEALED_CHARS and size >= (1 - _REVEALED_SHARE) * size_of_all
+    return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole
 
 
 def _drop_spare(tree: dom.Tree) -> None:
     """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
     spare = dom.elements_list(tree, "noscript")
-    size = sum(map(_size, spare[:_MAX_LOOKS]))
-    if size > _SPARE_CHARS and _size(tree) - size < max(_SPARE_CHARS, size // 2):
-        return
+    whole = _size(tree)
+    for size in accumulate(map(_size, spare[:_MAX_LOOKS])):
+        if size > _SPARE_CHARS and whole - size < max(_SPARE_CHARS, size // 2):
+            return
     for element in spare:
         dom.drop(element)
 

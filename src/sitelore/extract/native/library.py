@@ -1,4 +1,4 @@
-"""The way to the library that is built of the sources beside this file."""
+"""Loads the compiled library that is built from the C sources beside this file. `sitelore_native.h` documents its functions."""
 
 from __future__ import annotations
 
@@ -6,39 +6,56 @@ import ctypes
 from functools import lru_cache
 from pathlib import Path
 
-_VERSION = 10
-"""Of the interface and of what is computed: a library that another version left behind is not used."""
+VERSION = 11
+"""`NATIVE_VERSION` in `sitelore_native.h`: a library that another version of the package left behind is refused."""
 
-
-class Told(ctypes.Structure):
-    """Two texts that the compiled code holds, until it is asked for the next ones."""
-
-    _fields_ = (
-        ("first", ctypes.c_void_p),
-        ("second", ctypes.c_void_p),
-        ("first_size", ctypes.c_int64),
-        ("second_size", ctypes.c_int64),
-    )
-
-    def one(self) -> bytes:
-        """The first of them."""
-        return ctypes.string_at(self.first, self.first_size)
-
-    def both(self) -> tuple[bytes, bytes]:
-        """Both of them."""
-        return ctypes.string_at(self.first, self.first_size), ctypes.string_at(self.second, self.second_size)
+_FOLDER = Path(__file__).parent
+_SUFFIXES = frozenset({".so", ".dylib", ".dll"})
+_INTEGER, _POINTER, _BYTES = ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p
+_SIGNATURES = {
+    "vocabulary_create": (_POINTER, [_POINTER]),
+    "vocabulary_add_tag": (_INTEGER, [_POINTER, _BYTES, *[_INTEGER] * 3]),
+    "vocabulary_add_mark": (_INTEGER, [_POINTER, _BYTES, *[_INTEGER] * 2]),
+    "vocabulary_add_label": (_INTEGER, [_POINTER, _BYTES, *[_INTEGER] * 2]),
+    "vocabulary_free": (None, [_POINTER]),
+    "page_open": (_INTEGER, [_POINTER, _BYTES, _INTEGER, _INTEGER, _POINTER]),
+    "page_tables": (None, [_POINTER] * 2),
+    "page_score": (_INTEGER, [_POINTER] * 4),
+    "page_close": (None, [_POINTER]),
+    "prefilter_build": (_INTEGER, [_POINTER, _INTEGER, _BYTES, _INTEGER, *[_POINTER] * 3, _INTEGER, _POINTER]),
+    "prefilter_find": (_INTEGER, [_BYTES, _INTEGER, _POINTER, _INTEGER, *[_POINTER] * 3, _INTEGER, _POINTER]),
+    "links_resolve": (_INTEGER, [_BYTES, _INTEGER, _BYTES, _INTEGER, _INTEGER, _BYTES, _INTEGER, _POINTER]),
+}
 
 
 @lru_cache(maxsize=1)
-def library() -> ctypes.CDLL | None:
-    """The compiled library; None where there is none, or another version's."""
-    for path in Path(__file__).parent.glob("extract.*"):
-        if path.suffix in {".so", ".dylib", ".dll"}:
-            try:
-                found = ctypes.CDLL(str(path))
-                found.version.restype = ctypes.c_int64
-                if found.version() == _VERSION:
-                    return found
-            except (OSError, AttributeError):
-                continue
-    return None
+def library() -> ctypes.CDLL:
+    """The compiled library. Raises ImportError where there is none of this version."""
+    for path in sorted(_FOLDER.glob("extract.*")):
+        if path.suffix not in _SUFFIXES:
+            continue
+        try:
+            return load(path)
+        except (OSError, AttributeError, ImportError):
+            continue
+    raise ImportError(
+        "the compiled library sitelore/extract/native/extract.so is missing or was built for another version; "
+        "reinstall sitelore (a C compiler or the ziglang package is needed to build from source)"
+    )
+
+
+def library_path() -> Path:
+    """The file that `library` was loaded from."""
+    return Path(library()._name)  # noqa: SLF001 ctypes has no other name for it
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """The library in this file, its functions declared."""
+    found = ctypes.CDLL(str(path))
+    found.native_version.restype = _INTEGER
+    if (version := found.native_version()) != VERSION:
+        raise ImportError(f"{path.name} has version {version}, not {VERSION}")
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(found, name)
+        function.restype, function.argtypes = result, arguments
+    return found

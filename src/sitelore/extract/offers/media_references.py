@@ -10,8 +10,8 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import Found, PageResolver
+from sitelore.extract.markdown import images
 from sitelore.extract.offers.form_fields import one_line
-from sitelore.extract.writing import images
 from sitelore.model.url import Url
 
 Media = dict[str, Any]

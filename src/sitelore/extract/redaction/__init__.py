@@ -1,4 +1,4 @@
-"""What may not be kept: rules for secrets (`secret_rules`), the first look for their hints (`hinting`), data of persons.
+"""What may not be kept: rules for secrets (`secret_rules`), the prefilter for their hints (`prefilter`), data of persons.
 
 Only `extract/redact.py` makes clean text; here is what it looks for.
 """

@@ -1,9 +1,9 @@
-"""The built-in rules as processes load them: `secret_rules.bin`, made of `secret_rules.toml` by
+"""The built-in rules in binary form: `secret_rules.bin`, which is built from `secret_rules.toml` by
 
     python -m sitelore.extract.redaction.ready_rules
 
-and held to it by a test. Reading the rules as people write them, and making tables of their hints, would take every process
-longer than reading a dozen pages.
+A test checks that the two agree. Parsing the TOML and building the prefilter would take every process longer than reading a
+dozen pages.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 import msgspec
 
-from sitelore.extract.redaction.hinting import Look, Tables, looking, tables_of
+from sitelore.extract.redaction.prefilter import Prefilter, Tables, build_tables, prefilter_for, prefilter_from
 from sitelore.model.redaction import SecretRule
 
 FILE = Path(__file__).with_name("secret_rules.bin")
 
 
 class Ready(msgspec.Struct, array_like=True):
-    """What the file holds. The tables are numbers as machines with the least significant byte in front keep them."""
+    """The contents of the file. The tables are little-endian."""
 
     rules: tuple[SecretRule, ...]
     tables: Tables
@@ -31,23 +31,23 @@ class Ready(msgspec.Struct, array_like=True):
 
 @lru_cache(maxsize=1)
 def ready() -> Ready:
-    """The file."""
+    """The contents of the packaged file."""
     return msgspec.msgpack.decode(zlib.decompress(FILE.read_bytes()), type=Ready)
 
 
-def ready_look() -> Look | None:
-    """A function that looks for all hints of the built-in rules at once; None where there is none."""
-    return looking(ready().tables if sys.byteorder == "little" else tables_of(_hints(ready().rules)))
+def ready_prefilter() -> Prefilter | None:
+    """The prefilter for the hints of the built-in rules."""
+    return prefilter_from(ready().tables) if sys.byteorder == "little" else prefilter_for(_hints(ready().rules))
 
 
 def made() -> Ready:
-    """What the file should hold."""
+    """What the file should contain, built from the TOML file."""
     from sitelore.extract.redaction.secret_rules import built_in_rules  # noqa: PLC0415 nothing else here reads TOML
 
     rules = tuple(each.rule for each in built_in_rules())
-    tables = tables_of(_hints(rules))
+    tables = build_tables(_hints(rules))
     if tables is None:
-        raise RuntimeError("tables are made by the compiled library, and there is none")
+        raise RuntimeError("the prefilter cannot represent a hint of the built-in rules")
     return Ready(rules, tables)
 
 

@@ -39,12 +39,12 @@ class Script:
     """One script of JSON-LD, parsed."""
 
     value: Any
-    element: dom.Element | None
+    element: dom.Element
     """Where it stands, for who has to say so."""
     repaired: bool
 
 
-def read_scripts(texts: list[tuple[str, dom.Element | None]]) -> list[Script]:
+def read_scripts(texts: list[tuple[str, dom.Element]]) -> list[Script]:
     """Every script of a page that holds JSON-LD, parsed once for all who read it."""
     scripts: list[Script] = []
     left = _MAX_SOURCE_CHARS
@@ -67,7 +67,7 @@ def linked_entities(scripts: list[Script], base: str) -> list[Entity]:
         roots = reader.roots(script.value)
         found += [(root, script, script.repaired or reader.was_mended) for root in roots]
     joiner = _Joiner([root for root, _, _ in found]) if reader.has_references else None
-    places = {at: dom.place(at) if at is not None else "" for at in {script.element for _, script, _ in found}}
+    places = {at: dom.place(at) for at in {script.element for _, script, _ in found}}
     return [
         with_place(root if joiner is None else joiner.joined(root), "json-ld", places[script.element], repaired=repaired)
         for root, script, repaired in found

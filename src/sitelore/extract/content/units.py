@@ -1,0 +1,170 @@
+"""The structural units of a page: elements, sections under their headings, terms with their definitions.
+
+Content is kept or cut by whole units, so that a definition never loses its term, a section its heading, or a table a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import inf
+
+from sitelore.extract.content.block_scorer import ScoredPage
+from sitelore.extract.content.vocabulary import TAG_NUMBER
+
+ELEMENT, SECTION, PAIR, LINK = range(4)
+"""Kinds of units: an element; a heading with what it heads; a term with its definitions; a link between elements."""
+
+_DT = TAG_NUMBER[b"dt"]
+_WHOLE_WORDS = {TAG_NUMBER[b"pre"]: inf, TAG_NUMBER[b"table"]: 200, TAG_NUMBER[b"ul"]: 80, TAG_NUMBER[b"ol"]: 80}
+"""Elements that are never divided, up to this many words: a longer table may be a page layout, a longer list may hold articles
+or a menu beside content."""
+_TERM = 9
+"""Level of a `dt`: below all headings."""
+
+
+@dataclass(slots=True)
+class Units:
+    """The units of a page as a tree, one list a column. Unit 0 is the root.
+
+    An element whose only child has the same text is one unit with it.
+    """
+
+    kind: list[int] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+    own: list[list[tuple[int, int, int]]] = field(default_factory=list)
+    """Ranges of blocks (first, last, heading level) that go with the unit itself: loose text, headings, terms, code."""
+    first: list[int] = field(default_factory=list)
+    last: list[int] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    linked: list[int] = field(default_factory=list)
+    """Words inside links."""
+    tags: list[int] = field(default_factory=list)
+    """Tag numbers of the elements that are this unit, as bits; 0 for other kinds of units."""
+    marks: list[int] = field(default_factory=list)
+    element: list[int] = field(default_factory=list)
+    """Row of the outermost element that is this unit; -1 for other kinds of units."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def bottom_up(self) -> list[int]:
+        """All units, children before their parents."""
+        order, open_units = [], [0]
+        while open_units:
+            unit = open_units.pop()
+            order.append(unit)
+            open_units += self.children[unit]
+        order.reverse()
+        return order
+
+
+def build_units(page: ScoredPage) -> Units:
+    """Group a page's blocks and elements into units."""
+    units = Units()
+    words, linked = [0, *accumulate(page.blocks.words)], [0, *accumulate(page.blocks.linked)]
+    _add_elements(units, page, words)
+    for unit, own in enumerate(units.own[:]):
+        if units.children[unit] and any(level for _, _, level in own):
+            _group_sections(units, unit)
+    units.words = [words[last] - words[first] for first, last in zip(units.first, units.last, strict=True)]
+    units.linked = [linked[last] - linked[first] for first, last in zip(units.first, units.last, strict=True)]
+    return units
+
+
+def _add(units: Units, kind: int, first: int, last: int) -> int:
+    """Add a unit that is not an element."""
+    units.kind.append(kind)
+    units.children.append([])
+    units.own.append([])
+    units.first.append(first)
+    units.last.append(last)
+    units.tags.append(0)
+    units.marks.append(0)
+    units.element.append(-1)
+    return len(units.kind) - 1
+
+
+def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
+    """Add the units that are elements, each with its own blocks. `words` is their running count."""
+    elements, heading = page.elements, page.heading
+    kind, children, own = units.kind, units.children, units.own
+    unit_first, unit_last, unit_tags, unit_marks, unit_row = units.first, units.last, units.tags, units.marks, units.element
+    heading_words = [0, *accumulate([count if level else 0 for count, level in zip(page.blocks.words, heading, strict=True)])]
+    unit_of = [-1] * len(elements)
+    """The unit of each element; -1 for what is inside something that is never divided."""
+    rows = zip(elements.parent, elements.first, elements.last, elements.tag, elements.marks, strict=True)
+    for row, (parent, first, last, tag, marks) in enumerate(rows):
+        if first == last:
+            continue
+        outer = unit_of[parent] if parent >= 0 else -1
+        if outer < 0 and parent >= 0:
+            continue
+        count = words[last] - words[first]
+        if outer >= 0 and unit_first[outer] == first and unit_last[outer] == last and not own[outer]:
+            unit = outer
+            unit_tags[unit] |= 1 << tag
+            unit_marks[unit] |= marks
+        elif outer >= 0 and (tag == _DT or heading_words[last] - heading_words[first] == count):
+            own[outer].append((first, last, _TERM if tag == _DT else heading[first]))
+            continue
+        else:
+            unit = len(kind)
+            kind.append(ELEMENT)
+            children.append([])
+            own.append([])
+            unit_first.append(first)
+            unit_last.append(last)
+            unit_tags.append(1 << tag)
+            unit_marks.append(marks)
+            unit_row.append(row)
+            if outer >= 0:
+                children[outer].append(unit)
+        if count <= _WHOLE_WORDS.get(tag, -1):
+            own[unit].append((first, last, 0))
+        else:
+            unit_of[row] = unit
+    _add_loose_blocks(units, page, unit_of)
+
+
+def _add_loose_blocks(units: Units, page: ScoredPage, unit_of: list[int]) -> None:
+    """Give each block that is directly inside a unit to it. `unit_of` is the unit of each element."""
+    blocks, own, children = page.blocks, units.own, units.children
+    rows = zip(blocks.element, blocks.words, blocks.linked, page.heading, strict=True)
+    for block, (row, count, linked, level) in enumerate(rows):
+        unit = unit_of[row]
+        if unit < 0:
+            continue
+        # A link between elements (to skip them, or back) is a unit of its own.
+        if linked == count and not level and children[unit]:
+            link = _add(units, LINK, block, block + 1)
+            children[unit].append(link)
+            unit = link
+        own[unit].append((block, block + 1, level))
+
+
+def _group_sections(units: Units, unit: int) -> None:
+    """Put a heading and everything up to the next heading of its level into a unit, and terms with their definitions."""
+    items = [(first, last, level, -1) for first, last, level in units.own[unit]]
+    items += [(units.first[child], units.last[child], 0, child) for child in units.children[unit]]
+    items.sort()
+    units.own[unit], units.children[unit] = [], []
+    open_sections = [(0, unit)]
+    is_defined = True
+    for first, last, level, child in items:
+        # Several terms may share a definition.
+        joins = level == _TERM and open_sections[-1][0] == _TERM and not is_defined
+        if level and not joins:
+            while open_sections[-1][0] >= level:
+                open_sections.pop()
+            section = _add(units, PAIR if level == _TERM else SECTION, first, last)
+            units.children[open_sections[-1][1]].append(section)
+            open_sections.append((level, section))
+        inner = open_sections[-1][1]
+        if child >= 0:
+            units.children[inner].append(child)
+        else:
+            units.own[inner].append((first, last, level))
+        is_defined = level == 0
+        for _, section in open_sections[1:]:
+            units.last[section] = last

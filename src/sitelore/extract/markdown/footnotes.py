@@ -1,0 +1,182 @@
+"""Footnotes: which links are marks, and which elements are the notes that they lead to. Written as `[^1]` and `[^1]: …`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from urllib.parse import unquote
+
+from sitelore.extract import dom
+
+_MARK = re.compile(r"[\[(]?\s*(?:(?:note|nb|n\.)(?:\s+|(?=\d)))?([A-Za-z]{1,2}|\d{1,4}|[*†‡§¶]{1,3})\s*[\])]?", re.IGNORECASE)
+_REFERENCE_NAME = re.compile(r"(?:^|[\s_-])(?:footnote|fn|fnref|noteref|endnote|reference|sup|citation)", re.IGNORECASE)
+_NOTES_NAME = re.compile(r"(?:^|[\s_:-])(?:footnotes?|endnotes?|fn|references|reflist|notes)(?=$|[\s_:-])", re.IGNORECASE)
+_NOTE_TAGS = frozenset({"li", "p", "div", "dd", "aside", "section"})
+_WRAPPERS = frozenset({"sup", "span", "a", "b", "small"})
+_MAX_MARKS = 2000
+_MAX_MARK_CHARS = 12
+_MAX_ANCESTORS = 200
+
+
+class Footnotes:
+    """The footnotes of a subtree."""
+
+    __slots__ = ("dropped", "marks", "notes", "raised")
+
+    def __init__(self) -> None:
+        self.marks: dict[dom.Element, str] = {}
+        """The label of each link that is a mark."""
+        self.notes: dict[dom.Element, str] = {}
+        """The label of each element that is a note."""
+        self.raised: set[dom.Element] = set()
+        """The `sup` elements around marks: brackets in them are part of the mark."""
+        self.dropped: set[dom.Element] = set()
+        """Links from notes back to the text, with what holds nothing else."""
+
+
+def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
+    """Find the marks among the links to places of the same page, and their notes."""
+    footnotes = Footnotes()
+    candidates: list[tuple[dom.Element, str]] = []
+    for link in in_page[:_MAX_MARKS]:
+        name = unquote(dom.attribute(link, "href")[1:])
+        text = link.text
+        if name and len(text) < _MAX_MARK_CHARS and _MARK.fullmatch(text.strip()) and _may_refer(link):
+            candidates.append((link, name))
+    if not candidates:
+        return footnotes
+    targets = _targets(node, candidates)
+    notes = _notes(targets)
+    labels: dict[str, str] = {}
+    back_names: set[str] = set()
+    for link, name in candidates:
+        note = notes.get(name)
+        if note is None or any(around == note for around in islice(link.ancestors, _MAX_ANCESTORS)):
+            continue
+        if name not in labels:
+            labels[name] = _label(link, set(labels.values()))
+        footnotes.marks[link] = labels[name]
+        back_names |= _names_of(link)
+        raised = dom.as_element(link.parent)
+        if raised is not None and raised.tag == "sup":
+            footnotes.raised.add(raised)
+    for name, label in labels.items():
+        footnotes.notes[notes[name]] = label
+        if (heading := _number_heading(targets[name])) is not None:
+            footnotes.dropped.add(heading)
+        _drop_back_links(footnotes, notes[name], back_names)
+    return footnotes
+
+
+def _may_refer(link: dom.Element) -> bool:
+    """Whether a link looks like a mark: raised, or named as one. A plain number may be a page of results."""
+    if link.closest("sup") is not None or dom.holds(link, "sup"):
+        return True
+    role = dom.attribute(link, "role") + dom.attribute(link, "epub:type")
+    return "noteref" in role or bool(_REFERENCE_NAME.search(dom.attribute(link, "class") + " " + dom.attribute(link, "rel")))
+
+
+def _targets(node: dom.Node, candidates: list[tuple[dom.Element, str]]) -> dict[str, dom.Element]:
+    """The elements that the marks lead to, each after its mark: a link upwards is a note's way back."""
+    targets: dict[str, dom.Element] = {}
+    expected: set[str] = set()
+    names = dict(candidates)
+    for element in dom.select(node, "[id],a"):
+        for name in (element.attr("id"), element.attr("name")):
+            if name in expected and name not in targets:
+                targets[name] = element
+        if element in names:
+            expected.add(names[element])
+    return targets
+
+
+def _notes(targets: dict[str, dom.Element]) -> dict[str, dom.Element]:
+    """The blocks that marks lead to, as far as they are notes. A block that several marks lead into holds more than a note."""
+    blocks: dict[str, dom.Element] = {}
+    for name, target in targets.items():
+        heading = _number_heading(target)
+        if heading is not None:
+            block = next(filter(None, map(dom.as_element, islice(heading.next_siblings, 3))), None)
+        else:
+            block = target if target.tag in _NOTE_TAGS else target.closest("li,p,dd,aside,div")
+        if block is not None and block.tag in _NOTE_TAGS:
+            blocks[name] = block
+    names = Counter(blocks.values())
+    return {name: block for name, block in blocks.items() if names[block] == 1 and _is_note(block)}
+
+
+def _number_heading(target: dom.Element) -> dom.Element | None:
+    """Return the heading that is the number of a note, as Texinfo writes it: the note follows."""
+    heading = target.closest("h1,h2,h3,h4,h5,h6")
+    return heading if heading is not None and _MARK.fullmatch(heading.text.strip()) else None
+
+
+def _is_note(block: dom.Element) -> bool:
+    # A cell of a table cannot hold a footnote.
+    if not block.text.strip() or block.closest("td,th") is not None:
+        return False
+    if block.tag == "li":
+        return True
+    around = block.closest("ol,ul,section,aside,div,footer,dl")
+    for element in (block, around):
+        if element is not None and any(_NOTES_NAME.search(element.attr(name) or "") for name in ("class", "id", "role")):
+            return True
+    # A paragraph is a note when it leads back.
+    return any(dom.attribute(back, "href").startswith("#") for back in dom.elements_list(block, "a"))
+
+
+def _label(link: dom.Element, used: set[str]) -> str:
+    match = _MARK.fullmatch(link.text.strip())
+    own = match[1] if match is not None else ""
+    if own.isalnum() and own.isascii() and own not in used:
+        return own
+    number = len(used) + 1
+    while str(number) in used:
+        number += 1
+    return str(number)
+
+
+def _names_of(link: dom.Element) -> set[str]:
+    """The ids that a note may lead back to: those of the mark and of the elements tightly around it."""
+    names = {link.attr("id") or "", link.attr("name") or ""}
+    around = dom.as_element(link.parent)
+    for _ in range(3):
+        if around is None or around.tag not in _WRAPPERS:
+            break
+        names.add(around.attr("id") or "")
+        around = dom.as_element(around.parent)
+    return names - {""}
+
+
+def _drop_back_links(footnotes: Footnotes, note: dom.Element, back_names: set[str]) -> None:
+    dropped: list[dom.Element] = []
+    for link in dom.elements_list(note, "a"):
+        href = dom.attribute(link, "href")
+        if href.startswith("#") and (unquote(href[1:]) in back_names or not any(map(str.isalnum, link.text))):
+            dropped.append(link)
+    footnotes.dropped.update(dropped)
+    for link in dropped:
+        around = dom.as_element(link.parent)
+        while around is not None and around != note and _holds_only(around, footnotes.dropped):
+            footnotes.dropped.add(around)
+            around = dom.as_element(around.parent)
+
+
+def _holds_only(element: dom.Element, dropped: set[dom.Element]) -> bool:
+    """Whether nothing but dropped links, brackets and punctuation is in an element."""
+    for child in element.children:
+        text = dom.as_text(child)
+        if text is not None:
+            if text.data.strip(" ^[]().,\n\t"):
+                return False
+        elif (inner := dom.as_element(child)) is not None and inner not in dropped and inner.text.strip():
+            return False
+    return True
+
+
+def without_own_number(text: str, label: str) -> str:
+    """Remove the number that a note starts with, when its label says it already."""
+    stripped = text.lstrip()
+    match = re.match(rf"[\[(]?{re.escape(label)}[\])]?[.:)]?(?=\s|$)\s*", stripped)
+    return stripped[match.end() :] if match is not None else text

@@ -1,0 +1,182 @@
+"""Tables: one matrix of cells with spans filled in, or blocks where a table only lays a page out.
+
+A cell is one line in GFM. A table whose cells hold code of several lines or tables is written as a list, one item per row,
+so that nothing is lost and no HTML is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sitelore.extract import dom
+from sitelore.extract.markdown.blocks import BULLETS, Block, CodeBlock, Item, List, Note, Paragraph, Quote, Table
+from sitelore.extract.markdown.emphasis import STRONG
+
+_MAX_COLUMNS = 200
+_MAX_CELLS = 4_000
+_MAX_GROWTH = 4
+_MAX_REPEATED_CHARS = 50_000
+_LONG_CELL_CHARS = 600
+_LAYOUT_ROLES = frozenset({"presentation", "none"})
+_LAYOUT_ATTRIBUTES = ("cellpadding", "cellspacing", "width", "bgcolor", "background", "align")
+
+
+class Cell:
+    """A cell: what it holds, how many places it covers, and how much text is in it."""
+
+    __slots__ = ("blocks", "chars", "height", "is_head", "width")
+
+    def __init__(self, element: dom.Element) -> None:
+        self.blocks: list[Block] = []
+        self.is_head = element.tag == "th"
+        self.width = _span(element, "colspan")
+        self.height = _span(element, "rowspan")
+        self.chars = 0
+
+
+class Draft:
+    """A table while it is read."""
+
+    __slots__ = (
+        "caption",
+        "element",
+        "has_head",
+        "holds_blocks",
+        "holds_sections",
+        "holds_tables",
+        "is_layout",
+        "rows",
+        "section",
+    )
+
+    def __init__(self, element: dom.Element) -> None:
+        self.element = element
+        self.rows: dict[str, list[list[Cell]]] = {"thead": [], "tbody": [], "tfoot": []}
+        self.section = "tbody"
+        self.caption: list[Block] = []
+        self.has_head = False
+        self.is_layout = dom.attribute(element, "role").lower() in _LAYOUT_ROLES
+        self.holds_sections = self.holds_blocks = self.holds_tables = False
+
+    def add_row(self) -> None:
+        """Start a row."""
+        self.rows[self.section].append([])
+
+    def add_cell(self, cell: Cell) -> None:
+        """Add a cell to the row that was started last."""
+        rows = self.rows[self.section]
+        if not rows:
+            rows.append([])
+        rows[-1].append(cell)
+
+    def blocks(self) -> list[Block]:
+        """Write the table: as a table, as a list of its rows, or as the blocks of its cells."""
+        rows = [row for section in ("thead", "tbody", "tfoot") for row in self.rows[section] if row]
+        cells = [cell for row in rows for cell in row]
+        if not cells or self._lays_out(rows, cells):
+            return [*self.caption, *(block for cell in cells for block in cell.blocks)]
+        grid = _grid(rows)
+        if grid is None:
+            return [*self.caption, *(block for cell in cells for block in cell.blocks)]
+        if any(_needs_lines(cell.blocks) for cell in cells):
+            return [*self.caption, _as_list(rows)]
+        return [*self.caption, Table(grid)]
+
+    def _lays_out(self, rows: list[list[Cell]], cells: list[Cell]) -> bool:
+        if self.is_layout or len(cells) == 1:
+            return True
+        if self.has_head or self.caption or any(cell.is_head for cell in cells):
+            return False
+        if self.holds_sections:
+            return True
+        width = max(map(len, rows))
+        if self.holds_tables:
+            return len(rows) == 1 or width == 1 or any(self.element.attr(name) is not None for name in _LAYOUT_ATTRIBUTES)
+        return self.holds_blocks and (width == 1 or any(cell.chars > _LONG_CELL_CHARS for cell in cells))
+
+
+def _span(cell: dom.Element, name: str) -> int:
+    raw = cell.attr(name)
+    if raw is None:
+        return 1
+    raw = raw.strip()
+    return int(raw) if raw.isdecimal() and len(raw) < 6 else 1
+
+
+def _needs_lines(blocks: Sequence[Block]) -> bool:
+    """Whether the blocks of a cell cannot be written on one line."""
+    for block in blocks:
+        if isinstance(block, Table) or (isinstance(block, CodeBlock) and "\n" in block.code):
+            return True
+        if isinstance(block, (Quote, Note)) and _needs_lines(block.blocks):
+            return True
+        if isinstance(block, List) and any(_needs_lines(item.blocks) for item in block.items):
+            return True
+    return False
+
+
+def _as_list(rows: list[list[Cell]]) -> List:
+    items = List(BULLETS)
+    for row in rows:
+        item = Item()
+        for cell in row:
+            if cell.is_head:
+                for block in cell.blocks:
+                    if isinstance(block, Paragraph):
+                        block.leaves = [
+                            (kind, text, style | STRONG, link, plain) for kind, text, style, link, plain in block.leaves
+                        ]
+            item.blocks += cell.blocks
+        items.items.append(item)
+    return items
+
+
+def _grid(rows: list[list[Cell]]) -> list[list[list[Block]]] | None:
+    """Return the blocks that each place of the table shows (HTML, "forming a table"); None when filling it grows too much.
+
+    A cell that spans several places is repeated in each of them; every row is as wide as the widest.
+    """
+    if all(cell.width == cell.height == 1 for row in rows for cell in row):
+        places: list[list[Cell | None]] = [list(row) for row in rows]
+    else:
+        places = _places(rows)
+    width = max(map(len, places))
+    if width * len(places) > max(_MAX_CELLS, _MAX_GROWTH * sum(map(len, rows))):
+        return None
+    seen: set[Cell] = set()
+    left = _MAX_REPEATED_CHARS
+    grid: list[list[list[Block]]] = []
+    for row in places:
+        filled: list[list[Block]] = []
+        for cell in row:
+            if cell is None:
+                filled.append([])
+                continue
+            if cell in seen:
+                left -= cell.chars
+            seen.add(cell)
+            filled.append(cell.blocks if left > 0 else [])
+        grid.append(filled + [[] for _ in range(width - len(filled))])
+    return grid
+
+
+def _places(rows: list[list[Cell]]) -> list[list[Cell | None]]:
+    held: dict[tuple[int, int], Cell] = {}
+    height, budget = len(rows), _MAX_CELLS
+    extents = [0] * height
+    for y, row in enumerate(rows):
+        x = 0
+        for cell in row:
+            while (y, x) in held:
+                x += 1
+            wide = max(1, min(cell.width, _MAX_COLUMNS))
+            tall = min(cell.height or height - y, height - y)
+            budget -= wide * tall
+            if budget < 0:
+                wide = tall = 1
+            for dy in range(y, y + tall):
+                extents[dy] = max(extents[dy], x + wide)
+                for dx in range(x, x + wide):
+                    held.setdefault((dy, dx), cell)
+            x += wide
+    return [[held.get((y, x)) for x in range(extent)] for y, extent in enumerate(extents)]

@@ -1,0 +1,190 @@
+"""Documentation: what tells it from other pages, its content region, and what is cut from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitelore.extract.content.documentation import PageFacts
+
+from .scored import MENU, PROSE, SENTENCES, scored
+
+SOCIAL = PageFacts(metas=(("og:title", "Mills"), ("twitter:card", "summary")))
+LINKED_DATA = PageFacts(has_json_ld=True)
+STORY = f"<h1>The mill</h1>{PROSE}"
+LISTING = "<pre>" + "\n".join(f"wheel_{n} = mill.turn({n}, speed={3 * n}, log=None)" for n in range(12)) + "</pre>"
+
+
+def kept_of(body: str) -> list[str]:
+    page = scored(body)
+    return page.kept(page.documentation())
+
+
+def reasons_of(body: str) -> dict[str, str]:
+    page = scored(body)
+    return page.reasons(page.documentation())
+
+
+@pytest.mark.parametrize(
+    "generator",
+    ["Sphinx 7.2", "mkdocs-1.5.3, mkdocs-material-9.4", "Docutils 0.20", "DocBook XSL Stylesheets V1.79", "mdBook", "rustdoc"],
+)
+def test_what_a_documentation_generator_wrote_is_documentation(generator: str) -> None:
+    facts = PageFacts(metas=(*SOCIAL.metas, ("generator", generator)), has_json_ld=True)
+    assert scored(f"<div class=price>{STORY}</div>").is_documentation(facts)
+
+
+@pytest.mark.parametrize("generator", ["WordPress 6.4", "Wix.com Website Builder", "Hugo 0.120", ""])
+def test_what_another_program_wrote_is_not_for_that(generator: str) -> None:
+    facts = PageFacts(metas=(*SOCIAL.metas, ("generator", generator)))
+    assert not scored(STORY).is_documentation(facts)
+
+
+def test_a_plain_page_is_documentation_and_one_that_is_promoted_is_not() -> None:
+    page = scored(STORY)
+    assert page.is_documentation()
+    assert page.is_documentation(PageFacts(metas=(("viewport", "width=device-width"), ("description", "Mills"))))
+    assert not page.is_documentation(SOCIAL)
+    assert not page.is_documentation(LINKED_DATA)
+
+
+@pytest.mark.parametrize("name", ["add-to-cart", "product-price", "social-share", "reviews", "ad-slot", "image-carousel"])
+def test_a_page_that_sells_or_shares_is_not(name: str) -> None:
+    assert not scored(f"{STORY}<div class='{name}'>12</div>").is_documentation()
+
+
+def test_a_promoted_page_full_of_code_or_terms_is() -> None:
+    code = "".join(f"<h2>Turning {n}</h2><p>{sentence}</p>{LISTING}" for n, sentence in enumerate(SENTENCES))
+    terms = "".join(f"<dt>wheel_{n}</dt><dd>{sentence}</dd>" for n, sentence in enumerate(SENTENCES))
+    for body in (code, f"{PROSE}<dl>{terms}</dl>"):
+        page = scored(f"<main><h1>The mill module</h1>{body}</main>")
+        assert page.is_documentation(SOCIAL)
+        shop = "<div class=cart>1</div><div class=price>2</div><div class=reviews>3</div>"
+        assert not scored(f"<main><h1>The mill module</h1>{body}{shop}</main>").is_documentation(SOCIAL)
+
+
+def test_posts_of_several_authors_are_a_discussion() -> None:
+    post = f"<div><span>Ann</span><div class=author>Ann</div><p>{SENTENCES[0]}</p></div>"
+    assert scored(post).is_documentation()
+    assert not scored(post * 3).is_documentation()
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        f"<main>{STORY}</main>",
+        f"<div role=main>{STORY}</div>",
+        f"<article>{STORY}</article>",
+        f"<div class='x document'>{STORY}</div>",
+        f"<div id=content>{STORY}</div>",
+        f"<div class=rst-content><div role=main><article>{STORY}</article></div></div>",
+        f"<div><div>{STORY}</div></div>",
+    ],
+)
+def test_the_region_is_kept_whole_and_nothing_else(region: str) -> None:
+    around = f"<div class=sphinxsidebar>{MENU}</div>{region}<div class=footer>Copyright 2024, the millers</div>"
+    assert kept_of(around) == ["The mill", *SENTENCES]
+
+
+def test_the_innermost_of_regions_around_the_same_text_is_taken() -> None:
+    beside = "<div>Chapter list of all the mills</div>"
+    body = f"<main>{beside}<article>{STORY}</article></main>"
+    assert kept_of(body) == ["The mill", *SENTENCES]
+    assert reasons_of(body) == {"Chapter list of all the mills": "outside the content region"}
+
+
+def test_a_main_element_with_little_text_is_not_the_region() -> None:
+    assert kept_of(f"<main><p>Loading the page</p></main><div>{STORY}</div>")[-len(SENTENCES) :] == list(SENTENCES)
+
+
+def test_a_last_section_outside_the_densest_element_stays() -> None:
+    body = f"<div>{STORY}{PROSE}</div><div><h2>Notes</h2><p>Written in the year of the flood.</p></div>"
+    assert kept_of(body)[-2:] == ["Notes", "Written in the year of the flood."]
+
+
+@pytest.mark.parametrize(
+    ("navigation", "reason"),
+    [
+        (f"<nav>{MENU}</nav>", "navigation by its tag or role"),
+        ("<div role=navigation><p>Up to the top</p></div>", "navigation by its tag or role"),
+        ("<div role=search>Search the mill</div>", "navigation by its tag or role"),
+        ("<div class=breadcrumbs>Mills / Wheels</div>", "navigation, a footer or a form"),
+        ("<div class='prev-next'>Previous and next</div>", "navigation, a footer or a form"),
+        ("<div id=footer>Made by millers</div>", "navigation, a footer or a form"),
+        ("<div class=related><a href=/a>A mill</a> <a href=/b>Another mill</a></div>", "named as navigation, and mostly links"),
+        (
+            "<div class=header><a href=/n>Next: Wheels</a>, <a href=/u>Up: Mills</a></div>",
+            "named as navigation, and mostly links",
+        ),
+        ("<div class=toc><p>On this page</p><ul><li><a href='#x'>Wheels and stones</a></ul></div>", "a table of contents"),
+    ],
+)
+def test_navigation_inside_the_region_is_cut_as_a_whole(navigation: str, reason: str) -> None:
+    for body in (f"<main>{navigation}{STORY}</main>", f"<main>{STORY}{navigation}</main>"):
+        assert kept_of(body) == ["The mill", *SENTENCES]
+        found = reasons_of(body)
+        assert list(found.values()) == [reason]
+
+
+def test_a_bar_of_a_few_links_with_labels_is_cut() -> None:
+    bar = (
+        "<div class=header><p>Next: <a href=/n>Wheels</a>, Previous: <a href=/p>Stones</a>, Up: <a href=/u>Mills</a></p></div>"
+    )
+    body = f"<main>{bar}{STORY}</main>"
+    assert kept_of(body) == ["The mill", *SENTENCES]
+    assert list(reasons_of(body).values()) == ["a navigation bar"]
+
+
+def test_a_list_of_links_to_places_of_the_page_is_contents_and_one_to_other_pages_is_not() -> None:
+    sections = "".join(f"<h2 id=s{n}>Part {n}</h2><p>{sentence}</p>" for n, sentence in enumerate(SENTENCES))
+    inner = "<ul>" + "".join(f"<li><a href='#s{n}'>To part {n}</a></li>" for n in range(len(SENTENCES))) + "</ul>"
+    assert not [text for text in kept_of(f"<main><h1>Mills</h1>{inner}{sections}</main>") if text.startswith("To part")]
+    assert set(reasons_of(f"<main><h1>Mills</h1>{inner}{sections}</main>").values()) == {"a table of contents"}
+    outer = inner.replace("#s", "/mill/")
+    gone = inner.replace("#s", "#elsewhere")
+    for links in (outer, gone):
+        kept = kept_of(f"<main><h1>Mills</h1>{links}{sections}</main>")
+        assert [text for text in kept if text.startswith("To part")] == [f"To part {n}" for n in range(len(SENTENCES))]
+
+
+def test_a_page_that_is_a_table_of_contents_keeps_it() -> None:
+    entries = "".join(f"<li><a href='/chapter/{n}'>Chapter {n}</a></li>" for n in range(20))
+    kept = kept_of(f"<main><h1>Contents</h1><div class=toc><ul>{entries}</ul></div></main>")
+    assert kept == ["Contents", *(f"Chapter {n}" for n in range(20))]
+
+
+def test_see_also_boxes_and_lists_of_links_under_headings_stay() -> None:
+    see = "<div class='admonition seealso'><p>See also</p><p>The <a href=/stones>stones</a> module</p></div>"
+    links = "<h2>See also</h2><ul><li><a href=/grain>Grain</a></li><li><a href=/flour>Flour</a></li></ul>"
+    kept = kept_of(f"<main>{STORY}{see}{links}</main>")
+    assert kept[-5:] == ["See also", "The stones module", "See also", "Grain", "Flour"]
+    assert reasons_of(f"<main>{STORY}{see}{links}</main>") == {}
+
+
+def test_short_terms_tables_and_code_stay() -> None:
+    body = (
+        "<main><h1>turn</h1><dl><dt>turn(wheel)</dt><dd>Turn it.</dd><dt>stop()</dt><dd></dd></dl>"
+        "<table><tr><th>Name<th>Kind<tr><td><a href=/a>oak</a><td>wood</table><pre>turn(1)</pre></main>"
+    )
+    assert kept_of(body) == ["turn", "turn(wheel)", "Turn it.", "stop()", "Name", "Kind", "oak", "wood", "turn(1)"]
+
+
+def test_a_title_outside_the_region_is_kept_without_the_menu_beside_it() -> None:
+    header = f"<div class=navbar>{MENU}</div><div class=page-title><h1>The mill</h1><p>Of wheels</p></div>"
+    assert kept_of(f"{header}<main>{PROSE}</main>") == ["The mill", "Of wheels", *SENTENCES]
+    inside = f"<div class=site><h1>Millers of the valley</h1></div><main>{STORY}</main>"
+    assert kept_of(inside) == ["The mill", *SENTENCES]
+
+
+def test_a_heading_of_navigation_stays_though_the_navigation_goes() -> None:
+    body = f"<main>{STORY}<div><h2>Navigation</h2><nav>{MENU}</nav></div></main>"
+    assert kept_of(body) == ["The mill", *SENTENCES, "Navigation"]
+
+
+def test_the_header_of_an_article_stays_with_its_title() -> None:
+    body = f"<main><article><header><h1>The mill</h1><p>Of wheels and stones</p></header>{PROSE}</article></main>"
+    assert kept_of(body) == ["The mill", "Of wheels and stones", *SENTENCES]
+
+
+def test_banners_and_asides_of_a_page_that_names_no_region_go() -> None:
+    body = f"<div>{STORY}</div><aside>Mill of the day</aside><div class=cookie-banner>We use cookies</div>"
+    assert kept_of(body) == ["The mill", *SENTENCES]

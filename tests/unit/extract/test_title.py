@@ -1,0 +1,140 @@
+"""The title of a page: which text it is, and that it comes first, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitelore.extract import dom
+from sitelore.extract.content.title import Title, find_title, place_title
+from sitelore.model.document import ReadOptions
+from sitelore.model.settings import Overrides
+
+from .conftest import ReadPage
+from .scored import PROSE, SENTENCES
+
+
+def found(body: str, head_title: str, site_name: str = "") -> str:
+    """The text of the element that is the title; of `<title>` in brackets where there is none."""
+    title = find_title(dom.parse(body), head_title, site_name)
+    return dom.one_line(title.element) if title.element is not None else f"[{title.text}]"
+
+
+def test_the_h1_is_the_title() -> None:
+    assert found("<h1>The old mill</h1><h2>Wheels</h2>", "The old mill | Valley Post") == "The old mill"
+    assert found("<h1>The <b>old</b>\n mill ¶</h1>", "the old mill") == "The old mill ¶"
+
+
+def test_an_h1_that_is_the_name_of_the_site_is_not() -> None:
+    body = "<h1>Valley Post</h1><h2>The old mill</h2>"
+    assert found(body, "The old mill - Valley Post") == "The old mill"
+    assert found(body, "The old mill - Valley Post", "Valley Post") == "The old mill"
+    assert found("<h1>Valley Post</h1><p>x</p>", "Valley Post - The old mill", "Valley Post") == "[The old mill]"
+
+
+def test_of_several_h1_the_one_that_the_head_repeats_is_taken() -> None:
+    assert found("<h1>News</h1><h1>The old mill</h1><h1>More</h1>", "The old mill | Valley") == "The old mill"
+
+
+def test_an_h1_with_most_of_its_words_in_the_head_is_taken() -> None:
+    assert (
+        found("<h1>The old mill and its wheel</h1>", "Valley Post: old mill, wheel and the stones")
+        == "The old mill and its wheel"
+    )
+
+
+@pytest.mark.parametrize("tag", ["h2", "h3", "h4"])
+def test_a_lower_heading_that_the_head_repeats_is_the_title(tag: str) -> None:
+    assert found(f"<{tag}>Wheels</{tag}><{tag}>Stones</{tag}>", "Stones — Mills 3.1 documentation") == "Stones"
+
+
+def test_an_element_named_as_title_that_the_head_repeats_is_the_title() -> None:
+    assert found("<div class=page-title>Stones</div><h2>About</h2>", "Stones | Mills") == "Stones"
+    assert found("<div class=page-title>Other</div><h2>About</h2>", "Stones | Mills") == "[Stones]"
+
+
+@pytest.mark.parametrize(
+    ("heading", "head"),
+    [
+        ("3.2. Wheels and stones", "Wheels and stones"),
+        ("Wheels and stones", "3.2. Wheels and stones — Mills"),
+        ("Chapter 4. Wheels and stones", "Chapter 4. Wheels and stones"),
+        ("Chapter 4. Wheels and stones", "Wheels and stones - Mill handbook"),
+    ],
+)
+def test_numbers_of_headings_do_not_matter(heading: str, head: str) -> None:
+    assert found(f"<h2>About</h2><h2>{heading}</h2>", head) == heading
+
+
+@pytest.mark.parametrize(
+    ("head", "site", "text"),
+    [
+        ("Stones | Mills", "", "Stones"),
+        ("Stones - Wheels - Mills", "", "Stones"),
+        ("Mills » Stones", "Mills", "Stones"),
+        ("Mills :: Stones", "mills", "Stones"),
+        ("Stones", "Mills", "Stones"),
+        ("Mills", "Mills", "Mills"),
+        ("well-known stones", "", "well-known stones"),
+        ("", "Mills", ""),
+    ],
+)
+def test_the_head_s_title_is_taken_without_the_name_of_the_site(head: str, site: str, text: str) -> None:
+    assert find_title(dom.parse("<p>x</p>"), head, site) == Title(text)
+
+
+def test_the_title_comes_first_and_once(read_page: ReadPage) -> None:
+    for body in (
+        f"<main><h1>The old mill</h1>{PROSE}</main>",
+        f"<main>{PROSE}<h1>The old mill</h1></main>",
+        f"<h1>The old mill</h1><main>{PROSE}</main>",
+        f"<main><h2>The old mill</h2>{PROSE}</main>",
+        f"<main>{PROSE}</main>",
+    ):
+        page = read_page(f"<title>The old mill | Valley Post</title>{body}")
+        assert page.markdown.startswith(f"# The old mill\n\n{SENTENCES[0]}")
+        assert page.text.startswith(f"The old mill\n{SENTENCES[0]}")
+        assert page.markdown.count("The old mill") == page.text.count("The old mill") == 1
+        assert all(sentence in page.markdown for sentence in SENTENCES)
+
+
+def test_other_headings_stay_below_the_title(read_page: ReadPage) -> None:
+    body = f"<title>Stones | Mills</title><main><h1>Mills</h1><h2>Stones</h2>{PROSE}<h2>Wheels</h2>{PROSE}</main>"
+    markdown = read_page(body).markdown
+    assert markdown.startswith("# Stones\n\n")
+    assert "## Wheels" in markdown
+
+
+def test_the_only_h1_is_the_title_though_title_says_something_else(read_page: ReadPage) -> None:
+    head = "<title>Welcome</title>"
+    outside = read_page(f"{head}<div class=page-title><h1>The old mill</h1></div><main>{PROSE}</main>").markdown
+    assert outside.startswith("# The old mill\n\n")
+    assert "Welcome" not in outside
+    assert read_page(f"{head}<header><h1>Blog</h1></header><main>{PROSE}</main>").markdown.startswith("# Welcome\n\n")
+
+
+def test_content_without_text_gets_no_title(read_page: ReadPage) -> None:
+    assert read_page("<title>Only a title</title><main> </main>").markdown == ""
+    empty = (dom.made("div"),)
+    assert place_title(Title("Mills"), empty) == empty
+
+
+def test_a_page_without_any_title_begins_with_its_text(read_page: ReadPage) -> None:
+    assert read_page(f"<main>{PROSE}</main>").markdown.startswith(SENTENCES[0])
+
+
+def test_content_that_is_the_title_itself_is_written_once(read_page: ReadPage) -> None:
+    tree = dom.parse("<h1>The old mill</h1><p>text</p>")
+    for title in (find_title(tree, "The old mill", ""), Title("The old mill")):
+        nodes = place_title(title, tuple(dom.select(dom.parse("<h2>The old mill</h2>"), "h2")))
+        assert [dom.one_line(node) for node in nodes] == ["The old mill"]
+    rules = Overrides("site.example", ("h1",))
+    page = read_page("<title>The old mill</title><h1>The old mill</h1>" + PROSE, options=ReadOptions(overrides=(rules,)))
+    assert (page.markdown, page.text) == ("# The old mill", "The old mill")
+
+
+def test_an_override_gets_its_title_too() -> None:
+    tree = dom.parse("<h1>The old mill</h1><div id=x><p>text</p></div>")
+    nodes = place_title(find_title(tree, "The old mill", ""), tuple(dom.select(tree, "#x")))
+    assert [dom.one_line(node) for node in nodes] == ["The old mill", "text"]
+    # It is a copy: what stands outside the content stays where it is.
+    assert len(dom.select(tree, "h1")) == 1
