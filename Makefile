@@ -96,10 +96,10 @@ bench-structured: $(DEV_STAMP)  ## structured data, side by side with extruct
 
 SITE_PACKAGES = $(shell $(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
-train-content: $(DEV_STAMP)  ## train the scorer of main content again, and the five it is validated with
+train-content: $(DEV_STAMP)  ## train the block scorer, and five more models for cross-validation [ARGS=--only-whole]
 	@test -x .bench/training/bin/python || $(PY) -m venv --system-site-packages .bench/training
 	.bench/training/bin/python -m pip install --quiet catboost==1.2.10
-	PYTHONPATH=src:$(SITE_PACKAGES) .bench/training/bin/python -m bench.train_content $(ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src:$(SITE_PACKAGES) .bench/training/bin/python -m bench.train_content $(ARGS)
 
 bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 	$(PY) -m bench.memory $(ARGS)

@@ -1,9 +1,12 @@
-"""Train the scorer of main content on the marked pages of the corpus: `make train-content`.
+"""Trains the model of the block scorer on the labelled pages of the corpus: `make train-content`.
 
-Five trainings that each leave one fold of domains out (weights for `bench.content --cross-validated`, in `.bench/folds`), and
-one on everything, which becomes `src/sitelore/extract/content/content_trees.npz`: sets of trees, a small network beside them.
-Needs `catboost`, which the target installs into `.bench/training`. The same corpus and versions give the same trees; the
-network is the same up to rounding in the linear algebra.
+Five trainings that each leave one fold of domains out (models for `bench.content --cross-validated`, in `.bench/folds`), and
+one on all pages, which becomes `src/sitelore/extract/content/content_trees.npz`: sets of trees and a small network. Needs
+`catboost`, which the make target installs into `.bench/training`.
+
+The same corpus, code and versions give the same bytes on processors with the same vector instructions; the make target keeps
+linear algebra to one thread, because the order of additions changes the network's rounding. The model holds digests of its
+inputs (`training_record`).
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import numpy as np
 from bench.content_scores import ROOT, Page, corpus
 from bench.folds import FOLDER, FOLDS, fold_of
 from bench.train_network import SHARE, Blocks, network_of
+from bench.training_record import record
 from numpy.typing import NDArray
 
 from sitelore.extract import dom
@@ -36,8 +40,8 @@ ITERATIONS, RATE, DEPTH = 300, 0.1, 6
 SEEDS = (1, 2)
 ROWS = 120_000
 LISTINGS = 1.0
-"""Log odds that code gets on top. People who mark documentation leave out listings that others keep, or stop before them, so
-training rates them too low. Anything from one half to two is about as good; pages without listings are not touched."""
+"""Log odds that are added for code. Annotators of documentation often leave code out, or stop before it, so training rates
+it too low. Values from 0.5 to 2 give about the same F1; pages without code are not affected."""
 
 _WORD = re.compile(r"\w+")
 _SHORT = 6
@@ -45,7 +49,7 @@ _SHORT = 6
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One page: a row of features, a label (1 content, 0 not, -1 no words) and a weight for every block."""
+    """A page for training: a row of features, a label (1 content, 0 other, -1 no words) and a weight for each block."""
 
     fold: int
     names: tuple[str, ...]
@@ -55,10 +59,10 @@ class Example:
 
 
 def labels(texts: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
-    """Which blocks the marked content is made of.
+    """Labels of the blocks: which of them the annotated content is made of.
 
-    Long blocks by their runs of three words; short ones where the content still lacks their words, nearest to the long ones
-    first; then single changes near what is kept as long as the page's F1 grows.
+    Long blocks are matched by their runs of three words. Short blocks are matched where the content still lacks their words,
+    those nearest to long ones first. Then single blocks are added or removed as long as the page's F1 grows.
     """
     runs = set(zip(gold, gold[1:], gold[2:], strict=False))
     line = f" {' '.join(gold)} "
@@ -122,7 +126,7 @@ def _improve(found: NDArray[np.float64], texts: list[list[str]], lacking: Counte
 
 
 def example(page: Page) -> Example | None:
-    """A page as training sees it; None without marked content or without text."""
+    """A page for training; None without annotated content or without text."""
     gold = _WORD.findall(page.gold.lower())
     tree = dom.parse(page.html)
     prepare(tree)
@@ -137,8 +141,9 @@ def example(page: Page) -> Example | None:
     found = labels(texts, gold)
     words = np.array([len(words) + 0.5 for words in texts])
     words[found < 0] = 0  # never drawn
-    # Every page counts about the same, small ones a little less; a corpus's figure is the mean over its pages. What is not
-    # content counts at most one and a half times what is, or pages that are mostly frame would teach to drop everything.
+    # Every page counts about the same, small ones a little less, because a corpus's figure is the mean over its pages. Blocks
+    # that are not content count at most one and a half times as much as content, or pages that are mostly navigation would
+    # teach the model to drop everything.
     wanted, unwanted = words[found > 0].sum(), words[found == 0].sum()
     weights = words / (wanted + 0.3 * words.sum() + 30)
     weights[found == 0] *= min(1.0, 1.5 * (wanted + 10) / max(1.0, unwanted))
@@ -157,7 +162,7 @@ def train(examples: list[Example], path: Path) -> None:
 
 
 def trees_of(features: NDArray[np.float32], found: NDArray[np.float64], weights: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """A set of trees a seed, as CatBoost exports them."""
+    """A set of trees for each seed, as CatBoost exports them."""
     from catboost import CatBoostClassifier  # type: ignore[import-not-found]
 
     chance = chances(weights, ROWS)
@@ -189,10 +194,10 @@ def trees_of(features: NDArray[np.float32], found: NDArray[np.float64], weights:
 
 
 def chances(weights: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
-    """With what chance each block is drawn, so that about this many are: by its weight, those that count most for certain.
+    """The probability that each block is drawn, in proportion to its weight and at most 1, so that about `rows` are drawn.
 
-    A drawn block then counts for those like it that were not. Each set of trees sees other blocks of the frame, of which there
-    are many; training takes a third of the time.
+    A drawn block then counts for those like it that were not drawn. Each set of trees sees other blocks of navigation, of which
+    there are many; training takes a third of the time.
     """
     low, high = 0.0, float(weights.max())
     for _ in range(50):
@@ -202,23 +207,23 @@ def chances(weights: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
 
 
 def write(models: list[dict[str, Any]], network: dict[str, NDArray[Any]], names: tuple[str, ...], path: Path) -> None:
-    """Both as the package reads them, the same bytes for the same training. Several sets of trees are one: their mean."""
+    """Write the model as the package reads it, the same bytes for the same training. Sets of trees become their mean."""
     share = (1 - SHARE) / len(models)
     feature: list[list[int]] = []
     bound: list[list[float]] = []
     value: list[NDArray[np.float64]] = []
-    bias = SHARE * UNDERRATED  # that shift is for what log loss was weighted by; the network was trained on F1 itself
+    bias = SHARE * UNDERRATED  # the shift undoes the weights of log loss; the network was trained on F1
     for stored in models:
         scale, (base, *_) = stored["scale_and_bias"]
         bias += base * share
         for tree in stored["oblivious_trees"]:
             splits = tree["splits"]
-            # A tree that found fewer questions to ask gets some that nothing answers.
+            # A tree with fewer splits is filled up with splits that are never true.
             spare = DEPTH - len(splits)
             feature.append([split["float_feature_index"] for split in splits] + [0] * spare)
             bound.append([split["border"] for split in splits] + [np.inf] * spare)
             value.append(np.array(tree["leaf_values"] + [0.0] * (2**DEPTH - 2 ** len(splits))) * scale * share)
-    # One tree that nothing was learnt for: all its questions are whether a block stands in a listing.
+    # One more tree, not trained, adds LISTINGS: all its splits ask whether a block is inside `pre`.
     feature.append([names.index("in_pre")] * DEPTH)
     bound.append([0.5] * DEPTH)
     value.append(np.append(np.zeros(2**DEPTH - 1), LISTINGS))
@@ -231,6 +236,7 @@ def write(models: list[dict[str, Any]], network: dict[str, NDArray[Any]], names:
         value=np.array(value, np.float32),
         bias=np.float64(bias),
         names=np.array(" ".join(names)),
+        record=np.array(json.dumps(record(), sort_keys=True)),
         **network,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -246,7 +252,8 @@ def main() -> None:
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
         examples = [each for each in pool.map(example, corpus(), chunksize=8) if each is not None]
-    print(f"{len(examples)} pages, {sum(len(each.labels) for each in examples)} blocks, {len(examples[0].names)} features")
+    blocks = sum(len(each.labels) for each in examples)
+    print(f"{len(examples)} pages, {blocks} blocks, {len(examples[0].names)} features")
     with ProcessPoolExecutor(options.jobs) as pool:
         waiting = []
         if not options.only_whole:

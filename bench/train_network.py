@@ -1,7 +1,7 @@
-"""Trains the network that is asked beside the trees (`extract/native/scoring/network.c`) on what is wanted: the F1 of pages.
+"""Trains the network beside the trees (`extract/native/scoring/network.c`) on the F1 of whole pages.
 
-Trees are trained block by block. A network can be trained page by page: the F1 of a page's words, with shares in place of
-choices, has a gradient of its own. A part of the usual log loss keeps its shares honest.
+Trees are trained block by block. The F1 of a page, computed with probabilities in place of decisions, is differentiable, so
+the network is trained on it page by page. A share of log loss keeps the probabilities calibrated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 
 HIDDEN, EPOCHS, RATE, DECAY = 32, 10, 0.002, 1e-5
 SHARE = 0.25
-"""Of the score; the rest is what the trees say."""
+"""Of the network in the score; the rest is the share of the trees."""
 _LOG_LOSS = 0.3
 _PAGES = 6  # at a time
 _MOST_BLOCKS = 600  # of a page at a time; a long one is thinned out
@@ -29,7 +29,7 @@ _SEED = 1
 
 
 def log_scale(values: Floats) -> Floats:
-    """About sign(x) * log2(1 + |x|), read off the bits of the float; `network.c` computes the same."""
+    """Approximate sign(x) * log2(1 + |x|) from the bits of the float, as `network.c` does."""
     bits = (np.abs(values) + np.float32(1)).view(np.int32) - np.int32(127 << 23)
     return np.asarray(np.copysign(bits.astype(np.float32) * np.float32(2.0**-23), values))
 
@@ -101,7 +101,7 @@ def _trained(evened: Floats, blocks: Blocks, words: Floats) -> list[Floats]:
 
 
 def _slopes(layers: list[Floats], evened: Floats, blocks: Blocks, words: Floats, rows: list[NDArray[np.int64]]) -> list[Floats]:
-    """Where each weight would have to go for these pages to lose more."""
+    """The gradient of the loss of these pages for each layer."""
     inner, bias, outer, base = layers
     given = evened[np.concatenate(rows)]
     held = given @ inner + bias

@@ -188,3 +188,9 @@ def test_the_header_of_an_article_stays_with_its_title() -> None:
 def test_banners_and_asides_of_a_page_that_names_no_region_go() -> None:
     body = f"<div>{STORY}</div><aside>Mill of the day</aside><div class=cookie-banner>We use cookies</div>"
     assert kept_of(body) == ["The mill", *SENTENCES]
+
+
+def test_a_title_that_is_kept_outside_the_region_is_not_among_the_cuts() -> None:
+    body = f"<div id=header><h1>mill(1)</h1><h2>NAME</h2><p>mill - grind grain</p></div><div id=content>{PROSE}{PROSE}</div>"
+    assert kept_of(body)[:3] == ["mill(1)", "NAME", "mill - grind grain"]
+    assert not [text for text in reasons_of(body) if "grind grain" in text]

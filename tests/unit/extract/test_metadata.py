@@ -111,3 +111,12 @@ def test_a_secret_in_a_heading_or_an_author_is_not_kept(read_page: ReadPage) -> 
     assert page.document["author"].startswith("[REDACTED")
     assert page.document["headings"][0]["text"].startswith("[REDACTED")
     assert page.document["landmarks"][0]["label"].startswith("[REDACTED")
+
+
+def test_headings_are_read_without_the_mark_of_their_permalink(read_page: ReadPage) -> None:
+    page = read_page(
+        "<h1>The csv module<a class=headerlink href='#x'>\u00b6</a></h1><h2>C#</h2>"
+        "<h2>Use <a href='#u'>\u00a7</a></h2><p>text</p>"
+    )
+    assert page.document["h1"] == "The csv module"
+    assert [heading["text"] for heading in page.document["headings"]] == ["The csv module", "C#", "Use"]

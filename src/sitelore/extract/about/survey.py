@@ -31,6 +31,8 @@ _OF_OTHERS = (
     "[itemprop~=comment i],[itemprop~=review i],[itemprop~=suggestedAnswer i],[itemtype*='/Comment'],[itemtype*='/Review']"
 )
 MAX_SAID = 2_000
+_PERMALINK = " \u00b6\u00a7\uf0c1"
+"""Marks at the end of a heading by which it can be linked to: \u00b6, \u00a7 and a character of Font Awesome."""
 _MAX_TITLES = 50
 _MAX_HEADINGS = 100
 _MAX_ROOMS = 400
@@ -101,7 +103,7 @@ def surveyed(tree: dom.Tree) -> Survey:
     rels = [element.attr("rel") or "" for element in relations]
     return Survey(
         title=_first_line(one for one in tree.select("title")[:_MAX_TITLES] if one.closest("svg") is None),
-        h1=_first_line(tree.select("h1")[:_MAX_TITLES]),
+        h1=_first_line(tree.select("h1")[:_MAX_TITLES]).rstrip(_PERMALINK),
         base=next(filter(str.strip, [element.attr("href") or "" for element in tree.select("base")]), ""),
         languages=[dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else [],
         metas=_metas(tree),
@@ -229,7 +231,7 @@ def _merged(tree: dom.Tree, rooms: list[dom.Element], others: list[dom.Element])
 def _headings(heads: list[dom.Element]) -> list[tuple[int, str]]:
     found = []
     for element in heads[:_MAX_HEADINGS]:
-        text = " ".join(element.text.split())
+        text = " ".join(element.text.split()).rstrip(_PERMALINK)
         if text and element.attr("hidden") is None and element.attr("aria-hidden") != "true":
             found.append((LEVELS[element.tag], text))
     return found

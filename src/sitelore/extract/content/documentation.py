@@ -211,7 +211,7 @@ class _Documentation:
             open_units += [(child, is_accepted) for child in units.children[unit]]
         first, last = self._title_range()
         kept[first:last] = [True] * (last - first)
-        return Selection(kept, cuts)
+        return Selection(kept, [cut for cut in cuts if cut.first < first or cut.last > last])
 
     def _is_likely_text(self, first: int, last: int) -> bool:
         """Whether loose text outside a region that nothing names may be content all the same."""
