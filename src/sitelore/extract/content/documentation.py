@@ -88,9 +88,8 @@ _EDGE_SHARE = 0.3
 _UNLIKELY = 0.3
 _CERTAINLY_NOT = 0.05
 _UNLIKELY_OUTSIDE = 0.05
-
-
 _MENU_WORDS = 20
+_MAX_LINKS = 20_000  # read for contents: links that nest would be read once for every level
 _TITLE_WORDS = 60
 
 
@@ -182,6 +181,10 @@ class _Documentation:
         self._attr = [elements[order].attr for order in page.elements.order]
         self._mass = [0.0, *accumulate(map(mul, page.scores, page.blocks.words))]
         self._elements = elements
+        self._headings = [0, *accumulate([level > 0 for level in page.heading])]
+        self._references = [0, *accumulate([bits & _IN_REFERENCE > 0 for bits in page.landmarks])]
+        """Running counts of headings, and of blocks in code or definition lists."""
+        self._links_left = _MAX_LINKS
         prose = self._prose()
         region = self._named_region(prose)
         self._is_named = region is not None
@@ -285,7 +288,7 @@ class _Documentation:
         is_small = words <= _EDGE_SHARE * units.words[0]
         is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (_CERTAIN_NAVIGATION.search(name) and tag not in _CONTENT_TAGS)
         # The header of an article holds its title.
-        is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and not any(self._page.heading[first:last]))
+        is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and self._headings[first] == self._headings[last])
         if is_small and is_edge:
             return "navigation, a footer or a form"
         is_secondary = tags & _ASIDE_TAG or _marks_of(attr("class") or "") & _BANNER_MARKS
@@ -295,7 +298,7 @@ class _Documentation:
         if is_linked and is_named:
             return "named as navigation, and mostly links"
         is_bar = words <= _BAR_WORDS and units.linked[unit] > _BAR_LINKS * words and score < _UNLIKELY
-        if is_bar and tag not in _CONTENT_TAGS and _BAR.search(name) and not any(self._page.heading[first:last]):
+        if is_bar and tag not in _CONTENT_TAGS and _BAR.search(name) and self._headings[first] == self._headings[last]:
             return "a navigation bar"
         if self._is_contents(unit, name):
             return "a table of contents"
@@ -305,9 +308,9 @@ class _Documentation:
     def _is_likely(self, unit: int) -> bool:
         """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""
         first, last, words = self._units.first[unit], self._units.last[unit], self._units.words[unit]
-        if first >= self._last and any(self._page.heading[first:last]):
+        if first >= self._last and self._headings[last] > self._headings[first]:
             return True
-        if any(landmarks & _IN_REFERENCE for landmarks in self._page.landmarks[first:last]):
+        if self._references[last] > self._references[first]:
             return True
         is_linked = self._units.linked[unit] > _MANY_LINKS * words
         return not is_linked and self._mass[last] - self._mass[first] >= _UNLIKELY_OUTSIDE * words
@@ -321,11 +324,15 @@ class _Documentation:
         if _CONTENTS.search(name):
             return linked >= _CONTENTS_LINKS * words
         first, last = units.first[unit], units.last[unit]
-        is_index = any(self._page.heading[first:last]) or self._page.landmarks[first] & _IN_TABLE
+        is_index = self._headings[last] > self._headings[first] or self._page.landmarks[first] & _IN_TABLE
         if linked < _NOTHING_BUT_LINKS * words or is_index:
             return False
-        links = dom.elements_list(self._elements[self._page.elements.order[units.element[unit]]], "a")
-        targets = [link.attr("href") or "" for link in links]
+        element = self._elements[self._page.elements.order[units.element[unit]]]
+        link = dom.first(element, "a")
+        if link is None or not (link.attr("href") or "").startswith("#") or self._links_left < 0:
+            return False
+        targets = [link.attr("href") or "" for link in dom.elements_list(element, "a")]
+        self._links_left -= len(targets)
         if len(targets) < 2 or not all(target.startswith("#") for target in targets):
             return False
         return sum(target[1:] in self._names for target in targets) * 2 >= len(targets)
