@@ -69,7 +69,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
 
 
 _numbers = itertools.count()
-_REQUESTS = re.compile(r'sitelore_http_requests_total\{status="(\d+)"\} (\d+)')
+_REQUESTS = re.compile(r'sitelore_http_requests_total\{status="(\d+)"\} (\d+)\.0')
 
 
 @schema.parametrize()

@@ -21,7 +21,7 @@ from tests.web.serve import Answer, page, prose, redirect, serving, site
 
 from sitelore.cli.main import main
 from sitelore.cli.writing import write_to, write_tree
-from sitelore.crawl.meters import exposition
+from sitelore.crawl.metrics import exposition
 from sitelore.deploy.embedded import embedded
 from sitelore.deploy.logs import JsonLines
 from sitelore.model.errors import UsageError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 from starlette.requests import Request
 
-from sitelore.crawl import meters
+from sitelore.crawl import metrics
 from sitelore.crawl.clearing import refuse_secrets
 from sitelore.crawl.runs import start_run, start_run_once
 from sitelore.export.repeats import Repeats, find_repeats
@@ -74,7 +74,7 @@ class Desk:
         run = await self.run(name)
         ledger, now = self.backstage.ledger, self.backstage.clock()
         if run.state not in ENDED and await ledger.end_run(run.id, RunState.CANCELLED, now):
-            meters.RUNS_ENDED.add(of=RunState.CANCELLED.value)
+            metrics.RUNS_ENDED.labels(RunState.CANCELLED.value).inc()
             await self.backstage.announce(run.id)
         self._shared.forget(_LISTS, run.id)
         run = await self.run(name)

@@ -14,9 +14,10 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
+from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sitelore.crawl.meters import Counter, Histogram
+from sitelore.crawl.metrics import REGISTRY, histogram
 from sitelore.model.errors import StorageError
 from sitelore.serve import problems
 from sitelore.serve.backstage import ApiSettings
@@ -30,8 +31,8 @@ OPEN_PATHS = frozenset({"/health", "/ready"})
 CALLER = "sitelore.caller"
 _HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 
-REQUESTS = Counter("sitelore_http_requests_total", "Requests that were answered, by status.", "status")
-ANSWER_TIME = Histogram("sitelore_http_request_duration_seconds", "A request, until its answer was sent.")
+REQUESTS = Counter("sitelore_http_requests_total", "Requests that were answered, by status.", ["status"], registry=REGISTRY)
+ANSWER_TIME = histogram("sitelore_http_request_duration_seconds", "A request, until its answer was sent.")
 
 
 @dataclass(slots=True)
@@ -67,8 +68,8 @@ class Doors:
             await self._pass(scope, receive, sending, answer)
         finally:
             took_s = time.perf_counter() - answer.began
-            REQUESTS.add(of=str(answer.status))
-            ANSWER_TIME.take(took_s)
+            REQUESTS.labels(str(answer.status)).inc()
+            ANSWER_TIME.observe(took_s)
             # Never the query: it may hold what a person typed.
             what = {"method": scope["method"], "path": scope["path"], "status": answer.status, "ms": round(took_s * 1000, 1)}
             _LOG.log(logging.DEBUG if answer.status < 500 else logging.ERROR, "answered", extra=what)

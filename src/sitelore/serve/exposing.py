@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sitelore.crawl.meters import CONTENT_TYPE, exposition
+from sitelore.crawl.metrics import CONTENT_TYPE, exposition
 
 _HEAD_S = 5.0
 

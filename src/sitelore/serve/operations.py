@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
+from prometheus_client import Gauge
 from starlette.responses import Response
 
-from sitelore.crawl.meters import CONTENT_TYPE, Gauge, Meter, exposition
+from sitelore.crawl.metrics import CONTENT_TYPE, REGISTRY, exposition
 from sitelore.model.states import RunState
 from sitelore.serve import problems
 from sitelore.serve.described import Responses, answers
-from sitelore.serve.desk import Desk, encode
-from sitelore.serve.doors import ANSWER_TIME, REQUESTS
+from sitelore.serve.desk import encode
 from sitelore.serve.problems import Refused
 from sitelore.serve.quick import JSON, AtDesk
 from sitelore.serve.wire import Health
@@ -33,6 +33,9 @@ async def ready(desk: AtDesk) -> Response:
     return Response(encode(Health("ready")), media_type=JSON)
 
 
+_QUEUED = Gauge("crawl_runs_queued", "Runs that wait for their turn.", registry=REGISTRY)
+_RUNNING = Gauge("crawl_runs_running", "Runs that are being crawled.", registry=REGISTRY)
+_FOLLOWERS = Gauge("sitelore_event_followers", "Clients that follow a run.", registry=REGISTRY)
 _METRICS: Responses = {
     200: {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
@@ -42,16 +45,7 @@ _METRICS: Responses = {
 async def metrics(desk: AtDesk) -> Response:
     """Counters and histograms of this process, and how many runs stand where."""
     states = await desk.backstage.ledger.runs_by_state()
-    return Response(exposition(*server_meters(desk, states)), media_type=CONTENT_TYPE)
-
-
-def server_meters(desk: Desk, states: dict[str, int]) -> tuple[Meter, ...]:
-    """What a server counts besides what crawling counts."""
-    queued, running = states.get(RunState.QUEUED, 0), states.get(RunState.RUNNING, 0)
-    return (
-        REQUESTS,
-        ANSWER_TIME,
-        Gauge("crawl_runs_queued", "Runs that wait for their turn.", lambda: queued),
-        Gauge("crawl_runs_running", "Runs that are being crawled.", lambda: running),
-        Gauge("sitelore_event_followers", "Clients that follow a run.", lambda: desk.followers),
-    )
+    _QUEUED.set(states.get(RunState.QUEUED, 0))
+    _RUNNING.set(states.get(RunState.RUNNING, 0))
+    _FOLLOWERS.set(desk.followers)
+    return Response(exposition(), media_type=CONTENT_TYPE)
