@@ -27,7 +27,7 @@ from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.knowledge import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
-from sitelore.serve.mcp import mcp_server
+from sitelore.serve.mcp.tools import mcp_server
 
 TENANTS = ("red", "blue")
 NAME = "docs.example"
@@ -94,7 +94,7 @@ async def test_search_and_pages_are_those_of_the_tenant_that_asks(house: House) 
             said = await told(house, DEFAULT_TENANT, tool, **arguments)
             assert not any(f"{tenant} boats" in said for tenant in TENANTS)
             assert NAME not in said
-        assert "nothing was crawled yet" in await told(house, DEFAULT_TENANT, "explain_url", url=web.url())
+        assert "nothing has been crawled yet" in await told(house, DEFAULT_TENANT, "explain_url", url=web.url())
 
 
 async def test_an_explanation_is_of_the_tenants_own_run_however_many_others_have(house: House) -> None:

@@ -1,4 +1,4 @@
-"""For whoever keeps the server alive: is it up, can it work, how does it do."""
+"""Operations routes: `/health`, `/ready`, `/metrics`."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from starlette.responses import Response
 from sitelore.crawl.metrics import CONTENT_TYPE, REGISTRY, exposition
 from sitelore.model.states import RunState
 from sitelore.serve import problems
-from sitelore.serve.described import Responses, answers
-from sitelore.serve.desk import encode
-from sitelore.serve.problems import Refused
-from sitelore.serve.quick import JSON, AtDesk
-from sitelore.serve.wire import Health
+from sitelore.serve.openapi import Responses, answers
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_service import encode
+from sitelore.serve.schemas import Health
 
 router = APIRouter(tags=["operations"])
 
 
-@router.get("/health", response_class=Response, summary="A sign of life", responses=answers(Health))
+@router.get("/health", response_class=Response, summary="Liveness", responses=answers(Health))
 async def health() -> Response:
-    """The process is up and answers. Asks nothing of the database."""
+    """The process is up. Does not touch the database."""
     return Response(encode(Health("ok")), media_type=JSON)
 
 
-@router.get("/ready", response_class=Response, summary="Can it work", responses=answers(Health, problems.UNAVAILABLE))
-async def ready(desk: AtDesk) -> Response:
+@router.get("/ready", response_class=Response, summary="Readiness", responses=answers(Health, problems.UNAVAILABLE))
+async def ready(service: Service) -> Response:
     """The ledger answers, and the server is not stopping."""
-    if desk.closing.is_set():
-        raise Refused(problems.UNAVAILABLE, "the server is stopping")
-    await desk.backstage.ledger.runs(1)
+    if service.closing.is_set():
+        raise ApiProblem(problems.UNAVAILABLE, "the server is stopping")
+    await service.context.ledger.runs(1)
     return Response(encode(Health("ready")), media_type=JSON)
 
 
@@ -41,11 +41,11 @@ _METRICS: Responses = {
 }
 
 
-@router.get("/metrics", response_class=Response, summary="How it does", responses=_METRICS)
-async def metrics(desk: AtDesk) -> Response:
-    """Counters and histograms of this process, and how many runs stand where."""
-    states = await desk.backstage.ledger.runs_by_state()
+@router.get("/metrics", response_class=Response, summary="Metrics", responses=_METRICS)
+async def metrics(service: Service) -> Response:
+    """Counters and histograms of this process, and the number of queued and running runs."""
+    states = await service.context.ledger.runs_by_state()
     _QUEUED.set(states.get(RunState.QUEUED, 0))
     _RUNNING.set(states.get(RunState.RUNNING, 0))
-    _FOLLOWERS.set(desk.followers)
+    _FOLLOWERS.set(service.followers)
     return Response(exposition(), media_type=CONTENT_TYPE)
