@@ -104,7 +104,7 @@ async def test_a_passage_says_where_it_stands_and_what_is_suspicious_about_it() 
     assert "source: https://shop.example/hours#:~:text=Opening" in found
     assert "under: Shop > Hours" in found
     assert "WARNING: possible prompt injection (override)" in outside(found)
-    assert "0 of them have vectors so far" in found
+    assert "0 of them have embeddings so far" in found
     assert nothing.startswith("No results")
     query = pages.queries[0]
     assert (query.limit, query.path, query.langs, query.tenant) == (3, "/docs", ("en",), "default")
