@@ -11,9 +11,9 @@ import pytest_asyncio
 from tests.web.hostile import CANARY, Hostile, hostile_server
 from tests.web.serve import Answer, Web, serving, site
 
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
+from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.renderer import BrowserRenderer
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
@@ -37,7 +37,7 @@ def hostile() -> Iterator[Hostile]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     made = Browser()
-    if not made.is_there():
+    if not made.is_available():
         pytest.skip("there is no browser on this machine")
     yield made
     await made.close()

@@ -11,9 +11,9 @@ import psutil
 import pytest
 from tests.web.hostile import CANARY, Hostile, hostile_server
 
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.robots import RobotsCache
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsFile
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 from sitelore.model.url import Url
@@ -207,10 +207,10 @@ async def test_every_kind_of_robots_txt_is_understood(
 
     settings = HASTY if offset == 7 else SETTINGS
     async with fetching(hostile, settings) as fetcher:
-        keeper = RobotsKeeper(fetcher, OpenGate(), settings, time.time, load, save)
-        verdict = await keeper.judge(url_of(hostile.url("/page", offset)))
+        cache = RobotsCache(fetcher, OpenGate(), settings, time.time, load, save)
+        verdict = await cache.judge(url_of(hostile.url("/page", offset)))
         assert (verdict.state, verdict.allowed) == (state, page)
-        assert (await keeper.judge(url_of(hostile.url("/private/x", offset)))).allowed is private
+        assert (await cache.judge(url_of(hostile.url("/private/x", offset)))).allowed is private
     hits = hostile.hits()
     assert hits[f"{100 + offset}:robots"]["hits"] <= 6
     assert hits[f"{100 + offset}:robots"]["bytes_sent"] <= 8_388_608

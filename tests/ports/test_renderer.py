@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from tests.web.serve import Answer, Web, page, redirect, serving, site
 
-from sitelore.fetch.browser import Browser, BrowserLimits
+from sitelore.fetch.browser.chromium import Browser, BrowserLimits
+from sitelore.fetch.browser.renderer import BrowserRenderer, allow_all
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.renderer import BrowserRenderer, anywhere
 from sitelore.model.frontier import Hop
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
@@ -85,7 +85,7 @@ def web() -> Iterator[Web]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     made = Browser()
-    if not made.is_there():
+    if not made.is_available():
         pytest.skip("there is no browser on this machine")
     yield made
     await made.close()
@@ -242,7 +242,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(browser: Bro
             raise OSError("no address")
         return ["127.0.0.1"]
 
-    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard(), anywhere, lookup=lookup)
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard(), allow_all, lookup=lookup)
     failures = [
         await made.render(RenderRequest(Url.trusted(url)))
         for url in ("http://public.example/", "https://public.example/", "http://127.0.0.1:1/", "http://nowhere.example/")
@@ -264,7 +264,7 @@ async def test_a_page_that_grows_too_large_is_refused(browser: Browser, web: Web
 async def fresh(web: Web, pages: int = 1000) -> AsyncIterator[tuple[Browser, BrowserRenderer]]:
     """A browser of one's own."""
     browser = Browser(limits=BrowserLimits(pages=pages))
-    if not browser.is_there():
+    if not browser.is_available():
         pytest.skip("there is no browser on this machine")
     made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
     try:
@@ -297,7 +297,7 @@ async def test_a_worn_browser_is_replaced_and_keeps_the_runs_cookies(web: Web) -
 
 async def test_without_a_browser_the_answer_says_how_to_get_one(web: Web) -> None:
     browser = Browser(lambda: None)
-    assert not browser.is_there()
+    assert not browser.is_available()
     made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
     failure = await made.render(asked(web, "/app"))
     await made.close()

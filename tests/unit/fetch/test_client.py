@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.unit.fetch.wire import Seen, always, failure_of, fetching, reply, response_to, serving, url_of
+from tests.unit.fetch.raw_server import Seen, always, failure_of, fetching, reply, response_to, serving, url_of
 
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 
@@ -384,7 +384,7 @@ async def refused(monkeypatch: pytest.MonkeyPatch, guard: AddressGuard, url: str
 
     fetcher = HttpFetcher(CrawlSettings(), guard, lookup=lookup)
     with monkeypatch.context() as patched:
-        patched.setattr("sitelore.fetch.connections.socket.socket", Forbidden)
+        patched.setattr("sitelore.fetch.http.pool.socket.socket", Forbidden)
         failure = await fetcher.fetch(Request(url_of(url)))
     await fetcher.close()
     assert isinstance(failure, FetchFailure)
@@ -395,7 +395,7 @@ async def refused(monkeypatch: pytest.MonkeyPatch, guard: AddressGuard, url: str
     ("url", "addresses", "detail"),
     [
         ("http://127.0.0.1/", (), "127.0.0.1 is a loopback address."),
-        ("http://[::ffff:10.0.0.1]/", (), "::ffff:a00:1 is an address that carries 10.0.0.1, a private address."),
+        ("http://[::ffff:10.0.0.1]/", (), "::ffff:a00:1 is an address that embeds 10.0.0.1, a private address."),
         ("http://2130706433:8080/", (), "127.0.0.1 is a loopback address."),
         ("https://169.254.169.254/latest", (), "169.254.169.254 is a link-local address."),
         ("http://intranet.example/", ("10.0.0.5",), "intranet.example resolves to 10.0.0.5, a private address."),
@@ -428,7 +428,7 @@ async def test_an_address_that_changes_after_it_was_judged_is_judged_again(monke
         return None if len(asked) == 1 else AddressGuard().judge_connect(host, port, ip)
 
     with monkeypatch.context() as patched:
-        patched.setattr("sitelore.fetch.connections.socket.socket", Forbidden)
+        patched.setattr("sitelore.fetch.http.pool.socket.socket", Forbidden)
         patched.setattr(guard, "judge_connect", lenient_once)
         failure = await fetcher.fetch(Request(url_of("http://turncoat.example/")))
     await fetcher.close()

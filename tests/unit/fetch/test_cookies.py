@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.fetch.wire import url_of
+from tests.unit.fetch.raw_server import url_of
 
-from sitelore.fetch.cookies import CookieJar
+from sitelore.fetch.http.cookies import CookieJar
 
 NOW = 1_700_000_000.0
 

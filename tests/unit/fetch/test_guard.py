@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.fetch.wire import url_of
+from tests.unit.fetch.raw_server import url_of
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.errors import UsageError
@@ -104,8 +104,8 @@ def test_a_nonsense_entry_is_a_usage_error(entry: str) -> None:
         AddressGuard(allow_private=[entry])
 
 
-def test_verdicts_of_many_origins_do_not_pile_up() -> None:
+def test_cache_of_many_origins_do_not_pile_up() -> None:
     guard = AddressGuard()
     for number in range(10_000):
         assert guard.judge_url(url_of(f"http://host{number}.example/")) is None
-    assert len(guard._verdicts) <= 4096
+    assert len(guard._cache) <= 4096

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
 from sitelore.model.response import FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits
 from sitelore.model.url import Url
