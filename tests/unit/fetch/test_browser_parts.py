@@ -74,7 +74,7 @@ def test_a_chromium_error_becomes_a_failure_and_a_sentence(text: str, failure: F
     assert not is_broken_body("net::ERR_ABORTED")
 
 
-def test_a_named_browser_is_taken_or_none_is(tmp_path: Path) -> None:
+def test_a_named_browser_has_no_fallback(tmp_path: Path) -> None:
     program = tmp_path / "my-chromium"
     program.write_text("#!/bin/sh\necho Chromium 1.2.3\n", encoding="ascii")
     assert find_browser(str(program)) is None, "it cannot be run"
@@ -85,7 +85,7 @@ def test_a_named_browser_is_taken_or_none_is(tmp_path: Path) -> None:
     assert find_browser("no-such-browser") is None
 
 
-def test_what_playwright_downloaded_is_found_where_nothing_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_downloaded_by_playwright_is_the_last_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sitelore.fetch.browser.chromium._COMMANDS", ())
     monkeypatch.setattr("sitelore.fetch.browser.chromium._PATHS", ())
     for number in ("1100", "1200"):
@@ -98,7 +98,7 @@ def test_what_playwright_downloaded_is_found_where_nothing_else_is(tmp_path: Pat
     assert find_browser("", str(tmp_path / "empty")) is None
 
 
-def test_scripts_carry_their_parameters() -> None:
+def test_scripts_contain_their_parameters() -> None:
     assert '"_secret"' in init_script("_secret")
     assert wait_idle_script("_secret", 100, 20, 3000).endswith("(100, 20, 3000) : 'absent'")
     assert '{"maxChars": 5, "shadow": true, "bodyOnly": false}' in serialize_script(max_chars=5, shadow=True)
@@ -166,7 +166,7 @@ async def test_a_page_whose_next_navigation_is_refused_remains_the_page() -> Non
     assert (navigation.shown.url, navigation.chain) == (HOME, ())
 
 
-async def test_redirects_and_reloads_without_end_are_ended() -> None:
+async def test_endless_redirects_and_reloads_are_stopped() -> None:
     navigation = navigation_to(max_redirects=3)
     assert await navigation.on_request(request_event(HOME))
     hops = 0
@@ -244,7 +244,7 @@ async def test_a_new_document_drops_the_requests_of_the_previous_one() -> None:
     assert network.wire_bytes == 7
 
 
-async def test_blocked_and_refused_requests_are_counted_apart() -> None:
+async def test_blocked_and_refused_requests_are_counted_separately() -> None:
     network = monitor()
     for number, url in enumerate((HOME, "http://127.0.0.1/x", HOME)):
         network.handle("Network.requestWillBeSent", sent_event(str(number), "Fetch", url))

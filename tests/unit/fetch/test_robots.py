@@ -138,12 +138,12 @@ async def test_an_unreachable_robots_txt_forbids_everything_after_a_bounded_numb
     assert len(world.asked) == times
 
 
-async def test_a_hiccup_is_healed_by_asking_again() -> None:
+async def test_a_temporary_failure_is_retried() -> None:
     world = World([fails(Failure.CONNECTION), says("", 502), says(PRIVATE)])
     assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "ok"
 
 
-async def test_an_unreachable_robots_txt_is_asked_for_again_later() -> None:
+async def test_an_unreachable_robots_txt_is_requested_again_after_ten_minutes() -> None:
     world = World([says("", 500)] * 3 + [says(PRIVATE)])
     cache = world.cache()
     assert not (await cache.judge(url_of(f"{ORIGIN}/x"))).allowed
@@ -151,7 +151,7 @@ async def test_an_unreachable_robots_txt_is_asked_for_again_later() -> None:
     assert (await cache.judge(url_of(f"{ORIGIN}/x"))).allowed
 
 
-async def test_a_copy_younger_than_a_day_stands_in_for_an_unreachable_robots_txt() -> None:
+async def test_a_copy_younger_than_a_day_replaces_an_unreachable_robots_txt() -> None:
     world = World([says("", 503)])
     world.stored[ORIGIN] = RobotsFile(ORIGIN, NOW - DAY + 60, 200, PRIVATE)
     cache = world.cache()
@@ -163,7 +163,7 @@ async def test_a_copy_younger_than_a_day_stands_in_for_an_unreachable_robots_txt
 
 
 @pytest.mark.parametrize("copy", [RobotsFile(ORIGIN, NOW - DAY, 200, PRIVATE), RobotsFile(ORIGIN, NOW - 60, 404, "")])
-async def test_an_old_copy_or_one_that_was_none_does_not_stand_in(copy: RobotsFile) -> None:
+async def test_a_copy_that_is_old_or_not_a_2xx_is_not_used(copy: RobotsFile) -> None:
     world = World([fails(Failure.TIMEOUT)], stored={ORIGIN: copy})
     assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
 
@@ -224,7 +224,7 @@ async def test_a_redirect_to_a_server_that_fails_is_unreachable() -> None:
     assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
 
 
-async def test_many_visits_wait_for_one_fetch() -> None:
+async def test_concurrent_visits_share_one_fetch() -> None:
     release = asyncio.Event()
 
     async def slow(request: Request) -> Fetched:
@@ -261,7 +261,7 @@ async def test_when_the_fetching_visit_is_cancelled_another_takes_over() -> None
     assert len(world.gate.left) == 2
 
 
-async def test_a_server_that_never_answers_is_decided_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_never_responds_is_unreachable_after_the_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robots, "_TIME_BUDGET_S", 0.05)
 
     async def silence(request: Request) -> Fetched:
@@ -273,7 +273,7 @@ async def test_a_server_that_never_answers_is_decided_in_bounded_time(monkeypatc
     assert [feedback.failure for _, feedback in world.gate.left] == [Failure.TIMEOUT]
 
 
-async def test_waiting_at_the_gate_costs_a_server_none_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_the_rate_limit_does_not_use_up_the_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robots, "_TIME_BUDGET_S", 0.01)
     world = World(redirecting(1, says(PRIVATE)))
     world.gate.waits = [0.02, 0.02]
@@ -292,7 +292,7 @@ async def test_a_retry_that_would_have_to_wait_long_is_not_made() -> None:
     assert len(world.asked) == 1
 
 
-async def test_robots_may_be_ignored_and_are_then_not_asked_for() -> None:
+async def test_robots_txt_is_not_requested_when_it_is_ignored() -> None:
     world = World([says("User-agent: *\nDisallow: /\n")], CrawlSettings(obey_robots=False))
     verdict = await world.cache().judge(url_of(f"{ORIGIN}/x"))
     assert (verdict.allowed, verdict.state, world.asked) == (True, "ignored", [])
@@ -312,7 +312,7 @@ async def test_more_agents_may_be_obeyed() -> None:
         b"User-agent: *\nDisallow: /private\n# \0\xff broken\n",
     ],
 )
-async def test_odd_bytes_are_read_and_what_is_stored_is_clean_text(body: bytes) -> None:
+async def test_odd_bytes_are_parsed_and_the_stored_text_is_clean(body: bytes) -> None:
     world = World([says(body)])
     assert not (await world.cache().judge(url_of(f"{ORIGIN}/private"))).allowed
     stored = world.stored[ORIGIN].body
