@@ -44,7 +44,7 @@ test: $(DEV_STAMP) browser  ## make the environment, install everything and run 
 
 # Tests that need a browser are skipped where there is none, so nothing here may fail.
 browser: $(DEV_STAMP)
-	@$(PY) -c 'import sys; from sitelore.fetch.finding_browser import find_browser; sys.exit(not find_browser())' || { \
+	@$(PY) -c 'import sys; from sitelore.fetch.browser.chromium import find_browser; sys.exit(not find_browser())' || { \
 		as=; [ "$$(id -u)" = 0 ] || as='sudo -n'; \
 		command -v apt-get >/dev/null 2>&1 && { [ -z "$$as" ] || $$as true 2>/dev/null; } && { \
 			$$as apt-get update -qq; \

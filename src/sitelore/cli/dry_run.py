@@ -12,10 +12,10 @@ import msgspec
 
 from sitelore.cli.console import data_console, print_json, visible
 from sitelore.crawl.reading import ReaderPool
-from sitelore.crawl.tools import PoliteFetcher
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher
+from sitelore.fetch.robots import RobotsCache
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
 from sitelore.model.response import FetchFailure, Request, RobotsFile, RobotsVerdict
@@ -72,7 +72,7 @@ def show_plan(settings: CrawlSettings, *, as_json: bool) -> int:
 async def _look(settings: CrawlSettings) -> tuple[list[SeedFound], list[SitemapFound]]:
     gate = LocalGate(time.monotonic)
     http = HttpFetcher(settings, AddressGuard(settings.open_origins, settings.allow_private))
-    robots = RobotsKeeper(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
+    robots = RobotsCache(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
     fetcher, reader = PoliteFetcher(http, gate, settings, time.time), ReaderPool(1)
     try:
         seeds: list[SeedFound] = []

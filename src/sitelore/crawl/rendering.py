@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sitelore.crawl.tools import PoliteRenderer, Tools
+from sitelore.crawl.tools import Tools
+from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.freshness import request_for
 from sitelore.frontier.rendering import failed, noted
 from sitelore.frontier.retry import retry_at

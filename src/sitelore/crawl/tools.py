@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.probing import Probes
 from sitelore.extract.redact import redactor_of
+from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.admission import HELD_A_SECRET, Admission
 from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.document import ReadOptions
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
-from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import Fetched, FetchFailure, Request
-from sitelore.model.settings import CrawlSettings, Pace, PersonalPolicy, ReadMode
+from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
-from sitelore.ports import Blobs, Clock, Feedback, Fetcher, HostGate, Reader, Renderer, Robots
-
-
-class PoliteFetcher:
-    """A `Fetcher` that waits for the host's gate before every request and tells it how the host took it."""
-
-    def __init__(self, fetcher: Fetcher, gate: HostGate, settings: CrawlSettings, clock: Clock) -> None:
-        self._fetcher = fetcher
-        self._gate = gate
-        self._pace = settings.pace
-        self._clock = clock
-
-    async def fetch(self, request: Request) -> Fetched:
-        """One GET, when the host's turn has come."""
-        host = request.url.authority
-        await _enter(self._gate, host, self._pace)
-        feedback = Feedback(0.0)
-        try:
-            fetched = await self._fetcher.fetch(request)
-            if isinstance(fetched, FetchFailure):
-                feedback = Feedback(fetched.elapsed_s, failure=fetched.failure)
-            else:
-                retry_s = fetched.retry_after_s(self._clock())
-                feedback = Feedback(fetched.elapsed_s, status=fetched.status, retry_after_s=retry_s)
-        finally:
-            await self._gate.leave(host, self._pace, feedback)
-        return fetched
-
-    async def close(self) -> None:
-        """End all connections."""
-        await self._fetcher.close()
+from sitelore.ports import Blobs, Clock, Reader, Robots
 
 
 class Navigations:
@@ -72,40 +40,6 @@ class Navigations:
             return HELD_A_SECRET[1]
         verdict = await self._robots.judge(target)
         return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"
-
-
-class PoliteRenderer:
-    """A `Renderer` that waits for the host's gate as well: to the host, a page opened is a page asked for."""
-
-    def __init__(self, renderer: Renderer, gate: HostGate, settings: CrawlSettings, clock: Clock) -> None:
-        self._renderer = renderer
-        self._gate = gate
-        self._pace = settings.pace
-        self._clock = clock
-
-    async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
-        """One page, when the host's turn has come."""
-        host = request.url.authority
-        await _enter(self._gate, host, self._pace)
-        feedback = Feedback(0.0)
-        try:
-            rendered = await self._renderer.render(request)
-            # What a browser takes is its own time, and its crashes are no fault of the host: neither sets the host's pace.
-            if isinstance(rendered, Rendered):
-                status, retry_s = rendered.response.status, rendered.response.retry_after_s(self._clock())
-                feedback = Feedback(0.0, status=status if status >= 400 else None, retry_after_s=retry_s)
-        finally:
-            await self._gate.leave(host, self._pace, feedback)
-        return rendered
-
-    async def close(self) -> None:
-        """Forget the run's cookies and pages."""
-        await self._renderer.close()
-
-
-async def _enter(gate: HostGate, host: str, pace: Pace) -> None:
-    while wait_s := await gate.enter(host, pace):  # noqa: ASYNC110 the gate answers with a time, there is no event
-        await asyncio.sleep(wait_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sitelore.crawl.shared import Shared
 from sitelore.deploy.house import House
 from sitelore.deploy.library import LibraryDoor
 from sitelore.deploy.settings import house_browser
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction

@@ -21,15 +21,15 @@ from sitelore.crawl.progress import Progress
 from sitelore.crawl.rendering import render_as_fetch
 from sitelore.crawl.runs import start_run
 from sitelore.crawl.shared import Shared
-from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, redaction_of, rules_of
+from sitelore.crawl.tools import Navigations, Tools, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
 from sitelore.deploy.library import LibraryDoor
 from sitelore.extract.redact import redactor_of
-from sitelore.fetch.browser import Browser
-from sitelore.fetch.client import HttpFetcher
-from sitelore.fetch.finding_browser import ADVICE
+from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
+from sitelore.fetch.robots import RobotsCache
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
@@ -45,7 +45,7 @@ from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
 if TYPE_CHECKING:
     from sitelore.crawl.explain import Explanation
     from sitelore.crawl.library import Library
-    from sitelore.fetch.renderer import BrowserRenderer
+    from sitelore.fetch.browser.renderer import BrowserRenderer
 
 _LOG = logging.getLogger(__name__)
 
@@ -225,10 +225,10 @@ class House:
         told: list[RunId] = []
 
         def is_there() -> bool:
-            if self.browser.is_there():
+            if self.browser.is_available():
                 return True
             if not told:
-                _LOG.info("pages need a browser, and there is none: %s", ADVICE, extra={"run": run.id})
+                _LOG.info("pages need a browser, and there is none: %s", INSTALL_HINT, extra={"run": run.id})
                 told.append(run.id)
             return False
 
@@ -248,7 +248,7 @@ class House:
         fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
         options = read_options_of(settings, self.redaction)
         save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
-        robots = RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
+        robots = RobotsCache(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
         navigations = Navigations(robots, admission, rules_of(settings), options.redaction)
         in_browser = _LateRenderer(self.browser, settings, guard, navigations.judge)
@@ -290,7 +290,7 @@ class _LateRenderer:
     async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
         """The page as a browser shows it."""
         if self._made is None:
-            from sitelore.fetch.renderer import BrowserRenderer  # noqa: PLC0415 see above
+            from sitelore.fetch.browser.renderer import BrowserRenderer  # noqa: PLC0415 see above
 
             self._made = BrowserRenderer(*self._parts)
         return await self._made.render(request)

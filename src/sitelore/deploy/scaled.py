@@ -11,7 +11,7 @@ from sitelore.crawl.shared import Seats, Shared, Terms
 from sitelore.deploy.house import House
 from sitelore.deploy.library import LibraryDoor
 from sitelore.deploy.settings import OperatorSettings, house_browser
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.errors import BadConfig
 
 __all__ = ["House", "scaled"]

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from sitelore.crawl.rendering import Look, better_look, first_look, read_options, render_as_fetch
-from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools
+from sitelore.crawl.tools import Navigations, Tools
+from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.rendering import RenderPolicy

@@ -1,19 +1,21 @@
-"""What a browser need not load to show what a page says: URL patterns, and kinds of resources."""
+"""Requests that a browser need not make to show the text of a page: by URL pattern and by resource type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-BLOCKED_KINDS = ("Image", "Media", "Font")
-"""Kinds that are blocked whatever their URL looks like (names of the DevTools protocol)."""
+_BLOCKED_TYPES = ("Image", "Media", "Font")
+"""Resource types (of the DevTools protocol) that are blocked whatever their URL."""
 
 _EXTENSIONS = (
     "png", "jpg", "jpeg", "gif", "webp", "avif", "ico", "bmp", "svg",
     "woff", "woff2", "ttf", "otf", "eot",
     "mp4", "webm", "m4v", "mov", "ogv", "mp3", "m4a", "ogg", "wav", "flac", "m3u8", "mpd",
 )  # fmt: skip
-_LOOKS = frozenset({"png", "jpg", "jpeg", "gif", "webp", "avif", "ico", "bmp", "svg", "woff", "woff2", "ttf", "otf", "eot"})
-"""What a screenshot shows."""
+_VISUAL_EXTENSIONS = frozenset(
+    {"png", "jpg", "jpeg", "gif", "webp", "avif", "ico", "bmp", "svg", "woff", "woff2", "ttf", "otf", "eot"}
+)
+"""Needed for a screenshot."""
 
 _TRACKERS = (
     "google-analytics.com", "googletagmanager.com", "googletagservices.com", "googlesyndication.com", "googleadservices.com",
@@ -29,20 +31,20 @@ _TRACKERS = (
 )  # fmt: skip
 
 
-def blocked_patterns(added: Iterable[str] = (), *, with_looks: bool = False) -> list[str]:
-    """Patterns for `Network.setBlockedURLs`: `*` is anything. With looks, images and fonts are loaded, for a screenshot."""
-    extensions = [ending for ending in _EXTENSIONS if not (with_looks and ending in _LOOKS)]
-    patterns = [pattern for ending in extensions for pattern in (f"*.{ending}", f"*.{ending}?*")]
-    patterns += [pattern for name in _TRACKERS for pattern in _anywhere_under(name)]
+def blocked_patterns(added: Iterable[str] = (), *, allow_visuals: bool = False) -> list[str]:
+    """Patterns for `Network.setBlockedURLs` (`*` is a wildcard). `allow_visuals`: load images and fonts, for a screenshot."""
+    extensions = [extension for extension in _EXTENSIONS if not (allow_visuals and extension in _VISUAL_EXTENSIONS)]
+    patterns = [pattern for extension in extensions for pattern in (f"*.{extension}", f"*.{extension}?*")]
+    patterns += [pattern for tracker in _TRACKERS for pattern in _host_patterns(tracker)]
     return patterns + [pattern.strip() for pattern in added if pattern.strip()]
 
 
-def blocked_kinds(*, with_looks: bool = False) -> tuple[str, ...]:
-    """Kinds that are blocked; with looks, media alone."""
-    return ("Media",) if with_looks else BLOCKED_KINDS
+def blocked_types(*, allow_visuals: bool = False) -> tuple[str, ...]:
+    """Resource types to block."""
+    return ("Media",) if allow_visuals else _BLOCKED_TYPES
 
 
-def _anywhere_under(name: str) -> tuple[str, ...]:
-    """A host, or a host and a path, and the hosts below it, on any scheme."""
-    end = "*" if "/" in name else "/*"
-    return f"*://{name}{end}", f"*://*.{name}{end}"
+def _host_patterns(host: str) -> tuple[str, ...]:
+    """Patterns for a host, or a host and a path, and for its subdomains, on any scheme."""
+    end = "*" if "/" in host else "/*"
+    return f"*://{host}{end}", f"*://*.{host}{end}"

@@ -1,7 +1,4 @@
-"""Cookies within one run (RFC 6265). Until a site sets the first one, nothing is done and nothing is paid for.
-
-Kept are name, value and the rules on where they may go; a cookie never leaves for a host that could not have set it.
-"""
+"""Cookie jar of one run (RFC 6265). A cookie is never sent to a host that could not have set it."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class _Cookie:
 
 
 class CookieJar:
-    """The cookies of one run."""
+    """Stores the cookies of one run and builds Cookie headers."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -39,11 +36,11 @@ class CookieJar:
         """Domain → (name, path) → cookie."""
 
     def __bool__(self) -> bool:
-        """Whether there is any cookie at all."""
+        """Whether the jar holds any cookie."""
         return bool(self._jar)
 
     def store(self, url: Url, headers: Sequence[str]) -> None:
-        """Take the Set-Cookie values of a response from this URL; what breaks the rules is dropped."""
+        """Store the Set-Cookie values of a response from this URL; invalid ones are dropped."""
         for header in headers:
             cookie = _parse(url, header, self._clock())
             if cookie is None:
@@ -63,77 +60,77 @@ class CookieJar:
     def header(self, url: Url) -> str | None:
         """The Cookie header for a request to this URL, longest paths first (RFC 6265 §5.4)."""
         host, path, now = url.host, url.path, self._clock()
-        found = [
+        matching = [
             cookie
-            for domain in _domains(host)
+            for domain in _parent_domains(host)
             for cookie in self._jar.get(domain, {}).values()
             if (domain == host or not cookie.host_only)
             and _path_matches(path, cookie.path)
             and (not cookie.secure or url.scheme == "https")
             and (cookie.expires is None or cookie.expires > now)
         ]
-        if not found:
+        if not matching:
             return None
-        found.sort(key=lambda cookie: -len(cookie.path))
-        return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in found)
+        matching.sort(key=lambda cookie: -len(cookie.path))
+        return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in matching)
 
 
 def _parse(url: Url, header: str, now: float) -> _Cookie | None:
-    """RFC 6265 §5.2 and §5.3."""
+    """Parse a Set-Cookie value (RFC 6265 §5.2 and §5.3); None when the cookie is refused."""
     if len(header) > _MAX_COOKIE or _CONTROL.search(header):
         return None
-    pair, *attributes = header.split(";")
+    pair, *parts = header.split(";")
     name, equals, value = (part.strip() for part in pair.partition("="))
     if not equals:
         name, value = "", name
-    given: dict[str, str] = {}
-    for attribute in attributes:
-        key, _, text = attribute.partition("=")
-        given[key.strip().lower()] = text.strip()
-    domain = _domain(url.host, given.get("domain", "").lower().lstrip("."))
-    if domain is None or not (name or value) or not _keeps_its_word(url, name, given):
+    attributes: dict[str, str] = {}
+    for part in parts:
+        key, _, text = part.partition("=")
+        attributes[key.strip().lower()] = text.strip()
+    domain = _cookie_domain(url.host, attributes.get("domain", "").lower().lstrip("."))
+    if domain is None or not (name or value) or not _meets_requirements(url, name, attributes):
         return None
-    path = given.get("path", "")
+    path = attributes.get("path", "")
     if not path.startswith("/"):
         path = url.path[: url.path.rfind("/")] or "/"
-    return _Cookie(name, value, *domain, path, "secure" in given, _expiry(given, now))
+    return _Cookie(name, value, *domain, path, "secure" in attributes, _expiry(attributes, now))
 
 
-def _domain(host: str, wanted: str) -> tuple[str, bool] | None:
-    """The domain a cookie is kept under and whether it is for that host alone; None when it reaches too far."""
-    if not wanted:
+def _cookie_domain(host: str, requested: str) -> tuple[str, bool] | None:
+    """The cookie's domain and whether it is host-only; None when the host may not set cookies for the requested domain."""
+    if not requested:
         return host, True
-    if wanted == host:
+    if requested == host:
         return host, bool(_IS_ADDRESS.fullmatch(host)) or _is_public_suffix(host)
-    return (wanted, False) if wanted in _domains(host) and not _is_public_suffix(wanted) else None
+    return (requested, False) if requested in _parent_domains(host) and not _is_public_suffix(requested) else None
 
 
-def _keeps_its_word(url: Url, name: str, given: dict[str, str]) -> bool:
-    """What `Secure` and the prefixes of RFC 6265bis §4.1.3 promise."""
-    if name.startswith("__Host-") and ("domain" in given or given.get("path") != "/"):
+def _meets_requirements(url: Url, name: str, attributes: dict[str, str]) -> bool:
+    """Check `Secure` and the `__Host-` and `__Secure-` prefixes (RFC 6265bis §4.1.3)."""
+    if name.startswith("__Host-") and ("domain" in attributes or attributes.get("path") != "/"):
         return False
-    if name.startswith(("__Host-", "__Secure-")) and "secure" not in given:
+    if name.startswith(("__Host-", "__Secure-")) and "secure" not in attributes:
         return False
-    return "secure" not in given or url.scheme == "https"
+    return "secure" not in attributes or url.scheme == "https"
 
 
-def _expiry(given: dict[str, str], now: float) -> float | None:
-    max_age = given.get("max-age", "")
+def _expiry(attributes: dict[str, str], now: float) -> float | None:
+    max_age = attributes.get("max-age", "")
     if re.fullmatch(r"-?\d{1,18}", max_age):
         return now + int(max_age) if int(max_age) > 0 else 0.0
-    if not given.get("expires"):
+    if not attributes.get("expires"):
         return None
-    from email.utils import mktime_tz, parsedate_tz  # noqa: PLC0415 loads half of `email`; many runs meet no such cookie
+    from email.utils import mktime_tz, parsedate_tz  # noqa: PLC0415 loads half of `email`; few cookies have an Expires
 
-    moment = parsedate_tz(given["expires"])
+    moment = parsedate_tz(attributes["expires"])
     try:
         return float(mktime_tz(moment)) if moment else None
     except (ValueError, OverflowError):
         return None
 
 
-def _domains(host: str) -> list[str]:
-    """The host itself and the domains above it; an address has none above."""
+def _parent_domains(host: str) -> list[str]:
+    """The host and its parent domains; an IP address has none."""
     if _IS_ADDRESS.fullmatch(host):
         return [host]
     labels = host.split(".")
@@ -146,7 +143,7 @@ def _path_matches(path: str, prefix: str) -> bool:
 
 @cache
 def _suffixes() -> Callable[[str], bool]:
-    # The list takes a tenth of a second to load; most runs meet no cookie with a Domain.
+    # The list takes 0.1 s to load, and most runs see no cookie with a Domain.
     from publicsuffixlist import PublicSuffixList  # noqa: PLC0415
 
     is_public: Callable[[str], bool] = PublicSuffixList().is_public

@@ -1,4 +1,4 @@
-"""A server that says exactly the bytes a test wants, on loopback, in the test's own event loop."""
+"""A loopback server that sends exactly the bytes a test gives it, in the test's own event loop."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
 from sitelore.model.response import FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits
 from sitelore.model.url import Url
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One request as the server saw it."""
+class ReceivedRequest:
+    """One request as the server received it."""
 
     target: str
     headers: Mapping[str, str]
 
 
-Answer = Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]
+Responder = Callable[[ReceivedRequest, asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -33,9 +33,9 @@ class Site:
     origin: str = ""
     port: int = 0
     connections: int = 0
-    seen: list[Seen] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a client has hung up."""
+    """Set when a client has closed its connection."""
 
     def url(self, target: str = "/") -> Url:
         return url_of(self.origin + target)
@@ -48,28 +48,28 @@ def url_of(text: str) -> Url:
 
 
 def reply(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
-    """A whole response; `content_type="…"` becomes a Content-Type header. Content-Length is given unless it is named."""
+    """A complete response; `content_type="…"` becomes a Content-Type header. Content-Length is added when it is missing."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     given.setdefault("Content-Length", str(len(body)))
     head = "".join(f"{name}: {value}\r\n" for name, value in given.items() if value)
     return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body
 
 
-def always(data: bytes, *, close: bool = False) -> Answer:
-    """The same bytes to every request."""
+def always(data: bytes, *, close: bool = False) -> Responder:
+    """Respond to every request with these bytes."""
 
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(data)
         await writer.drain()
         if close:
             writer.close()
 
-    return answer
+    return respond
 
 
 @asynccontextmanager
-async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
-    """A server that reads a request's head and leaves the rest to `answer`; keep-alive until that closes."""
+async def serving(respond: Responder, tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
+    """A server that reads request heads and lets `respond` write; keeps connections alive until it closes them."""
     site = Site()
     talks: set[asyncio.Task[None]] = set()
 
@@ -80,9 +80,9 @@ async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIte
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 first, *lines = head.strip().split("\r\n")
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-                seen = Seen(first.split(" ")[1], headers)
-                site.seen.append(seen)
-                await answer(seen, writer)
+                request = ReceivedRequest(first.split(" ")[1], headers)
+                site.requests.append(request)
+                await respond(request, writer)
         except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
             pass
         finally:
@@ -108,7 +108,7 @@ async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 @asynccontextmanager
 async def fetching(*sites: Site, limits: FetchLimits | None = None) -> AsyncIterator[HttpFetcher]:
-    """A fetcher to which these sites are open."""
+    """A fetcher whose guard allows these sites."""
     settings = CrawlSettings(limits=limits or FetchLimits())
     fetcher = HttpFetcher(settings, AddressGuard([site.origin for site in sites]))
     try:
@@ -120,7 +120,7 @@ async def fetching(*sites: Site, limits: FetchLimits | None = None) -> AsyncIter
 async def response_to(
     data: bytes, request: Callable[[Url], Request] = Request, *, limits: FetchLimits | None = None
 ) -> Response:
-    """What a fetch makes of these bytes, where it makes a response of them."""
+    """Fetch these bytes and expect a response."""
     async with serving(always(data, close=True)) as site, fetching(site, limits=limits) as fetcher:
         fetched = await fetcher.fetch(request(site.url()))
     assert isinstance(fetched, Response), fetched
@@ -130,7 +130,7 @@ async def response_to(
 async def failure_of(
     data: bytes, request: Callable[[Url], Request] = Request, *, limits: FetchLimits | None = None
 ) -> FetchFailure:
-    """What a fetch makes of these bytes, where it fails."""
+    """Fetch these bytes and expect a failure."""
     async with serving(always(data, close=True)) as site, fetching(site, limits=limits) as fetcher:
         fetched = await fetcher.fetch(request(site.url()))
     assert isinstance(fetched, FetchFailure), fetched
