@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from sitelore.cli.console import data_console, print_json, visible
-from sitelore.crawl.reading import ReaderPool
+from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.politeness import PoliteFetcher
@@ -73,7 +73,7 @@ async def _look(settings: CrawlSettings) -> tuple[list[SeedFound], list[SitemapF
     gate = LocalGate(time.monotonic)
     http = HttpFetcher(settings, AddressGuard(settings.open_origins, settings.allow_private))
     robots = RobotsCache(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
-    fetcher, reader = PoliteFetcher(http, gate, settings, time.time), ReaderPool(1)
+    fetcher, reader = PoliteFetcher(http, gate, settings, time.time), ExtractionPool(1)
     try:
         seeds: list[SeedFound] = []
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))

@@ -8,5 +8,5 @@ admit.
 `politeness.py` makes every request wait for its host's rate limit, `failures.py` holds the failures with their explanations.
 
 Elsewhere: the rate limit of a host (`frontier/gate.py`, `store/redis_gate.py`), retries (`frontier/retry.py`), what a status
-means for a URL (`frontier/judge.py`), what the body says (`extract`).
+means for a URL (`frontier/classify.py`), what the body says (`extract`).
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from sitelore.intake.dates import read_date
-from sitelore.model.loading import api_error, filled, next_part, records_in, text_at
+from sitelore.model.api_loader import api_error, filled, next_part, records_in, text_at
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader
 from sitelore.model.sitemap import SitemapEntry, SitemapReading

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-from sitelore.model.frontier import Kept, Merge
+from sitelore.model.frontier import KeptPage, Merge
 from sitelore.model.states import Proof
 from sitelore.model.url import Url
 
@@ -18,10 +18,10 @@ SIMILAR = 0.8
 """Share of words two texts must have in common for a canonical link between them to be believed."""
 
 
-def merge(pages: Iterable[Kept], agreed: Collection[tuple[Url, Url]] = ()) -> tuple[Merge, ...]:
+def merge(pages: Iterable[KeptPage], agreed: Collection[tuple[Url, Url]] = ()) -> tuple[Merge, ...]:
     """Every page that turns out to be another one, by seq. The canonical target is the page, else the smallest seq."""
     known = {page.url: page for page in pages}
-    groups: dict[str, list[Kept]] = defaultdict(list)
+    groups: dict[str, list[KeptPage]] = defaultdict(list)
     into: dict[Url, Merge] = {}
     first_of: dict[str, Url] = {}
     for page in sorted(known.values(), key=lambda p: p.seq):
@@ -44,7 +44,7 @@ def merge(pages: Iterable[Kept], agreed: Collection[tuple[Url, Url]] = ()) -> tu
     return tuple(_settled(merge_, into) for merge_ in sorted(into.values(), key=lambda m: known[m.url].seq))
 
 
-def _canonical_target(page: Kept, known: dict[Url, Kept]) -> Kept | None:
+def _canonical_target(page: KeptPage, known: dict[Url, KeptPage]) -> KeptPage | None:
     if page.canonical is None or page.canonical == page.url:
         return None
     target = known.get(page.canonical)
@@ -53,7 +53,7 @@ def _canonical_target(page: Kept, known: dict[Url, Kept]) -> Kept | None:
     return target
 
 
-def _chosen(group: list[Kept], known: dict[Url, Kept]) -> Kept:
+def _chosen(group: list[KeptPage], known: dict[Url, KeptPage]) -> KeptPage:
     """Among equals: the one that the first canonical link between them names, else the first."""
     for page in group:
         target = _canonical_target(page, known)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sitelore.ports import Clock, Events, HostGate, Ledger, Signals
+from sitelore.ports import Clock, Events, HostGate, Ledger, Notifier
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class WorkerConfig:
     """How long things last, and whether other processes work here too."""
 
     is_shared: bool = False
@@ -24,7 +24,7 @@ class Terms:
     """Before a crashed run gets its second attempt."""
 
 
-class Seats:
+class ConcurrencyLimiter:
     """Visits that a process has under way at once, over all its runs."""
 
     def __init__(self, count: int) -> None:
@@ -45,13 +45,13 @@ class Seats:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class WorkerContext:
     """Handed to every worker of a process."""
 
     ledger: Ledger
     gate: HostGate
-    signals: Signals
+    notifier: Notifier
     events: Events
     clock: Clock
-    terms: Terms = Terms()
-    seats: Seats = field(default_factory=lambda: Seats(1_000_000))
+    config: WorkerConfig = WorkerConfig()
+    limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(1_000_000))

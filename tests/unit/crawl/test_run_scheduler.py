@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.progress import Progress
+from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
 from sitelore.model.errors import DiskFull, Interrupted
 from sitelore.model.frontier import Run
@@ -97,8 +97,8 @@ async def test_the_longest_waiting_go_first_one_of_each_site_and_so_many_in_all(
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     runs = [await _made(ledger, clock, site) for site in ("a.example", "a.example", "b.example", "c.example", "a.example")]
-    foreman = Foreman(ledger, clock, crawls.crawl, sites_at_once=2)
-    working = asyncio.create_task(foreman.work(stop))
+    scheduler = RunScheduler(ledger, clock, crawls.crawl, sites_at_once=2)
+    working = asyncio.create_task(scheduler.work(stop))
     await crawls.wait_for(2)
     assert crawls.order == [runs[0].id, runs[2].id]
     for number, run in enumerate((runs[0], runs[2], runs[1], runs[3], runs[4])):
@@ -121,7 +121,7 @@ async def test_a_run_that_crashes_is_tried_once_more_and_then_has_failed(ledger:
     crawls.failing.update({once.id: 1, twice.id: 2})
     crawls.go[once.id] = asyncio.Event()
     crawls.go[once.id].set()
-    working = asyncio.create_task(Foreman(ledger, clock, crawls.crawl, pause_s=0.5).work(stop))
+    working = asyncio.create_task(RunScheduler(ledger, clock, crawls.crawl, pause_s=0.5).work(stop))
     await _until(ledger, {"COMPLETED": 1, "FAILED": 1})
     stop.set()
     await working
@@ -135,16 +135,16 @@ async def test_a_cancelled_run_is_stopped_and_the_next_of_its_site_begins(ledger
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     first, second = await _made(ledger, clock, "a.example"), await _made(ledger, clock, "a.example")
-    foreman = Foreman(ledger, clock, crawls.crawl)
-    working = asyncio.create_task(foreman.work(stop))
+    scheduler = RunScheduler(ledger, clock, crawls.crawl)
+    working = asyncio.create_task(scheduler.work(stop))
     await crawls.wait_for(1)
     assert await ledger.end_run(first.id, RunState.CANCELLED, clock())
-    await foreman.announce(first.id)
+    await scheduler.announce(first.id)
     await crawls.wait_for(2)
     assert crawls.order == [first.id, second.id]
     stop.set()
     await working
-    assert foreman.active == 0
+    assert scheduler.active == 0
     stands = await ledger.run(second.id)
     assert stands is not None
     assert stands.state is RunState.RUNNING, "it goes on when somebody works again"
@@ -162,4 +162,4 @@ async def test_a_ledger_that_cannot_be_written_ends_the_work_with_its_error(
     crawls.failing[run.id] = 1
     monkeypatch.setattr(SqlLedger, "crash_run", no_room)
     with pytest.raises(DiskFull, match="no room"):
-        await Foreman(ledger, clock, crawls.crawl).work(asyncio.Event())
+        await RunScheduler(ledger, clock, crawls.crawl).work(asyncio.Event())

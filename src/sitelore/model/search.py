@@ -53,7 +53,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedChunk:
     """A chunk with what lexical search needs of it."""
 
     chunk: Chunk
@@ -89,7 +89,7 @@ class IndexedPage:
     """`page`, `pdf`, `docx`, `pptx`, `xlsx`, `doc`, `text`, `record`."""
     dated: float | None = None
     """When it was last changed or published, as far as it says so."""
-    chunks: tuple[Indexed, ...] = ()
+    chunks: tuple[IndexedChunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class IndexWritten:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteShelf:
+class SiteIndexStats:
     """A site in the index, in numbers."""
 
     site: SiteId
@@ -124,7 +124,7 @@ class SiteShelf:
 
 
 @dataclass(frozen=True, slots=True)
-class PageNow:
+class StoredPage:
     """A page of a site as it last was."""
 
     site: SiteId
@@ -137,7 +137,7 @@ class PageNow:
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfPage:
+class ChunkTablePage:
     """What filters need to know of a page."""
 
     number: int
@@ -148,11 +148,11 @@ class ShelfPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ChunkTable:
     """Every live chunk of a site by number, column by column, as little-endian numbers."""
 
     version: int
-    pages: tuple[ShelfPage, ...] = ()
+    pages: tuple[ChunkTablePage, ...] = ()
     numbers: bytes = b""
     """uint32, ascending."""
     page_numbers: bytes = b""
@@ -164,7 +164,7 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ChunkRecord:
     """A chunk that may be shown: its page is there and still says what the chunk was made from."""
 
     number: int
@@ -223,7 +223,7 @@ class SearchQuery:
 class Hit:
     """One answer, with where it stands."""
 
-    card: Card
+    card: ChunkRecord
     score: float
     lexical: float | None = None
     dense: float | None = None
@@ -250,7 +250,7 @@ class SearchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class PageStanding:
+class PageInRun:
     """A page that a site was known to have, and how a run met it."""
 
     url: Url
@@ -265,7 +265,7 @@ class PageStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PresenceChange:
     """What is now known of a page, where that changed."""
 
     url: Url
@@ -283,14 +283,14 @@ class RunOutcome:
     run: RunId
     is_complete: bool
     """Every URL of the site was looked at: no budget, depth or time cut it short, and nothing failed."""
-    pages: tuple[PageStanding, ...] = ()
+    pages: tuple[PageInRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoning:
+class PresenceChanges:
     """What a run changes in what is known of its site's pages."""
 
-    changed: tuple[Standing, ...] = ()
+    changed: tuple[PresenceChange, ...] = ()
     held: int = 0
     gone: int = 0
 
@@ -318,7 +318,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True)
-class ToEmbed:
+class TextToEmbed:
     """A text that has no vector yet."""
 
     text_hash: str
@@ -326,7 +326,7 @@ class ToEmbed:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class Similarities:
     """How near chunks are to a question: inner products of unit vectors."""
 
     numbers: Sequence[int] = ()

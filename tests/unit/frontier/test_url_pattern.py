@@ -1,6 +1,6 @@
 import pytest
 
-from sitelore.frontier.shape import DATED, FACETED, endless, shape_of
+from sitelore.frontier.url_pattern import DATED, FACETED, endless, url_pattern
 from sitelore.model.url import Url
 
 
@@ -23,7 +23,7 @@ def url(text: str) -> Url:
     ],
 )
 def test_urls_of_one_template_have_one_shape(one: str, other: str) -> None:
-    assert shape_of(url(one)) == shape_of(url(other))
+    assert url_pattern(url(one)) == url_pattern(url(other))
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_urls_of_one_template_have_one_shape(one: str, other: str) -> None:
     ],
 )
 def test_different_templates_have_different_shapes(one: str, other: str) -> None:
-    assert shape_of(url(one)) != shape_of(url(other))
+    assert url_pattern(url(one)) != url_pattern(url(other))
 
 
 def test_calendars_and_facets_are_marked() -> None:
-    assert DATED in shape_of(url("http://a/events/2026/11/15"))
-    assert DATED in shape_of(url("http://a/events?year=2026"))
-    assert FACETED in shape_of(url("http://a/shop?a=1&b=2&c=3"))
-    assert DATED not in shape_of(url("http://a/events/2026"))
+    assert DATED in url_pattern(url("http://a/events/2026/11/15"))
+    assert DATED in url_pattern(url("http://a/events?year=2026"))
+    assert FACETED in url_pattern(url("http://a/shop?a=1&b=2&c=3"))
+    assert DATED not in url_pattern(url("http://a/events/2026"))
 
 
 def test_growing_paths_are_endless() -> None:

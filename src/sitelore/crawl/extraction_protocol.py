@@ -110,7 +110,7 @@ def decode_inspection(message: bytes | memoryview) -> Inspection:
     return msgspec.msgpack.decode(message, type=Inspection, dec_hook=_typed)
 
 
-class _Met(dict[str, Url]):
+class _UrlInterner(dict[str, Url]):
     """Addresses of late, each the same object whichever page names it: pages of a site share most of their links, and to look
     up what is the same object takes no comparison.
     """
@@ -124,11 +124,11 @@ class _Met(dict[str, Url]):
         return url
 
 
-_MET = _Met()
+_URLS = _UrlInterner()
 
 
 def _urls(joined: str) -> tuple[Url, ...]:
-    return tuple(map(_MET.__getitem__, joined.split("\n"))) if joined else ()
+    return tuple(map(_URLS.__getitem__, joined.split("\n"))) if joined else ()
 
 
 SITEMAP = msgspec.msgpack.Decoder(SitemapReading, dec_hook=_typed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from sitelore.model.document import Comparison, Reading
-from sitelore.model.frontier import Known
+from sitelore.model.frontier import KnownPage
 from sitelore.model.ids import BlobKey
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -58,7 +58,7 @@ def calmed(volatile: bytes) -> bytes:
     return change.calmed(volatile)
 
 
-async def compare_with_known(blobs: Blobs, known: Known | None, reading: Reading) -> Comparison:
+async def compare_with_known(blobs: Blobs, known: KnownPage | None, reading: Reading) -> Comparison:
     """Whether a page has changed since it was last kept. Equal content needs no look at it."""
     if known is None or reading.document is None:
         return _UNKNOWN
@@ -74,7 +74,7 @@ async def compare_with_known(blobs: Blobs, known: Known | None, reading: Reading
     return await asyncio.to_thread(compare_documents, before, reading.document, known.volatile)
 
 
-async def share_of_words(blobs: Blobs, one: BlobKey, other: BlobKey) -> float:
+async def word_overlap(blobs: Blobs, one: BlobKey, other: BlobKey) -> float:
     """How much of two documents' words is common to both, 0 to 1."""
     words = [Counter(_WORD.findall(_DECODER.decode(await blobs.get(key)).text.lower())) for key in (one, other)]
     common = (words[0] & words[1]).total()

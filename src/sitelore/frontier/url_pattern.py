@@ -29,7 +29,7 @@ _MAX_PARAMETERS = 24
 _MAX_LENGTH = 2000
 
 
-def shape_of(url: Url) -> str:
+def url_pattern(url: Url) -> str:
     """`/news/2026/05?page=7&sort=a` → `/news/{date}?page&sort`: one string for all URLs of one template."""
     path, _, query = url.target.partition("?")
     if _DIGITS.search(path) is not None:

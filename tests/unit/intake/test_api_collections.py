@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sitelore.intake.api_collections import read_collection
 from sitelore.intake.graphql_limits import graphql_problem
-from sitelore.intake.loaders import read_collection
-from sitelore.model.loading import collection_loader, filled, record_loader, start_url, values
+from sitelore.model.api_loader import collection_loader, filled, record_loader, start_url, values
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader, Overrides
 from sitelore.model.url import Url

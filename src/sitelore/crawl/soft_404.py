@@ -22,7 +22,7 @@ Fetch = Callable[[Request], Awaitable[Fetched]]
 Read = Callable[[Response], Awaitable[Reading]]
 
 
-class Probes:
+class Soft404Detector:
     """One run's probes. Two visits that need the same one share it."""
 
     def __init__(self, fetch: Fetch, read: Read, salt: str) -> None:

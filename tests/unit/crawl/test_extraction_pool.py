@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sitelore.crawl.reading import _READ_BYTES, ReaderPool, _Process
-from sitelore.crawl.reading_wire import READY
+from sitelore.crawl.extraction_pool import _READ_BYTES, ExtractionPool, _Process
+from sitelore.crawl.extraction_protocol import READY
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError
@@ -20,7 +20,7 @@ def page(number: int, size: int = 0) -> Response:
 
 
 async def test_documents_come_back_to_who_asked() -> None:
-    pool = ReaderPool(2)
+    pool = ExtractionPool(2)
     try:
         readings = await asyncio.gather(*(pool.read(page(i, size=i * 500), ReadOptions()) for i in range(30)))
         assert [r.title for r in readings] == [f"Page {i}" for i in range(30)]
@@ -34,7 +34,7 @@ async def test_an_answer_that_takes_many_reads_comes_whole() -> None:
         [f"<a href=/{number * 7919:x}/{number * 104_729:x}>{number * 1_299_709:x}</a> " for number in range(10_000)]
     )
     response = replace(page(1), body=f"<title>Links</title><main>{links}</main>".encode())
-    pool = ReaderPool(1)
+    pool = ExtractionPool(1)
     try:
         reading, after = await asyncio.gather(pool.read(response, ReadOptions()), pool.read(page(2), ReadOptions()))
         assert reading == read(response, ReadOptions())
@@ -76,7 +76,7 @@ async def test_an_answer_is_kept_whole_while_the_next_one_comes() -> None:
 
 
 async def test_a_process_gets_ahead_what_its_pipe_holds_and_no_more() -> None:
-    pool = ReaderPool(1)
+    pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
         lane = pool._lanes[0]
@@ -105,7 +105,7 @@ async def test_what_is_no_greeting_is_no_reading_process() -> None:
 
 
 async def test_a_reading_process_that_is_killed_costs_one_document() -> None:
-    pool = ReaderPool(1)
+    pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
         process = pool._lanes[0]._process
@@ -122,7 +122,7 @@ async def test_a_reading_process_that_is_killed_costs_one_document() -> None:
 
 
 async def test_a_document_that_outlasts_the_limit_is_given_up() -> None:
-    pool = ReaderPool(1, time_limit_s=20)
+    pool = ExtractionPool(1, time_limit_s=20)
     try:
         await pool.read(page(0), ReadOptions())
         process = pool._lanes[0]._process
@@ -137,7 +137,7 @@ async def test_a_document_that_outlasts_the_limit_is_given_up() -> None:
 
 
 async def test_a_reading_process_that_ends_between_two_documents_costs_none() -> None:
-    pool = ReaderPool(1)
+    pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
         process = pool._lanes[0]._process
@@ -150,8 +150,8 @@ async def test_a_reading_process_that_ends_between_two_documents_costs_none() ->
 
 
 async def test_a_reading_process_that_does_not_start_is_our_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.crawl.reading.sys.executable", "/bin/false")
-    pool = ReaderPool(1)
+    monkeypatch.setattr("sitelore.crawl.extraction_pool.sys.executable", "/bin/false")
+    pool = ExtractionPool(1)
     try:
         with pytest.raises(SiteloreError, match="does not start"):
             await pool.read(page(0), ReadOptions())
@@ -160,7 +160,7 @@ async def test_a_reading_process_that_does_not_start_is_our_own_fault(monkeypatc
 
 
 async def test_a_sitemap_is_read_too() -> None:
-    pool = ReaderPool(1)
+    pool = ExtractionPool(1)
     body = b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://a/1</loc></url></urlset>"
     try:
         reading = await pool.read_sitemap(Response(Url("http://a/sitemap.xml"), 200, (("content-type", "text/xml"),), body))
@@ -170,7 +170,7 @@ async def test_a_sitemap_is_read_too() -> None:
 
 
 async def test_closing_leaves_no_process_behind() -> None:
-    pool = ReaderPool(2)
+    pool = ExtractionPool(2)
     await asyncio.gather(*(pool.read(page(i), ReadOptions()) for i in range(4)))
     pids = [lane._process.pid for lane in pool._lanes if lane._process]
     assert pids

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sitelore.crawl.probing import Probes
+from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.extract.redact import redactor_of
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.admission import HELD_A_SECRET, Admission
-from sitelore.frontier.rendering import RenderPolicy
+from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import ReadOptions
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode
@@ -16,7 +16,7 @@ from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 from sitelore.ports import Blobs, Clock, Reader, Robots
 
 
-class Navigations:
+class NavigationPolicy:
     """Where pages that are open in the browser may lead it: scope and robots.txt count there too.
 
     What was asked for is not judged here; the frontier admitted it.
@@ -43,7 +43,7 @@ class Navigations:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class VisitContext:
     """Handed to every visit of a run."""
 
     settings: CrawlSettings
@@ -54,14 +54,14 @@ class Tools:
     reader: Reader
     blobs: Blobs
     admission: Admission
-    probes: Probes
+    probes: Soft404Detector
     clock: Clock
     policy: RenderPolicy
     renderer: PoliteRenderer
-    rendered_probes: Probes
+    rendered_probes: Soft404Detector
     """The same through the browser: what a site shows there for a path that cannot exist is another page."""
 
-    def probes_for(self, in_browser: bool) -> Probes:
+    def probes_for(self, in_browser: bool) -> Soft404Detector:
         """Probes that look at a site as its page was looked at."""
         return self.rendered_probes if in_browser else self.probes
 

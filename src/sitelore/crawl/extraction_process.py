@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from sitelore.crawl.reading_wire import READY, Job, encode, encode_reading, job_decoder, widen
+from sitelore.crawl.extraction_protocol import READY, Job, encode, encode_reading, job_decoder, widen
 from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
+from sitelore.model.api_loader import collection_loader
 from sitelore.model.document import Reading
-from sitelore.model.loading import collection_loader
 from sitelore.model.sitemap import SitemapReading
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _inspection_of(job: Job) -> Inspection:
 
 
 def _addresses_in(job: Job) -> SitemapReading:
-    from sitelore.intake.loaders import read_collection  # noqa: PLC0415 pages come without, and it brings half of `email` along
+    from sitelore.intake.api_collections import read_collection  # noqa: PLC0415 pages come without, and it brings half of `email` along
     from sitelore.intake.sitemap import read_sitemap  # noqa: PLC0415 as above
 
     response = job.response

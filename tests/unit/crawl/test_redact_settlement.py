@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.crawl.clearing import cleared, refuse_secrets, saving_cleared
+from sitelore.crawl.redact_settlement import redact_settlement, refuse_secrets, saving_cleared
 from sitelore.extract.redact import Redactor
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, PageFacts, Settlement, Source, Verdict
@@ -30,13 +30,13 @@ LEASE = Lease(RunId("r"), url("/"), 1, 0, 1, Kind.PAGE, 0)
 def test_a_settlement_without_a_secret_is_the_same_object() -> None:
     offers = (Offer(url("/a?b=c"), 1, Source.LINK), Offer(url("/x"), 1, Source.LINK, refusal=SkipReason.SCOPE, detail="out"))
     settlement = Settlement(LEASE, Verdict(UrlState.VISITED, 200), Effects(offers=offers))
-    assert cleared(settlement, Redactor()) is settlement
+    assert redact_settlement(settlement, Redactor()) is settlement
 
 
 def test_an_offer_of_an_address_with_a_secret_is_refused_and_its_row_has_the_mark() -> None:
     good = Offer(url("/a"), 1, Source.LINK)
     offers = (good, Offer(url(f"/b?t={SECRET}&x=1"), 1, Source.LINK, shape="old"))
-    kept = cleared(Settlement(LEASE, Verdict(UrlState.VISITED, 200), Effects(offers=offers)), Redactor()).effects
+    kept = redact_settlement(Settlement(LEASE, Verdict(UrlState.VISITED, 200), Effects(offers=offers)), Redactor()).effects
     assert kept.offers[0] == good
     assert kept.offers[1].url == f"{AT}/b?t={MARK}&x=1"
     assert kept.offers[1].refusal is SkipReason.SECRET
@@ -49,7 +49,7 @@ def test_a_redirect_keeps_its_chain_with_the_mark_and_takes_no_host_into_scope()
     effects = Effects(
         offers=(Offer(target, 0, Source.REDIRECT, chain=chain),), alias_of=target, chain=chain, joins_host="site.example"
     )
-    kept = cleared(Settlement(LEASE, Verdict(UrlState.ALIAS, 301), effects), Redactor()).effects
+    kept = redact_settlement(Settlement(LEASE, Verdict(UrlState.ALIAS, 301), effects), Redactor()).effects
     assert kept.alias_of == f"{AT}/to/{MARK}"
     assert [hop.url for hop in kept.chain] == [f"{AT}/from/{MARK}", f"{AT}/mid"]
     assert kept.offers[0].chain == kept.chain
@@ -72,7 +72,7 @@ def test_headers_details_and_errors_lose_it_and_a_validator_goes() -> None:
         render=RenderNote(RenderReason.SHELL, (f"says {SECRET}",)),
     )
     verdict = Verdict(UrlState.FAILED, 200, detail=f"d {SECRET}", error=f"e {SECRET}")
-    settlement = cleared(Settlement(LEASE, verdict, Effects(page=page)), Redactor())
+    settlement = redact_settlement(Settlement(LEASE, verdict, Effects(page=page)), Redactor())
     assert SECRET not in repr(settlement)
     kept = settlement.effects.page
     assert kept is not None

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from sitelore.extract.redact import Redactor, add_counts
 from sitelore.frontier.admission import HELD_A_SECRET
-from sitelore.frontier.shape import shape_of
+from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Hop, Offer, PageFacts, Settlement
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 
 
-def cleared(settlement: Settlement, redactor: Redactor) -> Settlement:
+def redact_settlement(settlement: Settlement, redactor: Redactor) -> Settlement:
     """The same settlement, with the mark in place of every secret; addresses that held one are refused."""
     joined = "\n".join(_texts(settlement))
     if not redactor.holds(joined):
@@ -94,7 +94,7 @@ def _offer(offer: Offer, redactor: Redactor) -> Offer:
     offer = replace(offer, chain=_chain(offer.chain, redactor), detail=redactor.text(offer.detail)[0])
     if url == offer.url:
         return offer
-    return replace(offer, url=url, shape=shape_of(url), refusal=HELD_A_SECRET[0], detail=HELD_A_SECRET[1])
+    return replace(offer, url=url, shape=url_pattern(url), refusal=HELD_A_SECRET[0], detail=HELD_A_SECRET[1])
 
 
 def _chain(chain: tuple[Hop, ...], redactor: Redactor) -> tuple[Hop, ...]:

@@ -25,7 +25,7 @@ class Settler:
         self._ledger = ledger
         self._blobs = blobs
         self._clock = clock
-        self._written = written
+        self._on_settled = written
         self._waiting: list[Settlement] = []
         self._wake = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -77,4 +77,4 @@ class Settler:
         accepted = await self._ledger.settle(batch)
         self._writing = 0
         for settlement, taken in zip(batch, accepted, strict=True):
-            self._written(settlement, taken)
+            self._on_settled(settlement, taken)

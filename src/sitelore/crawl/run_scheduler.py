@@ -30,7 +30,7 @@ _LOOK_S = 1.0
 _PAUSE_S = 5.0
 _DRAIN_S = 28.0
 """Longer than a worker's own drain, shorter than the 30 s that a SIGTERM leaves: for a worker that hangs in its drain."""
-_BESIDES = 64
+_LOOKAHEAD_RUNS = 64
 """Runs to look at beyond what can be taken: several runs of one site may stand in front."""
 
 
@@ -43,7 +43,7 @@ class _Job:
     progress: Progress = field(default_factory=Progress)
 
 
-class Foreman:
+class RunScheduler:
     """Hands runs to `crawl`, at most one of each site and `sites_at_once` in all."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Foreman:
     async def _start_what_may(self) -> None:
         if len(self._jobs) >= self._sites_at_once:
             return
-        for run in await self._ledger.workable_runs(self._sites_at_once + _BESIDES, self._clock()):
+        for run in await self._ledger.workable_runs(self._sites_at_once + _LOOKAHEAD_RUNS, self._clock()):
             busy = {job.run.site for job in self._jobs.values()}
             if len(busy) < self._sites_at_once and run.site not in busy:
                 task = asyncio.create_task(self._work_on(job := _Job(run)), name=f"run {run.id}")

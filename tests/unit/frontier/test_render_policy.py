@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from sitelore.frontier.freshness import request_for
-from sitelore.frontier.rendering import RECHECK_RUNS, RenderPolicy, failed, noted
-from sitelore.model.frontier import Kind, Known, Lease
+from sitelore.frontier.render_policy import RECHECK_RUNS, RenderPolicy, failed, noted
+from sitelore.model.frontier import Kind, KnownPage, Lease
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell, SiteRendering
 from sitelore.model.settings import CrawlSettings, Overrides, Rendering, RenderMode
@@ -25,7 +25,7 @@ def policy(settings: CrawlSettings = AUTO, site: SiteRendering | None = None, *,
 
 
 def lease(url: str = "http://site.example/page", reason: RenderReason | None = None, *, known: bool = False) -> Lease:
-    before = Known(1.0, "hash", "novelty", BlobKey("document"), etag='"1"', render_reason=reason)
+    before = KnownPage(1.0, "hash", "novelty", BlobKey("document"), etag='"1"', render_reason=reason)
     return Lease(RunId("run"), Url(url), 1, 1, 1, Kind.PAGE, 0, known=before if known or reason else None)
 
 

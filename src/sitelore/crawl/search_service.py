@@ -16,14 +16,14 @@ from typing import Any
 
 import msgspec
 
-from sitelore.crawl.indexing import Indexing
+from sitelore.crawl.index_pages import Indexing
 from sitelore.index.embedding import embed_missing
 from sitelore.index.searching import Searcher
 from sitelore.model.errors import EmbeddingFailed, StorageError
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
-from sitelore.model.knowledge import IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteShelf
+from sitelore.model.search import IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteIndexStats
 from sitelore.model.url import Url
-from sitelore.ports import Blobs, Embedder, Knowledge, Ledger
+from sitelore.ports import Blobs, Embedder, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def nobody(_: IndexProgress) -> None:
 
 
 @dataclass(slots=True)
-class Library:
+class SearchService:
     """Answers from the index of one house."""
 
     indexing: Indexing
@@ -51,12 +51,12 @@ class Library:
     _ask_again_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self._searcher = Searcher(self.knowledge, self.embedder)
+        self._searcher = Searcher(self.search_index, self.embedder)
 
     @property
-    def knowledge(self) -> Knowledge:
+    def search_index(self) -> SearchIndex:
         """The index."""
-        return self.indexing.knowledge
+        return self.indexing.search_index
 
     @property
     def _ledger(self) -> Ledger:
@@ -78,17 +78,17 @@ class Library:
                 await self.refresh(shelf, most=_AT_ONCE)
         return await self._searcher.search(query)
 
-    async def sites(self, tenant: str | None = DEFAULT_TENANT, names: tuple[str, ...] = ()) -> list[SiteShelf]:
+    async def sites(self, tenant: str | None = DEFAULT_TENANT, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:
         """The sites of a tenant, by name."""
-        shelves = await self.knowledge.shelves(tenant, self.model)
+        shelves = await self.search_index.site_stats(tenant, self.model)
         return [shelf for shelf in shelves if not names or shelf.name in names]
 
-    async def refresh(self, shelf: SiteShelf, *, most: int | None = None, watch: Watch = nobody) -> IndexWritten:
+    async def refresh(self, shelf: SiteIndexStats, *, most: int | None = None, watch: Watch = nobody) -> IndexWritten:
         """Reckon with the site's runs and index what waits, unless that is more than `most` pages or somebody else does it."""
-        async with self._ledger.turn(f"index {shelf.site}") as is_ours:
+        async with self._ledger.leader_lock(f"index {shelf.site}") as is_ours:
             if not is_ours:
                 return IndexWritten()
-            reckoned = await self.indexing.reckon(shelf.site)
+            reckoned = await self.indexing.check_presence(shelf.site)
             self._looked_at[shelf.site] = time.monotonic()
             if reckoned:
                 shelf = next((one for one in await self.sites(shelf.tenant) if one.site == shelf.site), shelf)
@@ -107,7 +107,7 @@ class Library:
         if self.embedder is None:
             return 0
         done = 0
-        async for progress in embed_missing(self.knowledge, self.embedder, site=site, stop=stop):
+        async for progress in embed_missing(self.search_index, self.embedder, site=site, stop=stop):
             done = progress.texts_done
             watch(progress)
         return done
@@ -133,7 +133,7 @@ class Library:
         """One process at a time. A model that is not to be had is asked again later; words answer meanwhile."""
         if self.embedder is None or time.monotonic() < self._ask_again_at:
             return
-        async with self._ledger.turn("embed") as is_ours:
+        async with self._ledger.leader_lock("embed") as is_ours:
             if not is_ours:
                 return
             try:
@@ -144,7 +144,7 @@ class Library:
 
     async def page(self, url: Url, tenant: str = DEFAULT_TENANT) -> dict[str, Any] | None:
         """A page as it last was, with its Markdown; None when the tenant has none at this address."""
-        found = await self.knowledge.page(tenant, url)
+        found = await self.search_index.page(tenant, url)
         if found is None:
             return None
         document: dict[str, Any] = msgspec.json.decode(await self._blobs.get(found.document))

@@ -1,7 +1,7 @@
 import random
 
-from sitelore.frontier.merging import merge
-from sitelore.model.frontier import Kept, Merge
+from sitelore.frontier.merge import merge
+from sitelore.model.frontier import KeptPage, Merge
 from sitelore.model.states import Proof
 from sitelore.model.url import Url
 
@@ -9,53 +9,53 @@ A, B, C = Url("http://a/a"), Url("http://a/b"), Url("http://a/c")
 
 
 def test_equal_content_merges_into_the_smallest_seq() -> None:
-    pages = [Kept(B, 5, "h"), Kept(A, 2, "h"), Kept(C, 9, "other")]
+    pages = [KeptPage(B, 5, "h"), KeptPage(A, 2, "h"), KeptPage(C, 9, "other")]
     assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
 
 
 def test_the_canonical_target_is_the_page_even_when_it_came_later() -> None:
-    pages = [Kept(A, 1, "h", canonical=B), Kept(B, 7, "h", canonical=B), Kept(C, 9, "h")]
+    pages = [KeptPage(A, 1, "h", canonical=B), KeptPage(B, 7, "h", canonical=B), KeptPage(C, 9, "h")]
     assert merge(pages) == (Merge(A, B, Proof.CANONICAL), Merge(C, B, Proof.EQUAL_CONTENT))
 
 
 def test_a_canonical_link_alone_proves_nothing() -> None:
-    assert merge([Kept(A, 1, "front"), Kept(B, 2, "story", canonical=A), Kept(C, 3, "shop", canonical=A)]) == ()
+    assert merge([KeptPage(A, 1, "front"), KeptPage(B, 2, "story", canonical=A), KeptPage(C, 3, "shop", canonical=A)]) == ()
 
 
 def test_a_canonical_link_that_agrees_merges() -> None:
-    pages = [Kept(A, 1, "h1"), Kept(B, 2, "h2", canonical=A)]
+    pages = [KeptPage(A, 1, "h1"), KeptPage(B, 2, "h2", canonical=A)]
     assert merge(pages, agreed={(B, A)}) == (Merge(B, A, Proof.CANONICAL),)
 
 
 def test_a_canonical_link_to_a_page_that_names_a_third_is_not_believed() -> None:
-    pages = [Kept(A, 1, "h1", canonical=C), Kept(B, 2, "h2", canonical=A)]
+    pages = [KeptPage(A, 1, "h1", canonical=C), KeptPage(B, 2, "h2", canonical=A)]
     assert merge(pages, agreed={(B, A)}) == ()
 
 
 def test_chains_of_merges_end_at_one_page() -> None:
-    pages = [Kept(A, 1, "h"), Kept(B, 2, "h"), Kept(C, 3, "x", canonical=B)]
+    pages = [KeptPage(A, 1, "h"), KeptPage(B, 2, "h"), KeptPage(C, 3, "x", canonical=B)]
     assert merge(pages, agreed={(C, B)}) == (Merge(B, A, Proof.EQUAL_CONTENT), Merge(C, A, Proof.CANONICAL))
 
 
 def test_two_pages_that_name_each_other_end_as_one() -> None:
-    pages = [Kept(A, 1, "h", canonical=B), Kept(B, 2, "h", canonical=A)]
+    pages = [KeptPage(A, 1, "h", canonical=B), KeptPage(B, 2, "h", canonical=A)]
     assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
 
 
 def test_what_the_sites_options_call_one_address_is_one_page() -> None:
-    pages = [Kept(A, 1, "h1", identity="x"), Kept(B, 2, "h2", identity="x"), Kept(C, 3, "h2", identity="y")]
+    pages = [KeptPage(A, 1, "h1", identity="x"), KeptPage(B, 2, "h2", identity="x"), KeptPage(C, 3, "h2", identity="y")]
     assert merge(pages) == (Merge(B, A, Proof.IDENTITY),)
 
 
 def test_pages_without_text_never_merge() -> None:
-    assert merge([Kept(A, 1, ""), Kept(B, 2, "")]) == ()
+    assert merge([KeptPage(A, 1, ""), KeptPage(B, 2, "")]) == ()
 
 
 def test_the_order_of_pages_never_matters() -> None:
     rng = random.Random(7)
     for _ in range(200):
         urls = [Url(f"http://a/{i}") for i in range(8)]
-        pages = [Kept(u, i, rng.choice("xyz"), rng.choice([None, None, *urls])) for i, u in enumerate(urls)]
+        pages = [KeptPage(u, i, rng.choice("xyz"), rng.choice([None, None, *urls])) for i, u in enumerate(urls)]
         agreed = {(p.url, p.canonical) for p in pages if p.canonical and rng.random() < 0.5}
         expected = merge(pages, agreed)
         rng.shuffle(pages)

@@ -1,7 +1,7 @@
 import pytest
 
-from sitelore.frontier.judge import Redirected, judge, refused_by_robots
-from sitelore.model.frontier import Hop, Kind, Known, Lease, Verdict
+from sitelore.frontier.classify import Redirected, judge, refused_by_robots
+from sitelore.model.frontier import Hop, Kind, KnownPage, Lease, Verdict
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.response import Failure, Fetched, FetchFailure, Response, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
@@ -9,10 +9,10 @@ from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import DEFAULT_RULES, Url
 
 HERE = Url("http://a/x")
-KNOWN = Known(fetched_at=1.0, content_hash="h", novelty="n", document=BlobKey("d"), etag='"1"')
+KNOWN = KnownPage(fetched_at=1.0, content_hash="h", novelty="n", document=BlobKey("d"), etag='"1"')
 
 
-def lease(chain: tuple[Hop, ...] = (), attempts: int = 0, known: Known | None = None) -> Lease:
+def lease(chain: tuple[Hop, ...] = (), attempts: int = 0, known: KnownPage | None = None) -> Lease:
     return Lease(RunId("r"), HERE, 1, 0, 0, Kind.PAGE, attempts, chain=chain, known=known)
 
 

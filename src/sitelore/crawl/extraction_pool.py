@@ -14,7 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from sitelore.crawl.reading_wire import PIPE_BYTES, READY, SITEMAP, SIZE_BYTES, Job, decode_inspection, decode_reading, framed
+from sitelore.crawl.extraction_protocol import (
+    PIPE_BYTES,
+    READY,
+    SITEMAP,
+    SIZE_BYTES,
+    Job,
+    decode_inspection,
+    decode_reading,
+    framed,
+)
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
@@ -42,11 +51,11 @@ class _Task:
     answer: asyncio.Future[memoryview] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class ReaderPool:
+class ExtractionPool:
     """`size` processes, started when first needed, each reading one document at a time."""
 
     def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._lanes = [_Lane(time_limit_s, memory_bytes) for _ in range(size)]
+        self._lanes = [_Worker(time_limit_s, memory_bytes) for _ in range(size)]
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
@@ -74,7 +83,7 @@ class ReaderPool:
         return task.answer
 
 
-class _Lane:
+class _Worker:
     """One process and the documents that wait for it. The next ones are sent while one is being read."""
 
     def __init__(self, time_limit_s: float, memory_bytes: int) -> None:
@@ -181,7 +190,7 @@ class _Process(asyncio.SubprocessProtocol):
     async def start(answered: Callable[[memoryview], bool], time_limit_s: float, memory_bytes: int) -> _Process:
         """Start a process and wait until it is ready. `answered` is called with each answer."""
         loop = asyncio.get_running_loop()
-        command = (sys.executable, "-m", "sitelore.crawl.reading_process", str(memory_bytes))
+        command = (sys.executable, "-m", "sitelore.crawl.extraction_process", str(memory_bytes))
         _, process = await loop.subprocess_exec(
             lambda: _Process(answered, time_limit_s),
             *command,

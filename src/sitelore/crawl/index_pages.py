@@ -16,30 +16,30 @@ from typing import Any
 
 import msgspec
 
-from sitelore.crawl.tools import redaction_of
+from sitelore.crawl.visit_context import redaction_of
 from sitelore.export.cutting import without_repeats
 from sitelore.export.repeats import Repeats, find_repeats
 from sitelore.extract.redact import redact
 from sitelore.extract.redaction.personal import mask_markdown
-from sitelore.frontier.presence import reckon
+from sitelore.frontier.presence import check_presence
 from sitelore.index.chunking import chunk_page
 from sitelore.index.terms import terms_of
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
-from sitelore.model.knowledge import (
+from sitelore.model.listing import RunListing
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.search import (
     Chunk,
     ChunkSizes,
-    Indexed,
+    IndexedChunk,
     IndexedPage,
     IndexProgress,
     IndexWritten,
     PageToIndex,
-    Reckoning,
-    SiteShelf,
+    PresenceChanges,
+    SiteIndexStats,
 )
-from sitelore.model.listing import RunListing
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings, PersonalPolicy
-from sitelore.ports import Blobs, Clock, Knowledge, Ledger
+from sitelore.ports import Blobs, Clock, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
@@ -99,33 +99,33 @@ class Indexing:
     """Keeps the index true to the pages."""
 
     ledger: Ledger
-    knowledge: Knowledge
+    search_index: SearchIndex
     blobs: Blobs
     clock: Clock
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's."""
     sizes: ChunkSizes = field(default_factory=ChunkSizes)
 
-    async def reckon(self, site: SiteId) -> list[Reckoning]:
+    async def check_presence(self, site: SiteId) -> list[PresenceChanges]:
         """Let the runs that have ended say which pages are gone."""
-        found = await self.knowledge.reckon(site, reckon, self.clock())
+        found = await self.search_index.check_presence(site, check_presence, self.clock())
         for one in found:
             if one.held:
                 _LOG.warning("%d pages look gone, all at once: they are held until somebody agrees", one.held)
         return found
 
-    async def catch_up(self, shelf: SiteShelf) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
+    async def catch_up(self, shelf: SiteIndexStats) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
         """Index what waits, a batch at a time. Cut off at any moment, the next one goes on from there."""
         manner = await self._manner(shelf)
-        await self.knowledge.open_epoch(shelf.site, manner.epoch)
+        await self.search_index.open_epoch(shelf.site, manner.epoch)
         written = IndexWritten()
         progress = IndexProgress(pages=await self._waiting(shelf))
         after = ""
-        while pages := await self.knowledge.pages_to_index(shelf.site, _BATCH, after):
+        while pages := await self.search_index.pages_to_index(shelf.site, _BATCH, after):
             after = str(pages[-1].url)
             stored = await asyncio.gather(*(self._stored(page.document) for page in pages))
             made = await asyncio.to_thread(_index_all, pages, stored, manner)
-            one = await self.knowledge.write_pages(shelf.site, manner.epoch, made)
+            one = await self.search_index.write_pages(shelf.site, manner.epoch, made)
             written = _sum(written, one)
             done = progress.pages_done + len(pages)
             progress = replace(
@@ -133,8 +133,8 @@ class Indexing:
             )
             yield progress, written
 
-    async def _waiting(self, shelf: SiteShelf) -> int:
-        shelves = await self.knowledge.shelves(shelf.tenant)
+    async def _waiting(self, shelf: SiteIndexStats) -> int:
+        shelves = await self.search_index.site_stats(shelf.tenant)
         return next((one.waiting for one in shelves if one.site == shelf.site), 0)
 
     async def _stored(self, key: BlobKey) -> _Stored | None:
@@ -144,8 +144,8 @@ class Indexing:
             _LOG.warning("a page's document cannot be read: it is left out of the index", extra={"document": key})
             return None
 
-    async def _manner(self, shelf: SiteShelf) -> _Manner:
-        repeats = await find_repeats(self.knowledge.sketches(shelf.site))
+    async def _manner(self, shelf: SiteIndexStats) -> _Manner:
+        repeats = await find_repeats(self.search_index.sketches(shelf.site))
         runs, _ = await self.ledger.list_runs(RunListing(site=shelf.name, limit=1, tenant=shelf.tenant))
         settings = runs[0].settings if runs else CrawlSettings()
         wanted = settings.personal is not PersonalPolicy.OFF
@@ -181,11 +181,11 @@ def index_page(page: PageToIndex, document: _Stored, manner: _Manner) -> Indexed
     )
 
 
-def _indexed(chunk: Chunk, title: CleanText, lang: str) -> Indexed:
+def _indexed(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
     headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    terms = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
+    config = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
     text = embedded_text(chunk)
-    return Indexed(chunk, terms, sum(terms.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+    return IndexedChunk(chunk, config, sum(config.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 
 
 def embedded_text(chunk: Chunk) -> str:

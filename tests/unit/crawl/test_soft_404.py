@@ -1,6 +1,6 @@
 import pytest
 
-from sitelore.crawl.probing import Probes
+from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.model.document import Reading
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
@@ -17,7 +17,7 @@ class Site:
     def __init__(self, status: int = 200, fingerprint: tuple[int, ...] = SKETCH, *, crashes: bool = False) -> None:
         self.status, self.fingerprint, self.crashes = status, fingerprint, crashes
         self.asked: list[Url] = []
-        self.probes = Probes(self.fetch, self.read, "salt")
+        self.probes = Soft404Detector(self.fetch, self.read, "salt")
 
     async def fetch(self, request: Request) -> Fetched:
         self.asked.append(request.url)
