@@ -175,7 +175,7 @@ def _holds_only(element: dom.Element, dropped: set[dom.Element]) -> bool:
     return True
 
 
-def without_own_number(text: str, label: str) -> str:
+def remove_own_number(text: str, label: str) -> str:
     """Remove the number that a note starts with, when its label says it already."""
     stripped = text.lstrip()
     match = re.match(rf"[\[(]?{re.escape(label)}[\])]?[.:)]?(?=\s|$)\s*", stripped)
