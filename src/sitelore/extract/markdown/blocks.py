@@ -199,9 +199,9 @@ class Item:
 
     __slots__ = ("blocks", "number", "terms")
 
-    def __init__(self, number: int | None = None) -> None:
+    def __init__(self, raw_number: str | None = None) -> None:
         self.blocks: list[Block] = []
-        self.number = number
+        self.number = _parse_number(raw_number)
         self.terms: list[Paragraph] = []
 
     def add_term(self, term: list[Block]) -> None:
@@ -245,7 +245,7 @@ class List(Block):
     def number_items(self, element: dom.Element) -> None:
         """Give the items of an ordered list the numbers that its attributes say."""
         is_reversed = element.attr("reversed") is not None
-        number = parse_number(element.attr("start"))
+        number = _parse_number(element.attr("start"))
         if number is None:
             number = len(self.items) if is_reversed else 1
         for item in self.items:
@@ -356,21 +356,13 @@ class Table(Block):
         _add_lines(lines, "\n".join([head, separator, *body]), first, rest)
 
     def add_text(self, lines: list[str]) -> None:
-        for row in self.cells:
-            words: list[str] = []
-            for blocks in row:
-                cell: list[str] = []
-                for block in blocks:
-                    block.add_text(cell)
-                words.append(" ".join(cell))
-            lines.append(" ".join(words))
+        lines += [" ".join([" ".join(_texts(blocks)) for blocks in row]) for row in self.cells]
 
     def fits_cell(self) -> bool:
         return False
 
 
-def parse_number(raw: str | None) -> int | None:
-    """Read the number of a list item from an attribute."""
+def _parse_number(raw: str | None) -> int | None:
     raw = (raw or "").strip()
     return int(raw) if raw.isdecimal() and len(raw) < _MAX_NUMBER_DIGITS else None
 
@@ -431,16 +423,21 @@ def markdown_of(blocks: Iterable[Block]) -> str:
 
 def text_of(blocks: Iterable[Block]) -> str:
     """Write blocks as plain text: no empty lines, single spaces."""
-    texts: list[str] = []
-    for block in blocks:
-        block.add_text(texts)
     lines: list[str] = []
-    for text in texts:
-        if text.isascii() and text.isprintable() and "  " not in text:
+    for text in _texts(blocks):
+        # Of white space only the simple space is printable.
+        if text.isprintable() and "  " not in text:
             lines.append(text.strip())
         else:
             lines += [" ".join(line.split()) for line in text.split("\n")]
     return "\n".join(filter(None, lines))
+
+
+def _texts(blocks: Iterable[Block]) -> list[str]:
+    texts: list[str] = []
+    for block in blocks:
+        block.add_text(texts)
+    return texts
 
 
 def _add_blocks(lines: list[str], blocks: Sequence[Block], first: str, rest: str, *, is_tight: bool) -> None:
@@ -492,6 +489,7 @@ class ParagraphBuilder:
         self._outside_chars = 0  # in no link to a place of the same page
         self._leaves: list[Leaf] = []
         self._ends_in_space = True  # also before the first leaf
+        self._has_break = False
         self._style = 0
         self._link: Link | None = None
         self._is_code = False
@@ -499,7 +497,8 @@ class ParagraphBuilder:
 
     def _add_words(self, data: str) -> None:
         """Add text with its white space collapsed."""
-        text = _collapse_spaces(data)
+        # Of white space only the simple space is printable.
+        text = data.strip(" ") if data.isprintable() and "  " not in data else _collapse_spaces(data)
         if not text:
             if data:
                 self._add_gap()
@@ -541,7 +540,7 @@ class ParagraphBuilder:
             self._add_gap()
         else:
             self._leaves.append((BREAK, "", self._style, None, ""))
-            self._ends_in_space = True
+            self._has_break = self._ends_in_space = True
 
     def _count_unlinked(self, size: int) -> None:
         self.chars += size
@@ -557,9 +556,10 @@ class ParagraphBuilder:
             self._add_gap()
             return
         self._leaves, self._ends_in_space = [], True
-        if len(leaves) == 1:
+        if not self._has_break:
             self._add_paragraph(leaves)
             return
+        self._has_break = False
         # Two breaks are a new paragraph.
         part: list[Leaf] = []
         breaks: list[Leaf] = []
@@ -591,11 +591,10 @@ class ParagraphBuilder:
     def _add_paragraph(self, leaves: list[Leaf], level: int = 0) -> None:
         paragraph = Paragraph(leaves, level)
         shows_text = False
-        for leaf in leaves:
-            if is_blank(leaf):
+        for kind, text, _, link, _ in leaves:
+            if kind != RAW and (not text or text.isspace()):
                 continue
             shows_text = True
-            link = leaf[3]
             # Of several paragraphs in one link, its heading links, or else its first line.
             if link is not None and (not link.paragraph_id or (level and not link.in_heading)):
                 link.paragraph_id, link.in_heading = id(paragraph), level > 0
@@ -688,9 +687,9 @@ class Admonition:
         return chars > _MAX_UNMARKED_CHARS or any(isinstance(block, Paragraph) and block.level for block in self.blocks)
 
 
-def admonition_of(element: dom.Element, class_: str) -> Admonition | None:
+def admonition_of(element: dom.Element, class_: str | None) -> Admonition | None:
     """Return an admonition when an element's class says that it is one."""
-    tokens = class_.lower().split()
+    tokens = class_.lower().split() if class_ else ()
     if _ADMONITION_CLASSES.isdisjoint(tokens):
         return None
     is_marked = not _MARKER_CLASSES.isdisjoint(tokens)

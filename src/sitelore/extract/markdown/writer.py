@@ -35,7 +35,6 @@ from sitelore.extract.markdown.blocks import (
     icon_label,
     is_title,
     markdown_of,
-    parse_number,
     text_of,
 )
 from sitelore.extract.markdown.code import LINES_CLASS, Listings, image_formula, rescue_formulas, split_formulas
@@ -200,12 +199,15 @@ class _Walk(ParagraphBuilder):
         is_plain = text.isascii() and text.isprintable()
         self._invisible = frozenset() if is_plain else find_invisible(text.encode("utf-8", "replace"))
         self._special = {}
-        for element in dom.select(node, "[style*=white-space i]"):
+        in_page: list[dom.Element] = []
+        for element in dom.select(node, "[style*=white-space i],a[href^='#']"):
+            if element.tag == "a" and (element.attr("href") or "").startswith("#"):
+                in_page.append(element)
             if _KEEPS_LINES.search(style := element.attr("style") or ""):
                 self._special[element] = _Walk._enter_kept_lines
             elif element.tag in _PLAIN_BLOCKS and _SET_AS_CODE.search(style):
                 self._special[element] = _Walk._enter_pre
-        if in_page := dom.select(node, "a[href^='#']"):
+        if in_page:
             footnotes = find_footnotes(node, in_page)
             self._special.update((link, _mark_handler(label)) for link, label in footnotes.marks.items())
             self._special.update((raised, _Walk._enter_raised_mark) for raised in footnotes.raised)
@@ -215,7 +217,8 @@ class _Walk(ParagraphBuilder):
     def _walk(self, nodes: Iterator[dom.AnyNode]) -> None:
         stack: list[tuple[Iterator[dom.AnyNode], _Leave]] = []
         leave: _Leave = _do_nothing
-        handler_of, special, add_text, inline = _HANDLERS.get, self._special, self._add_text, _Walk._enter_inline
+        handler_of, special, inline = _HANDLERS.get, self._special, _Walk._enter_inline
+        add_text = self._add_text if self._invisible or self._has_formulas or special else self._add_words
         text_type, element_type = dom.Text, dom.Element
         while True:
             for node in nodes:
@@ -232,10 +235,16 @@ class _Walk(ParagraphBuilder):
                 if special and node in special:
                     handler = special[node]  # type: ignore[index]
                 leave_below = handler(self, node)  # type: ignore[arg-type]
-                if leave_below is not None:
-                    stack.append((nodes, leave))
-                    nodes, leave = iter(node.children), leave_below
-                    break
+                if leave_below is None:
+                    continue
+                children = node.children
+                if len(children) == 1 and type(children[0]) is text_type:  # most elements: the stack is not needed
+                    add_text(children[0].data)  # type: ignore[attr-defined]
+                    leave_below()
+                    continue
+                stack.append((nodes, leave))
+                nodes, leave = iter(children), leave_below
+                break
             else:
                 leave()
                 if not stack:
@@ -300,7 +309,7 @@ class _Walk(ParagraphBuilder):
                 return self._enter_label()
             if LINES_CLASS in class_ and self._add_listing(self._listings.from_lines(element)):
                 return None
-            if (admonition := self._find_admonition(element, class_)) is not None:
+            if (admonition := admonition_of(element, class_)) is not None:
                 return self._enter_admonition(admonition)
         return self._flush
 
@@ -468,8 +477,7 @@ class _Walk(ParagraphBuilder):
     def _enter_pre(self, element: dom.Element) -> _Leave | None:
         if not element.text.strip():
             return _do_nothing if dom.holds(element, "img", dom.VERBATIM) else None
-        self._end_block()
-        self._block_count += 1
+        self._start_block()
         self._add_listing(self._listings.from_pre(element))
         return None
 
@@ -485,33 +493,45 @@ class _Walk(ParagraphBuilder):
         return True
 
     def _enter_rule(self, _element: dom.Element) -> None:
-        self._end_block()
-        self._block_count += 1
+        self._start_block()
         self.blocks.append(Rule())
 
     def _enter_blockquote(self, element: dom.Element) -> _Leave:
-        if (admonition := self._find_admonition(element, element.attr("class"))) is not None:
+        if (admonition := admonition_of(element, element.attr("class"))) is not None:
             return self._enter_admonition(admonition)
         quote = Quote([])
         return self._enter_container(quote.blocks, lambda: [quote])
 
     def _enter_container(self, inner: list[Block], finish: Callable[[], list[Block]]) -> _Leave:
         """Read blocks into a container; what `finish` returns takes its place."""
-        self._end_block()
-        self._block_count += 1
+        self._start_block()
         if self._depth >= MAX_DEPTH:
             return self._flush
         self._depth += 1
-        before = self.blocks, self._list, self._notes
-        self.blocks, self._list, self._notes = inner, None, []
+        outer = self.blocks
+        notes, self._notes = self._notes, []
+
+        def add_finished() -> None:
+            outer.extend(finish())
+            outer.extend(self._notes)
+            self._notes = notes
+            self._depth -= 1
+
+        return self._collect(inner, add_finished)
+
+    def _start_block(self) -> None:
+        self._end_block()
+        self._block_count += 1
+
+    def _collect(self, inner: list[Block], finish: _Leave = _do_nothing) -> _Leave:
+        """Read blocks into a list until the element ends."""
+        before = self.blocks, self._list
+        self.blocks, self._list = inner, None
 
         def end() -> None:
             self._end_block()
-            outer = before[0]
-            outer.extend(finish())
-            outer.extend(self._notes)
-            self.blocks, self._list, self._notes = before
-            self._depth -= 1
+            finish()
+            self.blocks, self._list = before
 
         return end
 
@@ -538,21 +558,14 @@ class _Walk(ParagraphBuilder):
         note = Note(label)
         is_item = element.tag in {"li", "dd"} and self._list is not None
         (self._notes if is_item else self.blocks).append(note)
-        before = self.blocks, self._list
-        self.blocks, self._list = note.blocks, None
         self._own_number = label if element.tag != "li" else ""
 
-        def end() -> None:
-            self._flush()
-            self.blocks, self._list = before
+        def forget_number() -> None:
             self._own_number = ""
 
-        return end
+        return self._collect(note.blocks, forget_number)
 
     # Admonitions
-
-    def _find_admonition(self, element: dom.Element, class_: str | None) -> Admonition | None:
-        return admonition_of(element, class_) if class_ and self._depth < MAX_DEPTH else None
 
     def _enter_admonition(self, admonition: Admonition) -> _Leave:
         chars = self.chars
@@ -580,23 +593,21 @@ class _Walk(ParagraphBuilder):
     def _enter_label(self, level: int = 0) -> _Leave:
         """Read the title of an admonition, which may be a heading."""
         admonition = self._admonition
-        outer, self.blocks = self.blocks, []
+        title: list[Block] = []
 
-        def end() -> None:
-            self._flush()
-            for block in self.blocks:
+        def take_title() -> None:
+            for block in title:
                 if isinstance(block, Paragraph) and admonition is not None:
                     admonition.label += block.leaves
                     admonition.level = level
-            self.blocks = outer
 
-        return end
+        return self._collect(title, take_title)
 
     # Lists
 
     def _enter_list(self, element: dom.Element) -> _Leave:
         own = List(_LISTS[element.tag])
-        if own.kind == DEFINITIONS and (admonition := self._find_admonition(element, element.attr("class"))) is not None:
+        if own.kind == DEFINITIONS and (admonition := admonition_of(element, element.attr("class"))) is not None:
             return self._enter_admonition(admonition)
         before: list[Block] = []
         is_outermost = self._list is None
@@ -621,18 +632,16 @@ class _Walk(ParagraphBuilder):
         return leave
 
     def _enter_item(self, element: dom.Element) -> _Leave:
-        self._end_block()
-        self._block_count += 1
+        self._start_block()
         if self._list is None or self._list.kind == DEFINITIONS:
             return self._flush
-        item = Item(parse_number(element.attr("value")))
+        item = Item(element.attr("value"))
         self._list.items.append(item)
         self.blocks = item.blocks  # what stands between two items belongs to the first
         return self._end_block
 
     def _enter_term(self, element: dom.Element) -> _Leave:
-        self._end_block()
-        self._block_count += 1
+        self._start_block()
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
         own = self._list
@@ -652,8 +661,7 @@ class _Walk(ParagraphBuilder):
         return end
 
     def _enter_definition(self, _element: dom.Element) -> _Leave:
-        self._end_block()
-        self._block_count += 1
+        self._start_block()
         own = self._list
         if own is None or own.kind != DEFINITIONS:
             return self._flush
@@ -667,7 +675,7 @@ class _Walk(ParagraphBuilder):
     def _enter_table(self, element: dom.Element) -> _Leave | None:
         if self._add_listing(self._listings.from_table(element)):
             return None
-        if (admonition := self._find_admonition(element, element.attr("class"))) is not None:
+        if (admonition := admonition_of(element, element.attr("class"))) is not None:
             return self._enter_admonition(admonition)
         draft = TableDraft(element)
         if self._admonition is not None and not self._admonition.blocks and self.blocks is self._admonition.blocks:
@@ -701,14 +709,8 @@ class _Walk(ParagraphBuilder):
         self._flush()
         if self._table is None:
             return self._flush
-        outer, self.blocks = self.blocks, self._table.caption
         self._table.has_head = True
-
-        def end() -> None:
-            self._flush()
-            self.blocks = outer
-
-        return end
+        return self._collect(self._table.caption)
 
     def _enter_row(self, _element: dom.Element) -> _Leave:
         self._flush()
@@ -729,16 +731,12 @@ class _Walk(ParagraphBuilder):
                 return None
         cell = Cell(element)
         table.add_cell(cell)
-        before = self.blocks, self._list
-        self.blocks, self._list = cell.blocks, None
         chars = self.chars
 
-        def end() -> None:
-            self._end_block()
+        def count_chars() -> None:
             cell.chars = self.chars - chars
-            self.blocks, self._list = before
 
-        return end
+        return self._collect(cell.blocks, count_chars)
 
 
 def _mark_handler(label: str) -> _Handler:
