@@ -491,6 +491,17 @@ ADMONITIONS = (
         f"<blockquote><p><strong>Warning:</strong></p>{_code('x' + chr(10))}</blockquote>",
     ),
     Construct(
+        "note_whose_title_is_a_link",
+        '<div class="admonition note"><p class="admonition-title"><a href=/x>Read this</a></p><pre>x</pre></div>',
+        '<blockquote><p><strong><a href="http://site.example/x">Read this:</a></strong></p>'
+        f"{_code('x' + chr(10))}</blockquote>",
+    ),
+    Construct(
+        "note_whose_title_links_to_itself",
+        '<section class="note"><h3 id=n><a href="#n">Heap</a></h3><p>one</p></section>',
+        "<blockquote><p><strong>Heap:</strong> one</p></blockquote>",
+    ),
+    Construct(
         "note_of_mkdocs_that_folds",
         '<details class="tip"><summary>Try this</summary><p>one</p></details>',
         "<blockquote><p><strong>Try this:</strong> one</p></blockquote>",

@@ -76,7 +76,8 @@ class Paragraph(Block):
 
     def render(self) -> bool:
         """Write the paragraph, with what would open a block escaped at the starts of its lines."""
-        markdown = inline_markdown(self.leaves, id(self), one_line=self.level > 0)
+        is_heading = self.level > 0
+        markdown = inline_markdown(self.leaves, id(self), is_heading=is_heading, one_line=is_heading)
         if not markdown:
             return False
         if self.level:
@@ -97,16 +98,7 @@ class Paragraph(Block):
         lines.append(self.leaves[0][1] if len(self.leaves) == 1 and self.leaves[0][0] == TEXT else self.text)
 
     def add_to_cell(self, parts: list[str]) -> None:
-        parts.append(inline_markdown(self.leaves, id(self), one_line=True))
-
-    def join(self, other: Paragraph, separator: Leaf) -> None:
-        """Append another paragraph, with its links."""
-        self.leaves.append(separator)
-        self.leaves += other.leaves
-        for leaf in other.leaves:
-            link = leaf[3]
-            if link is not None and link.paragraph_id == id(other):
-                link.paragraph_id = id(self)
+        parts.append(inline_markdown(self.leaves, id(self), is_heading=self.level > 0, one_line=True))
 
 
 class CodeBlock(Block):
@@ -213,7 +205,7 @@ class Item:
         first.leaves = [leaf if leaf[0] != BREAK else _SPACE_LEAF for leaf in first.leaves]
         others = term[1:]
         while (other := _first_paragraph(others)) is not None:
-            first.join(other, _SPACE_LEAF)
+            first.leaves += [_SPACE_LEAF, *other.leaves]
             del others[0]
         self.terms.append(first)
         self.blocks += others
@@ -263,7 +255,7 @@ class List(Block):
                     items[-1].blocks.append(term)
                 continue
             for term in item.terms[1:]:
-                item.terms[0].join(term, _BREAK_LEAF)
+                item.terms[0].leaves += [_BREAK_LEAF, *term.leaves]
             item.blocks[:0] = item.terms[:1]
             items.append(item)
         self.items = items
@@ -589,17 +581,14 @@ class ParagraphBuilder:
             self._flush()
 
     def _add_paragraph(self, leaves: list[Leaf], level: int = 0) -> None:
-        paragraph = Paragraph(leaves, level)
         shows_text = False
         for kind, text, _, link, _ in leaves:
-            if kind != RAW and (not text or text.isspace()):
-                continue
-            shows_text = True
-            # Of several paragraphs in one link, its heading links, or else its first line.
-            if link is not None and (not link.paragraph_id or (level and not link.in_heading)):
-                link.paragraph_id, link.in_heading = id(paragraph), level > 0
+            if kind == RAW or (text and not text.isspace()):
+                shows_text = True
+                if level and link is not None:
+                    link.has_heading = True
         if shows_text:
-            self.blocks.append(paragraph)
+            self.blocks.append(Paragraph(leaves, level))
 
 
 def _collapse_spaces(text: str) -> str:

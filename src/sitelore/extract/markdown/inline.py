@@ -60,38 +60,45 @@ _TICKS = re.compile(r"`+")
 
 
 class Link:
-    """A link. One that spans several paragraphs is written in one of them."""
+    """A link. Of several paragraphs in it, the first heading is written as a link, or else the first of them all."""
 
-    __slots__ = ("href", "in_heading", "in_page", "paragraph_id")
+    __slots__ = ("_paragraph_id", "has_heading", "href", "in_page")
 
     def __init__(self, href: str, *, in_page: bool) -> None:
         self.href = href
         self.in_page = in_page
-        self.paragraph_id = 0
-        """The `id` of the paragraph that writes it: a reference would make a cycle."""
-        self.in_heading = False
-        """Whether that paragraph is a heading."""
+        self.has_heading = False
+        self._paragraph_id = 0  # not a reference, which would make a cycle
+
+    def is_written_by(self, paragraph_id: int, *, is_heading: bool) -> bool:
+        """Whether a paragraph, identified by its `id`, writes the link. Paragraphs have to ask in the order of the document."""
+        if not self._paragraph_id and (is_heading or not self.has_heading):
+            self._paragraph_id = paragraph_id
+        return self._paragraph_id == paragraph_id and bool(self.href)
 
 
 Leaf: TypeAlias = tuple[int, str, int, Link | None, str]
 """Kind, text (Markdown for RAW), emphasis bits, link, plain text of RAW."""
 
 
-def inline_markdown(leaves: Sequence[Leaf], paragraph_id: int, *, one_line: bool = False) -> str:
+def inline_markdown(leaves: Sequence[Leaf], paragraph_id: int, *, is_heading: bool, one_line: bool) -> str:
     """Write the leaves of a paragraph as Markdown. Links that another paragraph writes are written as their text."""
     if len(leaves) == 1:
         kind, text, style, link, _ = leaves[0]
         if kind == TEXT and not style:
-            if link is None or link.paragraph_id != paragraph_id or not link.href:
-                return escape_text(text.strip())
-            return f"[{escape_label(text.strip())}]({_destination(link.href)})"
+            text = text.strip()
+            if link is None or not text or not link.is_written_by(paragraph_id, is_heading=is_heading):
+                return escape_text(text)
+            return f"[{escape_label(text)}]({_destination(link.href)})"
     atoms: list[_Atom] = []
-    for link, linked in groupby(leaves, _link_of):
-        if link is None or link.paragraph_id != paragraph_id or not link.href:
+    for link, group in groupby(leaves, _link_of):
+        linked = list(group)
+        is_shown = link is not None and not all(map(is_blank, linked))
+        if link is not None and is_shown and link.is_written_by(paragraph_id, is_heading=is_heading):
+            _add_link(atoms, linked, link)
+        else:
             for leaf in linked:
                 _add_leaf(atoms, leaf, one_line=one_line)
-        else:
-            _add_link(atoms, list(linked), link)
     return _join(atoms, escape_text)
 
 
@@ -208,18 +215,14 @@ def _add_leaf(atoms: list[_Atom], leaf: Leaf, *, one_line: bool) -> None:
 
 def _add_link(atoms: list[_Atom], leaves: list[Leaf], link: Link) -> None:
     """Add a link; the emphasis that all of its text has is written around it."""
-    if len(leaves) == 1 and leaves[0][0] == TEXT and (label := leaves[0][1].strip()):
-        text, outer, written = leaves[0][1], leaves[0][2], escape_label(label)
+    if len(leaves) == 1 and leaves[0][0] == TEXT:
+        _, text, outer, _, _ = leaves[0]
+        written = escape_label(text.strip())
         starts_in_space, ends_in_space = text[0].isspace(), text[-1].isspace()
     else:
         outer = EM | STRONG | STRIKE
-        styles = [leaf[2] for leaf in leaves if not is_blank(leaf)]
-        if not styles:
-            for leaf in leaves:
-                _add_leaf(atoms, leaf, one_line=False)
-            return
-        for style in styles:
-            outer &= style
+        for leaf in leaves:
+            outer &= outer if is_blank(leaf) else leaf[2]
         inner: list[_Atom] = []
         for kind, text, style, _, plain in leaves:
             _add_leaf(inner, (kind, text, style & ~outer, None, plain), one_line=True)

@@ -181,6 +181,7 @@ class _Walk(ParagraphBuilder):
         self._own_number = ""  # of the footnote whose text begins
         self._table: TableDraft | None = None
         self._admonition: Admonition | None = None
+        self._in_title = False  # of the admonition
         self._listings = Listings()
         self._depth = 0
         self._section_count = self._block_count = self._table_count = 0
@@ -238,8 +239,9 @@ class _Walk(ParagraphBuilder):
                 if leave_below is None:
                     continue
                 children = node.children
-                if len(children) == 1 and type(children[0]) is text_type:  # most elements: the stack is not needed
-                    add_text(children[0].data)  # type: ignore[attr-defined]
+                # Most elements hold one text and nothing else: the stack is not needed.
+                if len(children) == 1 and type(children[0]) is text_type and not children[0].data.isspace():
+                    add_text(children[0].data)
                     leave_below()
                     continue
                 stack.append((nodes, leave))
@@ -433,8 +435,8 @@ class _Walk(ParagraphBuilder):
         if "#" in href and self._link_depth < _MAX_PERMALINK_DEPTH:
             if self._is_permalink(element, href):
                 return None
-            # A heading that links to a place of its own page is a heading.
-            if href[0] == "#" and self._level:
+            # A heading or a title that links to a place of its own page is not written as a link.
+            if href[0] == "#" and (self._level or self._in_title):
                 return _do_nothing
         # Without an address, a link is written as its text.
         before, link = self._link, Link(self._resolver.target(href).written, in_page=href[:1] == "#")
@@ -594,8 +596,10 @@ class _Walk(ParagraphBuilder):
         """Read the title of an admonition, which may be a heading."""
         admonition = self._admonition
         title: list[Block] = []
+        self._in_title = True
 
         def take_title() -> None:
+            self._in_title = False
             for block in title:
                 if isinstance(block, Paragraph) and admonition is not None:
                     admonition.label += block.leaves
