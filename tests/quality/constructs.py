@@ -311,6 +311,11 @@ LINKS = (
     Construct(
         "link_after_an_exclamation_mark", "<p>Go!<a href=/x>t</a></p>", '<p>Go!<a href="http://site.example/x">t</a></p>'
     ),
+    Construct(
+        "link_whose_text_ends_in_a_backslash",
+        "<p><a href=/x><b>C:</b> \\ </a></p>",
+        '<p><a href="http://site.example/x"><strong>C:</strong> \\</a></p>',
+    ),
     Construct("link_to_a_telephone", "<p><a href='tel:+49 (0)30 12'>t</a></p>", '<p><a href="tel:+49%20(0)30%2012">t</a></p>'),
     Construct("list_of_a_menu", "<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><p>x</p>", "<p>x</p>"),
 )
@@ -409,6 +414,11 @@ LISTS = (
         "list_that_cannot_interrupt_a_paragraph",
         "<ul><li>a<ol start=7><li>b</ol></ul>",
         '<ul><li><p>a</p><ol start="7"><li>b</li></ol></li></ul>',
+    ),
+    Construct(
+        "list_from_zero_that_cannot_interrupt_a_paragraph",
+        "<ul><li>a<ol start=0><li>b</ol></ul>",
+        '<ul><li><p>a</p><ol start="0"><li>b</li></ol></li></ul>',
     ),
     Construct("list_item_with_a_rule", "<ul><li>a<hr>b</ul>", "<ul><li><p>a</p><hr><p>b</p></li></ul>"),
     Construct(

@@ -51,6 +51,12 @@ def test_joiners_stay_where_they_shape_a_script() -> None:
     assert remove_invisible(f"{persian} {emoji} pass\u200dword \u200c") == f"{persian} {emoji} password "
 
 
+def test_cells_after_one_that_is_too_long_to_be_repeated_are_kept(read_page: ReadPage) -> None:
+    rows = "".join(f"<tr><td>row{number}" for number in range(9))
+    page = read_page(f"<main><table><tr><th>a<th>b<tr><td>first<td rowspan=10>{'long ' * 3000}{rows}</table>")
+    assert [f"row{number}" in page.markdown for number in range(9)] == [True] * 9
+
+
 def test_images_without_an_address_go_and_lazy_ones_get_theirs(read_page: ReadPage) -> None:
     page = read_page(
         "<main><p>t</p><img alt=none><img src='data:image/gif;base64,R0' data-src=/real.png alt=lazy>"

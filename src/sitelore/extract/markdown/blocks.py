@@ -386,7 +386,7 @@ def _needs_gap(before: Block, after: Block) -> bool:
         return True
     if isinstance(before, Paragraph):
         # A list interrupts a paragraph only when it has bullets or starts with 1 (CommonMark 5.3).
-        return isinstance(after, List) and (after.kind == DEFINITIONS or (after.items[0].number or 1) != 1)
+        return isinstance(after, List) and (after.kind == DEFINITIONS or after.items[0].number not in {None, 1})
     return not isinstance(before, (CodeBlock, List)) or isinstance(after, Table)
 
 

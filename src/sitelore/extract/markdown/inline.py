@@ -31,7 +31,7 @@ _MAX_ROUNDS = 3
 _ALNUM = r"[^\W_]"
 # A lone star between spaces and underscores within a word never open or close emphasis (CommonMark 6.2).
 _MARKUP_RULES = rf"""
-      \\(?=[!-/:-@\[-`{{-~]|\Z)
+      \\(?=[!-/:-@\[-`{{-~]|\s*\Z)
     | `
     | (?<!\s)\*(?!\s) | (?<!\s)\* | \*(?!\s)
     | (?<!{_ALNUM})(?<!_)_++ | (?<!_)_++(?!{_ALNUM})

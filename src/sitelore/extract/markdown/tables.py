@@ -122,11 +122,14 @@ def _fill_grid(rows: list[_Row]) -> list[list[list[Block]]] | None:
     for row in places:
         filled: list[list[Block]] = []
         for cell in row:
-            if cell is not None and cell in placed:
-                repeatable_chars -= cell.chars
-            filled.append(cell.blocks if cell is not None and repeatable_chars > 0 else [])
-            if cell is not None:
+            if cell is None:
+                filled.append([])
+            elif cell not in placed:
                 placed.add(cell)
+                filled.append(cell.blocks)
+            else:
+                repeatable_chars -= cell.chars
+                filled.append(cell.blocks if repeatable_chars > 0 else [])
         grid.append(filled + [[] for _ in range(width - len(filled))])
     return grid
 
