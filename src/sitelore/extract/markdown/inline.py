@@ -188,8 +188,6 @@ def fence_for(code: str) -> str:
 
 # Atoms: the pieces of a line between which markers may be written
 
-_PLAIN, _CODE_SPAN, _MARKUP_ATOM = 0, 1, 2
-
 
 class _Atom:
     """A piece of a line with its emphasis: plain text (not escaped yet), the text of a code span, or finished Markdown."""
@@ -202,15 +200,12 @@ class _Atom:
         self.kind = kind
 
 
-_ATOM_KINDS = {TEXT: _PLAIN, CODE: _CODE_SPAN, RAW: _MARKUP_ATOM}
-
-
 def _add_leaf(atoms: list[_Atom], leaf: Leaf, *, one_line: bool) -> None:
     kind, text, style, _, _ = leaf
     if kind == BREAK:
-        atoms.append(_Atom(" ", style, _PLAIN) if one_line else _Atom(_HARD_BREAK, style, _MARKUP_ATOM))
+        atoms.append(_Atom(" ", style, TEXT) if one_line else _Atom(_HARD_BREAK, style, RAW))
     elif text or kind == RAW:
-        atoms.append(_Atom(text, style, _ATOM_KINDS[kind]))
+        atoms.append(_Atom(text, style, kind))
 
 
 def _add_link(atoms: list[_Atom], leaves: list[Leaf], link: Link) -> None:
@@ -227,14 +222,14 @@ def _add_link(atoms: list[_Atom], leaves: list[Leaf], link: Link) -> None:
         for kind, text, style, _, plain in leaves:
             _add_leaf(inner, (kind, text, style & ~outer, None, plain), one_line=True)
         first, last = inner[0], inner[-1]
-        starts_in_space = first.kind != _MARKUP_ATOM and first.source[0].isspace()
-        ends_in_space = last.kind != _MARKUP_ATOM and last.source[-1].isspace()
+        starts_in_space = first.kind != RAW and first.source[0].isspace()
+        ends_in_space = last.kind != RAW and last.source[-1].isspace()
         written = _join(inner, escape_label)
     if starts_in_space:
-        atoms.append(_Atom(" ", outer, _PLAIN))
-    atoms.append(_Atom(f"[{written}]({_destination(link.href)})", outer, _MARKUP_ATOM))
+        atoms.append(_Atom(" ", outer, TEXT))
+    atoms.append(_Atom(f"[{written}]({_destination(link.href)})", outer, RAW))
     if ends_in_space:
-        atoms.append(_Atom(" ", outer, _PLAIN))
+        atoms.append(_Atom(" ", outer, TEXT))
 
 
 def _destination(href: str) -> str:
@@ -270,7 +265,7 @@ def _join_clear(atoms: list[_Atom], escape: Callable[[str], str]) -> str | None:
     parts: list[str] = []
     for at, atom in enumerate(atoms):
         source = atom.source
-        if source == _HARD_BREAK or (atom.kind == _CODE_SPAN and (source[0].isspace() or source[-1].isspace())):
+        if source == _HARD_BREAK or (atom.kind == CODE and (source[0].isspace() or source[-1].isspace())):
             return None
         written = _write_atom(atoms, at, escape)
         if atom.style:
@@ -293,14 +288,14 @@ def _is_clear(atoms: list[_Atom], at: int, step: int) -> bool:
 
 def _write_atom(atoms: list[_Atom], at: int, escape: Callable[[str], str]) -> str:
     atom = atoms[at]
-    if atom.kind == _MARKUP_ATOM:
+    if atom.kind == RAW:
         return atom.source
-    if atom.kind == _CODE_SPAN:
+    if atom.kind == CODE:
         return code_span(atom.source)
     text = escape(atom.source)
     if text.endswith("!") and at + 1 < len(atoms):
         after = atoms[at + 1]
-        if after.kind == _MARKUP_ATOM and after.source.startswith("["):
+        if after.kind == RAW and after.source.startswith("["):
             return f"{text[:-1]}\\!"  # before a link it would make an image
     return text
 
@@ -314,8 +309,8 @@ def _merge(atoms: list[_Atom]) -> list[_Atom]:
     parts: list[str] = []
     for atom in atoms:
         last = merged[-1] if merged else None
-        if last is not None and last.kind == atom.kind != _MARKUP_ATOM and last.style == atom.style:
-            is_space = atom.kind == _PLAIN and (atom.source.isspace() or last.source.isspace())
+        if last is not None and last.kind == atom.kind != RAW and last.style == atom.style:
+            is_space = atom.kind == TEXT and (atom.source.isspace() or last.source.isspace())
             if not (atom.style and is_space):
                 parts = parts or [last.source]
                 parts.append(atom.source)
@@ -340,7 +335,7 @@ def _tidy_spaces(atoms: list[_Atom]) -> list[_Atom]:
                 continue
             is_start = True
         else:
-            if atom.kind == _PLAIN and is_start:
+            if atom.kind == TEXT and is_start:
                 atom.source = atom.source.lstrip()
                 if not atom.source:
                     continue
@@ -357,20 +352,20 @@ def _split_spaces(atoms: list[_Atom]) -> list[_Atom]:
     split: list[_Atom] = []
     for atom in atoms:
         text, style, kind = atom.source, atom.style, atom.kind
-        inner = text if kind == _MARKUP_ATOM or (kind == _PLAIN and not style) else text.strip()
+        inner = text if kind == RAW or (kind == TEXT and not style) else text.strip()
         if not inner:
-            atom.kind = _PLAIN
+            atom.kind = TEXT
         if not inner or len(inner) == len(text):
             split.append(atom)
             continue
         start = text.index(inner)
-        parts = (text[:start], _PLAIN), (inner, kind), (text[start + len(inner) :], _PLAIN)
+        parts = (text[:start], TEXT), (inner, kind), (text[start + len(inner) :], TEXT)
         split += [_Atom(part, style, part_kind) for part, part_kind in parts if part]
     return split
 
 
 def _strip_end(atoms: list[_Atom]) -> None:
-    while atoms and atoms[-1].kind == _PLAIN:
+    while atoms and atoms[-1].kind == TEXT:
         atoms[-1].source = atoms[-1].source.rstrip()
         if atoms[-1].source:
             return
@@ -411,7 +406,7 @@ def _edge(atoms: list[_Atom], at: int, side: int) -> int:
     if not 0 <= at < len(atoms):
         return _SPACE
     atom = atoms[at]
-    return _class_of(atom.source[side]) if atom.kind == _PLAIN or atom.source == _HARD_BREAK else _PUNCTUATION
+    return _class_of(atom.source[side]) if atom.kind == TEXT or atom.source == _HARD_BREAK else _PUNCTUATION
 
 
 def _shrink(atoms: list[_Atom], *, is_opening: bool) -> list[_Atom]:
@@ -423,12 +418,12 @@ def _shrink(atoms: list[_Atom], *, is_opening: bool) -> list[_Atom]:
             outer, inner = _edge(shrunk, len(shrunk) - 1, outer_side), _edge([atom], 0, inner_side)
             if outer in {_WORD, _UNSURE} and inner in {_PUNCTUATION, _UNSURE}:
                 source, common = atom.source, atom.style & shrunk[-1].style
-                cut = _punctuation_length(source, is_opening=is_opening) if atom.kind == _PLAIN else len(source)
+                cut = _punctuation_length(source, is_opening=is_opening) if atom.kind == TEXT else len(source)
                 if cut == len(source):
                     atom.style = common
                 else:
                     outside, atom.source = (source[:cut], source[cut:]) if is_opening else (source[-cut:], source[:-cut])
-                    shrunk.append(_Atom(outside, common, _PLAIN))
+                    shrunk.append(_Atom(outside, common, TEXT))
         shrunk.append(atom)
     return shrunk if is_opening else shrunk[::-1]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -210,9 +211,9 @@ class _Walk(ParagraphBuilder):
                 self._special[element] = _Walk._enter_pre
         if in_page:
             footnotes = find_footnotes(node, in_page)
-            self._special.update((link, _mark_handler(label)) for link, label in footnotes.marks.items())
+            self._special.update((link, partial(_Walk._add_mark, label=label)) for link, label in footnotes.marks.items())
             self._special.update((raised, _Walk._enter_raised_mark) for raised in footnotes.raised)
-            self._special.update((note, _note_handler(label)) for note, label in footnotes.notes.items())
+            self._special.update((note, partial(_Walk._enter_note, label=label)) for note, label in footnotes.notes.items())
             self._special.update((element, _Walk._skip) for element in footnotes.dropped)
 
     def _walk(self, nodes: Iterator[dom.AnyNode]) -> None:
@@ -394,7 +395,7 @@ class _Walk(ParagraphBuilder):
 
     def _enter_quotation(self, _element: dom.Element) -> _Leave:
         self._add_quotation_mark(is_start=True)
-        return lambda: self._add_quotation_mark(is_start=False)
+        return partial(self._add_quotation_mark, is_start=False)
 
     def _add_quotation_mark(self, *, is_start: bool) -> None:
         self._leaves.append((TEXT, '"', self._style, self._link, ""))
@@ -418,9 +419,6 @@ class _Walk(ParagraphBuilder):
             self._add_text(text if text[0] in "(\uff08" else f"({text})")
             return None
         return _do_nothing
-
-    def _enter_break(self, _element: dom.Element) -> None:
-        self._add_break()
 
     def _enter_verbatim(self, element: dom.Element) -> None:
         """Add Markdown that was made before the walk: a formula or a task box."""
@@ -539,7 +537,7 @@ class _Walk(ParagraphBuilder):
 
     # Footnotes
 
-    def _add_mark(self, label: str) -> None:
+    def _add_mark(self, _element: dom.Element, label: str) -> None:
         link, self._link = self._link, None
         self._add_raw(f"[^{label}]", f"[{label}]")
         self._link = link
@@ -743,14 +741,6 @@ class _Walk(ParagraphBuilder):
         return self._collect(cell.blocks, count_chars)
 
 
-def _mark_handler(label: str) -> _Handler:
-    return lambda walk, _element: walk._add_mark(label)
-
-
-def _note_handler(label: str) -> _Handler:
-    return lambda walk, element: walk._enter_note(element, label)
-
-
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(_SKIPPED, _Walk._skip),
     **dict.fromkeys(_BLOCKS, _Walk._enter_block),
@@ -766,7 +756,7 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("td", "th"), _Walk._enter_cell),
     "a": _Walk._enter_link,
     "blockquote": _Walk._enter_blockquote,
-    "br": _Walk._enter_break,
+    "br": lambda walk, _element: walk._add_break(),
     "caption": _Walk._enter_caption,
     "dd": _Walk._enter_definition,
     "dt": _Walk._enter_term,
