@@ -93,8 +93,7 @@ def inline_markdown(leaves: Sequence[Leaf], paragraph_id: int, *, is_heading: bo
     atoms: list[_Atom] = []
     for link, group in groupby(leaves, _link_of):
         linked = list(group)
-        is_shown = link is not None and not all(map(is_blank, linked))
-        if link is not None and is_shown and link.is_written_by(paragraph_id, is_heading=is_heading):
+        if link and not all(map(is_blank, linked)) and link.is_written_by(paragraph_id, is_heading=is_heading):
             _add_link(atoms, linked, link)
         else:
             for leaf in linked:
@@ -239,9 +238,12 @@ def _destination(href: str) -> str:
 def _join(atoms: list[_Atom], escape: Callable[[str], str]) -> str:
     """Write atoms as one string, with markers where emphasis begins and ends."""
     atoms = _merge(atoms)
-    if (clear := _join_clear(atoms, escape)) is not None:
+    if (clear := _join_clear(atoms, escape, is_tidy=False)) is not None:
         return clear
-    atoms = _merge(_shrink(_shrink(_tidy_spaces(atoms), is_opening=True), is_opening=False))
+    atoms = _merge(_tidy_spaces(atoms))
+    if (clear := _join_clear(atoms, escape, is_tidy=True)) is not None:
+        return clear
+    atoms = _merge(_shrink(_shrink(atoms, is_opening=True), is_opening=False))
     for _ in range(_MAX_ROUNDS):
         boundaries = _find_boundaries(atoms)
         if not _drop_misread(atoms, boundaries):
@@ -260,12 +262,13 @@ def _join(atoms: list[_Atom], escape: Callable[[str], str]) -> str:
     return "".join(parts)
 
 
-def _join_clear(atoms: list[_Atom], escape: Callable[[str], str]) -> str | None:
-    """Write atoms whose markers can only be read as meant, as most can; None for all others, and where lines break."""
+def _join_clear(atoms: list[_Atom], escape: Callable[[str], str], *, is_tidy: bool) -> str | None:
+    """Write atoms whose markers can only be read as meant, as most can; None for others, and where spaces have to be tidied."""
     parts: list[str] = []
     for at, atom in enumerate(atoms):
         source = atom.source
-        if source == _HARD_BREAK or (atom.kind == CODE and (source[0].isspace() or source[-1].isspace())):
+        is_span_with_space = atom.kind == CODE and (source[0].isspace() or source[-1].isspace())
+        if not is_tidy and (is_span_with_space or source == _HARD_BREAK):
             return None
         written = _write_atom(atoms, at, escape)
         if atom.style:
