@@ -269,10 +269,10 @@ class List(Block):
             if not item.blocks:
                 continue
             first = item.blocks[0]
-            own = first.markdown if len(item.blocks) == 1 and isinstance(first, Paragraph) else ""
-            if own and own == last and len(own.split()) > _REPEATED_ITEM_WORDS:
+            markdown = first.markdown if len(item.blocks) == 1 and isinstance(first, Paragraph) else ""
+            if markdown and markdown == last and len(markdown.split()) > _REPEATED_ITEM_WORDS:
                 continue
-            last = own
+            last = markdown
             items.append(item)
         self.items = items
         self.is_loose = any(
@@ -630,10 +630,10 @@ _MAX_UNMARKED_CHARS = 1500
 class Admonition:
     """An admonition while it is read."""
 
-    __slots__ = ("blocks", "is_marked", "label", "level", "named", "needs_label")
+    __slots__ = ("blocks", "class_label", "is_marked", "label", "level", "needs_label")
 
-    def __init__(self, name: str, *, is_marked: bool, needs_label: bool) -> None:
-        self.named = name
+    def __init__(self, class_label: str, *, is_marked: bool, needs_label: bool) -> None:
+        self.class_label = class_label
         """The label that its class gives; empty when it gives none."""
         self.is_marked = is_marked
         """Whether its markup says that it is an admonition, not only of which kind."""
@@ -645,21 +645,21 @@ class Admonition:
         self.blocks: list[Block] = []
 
     def finish(self, chars: int) -> list[Block]:
-        """Write the admonition: a quote with its label, or its blocks when it turns out to be none."""
+        """Return a quote that starts with the label, or the blocks alone when they are no admonition after all."""
         if self._is_section(chars):
             return [Paragraph(self.label, self.level), *self.blocks] if self.label else self.blocks
         label, blocks = self.label, self.blocks
         first = _first_paragraph(blocks)
         if not label and first is not None:
-            if self.named and len(blocks) > 1 and first.text.strip().rstrip(":").casefold() == self.named.casefold():
+            if len(blocks) > 1 and self._is_class_label(first.leaves):
                 label, blocks = first.leaves, blocks[1:]
                 first = _first_paragraph(blocks)
-            elif _starts_with_label(first, self.named):
+            elif _starts_with_label(first, self.class_label):
                 return [Quote(blocks)]
         if not label:
             if self.needs_label or not blocks:
                 return blocks
-            label = [(TEXT, self.named, 0, None, "")] if self.named else []
+            label = [(TEXT, self.class_label, 0, None, "")] if self.class_label else []
         leaves = _bold_label(label)
         if first is not None:
             first.leaves[:0] = [*leaves, _SPACE_LEAF]
@@ -669,11 +669,12 @@ class Admonition:
 
     def _is_section(self, chars: int) -> bool:
         """Whether it is a whole section that only has the name of a kind for its class."""
-        if self.is_marked or self.needs_label:
-            return False
-        if self.label and inline_text(self.label).strip(" :").casefold() == self.named.casefold():
+        if self.is_marked or self.needs_label or (self.label and self._is_class_label(self.label)):
             return False
         return chars > _MAX_UNMARKED_CHARS or any(isinstance(block, Paragraph) and block.level for block in self.blocks)
+
+    def _is_class_label(self, leaves: list[Leaf]) -> bool:
+        return inline_text(leaves).strip(" :").casefold() == self.class_label.casefold()
 
 
 def admonition_of(element: dom.Element, class_: str | None) -> Admonition | None:

@@ -126,9 +126,9 @@ def _is_note(block: dom.Element) -> bool:
 
 def _choose_label(link: dom.Element, used: set[str]) -> str:
     match = _MARK.fullmatch(link.text.strip())
-    own = match[1] if match is not None else ""
-    if own.isalnum() and own.isascii() and own not in used:
-        return own
+    label = match[1] if match is not None else ""
+    if label.isalnum() and label.isascii() and label not in used:
+        return label
     number = len(used) + 1
     while str(number) in used:
         number += 1

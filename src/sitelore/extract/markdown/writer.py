@@ -608,29 +608,29 @@ class _Walk(ParagraphBuilder):
     # Lists
 
     def _enter_list(self, element: dom.Element) -> _Leave:
-        own = List(_LISTS[element.tag])
-        if own.kind == DEFINITIONS and (admonition := admonition_of(element, element.attr("class"))) is not None:
+        this_list = List(_LISTS[element.tag])
+        if this_list.kind == DEFINITIONS and (admonition := admonition_of(element, element.attr("class"))) is not None:
             return self._enter_admonition(admonition)
         before: list[Block] = []
         is_outermost = self._list is None
         outside, targets_before, chars = self._outside_chars, len(self._in_page), self.chars
 
         def finish() -> list[Block]:
-            if own.kind == NUMBERS:
-                own.number_items(element)
-            elif own.kind == DEFINITIONS:
-                own.place_terms()
-            elif own.is_layout():
-                return [*before, *(block for item in own.items for block in item.blocks)]
+            if this_list.kind == NUMBERS:
+                this_list.number_items(element)
+            elif this_list.kind == DEFINITIONS:
+                this_list.place_terms()
+            elif this_list.is_layout():
+                return [*before, *(block for item in this_list.items for block in item.blocks)]
             targets = self._in_page[targets_before:]
             if is_outermost and self._outside_chars == outside and len(targets) > 1:
-                own.in_page_targets, own.chars = targets, self.chars - chars
-                self.contents.append(own)
-            return [*before, own] if own.items else before
+                this_list.in_page_targets, this_list.chars = targets, self.chars - chars
+                self.contents.append(this_list)
+            return [*before, this_list] if this_list.items else before
 
         leave = self._enter_container(before, finish)
         if self.blocks is before:  # not nested too deep
-            self._list = own
+            self._list = this_list
         return leave
 
     def _enter_item(self, element: dom.Element) -> _Leave:
@@ -639,19 +639,19 @@ class _Walk(ParagraphBuilder):
             return self._flush
         item = Item(element.attr("value"))
         self._list.items.append(item)
-        self.blocks = item.blocks  # what stands between two items belongs to the first
+        self.blocks = item.blocks  # text between two items belongs to the first
         return self._end_block
 
     def _enter_term(self, element: dom.Element) -> _Leave:
         self._start_block()
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
-        own = self._list
-        if own is None or own.kind != DEFINITIONS:
+        definitions = self._list
+        if definitions is None or definitions.kind != DEFINITIONS:
             return self._flush
-        if not own.items or own.items[-1].blocks:
-            own.items.append(Item())
-        item = own.items[-1]
+        if not definitions.items or definitions.items[-1].blocks:
+            definitions.items.append(Item())
+        item = definitions.items[-1]
         term: list[Block] = []
         self.blocks = term
 
@@ -664,12 +664,12 @@ class _Walk(ParagraphBuilder):
 
     def _enter_definition(self, _element: dom.Element) -> _Leave:
         self._start_block()
-        own = self._list
-        if own is None or own.kind != DEFINITIONS:
+        definitions = self._list
+        if definitions is None or definitions.kind != DEFINITIONS:
             return self._flush
-        if not own.items:
-            own.items.append(Item())
-        self.blocks = own.items[-1].blocks
+        if not definitions.items:
+            definitions.items.append(Item())
+        self.blocks = definitions.items[-1].blocks
         return self._end_block
 
     # Tables
