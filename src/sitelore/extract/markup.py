@@ -75,7 +75,7 @@ def _shorten_attributes(tree: dom.Tree) -> None:
 
 
 def _read_structured(tree: dom.Tree, base: str, scripts: list[Script]) -> tuple[Entity, ...]:
-    from sitelore.extract.structured.reading import read_structured  # noqa: PLC0415 as below
+    from sitelore.extract.structured.entities import read_structured  # noqa: PLC0415 as below
 
     return read_structured(tree, base, scripts)
 
