@@ -71,7 +71,7 @@ async def page(lease: Lease, look: Look, reading: Reading, robots: RobotsVerdict
 def _screenshot(look: Look, reading: Reading) -> Blob | None:
     if not look.screenshot:
         return None
-    from sitelore.extract.offers.screenshots import screenshot_blob  # noqa: PLC0415 few runs take any
+    from sitelore.extract.page_media import screenshot_blob  # noqa: PLC0415 few runs take any
 
     return screenshot_blob(look.screenshot, reading)
 

@@ -304,7 +304,7 @@ def _kept(draft: Draft, url: Url, redactor: Redactor) -> _Kept:
     as the JSON it is in the document: it has to be written anyhow, to look through it.
     """
     canonical, links = draft.metadata.canonical, draft.links
-    kinds = (draft.structured, *draft.offers)
+    kinds = (draft.structured, *draft.page_objects)
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
     entities = b"\n".join(map(text_for_redaction, filter(None, parts)))
     addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")
