@@ -165,10 +165,15 @@ class _MediaReader:
 
 def _add_size(element: dom.Element, media: Media) -> None:
     for name in ("width", "height"):
-        if raw := element.attr(name):
-            match = _PIXELS.match(raw)
-            if match and (pixels := int(match[1])):
-                media[name] = pixels
+        if (raw := element.attr(name)) and (pixels := _pixels(raw)):
+            media[name] = pixels
+
+
+def _pixels(raw: str) -> int:
+    if raw.isdecimal() and len(raw) < 6:
+        return int(raw)
+    match = _PIXELS.match(raw)
+    return int(match[1]) if match else 0
 
 
 def _add_name(element: dom.Element, media: Media) -> None:

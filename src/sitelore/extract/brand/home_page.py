@@ -171,7 +171,8 @@ class _Backgrounds:
         self._styles = styles
         # The last rule that matches counts. Pseudo-classes and pseudo-elements are left out.
         self._rules = [(selector, value) for selector, value in reversed(styles.backgrounds) if ":" not in selector]
-        self._indexes: dict[str, list[int]] = {}
+        self._by_mark: dict[str, set[int]] = {}
+        self._by_marks: dict[tuple[str, ...], list[int]] = {}
 
     def of_buttons(self, tree: dom.Tree) -> list[str]:
         elements = [each for header in dom.select(tree, _HEADERS)[:8] for each in dom.select(header, _BUTTONS)[:_MAX_ELEMENTS]]
@@ -187,19 +188,22 @@ class _Backgrounds:
             for _, value in read_styles([f"x{{{style}}}"]).backgrounds:
                 if colour := self._styles.colour(value):
                     return colour
-        names = set((element.attr("class") or "").split())
-        marks = (*(f".{name}" for name in names), f"#{element.attr('id')}", element.tag)
-        for index in sorted({index for mark in marks for index in self._rules_with(mark)}):
+        classes = element.attr("class") or ""
+        marks = (*(f".{name}" for name in classes.split()), f"#{element.attr('id')}", element.tag)
+        for index in self._rules_with(marks):
             selector, value = self._rules[index]
             if dom.matches(element, selector):
                 return self._styles.colour(value)
-        return tailwind_colour(" ".join(names)) if names else ""
+        return tailwind_colour(classes)
 
-    def _rules_with(self, mark: str) -> list[int]:
-        """The rules whose selector contains a class, id or tag: only for these is the selector evaluated."""
-        indexes = self._indexes.get(mark)
+    def _rules_with(self, marks: tuple[str, ...]) -> list[int]:
+        """The rules whose selector contains a class, the id or the tag of an element: only these are evaluated."""
+        indexes = self._by_marks.get(marks)
         if indexes is None:
-            indexes = self._indexes[mark] = [index for index, (selector, _) in enumerate(self._rules) if mark in selector]
+            for mark in marks:
+                if mark not in self._by_mark:
+                    self._by_mark[mark] = {index for index, (selector, _) in enumerate(self._rules) if mark in selector}
+            indexes = self._by_marks[marks] = sorted(set().union(*(self._by_mark[mark] for mark in marks)))
         return indexes
 
 
@@ -227,8 +231,11 @@ def _add_fonts(tree: dom.Tree, styles: Styles, probed: dict[str, Any], findings:
 
 def _logos(tree: dom.Tree, resolver: PageResolver) -> list[Brand]:
     logos: dict[str, Brand] = {}
+    pictures = dom.select(tree, "img")
     for selector, weight in _LOGOS:
-        for element in dom.select(tree, selector)[:_MAX_ELEMENTS]:
+        # Testing all images of a page is faster than one walk through its elements.
+        elements = [each for each in pictures if each.matches(selector)] if "img" in selector else dom.select(tree, selector)
+        for element in elements[:_MAX_ELEMENTS]:
             raw = images.source_of(element) if element.tag == "img" else element.attr("content") or element.attr("href") or ""
             url = resolver.target(raw).url if raw else None
             if url is not None and len(logos) < _MAX_CANDIDATES and str(url) not in logos:

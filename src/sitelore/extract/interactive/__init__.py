@@ -1,3 +1,1 @@
-"""Interactive parts of a page: forms with their fields (`forms`) and actions (`actions`), found again by CSS selectors
-(`selectors`).
-"""
+"""Interactive parts of a page: forms with their fields (`forms`), actions (`actions`) and their CSS selectors (`selectors`)."""

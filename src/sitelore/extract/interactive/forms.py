@@ -8,6 +8,7 @@ are kept unless they belong to one visit, such as CSRF tokens (`tokens`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -182,9 +183,9 @@ class _FormReader:
         buttons: list[Field] = []
         base = self._selectors.of(form)
         names = [control.attr("name") or "" for control in controls]
-        unique = {name for name in names if name and names.count(name) == 1} if _holds_all(form, controls) else set()
+        counts = Counter(names) if _holds_all(form, controls) else {}
         for control, name in zip(controls, names, strict=True):
-            selector = f"{base} [name={quoted(name)}]" if name in unique else self._selectors.of(control)
+            selector = f"{base} [name={quoted(name)}]" if name and counts.get(name) == 1 else self._selectors.of(control)
             kind = _control_type(control)
             if kind in _BUTTON_TYPES:
                 buttons.append(self._button(control, kind, selector))
@@ -426,10 +427,10 @@ def _grouped(fields: list[Field]) -> list[Field]:
     """Merge radio buttons, and checkboxes that share a name, into one field each with its options."""
     result: list[Field] = []
     groups: dict[tuple[str, str], Field] = {}
-    boxes = [each["name"] for each in fields if each["type"] == "checkbox"]
+    boxes = Counter([each["name"] for each in fields if each["type"] == "checkbox"])
     for each in fields:
         kind, name = each["type"], each["name"]
-        if not name or (kind != "radio" and (kind != "checkbox" or boxes.count(name) < 2)):
+        if not name or (kind != "radio" and (kind != "checkbox" or boxes[name] < 2)):
             result.append(each)
             continue
         group = groups.get((kind, name))

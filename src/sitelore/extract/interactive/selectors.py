@@ -7,6 +7,7 @@ nearest of these. Ids that a framework counts up or a build hashes change betwee
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -21,10 +22,10 @@ _OWN_ATTRIBUTES = {
     "select": ("name",),
     "textarea": ("name",),
 }
+_LANDMARK_ATTRIBUTES = _TEST_ATTRIBUTES[:1]
 _LANDMARKS = frozenset({"main", "header", "footer", "nav", "aside", "body"})
 # Letters, digits, dash, underscore, and everything from U+00A0. Written as a negation, which `re` compiles fastest.
-_NAME = r"[^\x00-@\[-^`{-\x9f][^\x00-,./:-@\[-^`{-\x9f]*"
-_IDENTIFIER = re.compile(rf"{_NAME}$")
+_IDENTIFIER = re.compile(r"[^\x00-@\[-^`{-\x9f][^\x00-,./:-@\[-^`{-\x9f]*$")
 _VOLATILE = re.compile(
     r"[:«»]r|^[«:]|(?i:^(?:ember|ext-gen|yui_|ui-id-|radix-|headlessui-|react-aria|mui-\d|__bvid__|el-id-|downshift-|react-select-\d"
     r"|react-tabs|mantine-|cdk-|mat-[a-z-]+-\d|ion-|p-[a-z]+-\d|rc[_-]|input-\d+$|field-\d+$|:))"
@@ -35,10 +36,7 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_VALUE_CHARS = 120
 _MAX_SELECTOR_CHARS = 600
 _MAX_STEPS = _MAX_SELECTOR_CHARS // len(" > p")
-_PLAIN_STEPS = re.compile(rf"(?:/{_NAME}(?:\[\d+\])?)+")
 _MAX_IDS = 20_000
-_MAX_ID_QUERIES = 8
-"""Ids that are looked up one by one. Beyond that, all ids of a tag are counted at once."""
 
 Mark: TypeAlias = tuple[str, str, str]
 """A tag (empty for any), an attribute and its value."""
@@ -68,13 +66,12 @@ def quoted(value: str) -> str:
 class Selectors:
     """Makes selectors for the elements of one page, with every lookup cached."""
 
-    __slots__ = ("_bases", "_by_id", "_counts", "_id_queries", "_known", "_steps", "_tree", "uniqueness")
+    __slots__ = ("_bases", "_by_id", "_counts", "_known", "_steps", "_tree", "uniqueness")
 
     def __init__(self, tree: dom.Tree) -> None:
         self._tree = tree
         self._by_id: dict[str, dom.Element] | None = None
-        self._counts: dict[tuple[str, str], dict[str, int]] = {}
-        self._id_queries = 0
+        self._counts: dict[tuple[str, str], Counter[str | None]] = {}
         self.uniqueness: dict[Mark, bool] = {}
         """Answers of `is_unique`, which the form cache records."""
         self._known: dict[dom.Element, str] = {}
@@ -104,22 +101,12 @@ class Selectors:
         known = self.uniqueness.get(mark)
         if known is None:
             tag, name, value = mark
-            if not tag or (name == "id" and self._id_queries < _MAX_ID_QUERIES and _IDENTIFIER.match(tag)):
-                self._id_queries += 1
-                count = len(dom.select_safely(self._tree, f"{tag}[{name}={quoted(value)}]"))
-            else:
-                count = self._value_counts(tag, name).get(value, 0)
-            known = self.uniqueness[mark] = count == 1
+            counts = self._counts.get((tag, name))
+            if counts is None:
+                elements = dom.select_safely(self._tree, f"{tag}[{name}]")
+                counts = self._counts[tag, name] = Counter([element.attr(name) for element in elements])
+            known = self.uniqueness[mark] = counts[value] == 1
         return known
-
-    def _value_counts(self, tag: str, name: str) -> dict[str, int]:
-        counts = self._counts.get((tag, name))
-        if counts is None:
-            counts = self._counts[tag, name] = {}
-            for element in dom.select_safely(self._tree, tag):
-                if value := element.attr(name):
-                    counts[value] = counts.get(value, 0) + 1
-        return counts
 
     def _by_mark(self, element: dom.Element, attributes: tuple[str, ...] = _TEST_ATTRIBUTES) -> str:
         """A selector by id, or by an attribute made for tests."""
@@ -150,22 +137,22 @@ class Selectors:
     def _by_path(self, element: dom.Element) -> str:
         """A path of tags from the nearest ancestor with a selector of its own, which siblings share."""
         ancestors: list[dom.Element] = []
-        at, base = element, ""
-        form = element.closest("form")
+        form, base = element.closest("form"), ""
         start = form if form is not None and form != element and self._known.get(form) else None
-        while not base:
-            parent = dom.as_element(at.parent)
+        for node in element.ancestors:
+            parent = dom.as_element(node)
             if parent is None:
-                base = at.tag
                 break
             if len(ancestors) == _MAX_STEPS:
                 return ""
             ancestors.append(parent)
-            at = parent
             if start is None:
-                base = self._bases.get(at) or self._known.get(at) or self._by_landmark(at)
-            elif at == start:
-                base = self._known[at]
+                base = self._bases.get(parent) or self._known.get(parent) or self._by_landmark(parent)
+            elif parent == start:
+                base = self._known[parent]
+            if base:
+                break
+        base = base or [element, *ancestors][-1].tag
         for parent, step in zip(reversed(ancestors), self._steps_down(ancestors, element), strict=True):
             self._bases[parent] = base
             base = f"{base} > {step}"
@@ -173,17 +160,15 @@ class Selectors:
 
     def _steps_down(self, ancestors: list[dom.Element], element: dom.Element) -> list[str]:
         """The steps to an element from the last of its ancestors, which are sorted nearest first."""
-        steps = dom.steps(element)
-        # A tag can contain a bracket, and then it is unclear which bracket holds the position.
-        if _PLAIN_STEPS.fullmatch(steps) and "[" not in "".join([each.tag for each in (element, *ancestors)]):
-            path = steps.replace("[", ":nth-of-type(").replace("]", ")").split("/")
-            return path[len(path) - len(ancestors) :]
+        if steps := dom.css_steps(element):
+            return steps[len(steps) - len(ancestors) :]
         return [self._step(each, parent) for each, parent in zip([element, *ancestors], ancestors, strict=False)][::-1]
 
     def _by_landmark(self, element: dom.Element) -> str:
-        if element.tag in _LANDMARKS and len(dom.select(self._tree, element.tag)) == 1:
-            return element.tag
-        return self._by_mark(element, _TEST_ATTRIBUTES[:1])
+        tag = element.tag
+        if tag in _LANDMARKS and len(dom.select(self._tree, tag)) == 1:
+            return tag
+        return self._by_mark(element, _LANDMARK_ATTRIBUTES)
 
     def _step(self, element: dom.Element, parent: dom.Element) -> str:
         """`tag`, or `tag:nth-of-type(n)` among siblings of the same tag."""

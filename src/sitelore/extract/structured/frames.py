@@ -641,9 +641,9 @@ _OPENGRAPH_KINDS = {
 @lru_cache(maxsize=256)
 def _kind_of(types: tuple[str, ...]) -> str:
     """The kind of the first type that has one, or of a later one that is more specific; empty if none has."""
-    found = ""
+    best = ""
     for name in types:
         kind = _KIND.get(name) or next((kind for ending, kind in _KIND_BY_ENDING.items() if name.endswith(ending)), "")
-        if kind and (not found or found in _GENERIC_KINDS) and not (kind in _GENERIC_KINDS and found):
-            found = kind
-    return found
+        if kind and (not best or (best in _GENERIC_KINDS and kind not in _GENERIC_KINDS)):
+            best = kind
+    return best
