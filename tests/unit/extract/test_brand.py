@@ -106,6 +106,12 @@ def test_the_first_painted_button_counts_and_ghosts_do_not() -> None:
     assert brand["confidence"] == 0.67
 
 
+def test_of_two_tailwind_backgrounds_the_first_written_counts() -> None:
+    for first, second, colour in (("indigo", "rose", "#4f46e5"), ("rose", "indigo", "#e11d48")):
+        html = f"<header><button class='p-1 bg-{first}-600 x y bg-{second}-600 z'>Go</button></header>"
+        assert brand_of(html)["primary_color"] == colour
+
+
 def test_tailwind_classes_tell_colours_without_their_style_sheet() -> None:
     brand = brand_of("<nav><a class='px-4 bg-transparent'>x</a><a class='rounded bg-indigo-600 text-white'>Start</a></nav>")
     assert brand["primary_color"] == "#4f46e5"
