@@ -27,7 +27,7 @@ from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
 from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
-from sitelore.extract.structured.texts import as_read, texts_of, with_texts
+from sitelore.extract.structured.entities import text_for_redaction, texts_of, with_texts
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
@@ -304,9 +304,9 @@ def _kept(draft: Draft, url: Url, redactor: Redactor) -> _Kept:
     as the JSON it is in the document: it has to be written anyhow, to look through it.
     """
     canonical, links = draft.metadata.canonical, draft.links
-    kinds = (draft.structured, *draft.offers)
+    kinds = (draft.structured, *draft.page_objects)
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
-    entities = b"\n".join(map(as_read, filter(None, parts)))
+    entities = b"\n".join(map(text_for_redaction, filter(None, parts)))
     addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")
     texts, utf8 = _texts(draft, links)
     whole = b"\n".join((utf8, addresses, entities))
