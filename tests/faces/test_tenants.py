@@ -24,10 +24,10 @@ from sitelore.deploy.embedded import House, embedded
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.knowledge import SearchMode, SearchQuery
+from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
-from sitelore.serve.mcp import mcp_server
+from sitelore.serve.mcp.tools import mcp_server
 
 TENANTS = ("red", "blue")
 NAME = "docs.example"
@@ -82,7 +82,7 @@ async def test_search_and_pages_are_those_of_the_tenant_that_asks(house: House) 
     with serving(pages("")) as web:
         await both_crawled(house, web)
         for tenant, other in (TENANTS, TENANTS[::-1]):
-            answer = await house.library.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
+            answer = await house.search_service.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
             assert answer.hits
             assert all(f"{tenant} boats" in hit.card.text and f"{other} boats" not in hit.card.text for hit in answer.hits)
             for tool, arguments in (("search", {"query": "boats in the harbour"}), ("read_page", {"url": web.url()})):
@@ -94,7 +94,7 @@ async def test_search_and_pages_are_those_of_the_tenant_that_asks(house: House) 
             said = await told(house, DEFAULT_TENANT, tool, **arguments)
             assert not any(f"{tenant} boats" in said for tenant in TENANTS)
             assert NAME not in said
-        assert "nothing was crawled yet" in await told(house, DEFAULT_TENANT, "explain_url", url=web.url())
+        assert "nothing has been crawled yet" in await told(house, DEFAULT_TENANT, "explain_url", url=web.url())
 
 
 async def test_an_explanation_is_of_the_tenants_own_run_however_many_others_have(house: House) -> None:
@@ -112,7 +112,7 @@ async def test_what_one_tenant_asked_of_a_site_says_nothing_about_anothers(house
         await both_crawled(house, web, blue={"personal": PersonalPolicy.OFF})
         texts = {}
         for tenant in TENANTS:
-            answer = await house.library.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))
+            answer = await house.search_service.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))
             texts[tenant] = answer.hits[0].card.text
         assert "anna.smith@people.example" in texts["blue"]
         assert "anna.smith@people.example" not in texts["red"]

@@ -18,9 +18,9 @@ from sitelore.deploy.opening import open_house
 from sitelore.deploy.settings import operator_settings
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.errors import SiteloreError, UsageError
-from sitelore.serve.backstage import ApiSettings
-from sitelore.serve.mcp_http import McpDoor
-from sitelore.serve.sources import HouseSources
+from sitelore.serve.context import ApiSettings
+from sitelore.serve.mcp.backend import AppBackend
+from sitelore.serve.mcp.transports import McpApp
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,15 +47,15 @@ def run_mcp(http: str | None, data: Path, *, allow_crawl: bool, debug: bool) -> 
     return 0
 
 
-def sources_of(house: House, is_current: asyncio.Event | None = None) -> HouseSources:
+def sources_of(house: House, is_current: asyncio.Event | None = None) -> AppBackend:
     """What the tools ask."""
     allowed = operator_settings().allow_private
-    return HouseSources(house.door.open, house.ledger, house.explain, house.start, allowed, is_current)
+    return AppBackend(house.door.open, house.ledger, house.explain, house.start, allowed, is_current)
 
 
-def door_of(house: House, *, may_crawl: bool = False) -> McpDoor | None:
+def door_of(house: House, *, may_crawl: bool = False) -> McpApp | None:
     """MCP for a server of the API; None where the extra is not installed."""
-    return McpDoor(sources_of(house), may_crawl=may_crawl) if find_spec("mcp") is not None else None
+    return McpApp(sources_of(house), may_crawl=may_crawl) if find_spec("mcp") is not None else None
 
 
 async def _over_http(data: Path, listening: socket, settings: ApiSettings, *, allow_crawl: bool) -> None:
@@ -68,11 +68,11 @@ async def _over_http(data: Path, listening: socket, settings: ApiSettings, *, al
             async def attend(stop: asyncio.Event) -> None:
                 await _attend(house, stop, is_current, allow_crawl=allow_crawl)
 
-            await serve_mcp(McpDoor(sources_of(house, is_current), may_crawl=allow_crawl), settings, listening, attend)
+            await serve_mcp(McpApp(sources_of(house, is_current), may_crawl=allow_crawl), settings, listening, attend)
 
 
 async def _over_stdio(data: Path, *, allow_crawl: bool) -> None:
-    from sitelore.serve.mcp_stdio import serve_stdio
+    from sitelore.serve.mcp.transports import serve_stdio
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -104,8 +104,8 @@ async def _attend(house: House, stop: asyncio.Event, is_current: asyncio.Event, 
 
 async def _catch_up(house: House, is_current: asyncio.Event) -> None:
     try:
-        for shelf in await house.library.sites():
-            await house.library.refresh(shelf)
+        for shelf in await house.search_service.sites():
+            await house.search_service.refresh(shelf)
     except SiteloreError as problem:
         _LOG.warning("the index could not be brought up to date: %s", problem)
     except Exception:  # noqa: BLE001 the index is derived; what it has can be searched all the same
@@ -115,7 +115,7 @@ async def _catch_up(house: House, is_current: asyncio.Event) -> None:
 
 
 def _listening(http: str, *, with_tokens: bool) -> socket:
-    from sitelore.serve.sockets import listening_socket
+    from sitelore.serve.server import listening_socket
 
     host, _, port = http.rpartition(":")
     if not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):

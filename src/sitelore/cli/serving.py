@@ -14,9 +14,8 @@ from sitelore.deploy.logs import log_as_json
 from sitelore.deploy.opening import open_house
 from sitelore.deploy.settings import operator_settings
 from sitelore.fetch.guard import AddressGuard
-from sitelore.serve.backstage import ApiSettings, Backstage
-from sitelore.serve.server import serve
-from sitelore.serve.sockets import listening_socket
+from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.server import listening_socket, serve
 
 _GARBAGE = 10_000
 
@@ -50,7 +49,7 @@ async def _serve(asked: _Serving) -> None:
 
             await wait_for_servers(operator)
         async with open_house(asked.data, writing=True) as house:
-            backstage = Backstage(
+            context = AppContext(
                 house.ledger, house.blobs, house.clock, house.attend, house.announce, house.door.open, house.redaction
             )
-            await serve(backstage, asked.settings, asked.listening, mcp=door_of(house))
+            await serve(context, asked.settings, asked.listening, mcp=door_of(house))

@@ -16,8 +16,8 @@ from sitelore.deploy.settings import OperatorSettings, operator_settings
 from sitelore.deploy.waiting import wait_for_servers
 from sitelore.extract.memory import share_one_heap
 from sitelore.model.errors import UsageError
-from sitelore.serve.exposing import exposing
-from sitelore.serve.sockets import listening_socket
+from sitelore.serve.metrics_server import metrics_server
+from sitelore.serve.server import listening_socket
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal)
-    told = contextlib.nullcontext() if listening is None else exposing(listening)
+    told = contextlib.nullcontext() if listening is None else metrics_server(listening)
     if not await wait_for_servers(settings, stop):
         return
     async with scaled(settings) as house, told:

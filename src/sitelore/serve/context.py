@@ -1,0 +1,49 @@
+"""Dependencies of the API: what a server needs of the application it serves, embedded or scaled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sitelore.crawl.search_service import SearchService
+from sitelore.model.ids import RunId
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.ports import Blobs, Clock, Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class AppContext:
+    """The application's parts that routes use, and the background work that runs beside the server."""
+
+    ledger: Ledger
+    blobs: Blobs
+    clock: Clock
+    attend: Callable[[asyncio.Event], Awaitable[None]]
+    """Background work that runs until the event is set: workers and maintenance in one process, or maintenance alone where
+    workers are separate processes. It returns with no lease left to this process; an error ends the server."""
+    announce: Callable[[RunId], Awaitable[None]]
+    """Notify workers that a run was created or cancelled. Best effort."""
+    open_search_service: Callable[[], SearchService]
+    """Builds the search service on first use."""
+    redaction: Redaction = BUILT_IN_ALONE
+    """The operator's additional redaction rules."""
+
+    @property
+    def search_service(self) -> SearchService:
+        """The search service."""
+        return self.open_search_service()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """The operator's settings of the API."""
+
+    tokens: tuple[str, ...] = ()
+    allow_private: tuple[str, ...] = ()
+    """Private addresses that crawls may reach. A request cannot extend it."""
+    own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
+    """Host headers that a server without tokens accepts."""
+    heartbeat_s: float = 15.0
+    look_s: float = 0.5
+    """Poll interval of event streams."""

@@ -1,0 +1,102 @@
+"""What the MCP tools need of the application: an interface and its implementation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sitelore.crawl.explain import Explanation
+from sitelore.model.errors import NoSuchRun
+from sitelore.model.frontier import Run
+from sitelore.model.ids import RunId
+from sitelore.model.listing import RunListing
+from sitelore.model.search import SearchAnswer, SearchQuery, SiteIndexStats
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.url import Url
+from sitelore.ports import Ledger
+from sitelore.serve.run_requests import QuickCrawlRequest, quick_settings
+
+if TYPE_CHECKING:
+    from sitelore.crawl.search_service import SearchService
+
+_RUNS = 100
+_INDEXED_S = 20.0
+
+
+class McpBackend(Protocol):
+    """The operations behind the tools."""
+
+    async def search(self, query: SearchQuery) -> SearchAnswer:
+        """Search results for a query."""
+        ...
+
+    async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
+        """The last stored version of a page: `url`, `title`, `markdown`, `fetched_at`, `presence`; None without one."""
+        ...
+
+    async def sites(self, tenant: str) -> list[SiteIndexStats]:
+        """All sites of the tenant."""
+        ...
+
+    async def explain(self, url: Url, tenant: str) -> Explanation:
+        """Every decision about the URL, from the latest run that knows it."""
+        ...
+
+    async def crawl(self, url: Url, max_pages: int) -> RunId:
+        """Create a run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AppBackend:
+    """The backend over an application, embedded or scaled."""
+
+    open_search_service: Callable[[], SearchService]
+    ledger: Ledger
+    explain_in: Callable[[Url, Run], Awaitable[Explanation]]
+    """Explains a URL in a run."""
+    start: Callable[[CrawlSettings], Awaitable[Run]]
+    allow_private: tuple[str, ...] = ()
+    """Private addresses that crawls may reach."""
+    is_current: asyncio.Event | None = None
+    """Set when pending pages are indexed; a search waits for it, up to a limit."""
+
+    async def search(self, query: SearchQuery) -> SearchAnswer:
+        """Search results for a query."""
+        if self.is_current is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_INDEXED_S):
+                    await self.is_current.wait()
+        return await self.open_search_service().search(query)
+
+    async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
+        """The last stored version of a page."""
+        return await self.open_search_service().page(url, tenant)
+
+    async def sites(self, tenant: str) -> list[SiteIndexStats]:
+        """All sites of the tenant."""
+        return await self.open_search_service().sites(tenant)
+
+    async def explain(self, url: Url, tenant: str) -> Explanation:
+        """Explain the URL from the latest run that has it, else the latest run of its host, else the latest run."""
+        runs, _ = await self.ledger.list_runs(RunListing(limit=_RUNS, tenant=tenant))
+        if not runs:
+            raise NoSuchRun("nothing has been crawled yet")
+        for run in runs:
+            explanation = await self.explain_in(url, run)
+            if explanation.row is not None:
+                return explanation
+        return await self.explain_in(url, next((run for run in runs if _is_near(run, url)), runs[0]))
+
+    async def crawl(self, url: Url, max_pages: int) -> RunId:
+        """Create a run; the address guard checks the URL as in any API request."""
+        settings = quick_settings(QuickCrawlRequest(url=str(url), max_pages=max_pages), self.allow_private)
+        return (await self.start(settings)).id
+
+
+def _is_near(run: Run, url: Url) -> bool:
+    seeds = (Url.parse(seed) for seed in (*run.settings.seeds, *run.settings.sitemaps))
+    return any(seed is not None and seed.host == url.host for seed in seeds)

@@ -1,0 +1,199 @@
+"""Run routes: create, list, inspect, export, follow and cancel runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sitelore.model.listing import RunListing, UrlListing, UrlOrder
+from sitelore.model.states import RunState, UrlState
+from sitelore.serve import problems
+from sitelore.serve.middleware import CALLER
+from sitelore.serve.openapi import Responses, answers, problem_answers, reference
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
+from sitelore.serve.run_requests import RunRequest, idempotency_key_of, run_settings
+from sitelore.serve.run_service import encode
+from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlList, run_view
+from sitelore.serve.sse import MEDIA_TYPE as EVENT_STREAM
+from sitelore.serve.sse import event_id, is_over, run_events
+from sitelore.serve.streaming import MEDIA_TYPES, ExportFormat, exported, graph
+
+router = APIRouter(tags=["runs"])
+
+_MAX_INT = 10**9
+_MAX_FOLLOWERS = 500
+
+
+class Order(StrEnum):
+    """Sort order of a list."""
+
+    ASC = "asc"
+    DESC = "desc"
+
+
+Limit = Annotated[int, Query(ge=1, le=10_000, description="Entries in the answer at most.")]
+Offset = Annotated[int, Query(ge=0, le=_MAX_INT, description="Entries to leave out first.")]
+
+
+@router.post(
+    "/crawl-runs",
+    status_code=201,
+    response_class=Response,
+    summary="Create a run",
+    responses=answers(RunView, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
+)
+async def create_run(body: RunRequest, request: Request, service: Service, key: Key = None) -> Response:
+    """Queue a crawl. Runs of one site run one after the other, several sites in parallel."""
+    settings = run_settings(body, service.settings.allow_private)
+    created = await service.start(settings, idempotency_key_of(key, request.scope[CALLER], settings))
+    headers = {"Location": f"/crawl-runs/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
+    return Response(encode(run_view(created.run)), 201, headers, JSON)
+
+
+@router.get("/crawl-runs", response_class=Response, summary="All runs", responses=answers(RunList))
+async def list_runs(
+    service: Service,
+    status: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
+    site: Annotated[str | None, Query(max_length=300, pattern=r"^[!-~]+$", description="Only runs of this site.")] = None,
+    order: Annotated[Order, Query(description="By the time they were made.")] = Order.DESC,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> Response:
+    """Runs, newest first."""
+    states = frozenset({status} if status else ())
+    listing = RunListing(states, site or "", oldest_first=order is Order.ASC, limit=limit, offset=offset)
+    return Response(await service.runs(listing), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}", response_class=Response, summary="A run", responses=answers(RunView, problems.RUN_NOT_FOUND)
+)
+async def show_run(run_id: str, service: Service) -> Response:
+    """State and settings of a run."""
+    return Response(encode(run_view(await service.run(run_id))), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/summary",
+    response_class=Response,
+    summary="A run with its counts",
+    responses=answers(RunSummary, problems.RUN_NOT_FOUND),
+)
+async def summarise_run(run_id: str, service: Service) -> Response:
+    """A run with counts of its URLs by state, skip reason, error and proof."""
+    return Response(encode(await service.summary(run_id)), media_type=JSON)
+
+
+@router.get(
+    "/crawl-runs/{run_id}/urls",
+    response_class=Response,
+    summary="The URLs of a run",
+    responses=answers(UrlList, problems.RUN_NOT_FOUND),
+)
+async def list_urls(
+    run_id: str,
+    service: Service,
+    status: Annotated[UrlState | None, Query(description="Only URLs in this state.")] = None,
+    sort: Annotated[UrlOrder, Query(description="What to sort by; rows without a value come last.")] = UrlOrder.ID,
+    order: Order = Order.ASC,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> Response:
+    """A page of the run's URLs with the total. Without `sort`, in the order in which they were admitted."""
+    listing = UrlListing(frozenset({status} if status else ()), sort, order is Order.DESC, limit, offset)
+    return Response(await service.urls(run_id, listing), media_type=JSON)
+
+
+def _export_answers() -> Responses:
+    content: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}
+    content[JSON] = {"schema": {"type": "array", "items": {"type": "object"}}}
+    good = {"description": "The rows (json, csv, ndjson) or the pages (jsonl) of the run, sorted by key.", "content": content}
+    return {200: good, **problem_answers(problems.RUN_NOT_FOUND)}
+
+
+@router.get("/crawl-runs/{run_id}/export", response_class=Response, summary="A run as a file", responses=_export_answers())
+async def export_run(
+    run_id: str,
+    service: Service,
+    form: Annotated[
+        ExportFormat, Query(alias="format", description="json, csv, ndjson: a row per URL; jsonl: a page per line.")
+    ] = ExportFormat.JSON,
+    limit: Annotated[
+        int | None, Query(ge=1, le=_MAX_INT, description="Rows or pages at most; all when it is left out.")
+    ] = None,
+    whole: Annotated[
+        bool, Query(description="With jsonl: keep what repeats over the site's pages in every one of them.")
+    ] = False,
+) -> StreamingResponse:
+    """The export that `sitelore export` writes, streamed."""
+    run = await service.run(run_id)
+    headers = {"Content-Disposition": f'attachment; filename="{run.id}.{form.value}"'}
+    return StreamingResponse(exported(service, run, form, limit, whole=whole), headers=headers, media_type=MEDIA_TYPES[form])
+
+
+@router.get(
+    "/crawl-runs/{run_id}/graph",
+    response_class=Response,
+    summary="How the URLs were found",
+    responses=answers(Graph, problems.RUN_NOT_FOUND),
+)
+async def show_graph(
+    run_id: str,
+    service: Service,
+    limit: Annotated[int, Query(ge=1, le=1_000_000, description="Edges at most.")] = 100_000,
+) -> StreamingResponse:
+    """An edge for each URL, from the page it was first found on, sorted by key."""
+    run = await service.run(run_id)
+    return StreamingResponse(graph(service.context.ledger.edges(run.id), limit), media_type=JSON)
+
+
+@router.post(
+    "/crawl-runs/{run_id}/cancel",
+    response_class=Response,
+    summary="Cancel a run",
+    responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
+)
+async def cancel_run(run_id: str, service: Service) -> Response:
+    """Cancel a run; what was crawled stays. Idempotent."""
+    return Response(encode(run_view(await service.cancel(run_id))), media_type=JSON)
+
+
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string", "enum": ["progress", "end"]},
+        "data": {"type": "string", "contentMediaType": JSON, "contentSchema": reference(RunSummary)},
+    },
+    "required": ["id", "event", "data"],
+}
+_EVENT_ANSWERS: Responses = {
+    200: {
+        "description": "Events `progress` and `end`, each with a RunSummary as data; comments between them are heartbeats.",
+        "content": {EVENT_STREAM: {"schema": _EVENT}},
+    },
+    204: {"description": "The run has ended, and the event of that id was its last: do not ask again."},
+    **problem_answers(problems.RUN_NOT_FOUND, problems.UNAVAILABLE),
+}
+
+
+@router.get("/crawl-runs/{run_id}/events", response_class=Response, summary="Follow a run", responses=_EVENT_ANSWERS)
+async def follow_run(
+    run_id: str,
+    service: Service,
+    last_event_id: Annotated[str, Header(alias="Last-Event-ID", description="The id of the last event that was seen.")] = "",
+) -> Response:
+    """Server-sent events until the run has ended."""
+    await service.run(run_id)
+    if service.followers >= _MAX_FOLLOWERS or service.closing.is_set():
+        raise ApiProblem(problems.UNAVAILABLE, "too many clients follow runs already", headers={"Retry-After": "5"})
+    if last_event_id:
+        summary = await service.summary(run_id)
+        if is_over(summary) and event_id(summary) == last_event_id:
+            return Response(status_code=204)
+    return StreamingResponse(run_events(service, run_id, last_event_id), media_type=EVENT_STREAM)

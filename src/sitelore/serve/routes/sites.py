@@ -1,0 +1,181 @@
+"""Site routes: search, list sites, review held deletions, start pipelines."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from sitelore.crawl.pipelines import start_pipeline
+from sitelore.export.answers import answer_json
+from sitelore.model.errors import NoSuchRun, UsageError
+from sitelore.model.frontier import Run
+from sitelore.model.search import SearchMode, SearchQuery, SiteIndexStats
+from sitelore.model.settings import Pipeline
+from sitelore.serve import problems
+from sitelore.serve.openapi import answers
+from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteList, SiteView, run_view
+
+router = APIRouter(tags=["knowledge"])
+
+_NAME = r"^[!-~]{1,300}$"
+_MAX_URLS = 100  # more would not fit into the body limit
+SiteName = Annotated[str, Path(pattern=_NAME, description="A site as `/sites` names it.")]
+
+
+class ChangedUrls(BaseModel):
+    """URLs that have changed. Empty: detect changes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    urls: Annotated[
+        list[str],
+        Field(max_length=_MAX_URLS, description="URLs of the site that have changed."),
+    ] = Field(default_factory=list)
+
+
+class Decision(BaseModel):
+    """Decision about held deletions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    agree: Annotated[bool, Field(description="True: delete them. False: keep their last content.")]
+
+
+@router.get("/search", response_class=Response, summary="Search", responses=answers(SearchResults))
+async def search(
+    service: Service,
+    q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for, in words or as a question.")],
+    site: Annotated[list[str] | None, Query(max_length=100, description="Only these sites.")] = None,
+    path: Annotated[str, Query(max_length=2000, description="Only pages at or below this path.")] = "",
+    lang: Annotated[list[str] | None, Query(max_length=50, description="Only pages in these languages.")] = None,
+    kind: Annotated[list[str] | None, Query(alias="type", max_length=20, description="Only page, pdf, docx …")] = None,
+    since: Annotated[
+        str | None, Query(max_length=40, description="Only pages dated on or after this day (2025-01-31).")
+    ] = None,
+    until: Annotated[str | None, Query(max_length=40, description="Only pages dated before this day.")] = None,
+    limit: Annotated[int, Query(ge=1, le=100, description="Maximum number of results.")] = 10,
+    mode: Annotated[
+        SearchMode, Query(description="Keywords and embeddings, keywords only, or embeddings only.")
+    ] = SearchMode.HYBRID,
+    flagged: Annotated[bool, Query(description="Whether chunks flagged as possible prompt injection are included.")] = True,
+) -> Response:
+    """The best matching chunks, with snippets and citations that link to the passage."""
+    query = SearchQuery(
+        q,
+        sites=tuple(site or ()),
+        path=path,
+        langs=tuple(lang or ()),
+        kinds=tuple(kind or ()),
+        since=_seconds(since, "query.since"),
+        until=_seconds(until, "query.until"),
+        limit=limit,
+        mode=mode,
+        flagged=flagged,
+    )
+    answer = await service.context.search_service.search(query)
+    return Response(encode(answer_json(query, answer)), media_type=JSON)
+
+
+@router.get("/sites", response_class=Response, summary="The sites", responses=answers(SiteList))
+async def list_sites(service: Service) -> Response:
+    """Every site with how much of it is indexed."""
+    shelves = await service.context.search_service.sites()
+    return Response(encode(SiteList([_site(shelf) for shelf in shelves])), media_type=JSON)
+
+
+@router.get(
+    "/sites/{site}/deletions",
+    response_class=Response,
+    summary="Pages held back from deletion",
+    responses=answers(HeldPages, problems.SITE_NOT_FOUND),
+)
+async def show_deletions(site: SiteName, service: Service) -> Response:
+    """Number of pages whose deletion is held back because too many disappeared at once."""
+    shelf = await _shelf(site, service)
+    return Response(encode(HeldPages(shelf.name, shelf.held)), media_type=JSON)
+
+
+@router.post(
+    "/sites/{site}/deletions",
+    response_class=Response,
+    summary="Decide about held pages",
+    responses=answers(HeldPages, problems.SITE_NOT_FOUND),
+)
+async def decide_deletions(site: SiteName, body: Decision, service: Service) -> Response:
+    """Delete the held pages from the index, or keep their last content. Returns how many they were."""
+    shelf = await _shelf(site, service)
+    context = service.context
+    held = await context.search_service.search_index.release_held(shelf.site, context.clock(), agreed=body.agree)
+    return Response(encode(HeldPages(shelf.name, held)), media_type=JSON)
+
+
+@router.post(
+    "/sites/{site}/pipelines/{pipeline}",
+    status_code=201,
+    response_class=Response,
+    summary="Start a pipeline",
+    responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
+)
+async def start(site: SiteName, pipeline: Pipeline, body: ChangedUrls, service: Service) -> Response:
+    """Re-crawl a site: fully (`index-site`) or incrementally (`update-delta`)."""
+    return _created(await _start(site, pipeline, body.urls, service))
+
+
+@router.post(
+    "/hooks/{site}",
+    status_code=201,
+    response_class=Response,
+    summary="Something was published",
+    responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
+)
+async def hook(site: SiteName, body: ChangedUrls, service: Service) -> Response:
+    """Webhook for a CMS: starts the pipeline `update-delta`."""
+    return _created(await _start(site, Pipeline.UPDATE_DELTA, body.urls, service))
+
+
+async def _start(site: str, pipeline: Pipeline, changed: list[str], service: RunService) -> Run:
+    context = service.context
+    try:
+        run = await start_pipeline(context.ledger, site, pipeline, changed, context.clock(), context.redaction)
+    except NoSuchRun:
+        raise _no_site(site) from None
+    except UsageError as problem:
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
+    await context.announce(run.id)
+    return run
+
+
+def _created(run: Run) -> Response:
+    return Response(encode(run_view(run)), 201, {"Location": f"/crawl-runs/{run.id}"}, JSON)
+
+
+async def _shelf(site: str, service: RunService) -> SiteIndexStats:
+    found = await service.context.search_service.sites(names=(site,))
+    if not found:
+        raise _no_site(site)
+    return found[0]
+
+
+def _no_site(site: str) -> ApiProblem:
+    return ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {site}")
+
+
+def _site(shelf: SiteIndexStats) -> SiteView:
+    return SiteView(shelf.name, shelf.pages, shelf.waiting, shelf.chunks, shelf.embedded, shelf.held)
+
+
+def _seconds(day: str | None, field: str) -> float | None:
+    if day is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(day)
+    except ValueError:
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem(field, "not a date (use YYYY-MM-DD)"),)) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,420 @@
+"""Response schemas of the API and the conversions from domain types. Field names are fixed (`docs/reference/api.md`)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import msgspec
+
+from sitelore.export.rows import chain_of
+from sitelore.model.frontier import Run, RunCounts, UrlRow
+from sitelore.model.listing import Edge
+from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
+from sitelore.model.states import RunState, UrlState
+from sitelore.model.url import Url
+from sitelore.serve.run_requests import follows_documents
+
+_ADDRESS = re.compile(r"\[.*\](?::\d+)?|[0-9.]+(?::\d+)?")
+
+
+class Pagination(msgspec.Struct, frozen=True):
+    """Position of a page in a list."""
+
+    total: int
+    limit: int
+    offset: int
+    returned: int
+    has_more: bool
+
+
+class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """Settings of a run; null: no limit, or the default."""
+
+    max_pages: int | None
+    max_depth: int | None
+    scope_mode: Scope
+    include_documents: bool
+    follow_redirects: bool
+    demo_delay_ms: int
+    request_timeout_ms: int
+    max_retries: int
+    read: ReadMode
+    render: RenderMode
+    screenshots: bool
+    personal: PersonalPolicy
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """One run."""
+
+    id: str
+    site: str
+    status: RunState
+    seed_url: str | None
+    normalized_seed_url: str | None
+    root_url: str | None
+    allowed_hosts: list[str]
+    run_config: RunConfig
+    wave: int
+    depth: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    error: str
+
+
+class RunNumbers(msgspec.Struct, frozen=True):
+    """Counts of a run. Sitemap URLs count only in `sitemaps`."""
+
+    total_urls: int
+    pages: int
+    queued: int
+    in_progress: int
+    fetched: int
+    new: int
+    changed: int
+    sitemaps: int
+    body_bytes: int
+    words: int
+    by_status: dict[str, int]
+    skipped: dict[str, int]
+    errors: dict[str, int]
+    aliases: dict[str, int]
+    redactions: dict[str, int]
+    rendering: dict[str, int]
+
+
+class RunSummary(RunView, frozen=True):
+    """One run with its counts."""
+
+    counts: RunNumbers
+
+
+class RunList(msgspec.Struct, frozen=True):
+    """A page of runs."""
+
+    runs: list[RunView]
+    pagination: Pagination
+
+
+class RedirectHop(msgspec.Struct, frozen=True):
+    """One hop of a redirect chain."""
+
+    url: str
+    status: int
+    permanent: bool
+
+
+class UrlView(msgspec.Struct, frozen=True):
+    """One URL of a run. `id` is its key; `discovered_from_url_id` is the key of the page it was first found on."""
+
+    id: str
+    url: str
+    normalized_url: str
+    discovered_from_url_id: str | None
+    status: UrlState
+    status_code: int | None
+    depth: int
+    source: str
+    seq: int | None
+    title: str
+    content_type: str
+    content_hash: str
+    word_count: int
+    noindex: bool
+    final_url: str | None
+    canonical_url: str | None
+    redirect_chain: list[RedirectHop]
+    proof: str | None
+    skip_reason: str | None
+    detail: str
+    error: str
+    retry_count: int
+    fetches: int
+    retry_after_at: str | None
+    claimed_by_worker: str | None
+    visited_at: str | None
+    elapsed_ms: int | None
+    body_bytes: int
+    changed: bool | None
+    render_reason: str | None
+    render_evidence: list[str]
+
+
+class UrlList(msgspec.Struct, frozen=True):
+    """A page of a run's URLs."""
+
+    urls: list[UrlView]
+    pagination: Pagination
+
+
+class EdgeView(msgspec.Struct, frozen=True):
+    """A URL and the page it was first found on, by their ids."""
+
+    discovered_from_url_id: str
+    id: str
+    status: UrlState
+    depth: int
+
+
+class Graph(msgspec.Struct, frozen=True):
+    """How the URLs of a run were found."""
+
+    edges: list[EdgeView]
+    returned: int
+    truncated: bool
+
+
+class Started(msgspec.Struct, frozen=True):
+    """A quick crawl was queued."""
+
+    job_id: str
+    status: str
+
+
+class JobPage(msgspec.Struct, frozen=True):
+    """One URL that a quick crawl requested. Times are milliseconds since 1970."""
+
+    url: str
+    status_code: int | None
+    title: str
+    links: list[str]
+    crawled_at: int | None
+    error: str
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A quick crawl with its pages. Times are milliseconds since 1970."""
+
+    id: str
+    status: str
+    seed_url: str | None
+    max_pages: int | None
+    pages: list[JobPage]
+    pagination: Pagination
+    started_at: int | None
+    ended_at: int | None
+
+
+class JobAnswer(msgspec.Struct, frozen=True):
+    """A quick crawl."""
+
+    job: Job
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Health status."""
+
+    status: str
+
+
+def page_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
+    """The pagination of a page of results."""
+    return Pagination(total, limit, offset, returned, offset + returned < total)
+
+
+def moment(seconds: float | None) -> str | None:
+    """A Unix time as ISO 8601 in UTC, to the millisecond."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def millis(seconds: float | None) -> int | None:
+    """A Unix time or a duration in milliseconds."""
+    return None if seconds is None else round(seconds * 1000)
+
+
+def config_of(settings: CrawlSettings) -> RunConfig:
+    """Run settings as the API shows them."""
+    return RunConfig(
+        max_pages=settings.max_pages,
+        max_depth=settings.max_depth,
+        scope_mode=settings.scope,
+        include_documents=follows_documents(settings),
+        follow_redirects=settings.follow_redirects,
+        demo_delay_ms=round((settings.pace.delay_s or 0.0) * 1000),
+        request_timeout_ms=round(settings.limits.headers_s * 1000),
+        max_retries=settings.max_retries,
+        read=settings.read,
+        render=settings.rendering.mode,
+        screenshots=settings.rendering.screenshots,
+        personal=settings.personal,
+    )
+
+
+def _facts(run: Run) -> dict[str, object]:
+    seed = next(iter(run.settings.seeds), None)
+    return {
+        "id": run.id,
+        "site": run.site_name,
+        "status": run.state,
+        "seed_url": seed,
+        "normalized_seed_url": seed,
+        "root_url": seed,
+        "allowed_hosts": _hosts(run),
+        "run_config": config_of(run.settings),
+        "wave": run.wave,
+        "depth": run.depth,
+        "created_at": moment(run.created_at) or "",
+        "started_at": moment(run.started_at),
+        "finished_at": moment(run.finished_at),
+        "error": run.error,
+    }
+
+
+def run_view(run: Run) -> RunView:
+    """A run as the API shows it."""
+    return RunView(**_facts(run))  # type: ignore[arg-type]
+
+
+def summary_view(run: Run, counts: RunCounts) -> RunSummary:
+    """A run with its counts."""
+    numbers = RunNumbers(
+        total_urls=counts.urls,
+        pages=counts.pages,
+        queued=counts.states.get(UrlState.QUEUED, 0),
+        in_progress=counts.states.get(UrlState.IN_PROGRESS, 0),
+        fetched=counts.fetched,
+        new=counts.new,
+        changed=counts.changed,
+        sitemaps=counts.sitemaps,
+        body_bytes=counts.body_bytes,
+        words=counts.words,
+        by_status=counts.states,
+        skipped=counts.skipped,
+        errors=counts.errors,
+        aliases=counts.proofs,
+        redactions=counts.redactions,
+        rendering=counts.rendering,
+    )
+    return RunSummary(**_facts(run), counts=numbers)  # type: ignore[arg-type]
+
+
+def url_view(row: UrlRow) -> UrlView:
+    """A row as the API shows it."""
+    url = str(row.url)
+    return UrlView(
+        id=url,
+        url=url,
+        normalized_url=url,
+        discovered_from_url_id=_text(row.parent),
+        status=row.state,
+        status_code=row.status_code,
+        depth=row.depth,
+        source=row.source.value,
+        seq=row.seq,
+        title=row.title,
+        content_type=row.content_type,
+        content_hash=row.content_hash,
+        word_count=row.word_count,
+        noindex=row.noindex,
+        final_url=_text(row.final_url),
+        canonical_url=_text(row.canonical),
+        redirect_chain=[RedirectHop(**hop) for hop in chain_of(row.redirect_chain)],
+        proof=row.proof.value if row.proof else None,
+        skip_reason=row.skip_reason.value if row.skip_reason else None,
+        detail=row.detail,
+        error=row.error,
+        retry_count=row.attempts,
+        fetches=row.fetches,
+        retry_after_at=moment(row.retry_at),
+        claimed_by_worker=row.claimed_by,
+        visited_at=moment(row.fetched_at),
+        elapsed_ms=millis(row.elapsed_s),
+        body_bytes=row.body_bytes,
+        changed=row.changed,
+        render_reason=row.render.reason.value if row.render else None,
+        render_evidence=list(row.render.evidence) if row.render else [],
+    )
+
+
+def edge_view(edge: Edge) -> EdgeView:
+    """An edge as the API shows it."""
+    return EdgeView(str(edge.parent), str(edge.url), edge.state, edge.depth)
+
+
+def _text(url: Url | None) -> str | None:
+    return None if url is None else str(url)
+
+
+def _hosts(run: Run) -> list[str]:
+    """The authorities in scope: those of the seeds, with their `www.` twins where the scope counts them as one."""
+    named = [url.authority for raw in run.settings.seeds or run.settings.sitemaps if (url := Url.parse(raw))]
+    hosts = dict.fromkeys((*named, *run.joined_hosts))
+    if run.settings.scope is not Scope.ORIGIN:
+        for host in list(hosts):
+            bare = host.removeprefix("www.")
+            if "." in bare and not _ADDRESS.fullmatch(bare):
+                hosts |= {bare: None, f"www.{bare}": None}
+    return sorted(hosts)
+
+
+class FlagView(msgspec.Struct, frozen=True):
+    """A possible prompt injection: the rule that matched, and the text it matched."""
+
+    rule: str
+    evidence: str
+
+
+class HitView(msgspec.Struct, frozen=True):
+    """One search result with its location on the page."""
+
+    url: str
+    citation: str
+    site: str
+    title: str
+    headings: list[str]
+    snippet: str
+    highlights: list[tuple[int, int]]
+    score: float
+    lexical: float | None
+    dense: float | None
+    chunk: str
+    text: str
+    lead: str
+    start: int
+    end: int
+    tokens: int
+    landmark: str
+    lang: str
+    type: str
+    dated: str | None
+    fetched_at: str | None
+    presence: str
+    flags: list[FlagView]
+
+
+class SearchResults(msgspec.Struct, frozen=True):
+    """Search results, best first, and how they were found."""
+
+    query: str
+    mode: str
+    chunks: int
+    embedded: int
+    hits: list[HitView]
+
+
+class SiteView(msgspec.Struct, frozen=True):
+    """One site and its index status."""
+
+    name: str
+    pages: int
+    waiting: int
+    chunks: int
+    embedded: int
+    held: int
+
+
+class SiteList(msgspec.Struct, frozen=True):
+    """All sites."""
+
+    sites: list[SiteView]
+
+
+class HeldPages(msgspec.Struct, frozen=True):
+    """Pages of a site whose deletion is held back because too many disappeared at once."""
+
+    site: str
+    pages: int
