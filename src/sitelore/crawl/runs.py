@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.crawl.clearing import refuse_secrets
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.frontier.shape import shape_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Kind, Offer, Run, Source

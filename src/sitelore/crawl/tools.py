@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.probing import Probes
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.frontier.admission import HELD_A_SECRET, Admission
 from sitelore.frontier.rendering import RenderPolicy
 from sitelore.model.document import ReadOptions
@@ -68,7 +68,7 @@ class Navigations:
         refusal = self._admission.refusal(target, 0)
         if refusal is not None:
             return refusal[1]
-        if redactor_of(self._redaction).holds(target):
+        if redactor_of(self._redaction).has_secrets(target):
             return HELD_A_SECRET[1]
         verdict = await self._robots.judge(target)
         return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"

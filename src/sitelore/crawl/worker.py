@@ -20,7 +20,7 @@ from sitelore.crawl.settling import Settler
 from sitelore.crawl.shared import Shared
 from sitelore.crawl.tools import Tools
 from sitelore.crawl.visit import visit
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
 from sitelore.model.events import EventKind, RunEvent
 from sitelore.model.frontier import Kind, Lease, Run, Settlement, Verdict

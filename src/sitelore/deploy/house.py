@@ -24,7 +24,7 @@ from sitelore.crawl.shared import Shared
 from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
 from sitelore.deploy.library import LibraryDoor
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.browser import Browser
 from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.finding_browser import ADVICE
@@ -167,7 +167,7 @@ class House:
         """Every gate this URL met in the run."""
         from sitelore.crawl.explain import explain  # noqa: PLC0415 a crawl explains nothing
 
-        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).url(url), run, self.ledger)
+        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         async with _beside(Maintenance(self.shared, self.blobs).forever(stop)):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import resolver_for
+from sitelore.extract.metadata.links import resolver_for
 from sitelore.extract.offers.brand import merged, read_brand
 from sitelore.extract.offers.brand_css import read_sheets
 from sitelore.extract.offers.brand_probe import brand_probe, packed, unpacked, with_probed

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sitelore.extract.changes.change import calmed, compare
+from sitelore.extract.changes.change import compare, decay_slots
 
 BODY = "\n\n".join(f"Paragraph {n} is about kettles, how they are made and who makes them." for n in ("one", "two", "three"))
 
@@ -135,7 +135,7 @@ def fetches(*pages: tuple[str, str]) -> list[bool]:
     volatile, found = b"", []
     for before, after in pairwise(pages):
         if before == after:
-            volatile = calmed(volatile)
+            volatile = decay_slots(volatile)
             found.append(False)
         else:
             result = compare(before, after, volatile)
@@ -199,7 +199,7 @@ def test_memory_is_small_and_slots_are_forgotten() -> None:
     learnt = compare(before, after)
     assert learnt.changed
     assert 0 < len(learnt.volatile) <= 64 * 8
-    assert calmed(learnt.volatile) == b""
+    assert decay_slots(learnt.volatile) == b""
 
 
 def test_slots_can_be_carried_over_without_learning() -> None:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitelore.extract.charsets import _LABELS, charset_named, decode_as, encode_as
-from sitelore.extract.decode import decode
+from sitelore.extract.decode import _LABELS, charset_named, decode, decode_as, encode_as
 
 
 def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> None:

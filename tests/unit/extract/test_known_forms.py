@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import resolver_for
+from sitelore.extract.metadata.links import resolver_for
 from sitelore.extract.offers import forms as reading_forms
 from sitelore.extract.offers import known_forms
 from sitelore.extract.offers.forms import read_forms
@@ -97,7 +97,7 @@ def test_what_refers_to_other_parts_of_the_page_is_read_anew() -> None:
     assert [one["fields"][0]["suggestions"] for one in (first, second)] == [["1"], ["2"]]
 
 
-def test_as_many_are_remembered_as_there_is_room_for() -> None:
+def test_as_many_are_remembered_as_there_is_memory_for_page() -> None:
     for number in range(known_forms._MAX_FORMS + 5):
         forms(f"<form action=/search{number}><input name=q></form>")
     assert 0 < len(known_forms._forms) <= known_forms._MAX_FORMS

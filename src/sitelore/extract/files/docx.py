@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from html import escape
 from xml.etree import ElementTree as ET
 
-from sitelore.extract.files.flow import Flow, linked, marked, table
-from sitelore.extract.files.office_facts import Told, core_facts
-from sitelore.extract.files.office_package import Package, Relation, attribute, relation_id
+from sitelore.extract.files.office_package import Package, Relation, attribute, core_facts, relation_id
+from sitelore.extract.files.reader import FileContent, HtmlBuilder, link, table, wrap
 
 _MAX_CHARS = 8_000_000
 _MAX_DEPTH = 60
@@ -43,7 +42,7 @@ class _Reading:
     styles: dict[str, _Style]
     numbering: dict[tuple[str, int], str]
     """How a level of a list is numbered (`bullet`, `decimal`, …)."""
-    flow: Flow = field(default_factory=Flow)
+    builder: HtmlBuilder = field(default_factory=HtmlBuilder)
     notes: list[str] = field(default_factory=list)
     """Footnotes referred to so far."""
     fields: list[str] = field(default_factory=list)
@@ -51,7 +50,7 @@ class _Reading:
     showing: list[bool] = field(default_factory=list)
 
 
-def read_docx(body: bytes) -> Told:
+def read_docx(body: bytes) -> FileContent:
     """The content of a word processor's file."""
     package = Package(body)
     part = package.main_part("word/document.xml")
@@ -63,8 +62,10 @@ def read_docx(body: bytes) -> Told:
     if content is not None:
         _blocks(content, reading, 0)
     _footnotes(package.tree(f"{folder}/footnotes.xml"), reading)
-    cut = (f"Only the first {_MAX_CHARS} characters were read.",) if reading.flow.chars > _MAX_CHARS else ()
-    return Told(reading.flow.html(), core_facts(package, lang=lang, notes=cut), holds_files=package.holds_files)
+    cut = (f"Only the first {_MAX_CHARS} characters were read.",) if reading.builder.chars > _MAX_CHARS else ()
+    return FileContent(
+        reading.builder.html(), core_facts(package, lang=lang, notes=cut), has_embedded_files=package.has_embedded_files
+    )
 
 
 def _styles(root: ET.Element | None) -> tuple[dict[str, _Style], str]:
@@ -104,34 +105,34 @@ def _numbering(root: ET.Element | None) -> dict[tuple[str, int], str]:
 
 def _blocks(parent: ET.Element, reading: _Reading, depth: int) -> None:
     for block in parent:
-        if reading.flow.chars > _MAX_CHARS or depth > _MAX_DEPTH:
+        if reading.builder.chars > _MAX_CHARS or depth > _MAX_DEPTH:
             return
         if block.tag == "p":
             _paragraph(block, reading)
         elif block.tag == "tbl":
-            reading.flow.block(_table(block, reading, depth + 1))
+            reading.builder.block(_table(block, reading, depth + 1))
         elif block.tag in _PASSED:
             _blocks(block, reading, depth + 1)
 
 
 def _paragraph(block: ET.Element, reading: _Reading) -> None:
     inner = _inline(block, reading, 0)
-    flow = reading.flow
+    builder = reading.builder
     properties = block.find("pPr")
     style = _style(attribute(properties.find("pStyle"), "val") if properties is not None else "", reading.styles)
     own = _outline(attribute(properties.find("outlineLvl"), "val")) if properties is not None else 0
     if style.is_code:
-        return flow.code("".join(_verbatim(block)))
+        return builder.code("".join(_verbatim(block)))
     if (level := own or style.level) and "<br><br>" not in inner:
-        return flow.heading(level, inner)
+        return builder.heading(level, inner)
     listed = properties.find("numPr") if properties is not None else None
     number = attribute(listed.find("numId"), "val") if listed is not None else style.list_id
     if number and number != "0":
         said = attribute(listed.find("ilvl"), "val") if listed is not None else ""
         at = int(said) if said.isdecimal() and len(said) < 3 else 0
         form = reading.numbering.get((number, at), "bullet")
-        return flow.item(at, inner, is_numbered=form not in {"bullet", "none"})
-    flow.paragraph(inner)
+        return builder.item(at, inner, is_numbered=form not in {"bullet", "none"})
+    builder.paragraph(inner)
     return None
 
 
@@ -168,12 +169,12 @@ def _inline(parent: ET.Element, reading: _Reading, depth: int) -> str:
         elif child.tag == "hyperlink" and depth < _MAX_DEPTH:
             relation = reading.relations.get(relation_id(child))
             href = relation.target if relation is not None and relation.is_external else ""
-            parts.append((linked(_inline(child, reading, depth + 1), href), ()))
+            parts.append((link(_inline(child, reading, depth + 1), href), ()))
         elif child.tag in {"oMath", "oMathPara"}:
             parts.append((escape("".join(text.text or "" for text in child.iter("t"))), ()))
         elif child.tag in _PASSED and depth < _MAX_DEPTH:
             parts.append((_inline(child, reading, depth + 1), ()))
-    return "".join(marked(inner, *marks) for inner, marks in parts)
+    return "".join(wrap(inner, *marks) for inner, marks in parts)
 
 
 def _run(run: ET.Element, reading: _Reading, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -238,7 +239,7 @@ def _in_field(inner: str, reading: _Reading) -> str:
     for instruction in reversed(reading.fields):
         found = _HYPERLINK.match(instruction)
         if found is not None and "\\l" not in instruction[: found.end()]:
-            return linked(inner, found[1] or found[2])
+            return link(inner, found[1] or found[2])
     return inner
 
 
@@ -263,7 +264,7 @@ def _symbol(code: str) -> str:
 def _table(block: ET.Element, reading: _Reading, depth: int) -> str:
     rows = []
     for line in _within(block, "tr"):
-        if reading.flow.chars > _MAX_CHARS or depth > _MAX_DEPTH:
+        if reading.builder.chars > _MAX_CHARS or depth > _MAX_DEPTH:
             break
         cells: list[str] = []
         for cell in _within(line, "tc"):
@@ -287,11 +288,11 @@ def _cell(cell: ET.Element, reading: _Reading, depth: int) -> list[str]:
     properties = cell.find("tcPr")
     merged = properties.find("vMerge") if properties is not None else None
     span = attribute(properties.find("gridSpan"), "val") if properties is not None else ""
-    inner = Flow()
+    inner = HtmlBuilder()
     if merged is None or attribute(merged, "val") == "restart":
-        outer, reading.flow = reading.flow, inner
+        outer, reading.builder = reading.builder, inner
         _blocks(cell, reading, depth + 1)
-        reading.flow = outer
+        reading.builder = outer
     html = inner.html()
     if html.count("<p>") == 1 and html.startswith("<p>") and html.endswith("</p>"):
         html = html[3:-4]
@@ -306,4 +307,4 @@ def _footnotes(root: ET.Element | None, reading: _Reading) -> None:
     for number, name in enumerate(list(reading.notes), 1):
         if name in texts:
             inner = " ".join(_inline(block, reading, 0) for block in _within(texts[name], "p"))
-            reading.flow.paragraph(f"[{number}] {inner.strip()}")
+            reading.builder.paragraph(f"[{number}] {inner.strip()}")

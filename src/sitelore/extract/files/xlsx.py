@@ -13,10 +13,8 @@ from html import escape
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from sitelore.extract.files.flow import Flow, linked, table
-from sitelore.extract.files.office_facts import Told, core_facts
-from sitelore.extract.files.office_package import Package, as_text, attribute, relation_id
-from sitelore.extract.files.unreadable import Unreadable
+from sitelore.extract.files.office_package import Package, as_text, attribute, core_facts, relation_id
+from sitelore.extract.files.reader import FileContent, HtmlBuilder, Unreadable, link, table
 
 _MAX_SHEETS = 200
 _MAX_ROWS = 20_000
@@ -111,7 +109,7 @@ class _Sheet:
             self.rows.append([self._row.get(at, "") for at in range(max(self._row) + 1)])
 
 
-def read_xlsx(body: bytes) -> Told:
+def read_xlsx(body: bytes) -> FileContent:
     """The content of a spreadsheet."""
     package = Package(body)
     part = package.main_part("xl/workbook.xml")
@@ -120,15 +118,17 @@ def read_xlsx(body: bytes) -> Told:
     dated = attribute(root.find("workbookPr"), "date1904") in {"1", "true"}
     strings = _strings(package.tree(f"{folder}/sharedStrings.xml"))
     book = _Book(strings, _date_styles(package.tree(f"{folder}/styles.xml")), _MAC_EPOCH if dated else _EPOCH)
-    flow = Flow()
+    builder = HtmlBuilder()
     sheets = root.findall("sheets/sheet")
     shown = [one for one in sheets if one.get("state", "visible") == "visible" and relation_id(one) in relations]
     for one in shown[:_MAX_SHEETS]:
         relation = relations[relation_id(one)]
         if not relation.is_external and not book.is_cut:
-            _write(one.get("name", ""), _sheet(package, relation.target, book), package, relation.target, flow)
+            _write(one.get("name", ""), _sheet(package, relation.target, book), package, relation.target, builder)
     notes = (f"Only the first {_MAX_ROWS} rows of a sheet and {_MAX_CELLS} cells in all were read.",) if book.is_cut else ()
-    return Told(flow.html(), core_facts(package, pages=len(sheets), notes=notes), holds_files=package.holds_files)
+    return FileContent(
+        builder.html(), core_facts(package, pages=len(sheets), notes=notes), has_embedded_files=package.has_embedded_files
+    )
 
 
 def _sheet(package: Package, part: str, book: _Book) -> _Sheet:
@@ -148,37 +148,37 @@ def _refused(*_: object) -> None:
     raise Unreadable("its XML has a document type, which no office writes")
 
 
-def _write(name: str, sheet: _Sheet, package: Package, part: str, flow: Flow) -> None:
+def _write(name: str, sheet: _Sheet, package: Package, part: str, builder: HtmlBuilder) -> None:
     relations = package.relations(part) if sheet.links else {}
     hrefs = {
         place: relations[key].target for place, key in sheet.links.items() if key in relations and relations[key].is_external
     }
     if not sheet.rows:
         return
-    flow.heading(2, escape(name))
+    builder.heading(2, escape(name))
     first = min((at for row in sheet.rows for at, value in enumerate(row) if value), default=0)
     part_rows: list[list[str]] = []
     before = 0
     for number, row in zip(sheet.places, sheet.rows, strict=True):
         if before and number > before + 1:  # an empty row parts two tables
-            _put(part_rows, flow)
+            _put(part_rows, builder)
             part_rows = []
         before = number
         cells = [escape(value).replace("\n", "<br>") for value in row]
         if hrefs:
-            cells = [linked(cell, hrefs.get(f"{_letters(at)}{number}", "")) for at, cell in enumerate(cells)]
+            cells = [link(cell, hrefs.get(f"{_letters(at)}{number}", "")) for at, cell in enumerate(cells)]
         part_rows.append(cells[first:])
-    _put(part_rows, flow)
+    _put(part_rows, builder)
 
 
-def _put(rows: list[list[str]], flow: Flow) -> None:
+def _put(rows: list[list[str]], builder: HtmlBuilder) -> None:
     """A table, unless it is a line of text that somebody wrote into a sheet."""
     filled = [[cell for cell in row if cell.strip()] for row in rows]
     if len(rows) < 3 and all(len(row) < 2 for row in filled):
         for row in filled:
-            flow.paragraph(" ".join(row))
+            builder.paragraph(" ".join(row))
     else:
-        flow.block(table(rows))
+        builder.block(table(rows))
 
 
 def _strings(root: ET.Element | None) -> list[str]:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver
 from sitelore.extract.markdown.code import LINES_CLASS
 from sitelore.extract.markdown.containers import Containers, Enter, Leave, nothing
 from sitelore.extract.markdown.emphasis import EM, STRIKE, STRONG
@@ -21,6 +20,7 @@ from sitelore.extract.markdown.formulas import formula_of_image
 from sitelore.extract.markdown.images import is_pixel, source_of
 from sitelore.extract.markdown.inline import RAW, TEXT, Link
 from sitelore.extract.markdown.invisible import unseen, without
+from sitelore.extract.metadata.links import PageResolver
 
 _SKIPPED = frozenset({
     "script", "style", "template", "head", "title", "meta", "link", "base", "svg", "canvas", "iframe", "object", "embed",
@@ -329,7 +329,7 @@ class Walk(Containers):
             if href[0] == "#" and (self._heading is not None or self._is_whole_heading(element)):
                 return nothing
         # Without an address, a link is written as its text.
-        address = self._resolver.target(href).written
+        address = self._resolver.target(href).markdown_url
         before, link = self._link, Link(address, in_page=href[:1] == "#")
         if link.in_page:
             self._in_page.append(href[1:])
@@ -367,7 +367,7 @@ class Walk(Containers):
         target = self._resolver.target(raw) if raw else None
         if target is None or target.url is None or is_pixel(element):
             return
-        address = target.written.partition("#")[0]
+        address = target.markdown_url.partition("#")[0]
         alt = " ".join((element.attr("alt") or "").split())
         if self._invisible:
             alt = without(alt, self._invisible)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver, resolver_for
 from sitelore.extract.markdown.blocks import Block, Rule, markdown_lines, settled, text_lines
 from sitelore.extract.markdown.embeds import rescue_embeds, rescue_images, rescue_task_boxes
 from sitelore.extract.markdown.escape import escape_heading, escape_text
 from sitelore.extract.markdown.formulas import rescue_formulas
 from sitelore.extract.markdown.invisible import visible
 from sitelore.extract.markdown.walk import Walk
+from sitelore.extract.metadata.links import PageResolver, resolver_for
 
 _NO_PAGE = "http://page.invalid/"  # plain text shows no addresses
 

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import Found, PageResolver
-from sitelore.extract.about.outline import landmark_around
+from sitelore.extract.metadata.links import PageLinks, PageResolver
+from sitelore.extract.metadata.page_facts import landmark_around
 from sitelore.extract.offers.action_words import LONGEST, action_of, may_be_action, worth_asking
 from sitelore.extract.offers.form_fields import one_line
 from sitelore.extract.offers.selectors import Selectors, link_selector
@@ -56,7 +56,7 @@ _MAX_NAME = 100
 
 
 def read_actions(
-    tree: dom.Tree, marked: list[dom.Element], links: Found, resolver: PageResolver, selectors: Selectors
+    tree: dom.Tree, marked: list[dom.Element], links: PageLinks, resolver: PageResolver, selectors: Selectors
 ) -> tuple[Action, ...]:
     """The actions of a page: declared ones first, then candidates, each in page order. `marked` is what `MARKED` selects."""
     declared: dict[tuple[str, str, str], Action] = {}
@@ -91,7 +91,7 @@ class _Candidates:
         self._selectors = selectors
         self._taken = taken
 
-    def take_links(self, links: Found) -> None:
+    def take_links(self, links: PageLinks) -> None:
         for at in worth_asking(links.texts):
             element = links.elements[at]
             # A picture or an icon for a link is named for machines alone.

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver
 from sitelore.extract.markdown import images
+from sitelore.extract.metadata.links import PageResolver
 from sitelore.extract.offers.brand_css import Sheets, ranks_of, read_sheets
 from sitelore.extract.offers.colours import colour_of, is_pale, is_vivid, tailwind_colour
 from sitelore.extract.offers.fonts import first_font, font_name, service_fonts

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver
+from sitelore.extract.metadata.links import PageResolver
 from sitelore.extract.offers.form_fields import (
     BUTTONS,
     CONTROLS,
@@ -55,7 +55,7 @@ def read_forms(tree: dom.Tree, page: Url, resolver: PageResolver, selectors: Sel
 
     def resolved(raw: str) -> str:
         target = resolver.target(raw)
-        return str(target.url or target.written)
+        return str(target.url or target.markdown_url)
 
     if apart or swallowed or is_nested:
         owned = _owned(tree, forms, apart, swallowed, selectors)

@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import Found, PageResolver
 from sitelore.extract.markdown import images
+from sitelore.extract.metadata.links import PageLinks, PageResolver
 from sitelore.extract.offers.form_fields import one_line
 from sitelore.model.url import Url
 
@@ -42,7 +42,7 @@ _MAX_MEDIA = 300
 _LONGEST_END = 1 + max(map(len, _KIND))
 
 
-def read_media(tree: dom.Tree, styled: list[dom.Element], links: Found, resolver: PageResolver) -> tuple[Media, ...]:
+def read_media(tree: dom.Tree, styled: list[dom.Element], links: PageLinks, resolver: PageResolver) -> tuple[Media, ...]:
     """The media of a page: pictures, players, then linked files, each in page order. `styled` may have backgrounds."""
     found: dict[str, Media] = {}
     _take_images(tree, resolver, found)
@@ -129,7 +129,7 @@ def _take_frame(frame: dom.Element, resolver: PageResolver, found: dict[str, Med
         found.setdefault(url, media)
 
 
-def _take_files(links: Found, found: dict[str, Media]) -> None:
+def _take_files(links: PageLinks, found: dict[str, Media]) -> None:
     """Links to files, by the ends of their paths."""
     urls = links.urls
     for at in [at for at, url in enumerate(urls) if "." in url[-_LONGEST_END:] or "?" in url]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import Found, PageResolver
+from sitelore.extract.metadata.links import PageLinks, PageResolver
 from sitelore.extract.offers.actions import MARKED, read_actions
 from sitelore.extract.offers.forms import read_forms
 from sitelore.extract.offers.media_references import read_media
@@ -16,7 +16,7 @@ _Entities = tuple[Entity, ...]
 
 
 def read_offers(
-    tree: dom.Tree, response: Response, links: Found, resolver: PageResolver
+    tree: dom.Tree, response: Response, links: PageLinks, resolver: PageResolver
 ) -> tuple[_Entities, _Entities, _Entities, Entity]:
     """Forms, actions, media, and the brand, which is empty for all but home pages."""
     selectors = Selectors(tree)

@@ -6,7 +6,7 @@ import hashlib
 
 import zstandard
 
-from sitelore.extract.redact import sealed
+from sitelore.extract.redaction.redactor import sealed
 from sitelore.model.document import Blob, Reading
 from sitelore.model.ids import BlobKey
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from sitelore.extract.about.dates import iso_date
+from sitelore.extract.metadata.dates import iso_date
 from sitelore.extract.structured.vocabularies import short
 from sitelore.model.url import whatwg
 

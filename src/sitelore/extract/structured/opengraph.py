@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.about.dates import iso_date
-from sitelore.extract.about.head import Meta
+from sitelore.extract.metadata.dates import iso_date
+from sitelore.extract.metadata.page_facts import Meta
 from sitelore.extract.structured.entities import Entity, absolute, add, amount, entity, number, with_place
 
 _PREFIXES = ("og:", "article:", "product:", "twitter:", "book:", "profile:", "music:", "video:", "place:", "business:", "fb:")

@@ -7,8 +7,7 @@ up at a bound of its own, whatever a page holds, and none of them raises.
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.about.head import read_head
-from sitelore.extract.about.survey import scripts_of
+from sitelore.extract.metadata.page_facts import read_head, scripts_of
 from sitelore.extract.structured.entities import Entity, settle
 from sitelore.extract.structured.frames import frame_of
 from sitelore.extract.structured.jsonld import Script, linked_entities, read_scripts
