@@ -1,7 +1,7 @@
 """Extraction: a pure function from a response to a document and what the crawl needs to know about it.
 
 `page.read` is the entry point: no I/O, no clock, no randomness. A response passes through it in this order: `content_type`
-decides how the body is read, `decode` turns bytes into characters, `redaction/` removes secrets before anything else reads them,
+decides how the body is read, `decode` turns bytes into characters, `redaction/` removes secrets before anything else,
 `dom` parses HTML; `metadata/` reads metadata, outline and links, `structured/` structured data, `offers/` forms, actions, media
 and, on a home page, its brand; `content/` chooses the main content and `markdown/` writes it, as `plaintext` does with text;
 `text_stats` counts and hashes the text, `soft_404` estimates whether it is an error page, `app_shell` whether scripts make it,
@@ -9,7 +9,7 @@ and `page` packs the document. `changes/` compares two documents of a page, and 
 
 `native/` is compiled: the block scorer, the secret prefilter and the resolution of plain links. It is required.
 
-PDF and office files (`files/`) and answers of a declared API (`api_records`) become HTML first, and are then processed like pages.
+PDF and office files (`files/`) and answers of a declared API (`api_records`) become HTML first, then they are like pages.
 
 Fetching is done by `fetch`, decisions on links and missing pages by `frontier`, storing by `store`; `crawl` runs extraction in
 a pool of processes, and again over stored snapshots.

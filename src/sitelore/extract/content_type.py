@@ -79,7 +79,8 @@ _TEXT_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _PDF_START = 1024  # a PDF may begin this many bytes into a body
 _CONTROLS = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _SNIFF_BYTES = 1445  # the resource header of the MIME sniffing standard (§5.2)
-_TAG_START = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype|[a-z?][a-z0-9:-]*[\s/>])", re.IGNORECASE | re.DOTALL)
+# Comments are matched possessively: otherwise thirty of them could be divided in 2^30 ways.
+_TAG_START = re.compile(rb"\s*+(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype|[a-z?][a-z0-9:-]*[\s/>])", re.IGNORECASE | re.DOTALL)
 _HTML_INSIDE = re.compile(rb"<html[\s>]|http://www\.w3\.org/1999/xhtml", re.IGNORECASE)
 
 

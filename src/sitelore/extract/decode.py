@@ -23,7 +23,7 @@ _MARKUP = re.compile(rb"<(?:(?P<comment>!--)|(?P<meta>meta[\s/])|(?P<tag>/?[a-z]
 _TAG_NAME_END = re.compile(rb"[\s>]")
 _ATTRIBUTE = re.compile(
     rb"[\s/]*(?P<name>[^\s/>=][^\s/>=]*|=[^\s/>=]*)"  # §13.2.3.2 "get an attribute": a name may start with "="
-    rb"(?:\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s>\"'][^\s>]*|(?=>)))|(?P<none>(?=[\s/>])\s*(?!\s*=)))"
+    rb"(?:\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s>\"'][^\s>]*|(?=>)))|(?P<none>(?=[\s/>])\s*+(?!=)))"
 )
 _XML_DECLARATION = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"'>]+)[\"']")
 _LATE_META = re.compile(rb"<meta[\s/][^>]{0,500}charset", re.IGNORECASE)

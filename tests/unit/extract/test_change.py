@@ -217,3 +217,10 @@ def test_floods_of_one_thing_end(flood: str) -> None:
     assert compare(before, after).changed
     lines = flood * 40 + "\n\n"
     assert compare(("t", lines * 800), ("t", (lines.replace("1", "2") + "y\n\n") * 800)).changed
+
+
+@pytest.mark.parametrize("hostile", ["](<", "\\[", "![\\[", '](a "', "](()", "[a](b ", "1", "1.", "token-", "\u2003"])
+def test_the_time_of_a_comparison_is_linear_in_the_length_of_a_line(hostile: str) -> None:
+    # A quadratic pattern would need more than the time limit of a test.
+    line = "[link](/a) ![](/b.png) " + hostile * (400_000 // len(hostile))
+    assert compare(("T", line), ("T", line + " more")).changed

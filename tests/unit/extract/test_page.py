@@ -242,3 +242,13 @@ def test_long_attributes_are_dropped_and_long_lists_are_cut() -> None:
     paragraph = dom.first(tree, "p")
     assert paragraph is not None
     assert {name: len(value) for name, value in dom.attributes(paragraph).items()} == {"data-y": 50_000, "style": 50_000}
+
+
+def test_comments_before_the_first_tag_of_an_undeclared_body_take_linear_time() -> None:
+    # A pattern that tries every way to divide the comments would never end.
+    comments = b"<!-- a -->" * 140
+    for body, is_text in ((comments + b"plain text", True), (comments + b"<p>Words of a page.", False)):
+        reading = read(Response(Url("http://site.example/"), 200, (), body), ReadOptions())
+        assert reading.document is not None
+        document = json.loads(zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data))
+        assert (document["strategy"] == "text") is is_text

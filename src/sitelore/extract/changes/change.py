@@ -54,9 +54,10 @@ _STAMP_WORDS = (
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _PREFIX = re.compile(r"\s*(?:>\s*)*(?:#{1,6}\s+|(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
-_TARGET = re.compile(r"\]\((?:<[^>\n]*>|(?:\\.|[^\s()\\]|\([^\s()]*\))*)(?:\s+\"(?:\\.|[^\"\\])*\")?\)")
+# Linear: a scan never runs over another place where it could begin (`<` in a target, an unescaped `[` in a label).
+_TARGET = re.compile(r"\]\((?:<[^<>\n]*>|(?:\\.|[^\s()\\]|\([^\s()]*\))*)(?:\s+\"(?:\\.|[^\"\\])*\")?\)")
 _IMAGE = re.compile(r"!\[(?:\\.|[^\[\]\\])*" + _TARGET.pattern)
-_LINK = re.compile(r"\[((?:\\.|[^\[\]\\])*)" + _TARGET.pattern)
+_LINK = re.compile(r"(?<!\\)\[((?:\\.|[^\[\]\\])*)" + _TARGET.pattern)
 _MARKUP = re.compile(r"[*_`\\\[\]|]+")
 _SPACE = re.compile(r"\s+")
 _FILLER = re.compile(r"[\W_]+")
