@@ -151,3 +151,30 @@ def test_what_processes_load_is_the_rule_file() -> None:
 
 def test_the_tables_that_processes_load_are_those_of_the_rule_file() -> None:
     assert load_built_in_rules() == build_built_in_rules()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'pwd = "/usr/share/tomcat7/webapps"',
+        "$pwd = '/Data4/Build7xQ';",
+        'PWD="~/src/Project2024a"',
+        '"password": "~/.config/app/Login2.txt"',
+        "SSL_KEY=/etc/ssl/private/Server4Key.pem",
+    ],
+)
+def test_a_path_is_no_secret(text: str) -> None:
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'db_pwd = "/x9K2mQ7vL4tR8"',
+        'pwd = "x9K/2mQ7vL4tR8w"',
+        'password = "/x9K2mQ7vL4tR8"',
+        'secret = "/Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9=/"',
+    ],
+)
+def test_a_secret_with_a_slash_is_still_one(text: str) -> None:
+    assert redact(text)[1] == {"assigned-secret": 1}

@@ -62,6 +62,8 @@ _VISIT_NAME = re.compile(rb"csrf|xsrf|authenticity|nonce|theme_|form_token|reque
 _WIDGET = re.compile(rb"[,{]apiKey:[\"']$")
 _COUNTING = re.compile(rb"(?:1234-){2}")
 _CAPITALISED_WORDS = re.compile(rb"(?:[A-Z][a-z]{2,}){3}")
+_PATH = re.compile(rb"(?:~|\.{1,2})?/(?:\.?[a-z]{2}[a-z_.-]*|Users)/[\w./@~-]*")
+_WORKING_DIRECTORY = re.compile(rb"(?<![\w-])pwd[\"']?[ \t]{0,3}(?::|=|:=|=>)[ \t]{0,3}[\"']?$", re.IGNORECASE)
 _NAME_BYTES = 40
 _LONG = 32
 _PRINTABLE = re.compile(rb"[ -~]+")
@@ -119,6 +121,14 @@ def _is_not_public(data: bytes, start: int, end: int) -> bool:
     return not _PUBLIC_NAME.search(data[max(0, start - _NAME_BYTES) : start]) and not _PUBLIC_VALUE.match(data[start:end])
 
 
+def _is_not_path(data: bytes, start: int, end: int) -> bool:
+    """Whether a value is neither a file-system path nor the working directory: `pwd` names that as well as a password."""
+    value = data[start:end]
+    if value.startswith((b"/", b"~", b"$(")) and _WORKING_DIRECTORY.search(data[max(0, start - _NAME_BYTES) : start]):
+        return False
+    return not _PATH.fullmatch(value)
+
+
 CHECKS: Mapping[str, Check] = {
     "mixed": _of_value(_is_mixed),
     "mixed-case": _of_value(_is_mixed_case),
@@ -138,6 +148,7 @@ CHECKS: Mapping[str, Check] = {
     "not-uuid": _of_value(lambda value: not _UUID.fullmatch(value)),
     "not-public": _is_not_public,
     "not-visit": _not_of_name(_VISIT_NAME),
+    "not-path": _is_not_path,
     "not-widget": _not_of_name(_WIDGET),
 }
 """The checks that rules name. `mixed`: letters and digits. `not-public`: no key that is meant for browsers. `not-visit`: no
