@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract.metadata import links
 from sitelore.extract.metadata.links import Mark, PlainHrefs, Resolver
 from sitelore.model.url import DEFAULT_RULES, Url
 
@@ -34,9 +33,7 @@ _HREF = st.one_of(st.lists(_PIECES, max_size=7).map("".join), st.text(max_size=2
 
 
 def compiled(hrefs: list[str], base: str) -> list[Url | None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(links, "_MIN_BATCH", 0)
-        return Resolver(RULES).on_page(base).urls(hrefs)
+    return Resolver(RULES).on_page(base).urls(hrefs)
 
 
 def parsed(hrefs: list[str], base: str) -> list[Url | None]:

@@ -23,7 +23,6 @@ _MAX_TEXT_CHARS = 200
 _MAX_TEXTS = 2000  # anchors can nest within tables, and then every text holds all texts below it
 _MAX_FRAGMENT = 8192  # `Url` refuses longer ones
 _CACHE_SIZE = 20_000
-_MIN_BATCH = 6  # for fewer hrefs the parser takes less time than a call of compiled code
 _MAX_RESOLVERS = 64
 _KEPT_SCHEMES = re.compile(
     r"(?:mailto:[^\s<>\"'()\\@]{1,200}@[^\s<>\"'()\\@]{1,300}|tel:[+\d().\s-]{3,30}|sms:[+\d().\s-]{3,30})$", re.IGNORECASE
@@ -69,9 +68,10 @@ class PlainHrefs:
             return [Mark.PARSE] * len(hrefs)  # a lone surrogate
         if not page.isascii() or joined.count(0) != len(hrefs) - 1:
             return [Mark.PARSE] * len(hrefs)
-        out = ctypes.create_string_buffer(2 * len(joined) + len(hrefs) * (len(page) + _EXTRA_BYTES))
+        capacity = 2 * len(joined) + len(hrefs) * (len(page) + _EXTRA_BYTES)
+        out = ctypes.create_string_buffer(1 << capacity.bit_length())  # few sizes: ctypes makes a class for each
         size = _NATIVE.links_resolve(joined, len(joined), page, len(page), path, dropped, len(dropped), out)
-        return out.raw[:size].decode().split("\0")
+        return ctypes.string_at(out, size).decode().split("\0")
 
 
 class Target:
@@ -161,11 +161,7 @@ class PageResolver:
         missing = [at for at, url in enumerate(urls) if url is None]
         new = {raws[at] for at in missing}.difference(own)
         self._site.reserve(len(new))
-        if len(new) > _MIN_BATCH:
-            self._resolve_all(list(new))
-        else:
-            for raw in new:
-                self._parse(raw)
+        self._resolve(list(new))
         for at in missing:
             urls[at] = shared.get(raws[at]) or own[raws[at]]
         return urls
@@ -180,13 +176,13 @@ class PageResolver:
     def _new_target(self, raw: str) -> Target:
         if raw not in self._own.urls and raw not in self._shared.urls:
             self._site.reserve(1)
-            self._parse(raw)
+            self._resolve([raw])
         cache = self._own if raw in self._own.urls else self._shared
         target = cache.targets[raw] = Target(cache.urls[raw], raw.strip())
         return target
 
-    def _resolve_all(self, raws: list[str]) -> None:
-        """Cache the URLs of many hrefs; the parser resolves only those that are not plain."""
+    def _resolve(self, raws: list[str]) -> None:
+        """Cache the URLs of hrefs; the parser resolves only those that are not plain."""
         own = self._own.urls
         shared = self._shared.urls if len(raws) <= _CACHE_SIZE else own
         for raw, key in zip(raws, self._site.plain.resolve(raws, self.base, self._origin), strict=True):
