@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import IO
 from xml.etree import ElementTree as ET
 
-from sitelore.extract.files.reader import FileFacts, Unreadable, language_tag, sensible_title
+from sitelore.extract.files.reader import FileFacts, Unreadable, language_tag, sensible_title, small_int
 from sitelore.extract.metadata.dates import iso_date
 
 _MAX_ENTRIES = 10_000
@@ -195,6 +195,6 @@ def core_facts(package: Package, *, lang: str = "", pages: int = 0, notes: tuple
         published=iso_date(properties.get("created", "")),
         modified=iso_date(properties.get("modified", "")),
         lang=language_tag(properties.get("language", "")) or language_tag(lang),
-        pages=pages or (int(count) if count.isdecimal() and len(count) < 7 else 0),
+        pages=pages or small_int(count),
         notes=notes,
     )

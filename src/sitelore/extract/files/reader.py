@@ -170,6 +170,11 @@ def language_tag(text: str) -> str:
     return plain if _LANGUAGE.fullmatch(plain) and plain.lower() not in {"und", "x-none"} else ""
 
 
+def small_int(text: str, default: int = 0) -> int:
+    """A decimal number of up to seven digits; the default for anything else (int() fails for thousands of digits)."""
+    return int(text) if text.isdecimal() and len(text) < 8 else default
+
+
 class HtmlBuilder:
     """Builds the HTML of a document block by block. Inner parts are HTML already (`escape`, `link`, `wrap`)."""
 
@@ -181,23 +186,27 @@ class HtmlBuilder:
 
     def paragraph(self, inner: str) -> None:
         """Add a paragraph; an empty one is left out."""
-        self._block(f"<p>{inner}</p>" if inner.strip() else "")
+        self.block(f"<p>{inner}</p>" if inner.strip() else "")
 
     def heading(self, level: int, inner: str) -> None:
         """Add a heading; its level is limited to 1 to 6."""
         level = min(6, max(1, level))
-        self._block(f"<h{level}>{inner}</h{level}>" if inner.strip() else "")
+        self.block(f"<h{level}>{inner}</h{level}>" if inner.strip() else "")
 
     def code(self, text: str) -> None:
         """Add code; it continues a code block right before it."""
         if text.strip() and not self._open and self._parts and self._parts[-1].endswith(_CODE_END):
             self._parts[-1] = f"{self._parts[-1].removesuffix(_CODE_END)}\n{escape(text)}{_CODE_END}"
             return
-        self._block(f"<pre><code>{escape(text)}{_CODE_END}" if text.strip() else "")
+        self.block(f"<pre><code>{escape(text)}{_CODE_END}" if text.strip() else "")
 
     def block(self, html: str) -> None:
-        """Add any other block, such as a table."""
-        self._block(html)
+        """Add any other block, such as a table; an empty one is left out."""
+        if not html:
+            return
+        while self._open:
+            self._close()
+        self._add(html)
 
     def item(self, level: int, inner: str, *, is_numbered: bool = False) -> None:
         """Add an item of a list; level 0 is the outermost."""
@@ -221,13 +230,6 @@ class HtmlBuilder:
         while self._open:
             self._close()
         return "\n".join(self._parts)
-
-    def _block(self, html: str) -> None:
-        if not html:
-            return
-        while self._open:
-            self._close()
-        self._add(html)
 
     def _close(self) -> None:
         self._add(f"</li></{self._open.pop()}>")

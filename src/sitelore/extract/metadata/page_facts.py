@@ -110,7 +110,7 @@ def collect_elements(tree: dom.Tree) -> PageElements:
         h1=_first_line(tree.select("h1")[:_MAX_TITLES]).rstrip(_PERMALINK),
         base=next(filter(str.strip, [element.attr("href") or "" for element in tree.select("base")]), ""),
         languages=[dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else [],
-        metas=_metas(tree),
+        metas=[(name, content) for name, _, content, _ in read_head(tree) if name],
         relations=relations,
         outline=read_outline(tree, properties),
         links=_links(tree, has_next=any(_is_next_or_prev(rel) for rel, _ in relations)),
@@ -193,15 +193,6 @@ def _is_json_ld(kind: str | None) -> bool:
 
 def _first_line(elements: Iterable[dom.Element]) -> str:
     return next(filter(None, map(dom.one_line, elements)), "")
-
-
-def _metas(tree: dom.Tree) -> list[tuple[str, str]]:
-    metas = []
-    for element in tree.select("meta"):
-        attr = element.attr
-        if label := attr("name") or attr("property") or attr("http-equiv"):
-            metas.append((label.strip().lower(), " ".join((attr("content") or "")[:_MAX_CONTENT_CHARS].split())))
-    return metas
 
 
 def _links(tree: dom.Tree, *, has_next: bool) -> list[dom.Element]:
