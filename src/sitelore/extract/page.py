@@ -32,7 +32,7 @@ from sitelore.extract.markdown.invisible import unseen, without
 from sitelore.extract.metadata.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
 from sitelore.extract.metadata.metadata import Metadata, read_metadata, read_robots
 from sitelore.extract.metadata.page_facts import collect_elements, links_of
-from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
+from sitelore.extract.plaintext import escape_markdown, first_heading, normalise_lines, sanitise_markdown
 from sitelore.extract.redaction.redactor import (
     RedactedSource,
     Redactor,
@@ -45,7 +45,7 @@ from sitelore.extract.redaction.redactor import (
 )
 from sitelore.extract.soft_404 import fingerprint, soft_404_score
 from sitelore.extract.structured.entities import Entity
-from sitelore.extract.structured.jsonld import Script, read_scripts
+from sitelore.extract.structured.jsonld import read_scripts
 from sitelore.extract.structured.texts import as_read, texts_of, with_texts
 from sitelore.extract.text_stats import TextStats, text_stats
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
@@ -55,7 +55,7 @@ from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
 from sitelore.model.url import Url
 
-_ENCODER = msgspec.json.Encoder(enc_hook=str)  # for Url, a subclass of str that msgspec does not take for one
+_ENCODER = msgspec.json.Encoder(enc_hook=str)  # msgspec does not encode Url, a subclass of str, by itself
 # The level's own hash table is made for larger texts: this one takes a fifth less time and 1.5 % more space.
 _COMPRESSOR = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters.from_level(1, hash_log=14))
 _MAX_FINGERPRINT_WORDS = 300
@@ -119,20 +119,6 @@ class _LinkRow(msgspec.Struct, gc=False):
     text: CleanText
 
 
-class _HeadingRow(msgspec.Struct, gc=False):
-    """A `Heading` for JSON."""
-
-    level: int
-    text: CleanText
-
-
-class _LandmarkRow(msgspec.Struct, gc=False):
-    """A `Landmark` for JSON."""
-
-    role: str
-    label: CleanText
-
-
 def read(response: Response, options: ReadOptions) -> Reading:
     """Redact, parse and extract a page. Never raises for what a site sends: failures are described in `problem`."""
     if options.overrides and is_loaded(response.url, options.overrides):
@@ -168,10 +154,16 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     page = collect_elements(tree)
     scripts = read_scripts(page.scripts)
     metadata = read_metadata(page, response, site.rules, scripts)
-    structured = _read_structured(tree, metadata.base, scripts) if options.offers else ()
     resolver = site.on_page(metadata.base)
     links = find_links(page.links, response.url, resolver, nofollow=metadata.robots.nofollow)
-    offers = _read_offers(tree, response, links, resolver) if options.offers else _NO_OFFERS
+    structured: tuple[Entity, ...] = ()
+    offers = _NO_OFFERS
+    if options.offers:
+        from sitelore.extract.offers.reading import read_offers  # noqa: PLC0415 not loaded for content alone
+        from sitelore.extract.structured.reading import read_structured  # noqa: PLC0415 as above
+
+        structured = read_structured(tree, metadata.base, scripts)
+        offers = read_offers(tree, response, links, resolver)
     hiding = read_hiding(page.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _shorten_attributes(tree)
@@ -187,19 +179,6 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
         structured=structured,
         offers=offers,
     )
-
-
-def _read_structured(tree: dom.Tree, base: str, scripts: list[Script]) -> tuple[Entity, ...]:
-    from sitelore.extract.structured.reading import read_structured  # noqa: PLC0415 not loaded for content alone
-
-    return read_structured(tree, base, scripts)
-
-
-def _read_offers(tree: dom.Tree, response: Response, links: PageLinks, resolver: PageResolver) -> tuple[Any, ...]:
-    """Forms, actions, media and brand; to be read before anything is cut from the tree."""
-    from sitelore.extract.offers.reading import read_offers  # noqa: PLC0415 not loaded for content alone
-
-    return read_offers(tree, response, links, resolver)
 
 
 def _shorten_attributes(tree: dom.Tree) -> None:
@@ -222,11 +201,11 @@ def _write_content(tree: dom.Tree, content: Content, title: Title, hiding: Hidin
 
 
 def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
-    text = normal_lines(source)
+    text = normalise_lines(source)
     title = first_heading(text) if is_markdown else ""
     robots = read_robots([], response.header_all("x-robots-tag"))
     metadata = Metadata(title=title, h1=title, base=response.url, robots=robots)
-    return _Draft(metadata, "text", defused(text) if is_markdown else escaped(text), text)
+    return _Draft(metadata, "text", sanitise_markdown(text) if is_markdown else escape_markdown(text), text)
 
 
 def _read_file(kind: ContentKind, response: Response, options: ReadOptions) -> Reading:
@@ -329,8 +308,8 @@ def _build_document(
     metadata = draft.metadata
     outline = metadata.outline
     title, h1, description, author, site_name, image, markdown, text, *rest = redacted.texts
-    headings = [_HeadingRow(level, rest[at]) for at, (level, _) in enumerate(outline.headings)]
-    landmarks = [_LandmarkRow(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))]
+    headings = [{"level": level, "text": rest[at]} for at, (level, _) in enumerate(outline.headings)]
+    landmarks = [{"role": role, "label": rest[at]} for at, (role, _) in enumerate(outline.landmarks, len(headings))]
     del rest[: len(headings) + len(landmarks)]
     meta: dict[str, str] = dict(zip(metadata.meta, rest, strict=False))
     urls, nofollow = redacted.links.urls, redacted.links.nofollow

@@ -1,6 +1,6 @@
 """Finds the volatile words of a line, which change without the page being edited: dates, times, counters, tokens.
 
-Only lines that differ between two fetches of a page are searched, and no more than `_MAX_CHARS` of one, so the patterns may be
+Only lines that differ between two fetches of a page are searched, and none longer than `_MAX_CHARS`, so the patterns may be
 expensive. What is never noise (prices, percentages, versions) comes first among them and is kept. The words are in the
 languages that much of the web is written in; patterns are in lower case.
 """

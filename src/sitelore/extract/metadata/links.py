@@ -88,7 +88,7 @@ class Target:
     def markdown_url(self) -> str:
         """The address as Markdown has it: absolute, escaped, with its fragment; empty for one that must not be linked to."""
         if self._markdown_url is None:
-            self._markdown_url = _markdown_url(self._href, self.url)
+            self._markdown_url = _to_markdown(self._href, self.url)
         return self._markdown_url
 
 
@@ -209,17 +209,13 @@ class PageResolver:
         (cache if url is not None else self._own).urls[raw] = url
 
 
-def _markdown_url(href: str, url: Url | None) -> str:
+def _to_markdown(href: str, url: Url | None) -> str:
     if url is None:
         return href if _KEPT_SCHEMES.match(href) else ""
     # Parentheses and quotes would end a link in Markdown.
-    escaped = _UNSAFE.sub(_escape, str(url))
+    escaped = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", str(url))
     hash_at = href.find("#")
     return escaped + href[hash_at:] if hash_at >= 0 and _FRAGMENT.match(href, hash_at + 1) else escaped
-
-
-def _escape(match: re.Match[str]) -> str:
-    return f"%{ord(match[0]):02X}"
 
 
 _RESOLVERS: dict[tuple[str, ...], Resolver] = {}

@@ -248,9 +248,9 @@ def _in_page_order(tree: dom.Tree, landmarks: list[dom.Element], others: list[do
 
 def _read_landmarks(elements: list[dom.Element]) -> tuple[tuple[str, str], ...]:
     landmarks: list[tuple[str, str]] = []
-    labels = _Labels()
+    by_id: dict[str, dom.Element] = {}
     for element in elements:
-        label = labels.label(element)
+        label = _label(element, by_id)
         if role := _role(element, is_named=bool(label)):
             landmarks.append((role, label[:_MAX_OUTLINE_CHARS]))
             if len(landmarks) == _MAX_LANDMARKS:
@@ -268,27 +268,20 @@ def _role(element: dom.Element, *, is_named: bool) -> str:
     return _NAMED_LANDMARKS[tag] if is_named and tag in _NAMED_LANDMARKS else _LANDMARKS.get(tag, "")
 
 
-class _Labels:
-    """Looks up the accessible names of elements; the ids of a page are indexed on first use."""
+def _label(element: dom.Element, by_id: dict[str, dom.Element]) -> str:
+    """The accessible name of an element: `aria-labelledby`, else `aria-label`, else `title`, on one line.
 
-    __slots__ = ("_by_id",)
-
-    def __init__(self) -> None:
-        self._by_id: dict[str, dom.Element] | None = None
-
-    def label(self, element: dom.Element) -> str:
-        """`aria-labelledby`, else `aria-label`, else `title`, on one line."""
-        attr = element.attr
-        label = self._label_by_ids(element, ids) if (ids := attr("aria-labelledby")) else ""
-        return label or " ".join((attr("aria-label") or attr("title") or "").split())
-
-    def _label_by_ids(self, element: dom.Element, ids: str) -> str:
-        if self._by_id is None:
-            self._by_id = {}
-            for named in dom.select(dom.top_of(element), "[id]"):
-                self._by_id.setdefault(named.attr("id") or "", named)
-        labels = [self._by_id[name].text for name in ids.split()[:_MAX_LABEL_IDS] if name in self._by_id]
-        return " ".join(" ".join(labels).split())
+    `by_id` are the elements with an id; it is filled when it is first needed.
+    """
+    attr = element.attr
+    if ids := attr("aria-labelledby"):
+        if not by_id:
+            for named in reversed(dom.select(dom.top_of(element), "[id]")):
+                by_id[named.attr("id") or ""] = named
+        texts = [by_id[name].text for name in ids.split()[:_MAX_LABEL_IDS] if name in by_id]
+        if label := " ".join(" ".join(texts).split()):
+            return label
+    return " ".join((attr("aria-label") or attr("title") or "").split())
 
 
 def _dates_by_heading(elements: list[dom.Element]) -> tuple[str, str]:

@@ -55,29 +55,12 @@ _CARD = re.compile(
     rb"(?![\w%-]|[.,]\d| \d)"
 )
 _IBAN = re.compile(rb"(?<![A-Za-z0-9])[A-Z]{2}\d\d[ -]?[A-Z0-9]{2}")
-_IBAN_SIZES = {
-    int(size): countries.split()
-    for size, countries in (
-        ("15", "NO"),
-        ("16", "BE"),
-        ("18", "DK FI FO GL NL"),
-        ("19", "MK SI"),
-        ("20", "AT BA EE KZ LT LU XK"),
-        ("21", "CH HR LI LV"),
-        ("22", "BG BH CR DE GB GE IE ME RS VA"),
-        ("23", "AE GI IL IQ TL"),
-        ("24", "AD CZ ES MD PK RO SA SE SK TN VG"),
-        ("25", "LY PT ST"),
-        ("26", "IS TR"),
-        ("27", "FR GR IT MC MR SM"),
-        ("28", "AL AZ BY CY DO GT HU LB PL SV"),
-        ("29", "BR EG PS QA UA"),
-        ("30", "JO KW MU"),
-        ("31", "MT SC"),
-        ("32", "LC"),
-    )
-}
-_IBAN_SIZE = {country.encode(): size for size, countries in _IBAN_SIZES.items() for country in countries}
+_IBAN_SIZES = (
+    "15 NO, 16 BE, 18 DK FI FO GL NL, 19 MK SI, 20 AT BA EE KZ LT LU XK, 21 CH HR LI LV, 22 BG BH CR DE GB GE IE ME "
+    "RS VA, 23 AE GI IL IQ TL, 24 AD CZ ES MD PK RO SA SE SK TN VG, 25 LY PT ST, 26 IS TR, 27 FR GR IT MC MR SM, 28 "
+    "AL AZ BY CY DO GT HU LB PL SV, 29 BR EG PS QA UA, 30 JO KW MU, 31 MT SC, 32 LC"
+)
+_IBAN_SIZE = {country.encode(): int(row.split()[0]) for row in _IBAN_SIZES.split(",") for country in row.split()[1:]}
 _NOT_DIGIT = re.compile(rb"\D")
 _DNI_LETTERS = b"TRWAGMYFPDXBNJZSQVHLCKE"
 _CF_ODD_LETTERS = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
