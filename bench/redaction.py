@@ -16,8 +16,9 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from sitelore.extract.redact import add_counts, redact, redact_source
 from sitelore.extract.redaction.personal_data import personal_spans
+from sitelore.extract.redaction.redactor import add_counts, redact, redactor_of
+from sitelore.model.redaction import BUILT_IN_ALONE
 
 CORPORA = Path(os.environ.get("SITELORE_CORPORA", Path(__file__).resolve().parents[2] / "shared" / "corpora"))
 
@@ -67,7 +68,7 @@ def redacted(pages: list[tuple[str, bytes]]) -> tuple[float, dict[str, int]]:
     found: dict[str, int] = {}
     began = time.process_time()
     for text, utf8 in pages:
-        add_counts(found, redact_source(text, utf8)[1])
+        add_counts(found, redactor_of(BUILT_IN_ALONE).redact_page(utf8, text)[1])
     return time.process_time() - began, found
 
 

@@ -169,11 +169,11 @@ def _mutated(data: bytes, chance: random.Random) -> bytes:
 
 def _fuzz_prefilter(chance: random.Random) -> None:
     from sitelore.extract.redaction.prefilter import prefilter_for  # noqa: PLC0415 as above
-    from sitelore.extract.redaction.ready_rules import ready, ready_prefilter  # noqa: PLC0415 as above
+    from sitelore.extract.redaction.rules import built_in_prefilter, load_built_in_rules  # noqa: PLC0415 as above
 
-    filters = [ready_prefilter()]
+    filters = [built_in_prefilter()]
     if not chance.randrange(20):
-        hints = [rule.hint for rule in ready().rules]
+        hints = [rule.hint for rule in load_built_in_rules().rules]
         filters.append(prefilter_for(chance.sample(hints, chance.randrange(1, len(hints)))))
     data = b"".join(chance.choices(_SECRETS + _TOKENS, k=chance.randrange(200)))
     for find in filters:

@@ -33,7 +33,7 @@ def sitelore(*, full: bool = False) -> Extract:
     import zstandard
 
     from sitelore.extract.content import scorer_model
-    from sitelore.extract.memory import give_back_large_blocks
+    from sitelore.extract.malloc_tuning import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions
     from sitelore.model.response import Response

@@ -20,7 +20,7 @@ from rich.console import Console
 from sitelore.cli.demo_server import demo_site
 from sitelore.cli.inspecting import show
 from sitelore.cli.main import main
-from sitelore.extract.inspecting import Block, Cut, Inspection, inspect
+from sitelore.extract.inspection import Block, Cut, Inspection, inspect
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.url import Url

@@ -7,7 +7,7 @@ import ast
 import pytest
 from tests.house.house import inside, source_files, tree_of
 
-MAKER = "extract/redact.py"
+MAKER = "extract/redaction/redactor.py"
 CLEAN = frozenset({"CleanText", "CleanBytes"})
 
 

@@ -121,7 +121,7 @@ def _agent(text: str | None) -> str:
 def _known_ids(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         return ()
-    from sitelore.extract.redaction.personal_ids import NATIONAL_IDS
+    from sitelore.extract.redaction.personal_data import NATIONAL_IDS
 
     for name in names:
         if name not in NATIONAL_IDS:

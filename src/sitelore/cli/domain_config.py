@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from sitelore.cli.loader_config import LOADER_KEYS, loader_of
-from sitelore.extract.overrides import selector_problem
+from sitelore.extract.dom import selector_problem
 from sitelore.model.errors import BadConfig
 from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, RenderMode, SlashForm
 

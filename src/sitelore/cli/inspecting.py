@@ -21,7 +21,7 @@ from sitelore.deploy.opening import open_house
 from sitelore.export.pages import Page, document_of, page_of
 from sitelore.export.repeats import find_repeats
 from sitelore.export.rows import is_page
-from sitelore.extract.inspecting import Cut, Inspection
+from sitelore.extract.inspection import Cut, Inspection
 from sitelore.intake.seeds import typed_url
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import NoSuchRun, UsageError

@@ -128,7 +128,7 @@ def _sentence(problem: Exception, *, debug: bool) -> tuple[str, int]:
 
 def _complain(sentence: str, code: int) -> int:
     if sentence:
-        from sitelore.extract.redact import redact  # what was typed or answered may hold a secret
+        from sitelore.extract.redaction.redactor import redact  # what was typed or answered may hold a secret
 
         sentence = redact(sentence)[0]
         sys.stderr.write(f"sitelore: {sentence}\n")

@@ -19,7 +19,7 @@ from sitelore.cli.writing import PageView, Written, write_outputs
 from sitelore.crawl.progress import Progress
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
-from sitelore.extract.memory import share_one_heap
+from sitelore.extract.malloc_tuning import share_one_heap
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime
 from sitelore.model.frontier import Run, Source
 from sitelore.model.rendering import RenderReason

@@ -14,7 +14,7 @@ from sitelore.deploy.logs import log_as_json
 from sitelore.deploy.scaled import scaled
 from sitelore.deploy.settings import OperatorSettings, operator_settings
 from sitelore.deploy.waiting import wait_for_servers
-from sitelore.extract.memory import share_one_heap
+from sitelore.extract.malloc_tuning import share_one_heap
 from sitelore.model.errors import UsageError
 from sitelore.serve.metrics_server import metrics_server
 from sitelore.serve.server import listening_socket

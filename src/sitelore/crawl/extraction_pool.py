@@ -30,7 +30,7 @@ from sitelore.model.response import Response
 from sitelore.model.sitemap import SitemapReading
 
 if TYPE_CHECKING:
-    from sitelore.extract.inspecting import Inspection
+    from sitelore.extract.inspection import Inspection
 
 TIME_LIMIT_S = 30.0
 """For one document."""

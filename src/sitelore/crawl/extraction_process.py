@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from sitelore.crawl.extraction_protocol import READY, Job, encode, encode_reading, job_decoder, widen
-from sitelore.extract.memory import give_back_large_blocks
+from sitelore.extract.malloc_tuning import give_back_large_blocks
 from sitelore.extract.page import read
 from sitelore.model.api_loader import collection_loader
 from sitelore.model.document import Reading
 from sitelore.model.sitemap import SitemapReading
 
 if TYPE_CHECKING:
-    from sitelore.extract.inspecting import Inspection
+    from sitelore.extract.inspection import Inspection
 
 _GARBAGE = 20_000
 
@@ -76,7 +76,7 @@ def _failed(error: Exception) -> Reading:
 
 
 def _inspection_of(job: Job) -> Inspection:
-    from sitelore.extract.inspecting import Inspection, inspect  # noqa: PLC0415 a crawl inspects nothing
+    from sitelore.extract.inspection import Inspection, inspect  # noqa: PLC0415 a crawl inspects nothing
 
     try:
         return inspect(job.response, job.options)

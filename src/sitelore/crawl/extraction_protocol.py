@@ -15,7 +15,7 @@ from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:
-    from sitelore.extract.inspecting import Inspection
+    from sitelore.extract.inspection import Inspection
 
 PIPE_BYTES = 2**20
 """What a pipe is made to hold."""
@@ -105,7 +105,7 @@ def decode_reading(message: bytes | memoryview) -> tuple[Reading, float]:
 
 def decode_inspection(message: bytes | memoryview) -> Inspection:
     """The inspection that a reading process made."""
-    from sitelore.extract.inspecting import Inspection  # noqa: PLC0415 loads the extractor, which a crawl's own process never uses
+    from sitelore.extract.inspection import Inspection  # noqa: PLC0415 loads the extractor, which a crawl's own process never uses
 
     return msgspec.msgpack.decode(message, type=Inspection, dec_hook=_typed)
 

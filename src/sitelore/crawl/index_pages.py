@@ -19,8 +19,8 @@ import msgspec
 from sitelore.crawl.visit_context import redaction_of
 from sitelore.export.cutting import without_repeats
 from sitelore.export.repeats import Repeats, find_repeats
-from sitelore.extract.redact import redact
-from sitelore.extract.redaction.personal import mask_markdown
+from sitelore.extract.redaction.personal_data import mask_markdown
+from sitelore.extract.redaction.redactor import redact
 from sitelore.frontier.presence import check_presence
 from sitelore.index.chunking import chunk_page
 from sitelore.index.terms import terms_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
-from sitelore.extract.redact import Redactor, add_counts
+from sitelore.extract.redaction.redactor import Redactor, add_counts
 from sitelore.frontier.admission import HELD_A_SECRET
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.errors import UsageError
@@ -21,23 +21,23 @@ from sitelore.model.settings import CrawlSettings
 def redact_settlement(settlement: Settlement, redactor: Redactor) -> Settlement:
     """The same settlement, with the mark in place of every secret; addresses that held one are refused."""
     joined = "\n".join(_texts(settlement))
-    if not redactor.holds(joined):
+    if not redactor.has_secrets(joined):
         return settlement
     verdict, effects = settlement.verdict, settlement.effects
     counts = dict(effects.redactions)
-    add_counts(counts, redactor.kinds_in(joined))
+    add_counts(counts, redactor.count_secrets(joined))
     effects = replace(
         effects,
         page=_facts(effects.page, redactor) if effects.page else None,
         offers=tuple(_offer(offer, redactor) for offer in effects.offers),
-        alias_of=redactor.url(effects.alias_of) if effects.alias_of else None,
+        alias_of=redactor.redact_url(effects.alias_of) if effects.alias_of else None,
         chain=_chain(effects.chain, redactor),
         redactions=counts,
-        joins_host=None if effects.alias_of and redactor.holds(effects.alias_of) else effects.joins_host,
+        joins_host=None if effects.alias_of and redactor.has_secrets(effects.alias_of) else effects.joins_host,
     )
     return replace(
         settlement,
-        verdict=replace(verdict, detail=redactor.text(verdict.detail)[0], error=redactor.text(verdict.error)[0]),
+        verdict=replace(verdict, detail=redactor.redact(verdict.detail)[0], error=redactor.redact(verdict.error)[0]),
         effects=effects,
     )
 
@@ -48,7 +48,7 @@ def saving_cleared(
     """Keeps a robots.txt without its secrets."""
 
     async def save_cleared(file: RobotsFile) -> None:
-        await save(replace(file, body=redactor.text(file.body)[0], detail=redactor.text(file.detail)[0]))
+        await save(replace(file, body=redactor.redact(file.body)[0], detail=redactor.redact(file.detail)[0]))
 
     return save_cleared
 
@@ -63,7 +63,7 @@ def refuse_secrets(settings: CrawlSettings, redactor: Redactor) -> None:
         "a tracking parameter": settings.tracking_parameters,
     }
     for what, texts in asked.items():
-        kinds = redactor.kinds_in("\n".join(texts))
+        kinds = redactor.count_secrets("\n".join(texts))
         if kinds:
             raise UsageError(f"{what} holds what looks like a secret ({', '.join(kinds)}); it would be kept, so leave it out")
 
@@ -90,28 +90,28 @@ def _texts(settlement: Settlement) -> Iterator[str]:
 
 
 def _offer(offer: Offer, redactor: Redactor) -> Offer:
-    url = redactor.url(offer.url)
-    offer = replace(offer, chain=_chain(offer.chain, redactor), detail=redactor.text(offer.detail)[0])
+    url = redactor.redact_url(offer.url)
+    offer = replace(offer, chain=_chain(offer.chain, redactor), detail=redactor.redact(offer.detail)[0])
     if url == offer.url:
         return offer
     return replace(offer, url=url, shape=url_pattern(url), refusal=HELD_A_SECRET[0], detail=HELD_A_SECRET[1])
 
 
 def _chain(chain: tuple[Hop, ...], redactor: Redactor) -> tuple[Hop, ...]:
-    return tuple(Hop(redactor.url(hop.url), hop.status) for hop in chain)
+    return tuple(Hop(redactor.redact_url(hop.url), hop.status) for hop in chain)
 
 
 def _facts(page: PageFacts, redactor: Redactor) -> PageFacts:
     """A validator without its secret is no validator: it goes."""
     return replace(
         page,
-        canonical=redactor.url(page.canonical) if page.canonical else None,
-        etag=None if redactor.holds(page.etag or "") else page.etag,
-        last_modified=None if redactor.holds(page.last_modified or "") else page.last_modified,
-        content_type=redactor.text(page.content_type)[0],
-        identity=redactor.text(page.identity)[0],
-        headers=tuple((name, str(redactor.text(value)[0])) for name, value in page.headers),
-        render=replace(page.render, evidence=tuple(str(redactor.text(told)[0]) for told in page.render.evidence))
+        canonical=redactor.redact_url(page.canonical) if page.canonical else None,
+        etag=None if redactor.has_secrets(page.etag or "") else page.etag,
+        last_modified=None if redactor.has_secrets(page.last_modified or "") else page.last_modified,
+        content_type=redactor.redact(page.content_type)[0],
+        identity=redactor.redact(page.identity)[0],
+        headers=tuple((name, str(redactor.redact(value)[0])) for name, value in page.headers),
+        render=replace(page.render, evidence=tuple(str(redactor.redact(told)[0]) for told in page.render.evidence))
         if page.render
         else None,
     )

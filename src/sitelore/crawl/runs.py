@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.crawl.redact_settlement import refuse_secrets
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.api_loader import start_url
 from sitelore.model.errors import UsageError

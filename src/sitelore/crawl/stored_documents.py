@@ -55,7 +55,7 @@ def calmed(volatile: bytes) -> bytes:
         return b""
     from sitelore.extract.changes import change  # noqa: PLC0415 takes long to import, and a first crawl has no use for it
 
-    return change.calmed(volatile)
+    return change.decay_slots(volatile)
 
 
 async def compare_with_known(blobs: Blobs, known: KnownPage | None, reading: Reading) -> Comparison:

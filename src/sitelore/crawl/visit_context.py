@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.crawl.soft_404 import Soft404Detector
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.admission import HELD_A_SECRET, Admission
 from sitelore.frontier.render_policy import RenderPolicy
@@ -36,7 +36,7 @@ class NavigationPolicy:
         refusal = self._admission.refusal(target, 0)
         if refusal is not None:
             return refusal[1]
-        if redactor_of(self._redaction).holds(target):
+        if redactor_of(self._redaction).has_secrets(target):
             return HELD_A_SECRET[1]
         verdict = await self._robots.judge(target)
         return None if verdict.allowed else f"robots.txt: {verdict.rule or verdict.state}"

@@ -20,7 +20,7 @@ from sitelore.crawl.settle import Settler
 from sitelore.crawl.visit import visit
 from sitelore.crawl.visit_context import VisitContext
 from sitelore.crawl.worker_context import WorkerContext
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
 from sitelore.model.events import EventKind, RunEvent
 from sitelore.model.frontier import Kind, Lease, Run, Settlement, Verdict

@@ -24,7 +24,7 @@ from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_op
 from sitelore.crawl.worker import Worker
 from sitelore.crawl.worker_context import WorkerContext
 from sitelore.deploy.library import LibraryDoor
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
@@ -169,7 +169,7 @@ class House:
         """Every gate this URL met in the run."""
         from sitelore.crawl.explain import explain  # noqa: PLC0415 a crawl explains nothing
 
-        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).url(url), run, self.ledger)
+        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         async with _beside(Maintenance(self.worker_context, self.blobs).forever(stop)):

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from sitelore.deploy.settings import operator_redaction
-from sitelore.extract.redact import Redactor, redactor_of
+from sitelore.extract.redaction.redactor import Redactor, redactor_of
 from sitelore.model.redaction import Redaction
 from sitelore.model.settings import PersonalPolicy
 
@@ -67,7 +67,7 @@ class PlainLines(logging.Formatter):
 def safe(text: str, redactor: Redactor | None = None) -> str:
     """Text for a log: addresses without credentials, query and fragment, and nothing that may not be kept."""
     plain = text.encode("utf-8", "replace").decode()[:_CHARS]
-    return str((redactor or redactor_of(_USUAL)).text(_ADDRESS.sub(r"\1\2", plain))[0])
+    return str((redactor or redactor_of(_USUAL)).redact(_ADDRESS.sub(r"\1\2", plain))[0])
 
 
 def _value(value: object, redactor: Redactor) -> object:

@@ -104,7 +104,7 @@ def operator_redaction() -> Redaction:
         raise UsageError(f"SITELORE_REDACTION_KEY has fewer than {_TOKEN_CHARS} characters; make a longer one")
     if not name:
         return Redaction(key=key)
-    from sitelore.extract.redaction.secret_rules import checked_rules  # noqa: PLC0415 few have rules of their own
+    from sitelore.extract.redaction.rules import checked_rules  # noqa: PLC0415 few have rules of their own
 
     try:
         text = Path(name).read_text(encoding="utf-8-sig")

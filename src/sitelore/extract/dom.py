@@ -1,4 +1,4 @@
-"""The HTML parser, behind the few verbs the room needs. No other module imports it, so that it can be swapped.
+"""The HTML parser and operations on its tree. No other module imports turbohtml, so that it can be replaced.
 
 The parser and its walks are iterative in C: a page nested 200,000 deep costs tens of milliseconds and no recursion.
 """
@@ -25,17 +25,17 @@ Named: TypeAlias = tuple[turbohtml.Element, str, str]
 VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` makes these
 
 
-_MAX_PLACE_DEPTH = 100
+_MAX_PATH_DEPTH = 100
 _PIECE_BYTES = 2**16
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z][\w-]*(?:\[\d+\])?)+", re.ASCII)
 
 
 def parse(source: str | bytes) -> Tree:
-    """The tree of a document; every text has one. UTF-8 has to come without a byte order mark.
+    """Parse a document; any text gives a tree. UTF-8 has to come without a byte order mark.
 
-    A tree holds on to the text it is made of, or to another one where lines end in returns. Of UTF-8 it gets a piece at a time,
-    and keeps its own copy of what it needs. That takes half as long again, and less memory where text is wide.
+    A tree keeps the `str` it is made of in memory. UTF-8 is fed piece by piece, and the tree copies what it needs, which takes
+    half as long again, and less memory where the `str` would take four bytes a character.
     """
     if isinstance(source, str):
         return turbohtml.parse(source, positions=False)
@@ -46,13 +46,8 @@ def parse(source: str | bytes) -> Tree:
 
 
 def elements_list(node: Node, *tags: str) -> list[Element]:
-    """Descendants with these tags, in document order, all at once: callers change the tree as they go."""
+    """Descendants with these tags, in document order, as a list: callers may change the tree while they iterate."""
     return list(node.iter_elements(tags))
-
-
-def any_refuses(node: Node) -> bool:
-    """Whether it is worth asking links, one by one, whether they say nofollow."""
-    return any(node.select(f"{tag}[rel*=nofollow i]") for tag in ("a", "area", "link"))
 
 
 def named(node: Node) -> list[Named]:
@@ -71,15 +66,24 @@ def select(node: Node, selector: str) -> list[Element]:
 
 
 def select_safely(node: Node, selector: str) -> list[Element]:
-    """The same for a selector that a person wrote; one that is not CSS matches nothing."""
+    """Descendants that match an operator's selector, which matches nothing when it is not valid CSS."""
     try:
         return node.select(selector)
     except ValueError:
         return []
 
 
+def selector_problem(selector: str) -> str:
+    """The reason why a selector is not valid CSS; empty for a valid one."""
+    try:
+        parse("<p>").select(selector)
+    except ValueError as error:
+        return str(error).rpartition('": ')[2]
+    return ""
+
+
 def matches(node: Element, selector: str) -> bool:
-    """Whether an element matches a selector that the page wrote; one that is not CSS matches nothing."""
+    """Whether an element matches a selector of the page, which matches nothing when it is not valid CSS."""
     try:
         return node.matches(selector)
     except ValueError:
@@ -92,17 +96,17 @@ def attribute(node: Element, name: str) -> str:
 
 
 def has_attribute(node: Element, name: str) -> bool:
-    """Whether an attribute is there, with or without a value."""
+    """Whether an element has an attribute, with or without a value."""
     return node.attr(name) is not None
 
 
 def set_attribute(node: Element, name: str, value: str) -> None:
-    """Give an attribute a value."""
+    """Set an attribute."""
     node.attrs[name] = value
 
 
 def drop_attribute(node: Element, name: str) -> None:
-    """Take an attribute away."""
+    """Remove an attribute."""
     node.attrs.pop(name, None)
 
 
@@ -118,7 +122,7 @@ def has_ancestor(node: Element, selector: str) -> bool:
 
 
 def has_ancestor_in(node: Element, elements: set[Element]) -> bool:
-    """Whether a proper ancestor is one of these."""
+    """Whether one of these is a proper ancestor."""
     return any(ancestor in elements for ancestor in node.ancestors)
 
 
@@ -147,7 +151,7 @@ def long_attributes(node: Node, chars: int) -> list[Named]:
 
 
 def drop(node: AnyNode) -> None:
-    """Take a node and all it holds out of the tree."""
+    """Remove a node and its descendants from the tree."""
     node.decompose()
 
 
@@ -167,13 +171,13 @@ def text_of(node: AnyNode) -> str:
 
 
 def serialised(node: Element) -> bytes:
-    """A subtree, which loses its comments, as well-formed HTML: all elements are closed, `<` and `>` are nothing but tags."""
-    # In parts: as a whole it is put together four bytes a character first, which takes a large page twice as long.
+    """A subtree as well-formed HTML in UTF-8: elements are closed, `<` and `>` in text are escaped. Removes its comments."""
+    # In parts: the whole is built with four bytes a character first, which takes twice as long for a large page.
     return b"".join([part.encode() for part in strip_comments_node(node).serialize_iter()])
 
 
 def raw_text(node: Node) -> str:
-    """All character data, as it stands in the source."""
+    """All character data, with its white space unchanged."""
     return node.text
 
 
@@ -183,20 +187,20 @@ def one_line(node: Node) -> str:
 
 
 def place(node: Element) -> str:
-    """A CSS selector that finds this element again on its page; empty for one that lies too deep to be named."""
+    """A CSS selector that finds this element again on its page; empty for one that is nested too deep."""
     # `css_path` starts at the nearest id, and for that indexes all ids of the page on its first call.
     if node.closest("[id]") is None and (steps := css_steps(node)):
         return " > ".join(steps)
-    return node.css_path() if len(_ancestors(node)) < _MAX_PLACE_DEPTH else ""
+    return node.css_path() if len(_ancestors(node)) < _MAX_PATH_DEPTH else ""
 
 
 def css_steps(node: Element) -> list[str]:
     """The tags from the root down, each with its position among siblings of that tag if there are any: `div:nth-of-type(2)`.
 
-    Empty for an element that lies too deep to be named, and where a tag has characters that CSS has to escape.
+    Empty for an element that is nested too deep, and where a tag has characters that CSS has to escape.
     """
     ancestors, path = _ancestors(node), node.xpath_path()
-    if len(ancestors) == _MAX_PLACE_DEPTH or not _PLAIN_PATH.fullmatch(path):
+    if len(ancestors) == _MAX_PATH_DEPTH or not _PLAIN_PATH.fullmatch(path):
         return []
     # A tag can end in a bracket, which looks like a position.
     if "[" in "".join([each.tag for each in (node, *ancestors) if isinstance(each, turbohtml.Element)]):
@@ -205,7 +209,7 @@ def css_steps(node: Element) -> list[str]:
 
 
 def _ancestors(node: Element) -> list[AnyNode]:
-    return list(islice(node.ancestors, _MAX_PLACE_DEPTH))
+    return list(islice(node.ancestors, _MAX_PATH_DEPTH))
 
 
 def body(tree: Tree) -> Element | None:
@@ -224,17 +228,17 @@ def words(data: str) -> Text:
 
 
 def verbatim(markdown: str, *children: AnyNode) -> Element:
-    """An element that is written as the Markdown given, not escaped; its children are its plain text."""
+    """An element that is written as this Markdown, not escaped; its children are its plain text."""
     return turbohtml.Element(VERBATIM, {"md": markdown}, children)
 
 
 def unwrap_all(node: Node, selector: str) -> None:
-    """Take elements away and leave what they hold in their place."""
+    """Replace elements by their children."""
     node.strip_tags(selector)
 
 
 def copied(node: Element) -> Element:
-    """A copy of a subtree that is part of no tree."""
+    """A detached copy of a subtree."""
     return copy.deepcopy(node)
 
 
@@ -258,12 +262,12 @@ def child_elements(node: Node) -> list[Element]:
 
 
 def as_element(node: AnyNode | None) -> Element | None:
-    """The same node when it is an element."""
+    """The node if it is an element, else None."""
     return node if isinstance(node, turbohtml.Element) else None
 
 
 def as_text(node: AnyNode | None) -> Text | None:
-    """The same node when it is text."""
+    """The node if it is text, else None."""
     return node if isinstance(node, turbohtml.Text) else None
 
 
@@ -280,5 +284,5 @@ def is_blank(node: AnyNode) -> bool:
 
 
 def holds(node: Element, *tags: str) -> bool:
-    """Whether an element with one of these tags is below."""
+    """Whether an element has a descendant with one of these tags."""
     return next(iter(node.iter_elements(tags)), None) is not None

@@ -1,4 +1,4 @@
-"""Detect the language of a text, for pages that do not declare one (docs/decisions/0016-language-detection.md)."""
+"""Detects the language of a text, for pages that do not declare one (docs/decisions/0016-language-detection.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-_MAX_CHARS = 4_000  # more text changes no answer, and costs time
+_MAX_CHARS = 4_000  # more text does not change the result
 _MIN_LETTERS = 40  # a shorter text is often a menu or a name
 _MIN_IDEOGRAPHS = 10
 _MIN_PROBABILITY = 0.9
@@ -29,10 +29,10 @@ def detect_language(text: str) -> str:
         return "ja" if kana >= _KANA_SHARE * (kana + han) else "zh"
     if letters < _MIN_LETTERS:
         return ""
-    found = _detector().FindLanguage(text)
-    if found.language == _UNKNOWN or found.probability < _MIN_PROBABILITY:
+    result = _detector().FindLanguage(text)
+    if result.language == _UNKNOWN or result.probability < _MIN_PROBABILITY:
         return ""
-    return _RENAMED.get(found.language, str(found.language))
+    return _RENAMED.get(result.language, str(result.language))
 
 
 @cache

@@ -1,8 +1,15 @@
-"""One page, start to end: the pure function the rest of the house calls."""
+"""Extracts a document from a response: the entry point of the package, a pure function.
+
+`read` picks the reader for the kind of body. HTML is decoded, redacted and parsed, and `_read_html` makes a draft of it:
+metadata, links, structured data, page objects, and the main content as Markdown and plain text. Plain text, files and answers
+of a declared API become drafts as well. `_build_reading` redacts a draft a second time, because parsing can bring secrets to
+light, and packs it into a document.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -10,208 +17,289 @@ import msgspec
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import Found, PageResolver, find_links, resolver_for
-from sitelore.extract.about.metadata import Metadata, robots_of
-from sitelore.extract.about.survey import links_of
-from sitelore.extract.content.visibility import drop_unseen
+from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
+from sitelore.extract.content.documentation import PageFacts
+from sitelore.extract.content.main import Content, main_content
+from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hiding
+from sitelore.extract.content.title import Title, find_title, place_title
+from sitelore.extract.content.visibility import drop_unseen, shown
+from sitelore.extract.content_type import FILE_KINDS, ContentKind, content_kind
 from sitelore.extract.decode import decode
-from sitelore.extract.draft import Draft
 from sitelore.extract.invisible import find_invisible, remove_characters
 from sitelore.extract.language import detect_language
-from sitelore.extract.markdown import prepare, write
-from sitelore.extract.markup import read_html
-from sitelore.extract.measuring import Measures, measure
-from sitelore.extract.media import DOCUMENTS, Kind, kind_of
-from sitelore.extract.memory import room_for
-from sitelore.extract.missing import fingerprint, looks_missing
-from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
-from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
-from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
-from sitelore.extract.structured.entities import text_for_redaction, texts_of, with_texts
+from sitelore.extract.malloc_tuning import LARGE_PAGE, memory_for_page
+from sitelore.extract.markdown import Written, prepare, write
+from sitelore.extract.metadata.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
+from sitelore.extract.metadata.metadata import Metadata, read_metadata, read_robots
+from sitelore.extract.metadata.page_facts import collect_elements, links_of
+from sitelore.extract.plaintext import escape_markdown, first_heading, normalise_lines, sanitise_markdown
+from sitelore.extract.redaction.redactor import (
+    RedactedSource,
+    Redactor,
+    add_counts,
+    as_clean,
+    redactor_of,
+    sealed,
+    snapshot_bytes,
+    source_of,
+)
+from sitelore.extract.soft_404 import fingerprint, soft_404_score
+from sitelore.extract.structured.entities import Entity, text_for_redaction, texts_of, with_texts
+from sitelore.extract.structured.jsonld import read_scripts
+from sitelore.extract.text_stats import TextStats, text_stats
 from sitelore.model.api_loader import is_loaded
-from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
+from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
 from sitelore.model.url import Url
 
-_ENCODER = msgspec.json.Encoder(enc_hook=str)  # a Url is a string that msgspec does not take for one
-# The level's own table of hashes is made for larger texts: this one takes a fifth less time and 1.5 % more room.
+_ENCODER = msgspec.json.Encoder(enc_hook=str)  # msgspec does not encode Url, a subclass of str, by itself
+# The level's own hash table is made for larger texts: this one takes a fifth less time and 1.5 % more space.
 _COMPRESSOR = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters.from_level(1, hash_log=14))
-_SKETCHED_WORDS = 300
-_SUSPECT = 0.3
-_NO_SCRIPTS = frozenset({"text", "api", *DOCUMENTS})
+_MAX_FINGERPRINT_WORDS = 300
+_SUSPICIOUS_SCORE = 0.3
+_STRATEGIES_WITHOUT_SCRIPTS = frozenset({"text", "api", *FILE_KINDS})
+_MAX_ATTRIBUTE_CHARS = 50_000
+_CUT_ATTRIBUTES = frozenset({"style", "srcset", "data-srcset", "data-lazy-srcset"})
+"""Attributes that are lists, so that their start is valid on its own."""
+_NO_PAGE_OBJECTS: tuple[Any, ...] = ((), (), (), {})
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """The same, redacted a second time."""
+class _PageSource:
+    """The redacted source of a page."""
+
+    source: RedactedSource
+    removed: dict[str, int]
+    """The number of secrets of each kind that were removed from it."""
+    redactor: Redactor
+    charset: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """Everything extracted from a page, before it is redacted a second time."""
+
+    metadata: Metadata
+    strategy: str
+    markdown: str
+    text: str
+    links: PageLinks = NO_LINKS
+    structured: tuple[Entity, ...] = ()
+    page_objects: tuple[Any, ...] = _NO_PAGE_OBJECTS
+    """Forms, actions, media, brand."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RedactedDraft:
+    """The parts of a draft after their second redaction."""
 
     texts: list[CleanText]
+    """In the order of `_texts`."""
+    text_utf8: bytes
+    """The plain text in UTF-8."""
     entities: list[Any]
-    """Structured data, forms, actions, media and brand, as the document has them."""
-    links: Found
+    """Structured data, forms, actions, media and brand, as JSON."""
+    links: PageLinks
     url: Url
     canonical: Url | None
-    hidden: dict[str, int] = field(default_factory=dict)
-    """What was taken out of them."""
-    is_less: bool = False
-    """Whether a link was left out because parsing brought a secret to light in it."""
+    removed: dict[str, int] = field(default_factory=dict)
+    """The number of secrets of each kind that were removed."""
+    has_fewer_links: bool = False
+    """Whether a link was changed because parsing brought a secret to light in it."""
 
 
-_Redacted = tuple[Source, dict[str, int], Redactor]
-"""A page's source, what was taken out of it, and by what."""
-
-
-class _Row(msgspec.Struct, gc=False):
-    """A `Link` on its way into JSON: a struct costs a fifth of a frozen dataclass, and a page has a hundred of them."""
+class _LinkRow(msgspec.Struct, gc=False):
+    """A `Link` for JSON: a struct costs a fifth of a frozen dataclass, and a page has hundreds of links."""
 
     url: str
     nofollow: bool
     text: CleanText
 
 
-class _HeadingRow(msgspec.Struct, gc=False):
-    """A `Heading` on its way into JSON, likewise."""
-
-    level: int
-    text: CleanText
-
-
-class _LandmarkRow(msgspec.Struct, gc=False):
-    """A `Landmark` on its way into JSON, likewise."""
-
-    role: str
-    label: CleanText
-
-
 def read(response: Response, options: ReadOptions) -> Reading:
-    """Redact, parse and extract a page. Never raises for what a site sends: that is data, in `problem`."""
+    """Redact, parse and extract a page. Never raises for what a site sends: failures are described in `problem`."""
     if options.overrides and is_loaded(response.url, options.overrides):
-        return _read_records(response, options)
-    kind, refusal = kind_of(response, documents=options.documents)
+        return _read_api_answer(response, options)
+    kind, refusal = content_kind(response, documents=options.documents)
     if kind is None:
         return Reading(problem=f"content_type: {refusal}")
+    size = len(response.body)
     try:
-        with room_for(len(response.body)):
-            return _read_file(kind, response, options) if kind in DOCUMENTS else _read_as(kind, response, options)
+        with memory_for_page(size) if size >= LARGE_PAGE else nullcontext():
+            return _read_file(kind, response, options) if kind in FILE_KINDS else _read_page(kind, response, options)
     except MemoryError:
         return Reading(problem="parse_error: the page needs more memory than a reading process may take")
 
 
-def _read_as(kind: Kind, response: Response, options: ReadOptions) -> Reading:
+def _read_page(kind: ContentKind, response: Response, options: ReadOptions) -> Reading:
+    """Read HTML, Markdown or plain text."""
     decoded = decode(response.body, response.header("content-type") or "")
     redactor = redactor_of(options.redaction).for_page(decoded.utf8, response.url.path)
-    source, found = redactor.page(decoded.utf8, decoded.known_text)
-    charset = decoded.charset
+    source, removed = redactor.redact_page(decoded.utf8, decoded.known_text)
+    page = _PageSource(source, removed, redactor, decoded.charset)
     del decoded  # a large page would stay in memory twice
-    if kind is Kind.HTML:
-        draft = read_html(source, response, options)
+    if kind is ContentKind.HTML:
+        draft = _read_html(source, response, options)
     else:
-        draft = _read_text(source.text, response, is_markdown=kind is Kind.MARKDOWN)
-    return _reading(draft, response, options, charset, (source, found, redactor))
+        draft = _read_text(source.text, response, is_markdown=kind is ContentKind.MARKDOWN)
+    return _build_reading(draft, response, options, page)
 
 
-def _read_file(kind: Kind, response: Response, options: ReadOptions) -> Reading:
-    """A PDF or office file, which becomes a page of nothing but content. It is kept itself only when no secret is in it."""
-    from sitelore.extract.files.reading import as_page, metadata_of, read_document, unseen_text  # noqa: PLC0415 most sites have none
-    from sitelore.extract.files.unreadable import Unreadable  # noqa: PLC0415 as above
+def _read_html(source: RedactedSource, response: Response, options: ReadOptions) -> _Draft:
+    tree = dom.parse(source.for_parser())
+    site = resolver_for(options.dropped_parameters)
+    page = collect_elements(tree)
+    scripts = read_scripts(page.scripts)
+    metadata = read_metadata(page, response, site.rules, scripts)
+    resolver = site.on_page(metadata.base)
+    links = find_links(page.links, response.url, resolver, nofollow=metadata.robots.nofollow)
+    structured: tuple[Entity, ...] = ()
+    page_objects = _NO_PAGE_OBJECTS
+    if options.full:
+        from sitelore.extract.structured.entities import read_structured  # noqa: PLC0415 not loaded for content alone
 
+        structured = read_structured(tree, metadata.base, scripts)
+        page_objects = _read_page_objects(tree, response, links, resolver)
+    hiding = read_hiding(page.sheets).beside(tree)
+    if len(response.body) >= LARGE_PAGE:
+        _shorten_attributes(tree)
+    title = find_title(tree, metadata.title, metadata.site_name)
+    content = main_content(tree, source, response.url.host, options.overrides, PageFacts(page.metas, bool(page.scripts)))
+    written = _write_content(tree, content, title, hiding, resolver)
+    return _Draft(
+        metadata,
+        content.strategy,
+        written.markdown,
+        written.text,
+        links=links.without_nodes(),
+        structured=structured,
+        page_objects=page_objects,
+    )
+
+
+def _read_page_objects(tree: dom.Tree, response: Response, links: PageLinks, resolver: PageResolver) -> tuple[Any, ...]:
+    """Forms, actions, media and brand of a page, read before anything is cut from the tree. Only home pages have a brand."""
+    from sitelore.extract.interactive.actions import MARKED, read_actions  # noqa: PLC0415 a crawl may ask for content alone
+    from sitelore.extract.interactive.forms import read_forms  # noqa: PLC0415 as above
+    from sitelore.extract.interactive.selectors import Selectors  # noqa: PLC0415 as above
+    from sitelore.extract.page_media import read_media  # noqa: PLC0415 as above
+
+    selectors, marked = Selectors(tree), dom.select(tree, MARKED)
+    forms = read_forms(tree, response.url, resolver, selectors)
+    actions = read_actions(tree, marked, links, resolver, selectors)
+    media = read_media(tree, marked, links, resolver)
+    probed = response.header(PROBED_HEADER)
+    if probed is None and not response.url.is_root:
+        return forms, actions, media, {}
+    from sitelore.extract.brand.home_page import read_brand, unpack_probe  # noqa: PLC0415 a site has one home page
+
+    return forms, actions, media, read_brand(tree, resolver, probed=unpack_probe(probed) if probed else None)
+
+
+def _shorten_attributes(tree: dom.Tree) -> None:
+    """Cut long lists and drop other long attributes (inlined files, script state): serialising one takes eight times its size.
+
+    No URL of a page or an image is that long, and half of one would be a wrong URL.
+    """
+    for element, name, value in dom.long_attributes(tree, _MAX_ATTRIBUTE_CHARS):
+        if name in _CUT_ATTRIBUTES:
+            dom.set_attribute(element, name, value[:_MAX_ATTRIBUTE_CHARS])
+        else:
+            dom.drop_attribute(element, name)
+
+
+def _write_content(tree: dom.Tree, content: Content, title: Title, hiding: Hiding, resolver: PageResolver) -> Written:
+    """The chosen content as Markdown and as plain text, after its title and without its hidden parts. Changes the tree."""
+    nodes = shown(content.nodes)
+    drop_hidden(hiding, tree, nodes)
+    return write(place_title(title, nodes), resolver)
+
+
+def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> _Draft:
+    text = normalise_lines(source)
+    title = first_heading(text) if is_markdown else ""
+    robots = read_robots([], response.header_all("x-robots-tag"))
+    metadata = Metadata(title=title, h1=title, base=response.url, robots=robots)
+    return _Draft(metadata, "text", sanitise_markdown(text) if is_markdown else escape_markdown(text), text)
+
+
+def _read_file(kind: ContentKind, response: Response, options: ReadOptions) -> Reading:
+    """Read a PDF or office file. The file itself is stored only when no secret is in it."""
+    from sitelore.extract.files.reader import Unreadable, all_text, as_html_page, file_metadata, read_file  # noqa: PLC0415 rare
+
+    redactor = redactor_of(options.redaction)
     try:
-        kind, told = read_document(kind, response.body)
-        page = as_page(told)
-        redactor = redactor_of(options.redaction)
-        source, found = redactor.text(page)
-        keep = options.keep_snapshot and not found and not told.holds_files
-        keep = keep and not redactor.holds(unseen_text(kind, response.body, told))
-    except Unreadable as why:
-        return Reading(problem=f"{'content_type' if why.is_closed else 'parse_error'}: {why}")
+        kind, content = read_file(kind, response.body)
+        source, removed = redactor.redact(as_html_page(content))
+        keep = options.keep_snapshot and not removed and not content.has_embedded_files
+        keep = keep and not redactor.has_secrets(all_text(kind, response.body, content))
+    except Unreadable as error:
+        return Reading(problem=f"{'content_type' if error.is_unsupported else 'parse_error'}: {error}")
     tree = dom.parse(source)
-    metadata = metadata_of(tree, told.facts, response)
-    resolver = resolver_for(options.dropped_parameters).on_page(response.url)
-    links = find_links(links_of(tree), response.url, resolver, nofollow=metadata.robots.nofollow)
-    content = (dom.first(tree, "main") or tree,)
-    draft = _written(metadata, kind.value, content, resolver, links)
-    own = replace(options, keep_snapshot=keep)
-    reading = _reading(draft, response, own, "utf-8", (source_of(source), found, redactor))
-    return replace(reading, looks_missing=0.0)
+    metadata = file_metadata(tree, content.facts, response)
+    draft = _read_all_content(tree, dom.first(tree, "main") or tree, metadata, kind.value, response, options)
+    page = _PageSource(source_of(source), removed, redactor)
+    return replace(_build_reading(draft, response, replace(options, keep_snapshot=keep), page), looks_missing=0.0)
 
 
-def _read_records(response: Response, options: ReadOptions) -> Reading:
-    """An answer of a declared API: its text is taken from where the declaration says."""
-    from sitelore.extract.files.reading import as_page, metadata_of  # noqa: PLC0415 few sites declare any
-    from sitelore.extract.files.unreadable import Unreadable  # noqa: PLC0415 as above
-    from sitelore.extract.records import records_as_page  # noqa: PLC0415 as above
+def _read_api_answer(response: Response, options: ReadOptions) -> Reading:
+    """Read the answer of a declared API, whose declaration says where its text is."""
+    from sitelore.extract.api_records import records_as_html  # noqa: PLC0415 few sites declare any
+    from sitelore.extract.files.reader import Unreadable, as_html_page, file_metadata  # noqa: PLC0415 few sites declare any
 
     decoded = decode(response.body, response.header("content-type") or "")
     redactor = redactor_of(options.redaction)
-    source, found = redactor.text(decoded.text)
+    source, removed = redactor.redact(decoded.text)
     try:
-        told = records_as_page(source, response, options.overrides)
-    except Unreadable as why:
-        return Reading(problem=f"parse_error: {why}")
-    tree = dom.parse(as_page(told))
+        content = records_as_html(source, response, options.overrides)
+    except Unreadable as error:
+        return Reading(problem=f"parse_error: {error}")
+    tree = dom.parse(as_html_page(content))
     prepare(tree)
     drop_unseen(tree)
+    metadata = file_metadata(tree, content.facts, response)
+    draft = _read_all_content(tree, dom.body(tree) or tree, metadata, "api", response, options)
+    page = _PageSource(source_of(source), removed, redactor, decoded.charset)
+    return replace(_build_reading(draft, response, options, page), looks_missing=0.0)
+
+
+def _read_all_content(
+    tree: dom.Tree, content: dom.Node, metadata: Metadata, strategy: str, response: Response, options: ReadOptions
+) -> _Draft:
+    """The draft of a tree that is all content: nothing has to be chosen."""
     resolver = resolver_for(options.dropped_parameters).on_page(response.url)
-    metadata = metadata_of(tree, told.facts, response)
     links = find_links(links_of(tree), response.url, resolver, nofollow=metadata.robots.nofollow)
-    content = (dom.body(tree) or tree,)
-    draft = _written(metadata, "api", content, resolver, links)
-    redacted = (source_of(source), found, redactor)
-    return replace(_reading(draft, response, options, decoded.charset, redacted), looks_missing=0.0)
+    written = write((content,), resolver)
+    return _Draft(metadata, strategy, written.markdown, written.text, links=links.without_nodes())
 
 
-def _written(metadata: Metadata, strategy: str, content: tuple[dom.Node, ...], resolver: PageResolver, links: Found) -> Draft:
-    """Write a page that is all content: nothing has to be chosen."""
-    written = write(content, resolver)
-    return Draft(metadata, strategy, written.markdown, written.text, links=links.untied)
-
-
-def _without_secrets(links: Found, redactor: Redactor) -> Found:
-    """An address can hide a secret in entities too. It is kept with the mark in its place, which nobody fetches."""
-    if not redactor.holds("\n".join(links.urls)):
-        return links
-    texts: dict[Url, str] = {}
-    for url, text in zip(map(redactor.url, links.urls), links.texts, strict=True):
-        texts.setdefault(url, text)
-    return Found(list(texts), list(texts.values()), frozenset(map(redactor.url, links.refused)))
-
-
-def _read_text(source: CleanText, response: Response, *, is_markdown: bool) -> Draft:
-    text = normal_lines(source)
-    title = first_heading(text) if is_markdown else ""
-    robots = robots_of([], response.header_all("x-robots-tag"))
-    metadata = Metadata(title=title, h1=title, base=response.url, robots=robots)
-    return Draft(metadata, "text", defused(text) if is_markdown else escaped(text), text)
-
-
-def _reading(draft: Draft, response: Response, options: ReadOptions, charset: str, redacted: _Redacted) -> Reading:
-    source, found, redactor = redacted
-    kept = _kept(draft, response.url, redactor)
-    document, measures, shell = _document(draft, kept, source, options, redactor)
+def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page: _PageSource) -> Reading:
+    """Redact a draft and pack it into a document, with the facts that the crawl needs."""
+    redacted = _redact_draft(draft, response.url, page.redactor)
+    document, stats, shell = _build_document(draft, redacted, options, page)
     snapshot = None
-    # A secret that only shows after parsing (written with entities) is still in the source: that is not kept at all.
-    if options.keep_snapshot and not document.noarchive and not kept.hidden and not kept.is_less:
-        body = snapshot_bytes(response.body, source, charset, touched=bool(found))
-        snapshot = _blob(body)
-    redactions = dict(found)
-    add_counts(redactions, kept.hidden)
-    urls, kept_from = kept.links.urls, kept.links.refused if options.obey_nofollow else frozenset()
-    missing = looks_missing(document.title, document.h1, document.text, document.word_count)
+    # A secret that only shows after parsing (written with entities) is still in the source, which is then not stored.
+    if options.keep_snapshot and not document.noarchive and not redacted.removed and not redacted.has_fewer_links:
+        snapshot = _blob(snapshot_bytes(response.body, page.source, page.charset, touched=bool(page.removed)))
+    redactions = dict(page.removed)
+    add_counts(redactions, redacted.removed)
+    urls, refused = redacted.links.urls, redacted.links.nofollow if options.obey_nofollow else frozenset()
+    score = soft_404_score(document.title, document.h1, document.text, document.word_count)
     return Reading(
         title=document.title,
         content_hash=document.content_hash,
-        novelty=measures.novelty,
-        sketch=measures.sketch,
-        canonical=kept.canonical,
+        novelty=stats.novelty,
+        sketch=stats.sketch,
+        canonical=redacted.canonical,
         word_count=document.word_count,
         noindex=document.noindex,
         noarchive=document.noarchive,
-        links=tuple([url for url in urls if url not in kept_from] if kept_from else urls),
-        refused_links=tuple([url for url in urls if url in kept_from]) if kept_from else (),
-        looks_missing=missing,
-        fingerprint=_sketch(document, missing),
+        links=tuple([url for url in urls if url not in refused] if refused else urls),
+        refused_links=tuple([url for url in urls if url in refused]) if refused else (),
+        looks_missing=score,
+        fingerprint=_fingerprint(document, score),
         document=_blob(sealed(_ENCODER.encode(document))),
         snapshot=snapshot,
         redactions=redactions,
@@ -219,57 +307,44 @@ def _reading(draft: Draft, response: Response, options: ReadOptions, charset: st
     )
 
 
-def _shell(source: Source, words: int, redactor: Redactor) -> Shell:
-    """Evidence quotes the page: it is redacted like the rest of it."""
-    if words >= ENOUGH_WORDS:
-        return NO_SHELL
-    shell = shell_of(source.text, words)
-    return replace(shell, evidence=tuple(map(str, _clean(list(shell.evidence), redactor)[0]))) if shell.evidence else shell
-
-
-def _rendering(how: RenderDecision, shell: Shell) -> dict[str, object]:
-    """How the page was got and why so. Of what came over HTTP it is also said that it looks like a shell."""
-    reason, evidence = how.reason, how.evidence
-    if not how.wanted and not evidence and shell.weight >= 1:
-        evidence = shell.evidence
-        reason = RenderReason.SHELL if reason is RenderReason.STATIC else reason
-    told: dict[str, object] = {"mode": "browser" if how.wanted else "http", "reason": reason}
-    return {**told, "evidence": evidence} if evidence else told
-
-
-def _sketch(document: Document, missing: float) -> tuple[int, ...]:
-    """Error pages are short or say so, and only with them is anything ever compared."""
-    if document.word_count >= _SKETCHED_WORDS and missing < _SUSPECT:
+def _fingerprint(document: Document, score: float) -> tuple[int, ...]:
+    # Only short pages and likely error pages are ever compared.
+    if document.word_count >= _MAX_FINGERPRINT_WORDS and score < _SUSPICIOUS_SCORE:
         return ()
     return fingerprint(document.title, document.text, document.url)
 
 
-def _document(
-    draft: Draft, kept: _Kept, source: Source, options: ReadOptions, redactor: Redactor
-) -> tuple[Document, Measures, Shell]:
-    """The document; what its text measures; how much it is a shell."""
+def _blob(data: CleanBytes) -> Blob:
+    return Blob(BlobKey(hashlib.sha256(data).hexdigest()), sealed(_COMPRESSOR.compress(data)))
+
+
+def _build_document(
+    draft: _Draft, redacted: _RedactedDraft, options: ReadOptions, page: _PageSource
+) -> tuple[Document, TextStats, Shell]:
+    """The document, the statistics of its text, and the evidence that scripts make the page."""
     metadata = draft.metadata
     outline = metadata.outline
-    title, h1, description, author, site_name, image, markdown, text, *rest = kept.texts
-    headings = [_HeadingRow(level, rest[at]) for at, (level, _) in enumerate(outline.headings)]
-    landmarks = [_LandmarkRow(role, rest[at]) for at, (role, _) in enumerate(outline.landmarks, len(headings))]
+    title, h1, description, author, site_name, image, markdown, text, *rest = redacted.texts
+    headings = [{"level": level, "text": rest[at]} for at, (level, _) in enumerate(outline.headings)]
+    landmarks = [{"role": role, "label": rest[at]} for at, (role, _) in enumerate(outline.landmarks, len(headings))]
     del rest[: len(headings) + len(landmarks)]
     meta: dict[str, str] = dict(zip(metadata.meta, rest, strict=False))
-    urls, refused = kept.links.urls, kept.links.refused
-    links = list(map(_Row, map(str, urls), map(refused.__contains__, urls), rest[len(meta) :]))
-    structured, forms, actions, media, brand = kept.entities
-    is_kept = text == draft.text
-    measures = measure(title, text, is_even=draft.strategy != "text" and is_kept)
+    urls, nofollow = redacted.links.urls, redacted.links.nofollow
+    links = list(map(_LinkRow, map(str, urls), map(nofollow.__contains__, urls), rest[len(meta) :]))
+    structured, forms, actions, media, brand = redacted.entities
+    has_single_spaces = draft.strategy != "text" and text == draft.text
+    stats = text_stats(title, text, redacted.text_utf8, has_single_spaces=has_single_spaces)
     lang = metadata.lang or detect_language(text)
-    shell = NO_SHELL if options.rendering.wanted or draft.strategy in _NO_SCRIPTS else _shell(source, measures.words, redactor)
+    is_static = options.rendering.wanted or draft.strategy in _STRATEGIES_WITHOUT_SCRIPTS
+    shell = NO_SHELL if is_static else _detect_shell(page, stats.words)
     document = Document(
-        url=kept.url,
+        url=redacted.url,
         title=title,
         h1=h1,
         description=description,
         lang=lang,
         lang_source=("page" if metadata.lang else "detected") if lang else "",
-        canonical_url=kept.canonical or "",
+        canonical_url=redacted.canonical or "",
         author=author,
         published=metadata.published,
         modified=metadata.modified,
@@ -279,8 +354,8 @@ def _document(
         landmarks=cast("tuple[Landmark, ...]", landmarks),
         markdown=markdown,
         text=text,
-        word_count=measures.words,
-        content_hash=measures.content_hash,
+        word_count=stats.words,
+        content_hash=stats.content_hash,
         strategy=draft.strategy,
         links=cast("tuple[Link, ...]", links),
         noindex=metadata.robots.noindex,
@@ -292,85 +367,124 @@ def _document(
         actions=actions,
         media=media,
         brand=brand,
-        rendering=_rendering(options.rendering, shell),
+        rendering=_describe_rendering(options.rendering, shell),
     )
-    return document, measures, shell
+    return document, stats, shell
 
 
-def _kept(draft: Draft, url: Url, redactor: Redactor) -> _Kept:
-    """Everything that goes into the document, redacted once more.
+def _detect_shell(page: _PageSource, words: int) -> Shell:
+    """The evidence that scripts make a page. It quotes the page, so it is redacted."""
+    if words >= ENOUGH_WORDS:
+        return NO_SHELL
+    shell = detect_app_shell(page.source.text, words)
+    return replace(shell, evidence=tuple(map(str, _clean(list(shell.evidence), page.redactor)[0]))) if shell.evidence else shell
 
-    All of it is looked through at once. Only where something is in it, it is looked at part by part. Each kind of entity comes
-    as the JSON it is in the document: it has to be written anyhow, to look through it.
+
+def _describe_rendering(decision: RenderDecision, shell: Shell) -> dict[str, object]:
+    """How the page was fetched, and why; of one that came over HTTP, also that it looks like an app shell."""
+    reason, evidence = decision.reason, decision.evidence
+    if not decision.wanted and not evidence and shell.weight >= 1:
+        evidence = shell.evidence
+        reason = RenderReason.SHELL if reason is RenderReason.STATIC else reason
+    rendering: dict[str, object] = {"mode": "browser" if decision.wanted else "http", "reason": reason}
+    return {**rendering, "evidence": evidence} if evidence else rendering
+
+
+def _redact_draft(draft: _Draft, url: Url, redactor: Redactor) -> _RedactedDraft:
+    """Redact everything that goes into the document.
+
+    All of it is scanned at once; only where the scan finds something, each part is redacted on its own. Entities are scanned as
+    the JSON that they become in the document.
     """
     canonical, links = draft.metadata.canonical, draft.links
     kinds = (draft.structured, *draft.page_objects)
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
     entities = b"\n".join(map(text_for_redaction, filter(None, parts)))
-    addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")
-    texts, utf8 = _texts(draft, links)
-    whole = b"\n".join((utf8, addresses, entities))
-    hides = b"\\u" in entities
-    if hides or find_invisible(whole):
-        hides = hides or bool(find_invisible(entities))
-        texts, utf8 = _seen(texts, utf8)
-        whole = b"\n".join((utf8, addresses, entities))
-    if redactor.source("", whole)[1]:
-        return _kept_in_parts(draft, url, redactor, kinds, parts)
-    clean, hidden = redactor.many(texts, b"")
-    if hides:
-        parts, hidden = _clean_entities(kinds, parts, redactor)
-    return _Kept(clean, _as_json(parts, kinds), links, url, canonical, hidden)
+    texts = _texts(draft, links)
+    text_utf8 = _encode(draft.text)
+    others = _encode("\n".join([*texts[:_TEXT_AT], *texts[_TEXT_AT + 1 :], url, canonical or "", *links.urls]))
+    whole = b"\n".join((text_utf8, others, entities))
+    hides_in_entities = b"\\u" in entities
+    if hides_in_entities or find_invisible(whole):
+        hides_in_entities = hides_in_entities or bool(find_invisible(entities))
+        texts = _without_invisible(texts)
+        text_utf8 = _encode(texts[_TEXT_AT])
+        whole = b"\n".join((_encode("\n".join([*texts, url, canonical or "", *links.urls])), entities))
+    if redactor.has_secrets(whole):
+        return _redact_parts(draft, url, redactor, kinds, parts)
+    removed: dict[str, int] = {}
+    if hides_in_entities:
+        parts, removed = _clean_entities(kinds, parts, redactor)
+    return _RedactedDraft(as_clean(texts), text_utf8, _as_json(parts, kinds), links, url, canonical, removed)
 
 
-def _kept_in_parts(draft: Draft, url: Url, redactor: Redactor, kinds: tuple[Any, ...], parts: list[bytes]) -> _Kept:
-    """The same where something has to be taken out. `parts` is the JSON of each kind."""
-    canonical, links = draft.metadata.canonical, _without_secrets(draft.links, redactor)
-    clean, hidden = redactor.many(*_seen(*_texts(draft, links)))
-    parts, within = _clean_entities(kinds, parts, redactor)
-    hidden |= {name: max(count, hidden.get(name, 0)) for name, count in within.items()}
-    canonical = redactor.url(canonical) if canonical else None
-    return _Kept(clean, _as_json(parts, kinds), links, redactor.url(url), canonical, hidden, links is not draft.links)
+def _redact_parts(draft: _Draft, url: Url, redactor: Redactor, kinds: tuple[Any, ...], parts: list[bytes]) -> _RedactedDraft:
+    """Redact each part of a draft on its own. `parts` is the JSON of each kind of entity."""
+    canonical, links = draft.metadata.canonical, _redact_links(draft.links, redactor)
+    clean, removed = _clean(_texts(draft, links), redactor)
+    parts, in_entities = _clean_entities(kinds, parts, redactor)
+    removed |= {name: max(count, removed.get(name, 0)) for name, count in in_entities.items()}
+    return _RedactedDraft(
+        clean,
+        _encode(clean[_TEXT_AT]),
+        _as_json(parts, kinds),
+        links,
+        redactor.redact_url(url),
+        redactor.redact_url(canonical) if canonical else None,
+        removed,
+        has_fewer_links=links is not draft.links,
+    )
 
 
-def _texts(draft: Draft, links: Found) -> tuple[list[str], bytes]:
-    """Every text of a document, and all of them in UTF-8."""
+_TEXT_AT = 7
+"""Where `_texts` has the plain text."""
+
+
+def _texts(draft: _Draft, links: PageLinks) -> list[str]:
+    """Every text of a document, in a fixed order."""
     metadata, outline = draft.metadata, draft.metadata.outline
     own = [metadata.title, metadata.h1, metadata.description, metadata.author, metadata.site_name, metadata.image]
-    told = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
-    others = [*told, *metadata.meta.values(), *links.texts]
-    texts = [*own, draft.markdown, draft.text, *others]
-    return texts, "\n".join(texts).encode("utf-8", "replace")
+    labels = [text for pairs in (outline.headings, outline.landmarks) for _, text in pairs]
+    return [*own, draft.markdown, draft.text, *labels, *metadata.meta.values(), *links.texts]
 
 
-def _seen(texts: list[str], utf8: bytes) -> tuple[list[str], bytes]:
-    """Texts without what cannot be seen. `utf8` is all of them."""
-    chars = find_invisible(utf8)
+def _redact_links(links: PageLinks, redactor: Redactor) -> PageLinks:
+    """Links with marks in place of secrets, which entities can hide in URLs too. A URL with a mark is not fetched."""
+    if not redactor.has_secrets("\n".join(links.urls)):
+        return links
+    texts: dict[Url, str] = {}
+    for url, text in zip(map(redactor.redact_url, links.urls), links.texts, strict=True):
+        texts.setdefault(url, text)
+    return PageLinks(list(texts), list(texts.values()), frozenset(map(redactor.redact_url, links.nofollow)))
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _without_invisible(texts: list[str]) -> list[str]:
+    chars = find_invisible(_encode("\n".join(texts)))
     if not chars:
-        return texts, utf8
-    plain = any(map(str.isascii, chars))
-    texts = [remove_characters(text, chars).strip() if plain or not text.isascii() else text for text in texts]
-    return texts, "\n".join(texts).encode("utf-8", "replace")
+        return texts
+    has_ascii = any(map(str.isascii, chars))
+    return [remove_characters(text, chars).strip() if has_ascii or not text.isascii() else text for text in texts]
 
 
 def _clean(texts: list[str], redactor: Redactor) -> tuple[list[CleanText], dict[str, int]]:
-    """Texts without what cannot be seen, then without secrets: the first can hide the second."""
-    return redactor.many(*_seen(texts, "\n".join(texts).encode("utf-8", "replace")))
+    """Texts without invisible characters, then without secrets: the former can hide the latter."""
+    texts = _without_invisible(texts)
+    return redactor.redact_all(texts, _encode("\n".join(texts)))
 
 
 def _clean_entities(kinds: tuple[Any, ...], parts: list[bytes], redactor: Redactor) -> tuple[list[bytes], dict[str, int]]:
-    """The same for every text in entities, kind by kind. `parts` is the JSON of each kind."""
+    """The JSON of each kind of entity with clean texts, and the number of secrets of each kind that were removed."""
     texts = texts_of(kinds)
-    clean, hidden = _clean(texts, redactor)
+    clean, removed = _clean(texts, redactor)
     changed = {text: str(kept) for text, kept in zip(texts, clean, strict=True) if text != kept}
     if changed:
         parts = [_ENCODER.encode(with_texts(kind, changed)) if kind else b"" for kind in kinds]
-    return parts, hidden
+    return parts, removed
 
 
 def _as_json(parts: list[bytes], kinds: tuple[Any, ...]) -> list[Any]:
     return [msgspec.Raw(part) if part else kind for part, kind in zip(parts, kinds, strict=True)]
-
-
-def _blob(data: CleanBytes) -> Blob:
-    return Blob(BlobKey(hashlib.sha256(data).hexdigest()), sealed(_COMPRESSOR.compress(data)))

@@ -12,10 +12,10 @@ from typing import Any
 import zstandard
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import Found, PageResolver
 from sitelore.extract.interactive.forms import short_line
 from sitelore.extract.markdown import images
-from sitelore.extract.redact import sealed
+from sitelore.extract.metadata.links import PageLinks, PageResolver
+from sitelore.extract.redaction.redactor import sealed
 from sitelore.model.document import Blob, Reading
 from sitelore.model.ids import BlobKey
 from sitelore.model.url import Url
@@ -52,7 +52,7 @@ _MAX_MEDIA = 300
 _COMPRESSOR = zstandard.ZstdCompressor(level=1)
 
 
-def read_media(tree: dom.Tree, styled: list[dom.Element], links: Found, resolver: PageResolver) -> tuple[Media, ...]:
+def read_media(tree: dom.Tree, styled: list[dom.Element], links: PageLinks, resolver: PageResolver) -> tuple[Media, ...]:
     """The media of a page: images, players, then linked files, each in page order. `styled` may have background images."""
     reader = _MediaReader(resolver)
     reader.add_images(tree)
@@ -146,7 +146,7 @@ class _MediaReader:
             _add_name(frame, media)
             self.media.setdefault(url, media)
 
-    def add_files(self, links: Found) -> None:
+    def add_files(self, links: PageLinks) -> None:
         """Add links to files, which are known by the extension of their path."""
         urls = links.urls
         for index in [at for at, url in enumerate(urls) if "." in url[-_MAX_EXTENSION_CHARS:] or "?" in url]:

@@ -1,6 +1,6 @@
-"""Values that belong to one visit and not to the page: what guards a form against forgery, sessions, view state.
+"""Recognises values that are made for one visit: tokens against request forgery, session ids, view state.
 
-They are never kept. Besides being nobody's business, they would make every visit a new document.
+They are private, and would make every visit a new document, so they are never stored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST = 120
 
 
 def is_token(name: str, value: str) -> bool:
-    """Whether a value looks made for one visit, by what it is called or by how it reads."""
+    """Whether a value is made for one visit, by its name or its form."""
     if not value:
         return False
     if len(value) > _LONGEST or (name and _TOKEN_NAME.search(name)):

@@ -1,6 +1,6 @@
 """HTTP first, the browser when it is needed: decided from settings, what is known of site and page, and what HTTP brought.
 
-Most pages never come near a browser: what HTTP brought is the page. One that is a shell (`extract/shell.py`) is asked for once
+Most pages never come near a browser: what HTTP brought is the page. An app shell (`extract/app_shell.py`) is fetched once
 more through the browser. What that teaches takes effect between runs only, so that within a run nothing depends on the order of
 visits or on the number of workers: a page that needed the browser goes straight there in later runs, and on a site of which
 nearly every page did, so do pages that are new. Sites change: every tenth run asks over HTTP first again.

@@ -130,14 +130,14 @@ class Reading:
     refused_links: tuple[Url, ...] = ()
     """Links that a nofollow keeps the crawl from following."""
     looks_missing: float = 0.0
-    """How much the page reads like an error page, 0 to 1 (`extract/missing.py`)."""
+    """How much the page reads like an error page, 0 to 1 (`extract/soft_404.py`)."""
     fingerprint: tuple[int, ...] = ()
     """A small sketch of the text, to compare a page with a probe of a path that cannot exist."""
     document: Blob | None = None
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
     shell: Shell = field(default_factory=Shell)
-    """What speaks for the page being made in the browser (`extract/shell.py`)."""
+    """What speaks for the page being made in the browser (`extract/app_shell.py`)."""
     problem: str = ""
     """`content_type: …` when the bytes are no text, `parse_error: …` when no document could be made."""
 

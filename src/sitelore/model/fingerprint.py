@@ -1,6 +1,6 @@
 """How alike two pages are, from sketches small enough to carry around.
 
-A sketch is the sorted smallest hashes of a text's word pairs (a bottom-k sketch). `extract/missing.py` makes them;
+A sketch is the sorted smallest hashes of a text's word pairs (a bottom-k sketch). `extract/soft_404.py` makes them;
 `frontier` compares a page with a probe of a path that cannot exist.
 """
 

@@ -12,9 +12,9 @@ BlobKey = NewType("BlobKey", str)
 ChunkId = NewType("ChunkId", str)
 """Of a page's URL and the chunk's own text, in hex."""
 CleanText = NewType("CleanText", str)
-"""Text that went through redaction. Made in `extract/redact.py` alone; the only text the ledger and blobs accept."""
+"""Redacted text, made in `extract/redaction/redactor.py` alone; the only text the ledger and blobs accept."""
 CleanBytes = NewType("CleanBytes", bytes)
-"""Bytes (compressed or not) of redacted content. Made in `extract/redact.py` alone."""
+"""Bytes (compressed or not) of redacted content. Made in `extract/redaction/redactor.py` alone."""
 
 NO_TEXT = CleanText("")
 DEFAULT_TENANT = "default"

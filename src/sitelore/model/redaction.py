@@ -46,7 +46,7 @@ class Redaction:
     personal: bool = False
     """Whether data of persons is masked too."""
     personal_ids: tuple[str, ...] = ()
-    """National ids that count as data of persons (`extract/redaction/personal_ids.py`)."""
+    """National ids that count as data of persons (`extract/redaction/personal_data.py`)."""
     keep_contacts: bool = True
     """Whether contact pages, and what a site says of its own business, keep e-mail addresses and phone numbers."""
 

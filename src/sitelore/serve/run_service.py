@@ -13,7 +13,7 @@ from sitelore.crawl import metrics
 from sitelore.crawl.redact_settlement import refuse_secrets
 from sitelore.crawl.runs import start_run, start_run_once
 from sitelore.export.repeats import Repeats, find_repeats
-from sitelore.extract.redact import redactor_of
+from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId

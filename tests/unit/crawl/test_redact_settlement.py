@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitelore.crawl.redact_settlement import redact_settlement, refuse_secrets, saving_cleared
-from sitelore.extract.redact import Redactor
+from sitelore.extract.redaction.redactor import Redactor
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, PageFacts, Settlement, Source, Verdict
 from sitelore.model.ids import NO_TEXT, BlobKey, RunId

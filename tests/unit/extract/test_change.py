@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sitelore.extract.changes.change import calmed, compare
+from sitelore.extract.changes.change import compare, decay_slots
 
 BODY = "\n\n".join(f"Paragraph {n} is about kettles, how they are made and who makes them." for n in ("one", "two", "three"))
 
@@ -135,7 +135,7 @@ def fetches(*pages: tuple[str, str]) -> list[bool]:
     volatile, found = b"", []
     for before, after in pairwise(pages):
         if before == after:
-            volatile = calmed(volatile)
+            volatile = decay_slots(volatile)
             found.append(False)
         else:
             result = compare(before, after, volatile)
@@ -199,7 +199,7 @@ def test_memory_is_small_and_slots_are_forgotten() -> None:
     learnt = compare(before, after)
     assert learnt.changed
     assert 0 < len(learnt.volatile) <= 64 * 8
-    assert calmed(learnt.volatile) == b""
+    assert decay_slots(learnt.volatile) == b""
 
 
 def test_slots_can_be_carried_over_without_learning() -> None:
@@ -217,3 +217,10 @@ def test_floods_of_one_thing_end(flood: str) -> None:
     assert compare(before, after).changed
     lines = flood * 40 + "\n\n"
     assert compare(("t", lines * 800), ("t", (lines.replace("1", "2") + "y\n\n") * 800)).changed
+
+
+@pytest.mark.parametrize("hostile", ["](<", "\\[", "![\\[", '](a "', "](()", "[a](b ", "1", "1.", "token-", "\u2003"])
+def test_the_time_of_a_comparison_is_linear_in_the_length_of_a_line(hostile: str) -> None:
+    # A quadratic pattern would need more than the time limit of a test.
+    line = "[link](/a) ![](/b.png) " + hostile * (400_000 // len(hostile))
+    assert compare(("T", line), ("T", line + " more")).changed

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitelore.extract.charsets import _LABELS, charset_named, decode_as, encode_as
-from sitelore.extract.decode import decode
+from sitelore.extract.decode import _LABELS, charset_named, decode, decode_as, encode_as
 
 
 def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> None:
@@ -61,3 +60,10 @@ def test_no_bytes_stop_the_decoder(data: bytes) -> None:
     decode(b"<meta " + data)
     decoded = decode(data)
     assert not decoded.is_utf8 or decoded.text.encode() == data
+
+
+def test_the_time_of_the_prescan_is_linear_in_the_length_of_a_tag() -> None:
+    # A quadratic pattern would need more than the time limit of a test.
+    spaces = b"<p a" + b" " * 64_000 + b'="x><meta charset=koi8-r>'
+    assert [decode(spaces).charset for _ in range(40)] == ["windows-1252"] * 40
+    assert decode(b"<p a" + b" " * 900 + b'="x"><meta charset=koi8-r>').charset == "koi8-r"

@@ -279,3 +279,9 @@ def test_markup_that_is_not_what_a_reader_expects_never_raises(read_page: ReadPa
         mixed = source[:at] + source[to : to + 40] + source[at + chance.randrange(9) :]
         reading = read_page(files.docx(mixed, "t", {"rL": "/x"}), DOCX).reading
         assert reading.problem or reading.document is not None
+
+
+def test_a_number_of_thousands_of_digits_never_raises(read_page: ReadPage) -> None:
+    number = "9" * 5000
+    outline = f'<w:p><w:pPr><w:outlineLvl w:val="{number}"/></w:pPr><w:r><w:t>A line of text</w:t></w:r></w:p>'
+    assert read_page(files.docx(outline), DOCX).text == "A line of text"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import resolver_for
 from sitelore.extract.interactive import forms as form_module
 from sitelore.extract.interactive.forms import read_forms
 from sitelore.extract.interactive.selectors import Selectors
+from sitelore.extract.metadata.links import resolver_for
 from sitelore.model.url import Url
 
 SEARCH = '<form action="/search"><input name="q" id="q" placeholder="Search"><button aria-label="Go">Go</button></form>'

@@ -12,7 +12,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract import dom, markup
+from sitelore.extract import dom
+from sitelore.extract import page as page_module
 from sitelore.extract.page import read
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
@@ -230,14 +231,24 @@ def test_long_attributes_change_nothing_of_a_large_page(monkeypatch: pytest.Monk
     response = Response(Url("http://site.example/"), 200, (("content-type", "text/html"),), body.encode())
     whole = read(response, ReadOptions())
     assert read(response, ReadOptions()) == whole
-    monkeypatch.setattr("sitelore.extract.markup.LARGE_PAGE", 1000)
+    monkeypatch.setattr("sitelore.extract.page.LARGE_PAGE", 1000)
     assert read(response, ReadOptions()) == whole
     assert whole.word_count > 100
 
 
 def test_long_attributes_are_dropped_and_long_lists_are_cut() -> None:
     tree = dom.parse(f"<p class='{'a ' * 40_000}' data-x='{'x' * 50_001}' data-y='{'y' * 50_000}' style='{'z' * 60_000}'>t</p>")
-    markup._shorten_attributes(tree)
+    page_module._shorten_attributes(tree)
     paragraph = dom.first(tree, "p")
     assert paragraph is not None
     assert {name: len(value) for name, value in dom.attributes(paragraph).items()} == {"data-y": 50_000, "style": 50_000}
+
+
+def test_comments_before_the_first_tag_of_an_undeclared_body_take_linear_time() -> None:
+    # A pattern that tries every way to divide the comments would never end.
+    comments = b"<!-- a -->" * 140
+    for body, is_text in ((comments + b"plain text", True), (comments + b"<p>Words of a page.", False)):
+        reading = read(Response(Url("http://site.example/"), 200, (), body), ReadOptions())
+        assert reading.document is not None
+        document = json.loads(zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data))
+        assert (document["strategy"] == "text") is is_text

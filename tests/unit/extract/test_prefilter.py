@@ -16,13 +16,13 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract.redact import Redactor, redactor_of
 from sitelore.extract.redaction import prefilter
 from sitelore.extract.redaction.prefilter import Prefilter, prefilter_for
-from sitelore.extract.redaction.secret_rules import Examples, built_in_rules
+from sitelore.extract.redaction.redactor import Redactor, redactor_of
+from sitelore.extract.redaction.rules import Examples, read_built_in_rules
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction, SecretRule
 
-HINTS = tuple(dict.fromkeys(each.rule.hint for each in built_in_rules()))
+HINTS = tuple(dict.fromkeys(each.rule.hint for each in read_built_in_rules()))
 OWN = tuple(
     SecretRule(name=f"own-{at}", hint=hint, exact=rf"(?:{hint})[\w-]{{6}}")
     for at, hint in enumerate(
@@ -60,7 +60,7 @@ def found_in(data: bytes, hint: str, look: Prefilter) -> tuple[list[int], list[i
 def fragments(rules: tuple[SecretRule, ...], seed: int) -> Iterator[bytes]:
     """Texts of pieces that hints begin and end with, whole examples, and what stands between such things on a page."""
     chance = random.Random(seed)
-    examples = [text for each in built_in_rules() for text in (*each.found, *each.left)]
+    examples = [text for each in read_built_in_rules() for text in (*each.found, *each.left)]
     words = re.findall(r"[\w~$/:.-]{2,}", " ".join(re.sub(r"\\.|\[.*?\]|[(?){}]", " ", rule.hint) for rule in rules))
     between = [
         " ",
@@ -91,7 +91,7 @@ def fragments(rules: tuple[SecretRule, ...], seed: int) -> Iterator[bytes]:
         yield text.encode()
 
 
-@pytest.mark.parametrize("each", built_in_rules(), ids=lambda each: each.rule.name)
+@pytest.mark.parametrize("each", read_built_in_rules(), ids=lambda each: each.rule.name)
 def test_the_look_sees_every_example_of_every_rule(each: Examples) -> None:
     look, alone = prefilter_for(HINTS), prefilter_for([each.rule.hint])
     assert look is not None
@@ -107,7 +107,7 @@ def test_the_look_sees_every_example_of_every_rule(each: Examples) -> None:
 def test_looking_and_searching_find_the_same(rules: tuple[SecretRule, ...]) -> None:
     options = Redaction(rules=rules)
     one, other = looking(options), searching(options)
-    texts = list(fragments((*(each.rule for each in built_in_rules()), *rules), seed=6))
+    texts = list(fragments((*(each.rule for each in read_built_in_rules()), *rules), seed=6))
     assert [one._spans(text) for text in texts] == [other._spans(text) for text in texts]
     assert sum(len(one._spans(text)) for text in texts) > 400
 
@@ -212,7 +212,7 @@ def test_rules_that_have_no_look_are_searched_for() -> None:
         warnings.simplefilter("ignore", FutureWarning)
         redactor = Redactor(Redaction(rules=(rule,)))
     assert redactor._prefilter is None
-    assert redactor.text("123~987654321 and ghp_" + "a1B2" * 9)[1] == {"own": 1, "github-token": 1}
+    assert redactor.redact("123~987654321 and ghp_" + "a1B2" * 9)[1] == {"own": 1, "github-token": 1}
 
 
 def test_hints_with_more_states_than_there_is_room_for_are_still_seen() -> None:

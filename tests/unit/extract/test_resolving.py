@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract.about import links
-from sitelore.extract.about.links import Resolver
-from sitelore.extract.about.resolving import Mark, PlainAddresses
+from sitelore.extract.metadata.links import Mark, PlainHrefs, Resolver
 from sitelore.model.url import DEFAULT_RULES, Url
 
 BASES = [
@@ -35,20 +33,18 @@ _HREF = st.one_of(st.lists(_PIECES, max_size=7).map("".join), st.text(max_size=2
 
 
 def compiled(hrefs: list[str], base: str) -> list[Url | None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(links, "_FEW", 0)
-        return Resolver(RULES).on_page(base).urls(hrefs)
+    return Resolver(RULES).on_page(base).urls(hrefs)
 
 
 def parsed(hrefs: list[str], base: str) -> list[Url | None]:
     """One by one, by the parser."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainAddresses, "keys", lambda _, hrefs, *__: [Mark.PARSE] * len(hrefs))
+        patch.setattr(PlainHrefs, "resolve", lambda _, hrefs, *__: [Mark.PARSE] * len(hrefs))
         return Resolver(RULES).on_page(base).urls(hrefs)
 
 
 def keys(*hrefs: str, base: str = BASES[0]) -> list[str]:
-    return PlainAddresses(RULES).keys(list(hrefs), base, Url.trusted(base).origin)
+    return PlainHrefs(RULES).resolve(list(hrefs), base, Url.trusted(base).origin)
 
 
 @settings(max_examples=600, deadline=None)
@@ -117,7 +113,7 @@ def test_more_links_than_are_remembered_are_all_found() -> None:
     resolver = Resolver(RULES)
     page = resolver.on_page(BASES[0])
     assert page.urls(hrefs)[-1] == "http://site.example/29999"
-    assert page.target("/7").written == "http://site.example/7"
+    assert page.target("/7").markdown_url == "http://site.example/7"
     assert resolver.on_page(BASES[0]).urls(["/1", "x"]) == ["http://site.example/1", "http://site.example/dir/x"]
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.extract.redact import Redactor, redact
-from sitelore.extract.redaction.ready_rules import made, ready
-from sitelore.extract.redaction.secret_checks import CHECKS
-from sitelore.extract.redaction.secret_rules import (
+from sitelore.extract.redaction.redactor import Redactor, redact
+from sitelore.extract.redaction.rules import (
     BUILT_IN,
+    CHECKS,
     Examples,
-    built_in_rules,
+    build_built_in_rules,
     checked_rules,
     failed_example,
+    load_built_in_rules,
+    read_built_in_rules,
     read_rules,
 )
 from sitelore.model.errors import BadConfig
@@ -35,11 +36,11 @@ left = ["acme_000000000000000000000000"]
 
 def test_every_rule_is_written_right_and_shows_what_it_finds_and_what_it_leaves() -> None:
     rules = read_rules(SOURCE, BUILT_IN)
-    assert [each.rule for each in rules] == [each.rule for each in built_in_rules()]
+    assert [each.rule for each in rules] == [each.rule for each in read_built_in_rules()]
     assert [each.rule.name for each in rules if not (each.found and each.left and each.rule.description)] == []
 
 
-@pytest.mark.parametrize("each", built_in_rules(), ids=lambda each: each.rule.name)
+@pytest.mark.parametrize("each", read_built_in_rules(), ids=lambda each: each.rule.name)
 def test_a_rule_finds_its_examples_and_leaves_the_others(each: Examples) -> None:
     assert failed_example(each) is None
     for text in each.found:
@@ -54,21 +55,21 @@ def test_the_file_itself_holds_nothing_that_a_scanner_would_take_for_a_leak() ->
 
 
 def test_every_check_is_used_by_a_rule() -> None:
-    assert set(CHECKS) == {name for each in built_in_rules() for name in each.rule.checks}
+    assert set(CHECKS) == {name for each in read_built_in_rules() for name in each.rule.checks}
 
 
 def test_the_table_in_the_docs_is_the_rule_file() -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "redaction.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \|$", page.partition("## Rules")[2].partition("\n## ")[0], re.MULTILINE)
     told: dict[str, list[str]] = {}
-    for each in built_in_rules():
+    for each in read_built_in_rules():
         told.setdefault(each.rule.name, []).append(each.rule.description)
     assert dict(rows) == {name: " ".join(texts) for name, texts in sorted(told.items())}
 
 
 def test_a_persons_own_rules_count_beside_the_built_in_ones() -> None:
     redactor = Redactor(Redaction(rules=checked_rules(OWN, "own.toml")))
-    clean, found = redactor.text("acme_0123456789abcdef01234567 and ghp_" + "a1B2" * 9)
+    clean, found = redactor.redact("acme_0123456789abcdef01234567 and ghp_" + "a1B2" * 9)
     assert clean == "[REDACTED:acme-token] and [REDACTED:github-token]"
     assert found == {"acme-token": 1, "github-token": 1}
     assert redact("acme_0123456789abcdef01234567")[1] == {}
@@ -108,7 +109,7 @@ def test_what_is_wrong_in_a_rule_is_said_in_a_sentence(change: tuple[str, str], 
 
 def test_equal_secrets_have_equal_marks_only_under_one_key() -> None:
     one, other = ("ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9)
-    marks = [Redactor(Redaction(key=key)).text(f"{one} {one} {other}")[0].split() for key in (b"k" * 16, b"l" * 16)]
+    marks = [Redactor(Redaction(key=key)).redact(f"{one} {one} {other}")[0].split() for key in (b"k" * 16, b"l" * 16)]
     for first, again, third in marks:
         assert re.fullmatch(r"\[REDACTED:github-token:[0-9a-f]{6}\]", first)
         assert first == again != third
@@ -119,10 +120,10 @@ def test_equal_secrets_have_equal_marks_only_under_one_key() -> None:
 def test_what_was_redacted_once_stays_as_it_is() -> None:
     for options in (Redaction(), Redaction(key=b"k" * 16, personal=True)):
         redactor = Redactor(options)
-        for each in built_in_rules():
+        for each in read_built_in_rules():
             for text in each.found:
-                once = redactor.text(text)[0]
-                assert redactor.text(once) == (once, {})
+                once = redactor.redact(text)[0]
+                assert redactor.redact(once) == (once, {})
 
 
 @pytest.mark.parametrize("before", ["next=%2Fx%3Ft%3D", "line\\n", "a\\u003d", "x-", "x_", "key:"])
@@ -145,8 +146,35 @@ def test_text_made_to_be_slow_is_not(text: str) -> None:
 
 
 def test_what_processes_load_is_the_rule_file() -> None:
-    assert ready().rules == tuple(each.rule for each in built_in_rules())
+    assert load_built_in_rules().rules == tuple(each.rule for each in read_built_in_rules())
 
 
 def test_the_tables_that_processes_load_are_those_of_the_rule_file() -> None:
-    assert ready() == made()
+    assert load_built_in_rules() == build_built_in_rules()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'pwd = "/usr/share/tomcat7/webapps"',
+        "$pwd = '/Data4/Build7xQ';",
+        'PWD="~/src/Project2024a"',
+        '"password": "~/.config/app/Login2.txt"',
+        "SSL_KEY=/etc/ssl/private/Server4Key.pem",
+    ],
+)
+def test_a_path_is_no_secret(text: str) -> None:
+    assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'db_pwd = "/x9K2mQ7vL4tR8"',
+        'pwd = "x9K/2mQ7vL4tR8w"',
+        'password = "/x9K2mQ7vL4tR8"',
+        'secret = "/Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9=/"',
+    ],
+)
+def test_a_secret_with_a_slash_is_still_one(text: str) -> None:
+    assert redact(text)[1] == {"assigned-secret": 1}

@@ -22,7 +22,6 @@ from typing import Any
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver
 from sitelore.extract.brand.styles import (
     Styles,
     first_font,
@@ -35,6 +34,7 @@ from sitelore.extract.brand.styles import (
     tailwind_colour,
 )
 from sitelore.extract.markdown import images
+from sitelore.extract.metadata.links import PageResolver
 from sitelore.model.document import PROBED_HEADER
 from sitelore.model.response import Response
 

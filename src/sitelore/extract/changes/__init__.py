@@ -1,1 +1,1 @@
-"""What differs between two fetches of a page (`change`), and which of it is noise that every fetch brings (`volatile`)."""
+"""Compares two fetches of a page: `change` finds differences, `volatile` the words that are noise."""

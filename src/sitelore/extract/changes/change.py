@@ -1,55 +1,89 @@
-"""Has a page changed since it was fetched last, or does it only tick?
+"""Decides whether a page has changed since its last fetch, or differs in noise alone.
 
-Two fetches of a page are compared line by line and, where lines differ, word by word. Words that change by themselves
-(`volatile`) are no change, nor is another order of a list of links or other links in a box of related ones. What is no noise by
-its form can turn out to be noise: where a page differs from itself again and again, the place is remembered as a slot, and
-later differences in it are no change either. A place that keeps still is forgotten again, step by step. Prices, shares and
-versions are never noise, whatever their place.
+Two fetches of a page are compared line by line, without markup and link targets, and word by word where lines differ. Volatile
+words (`volatile`) are no change, nor is another order of a list of links, nor other links in a box of related ones. Other text
+can turn out to be noise: where a page differs again and again, the place is recorded as a slot, and later differences in it
+are no change either. A slot that stays unchanged is forgotten, step by step. Prices, percentages and versions are never noise.
 
-A slot is a range of words of one line of the document last stored; each comparison carries the slots over to the next one.
+A slot is a range of words of one line of the document last stored; each comparison carries the slots over to the new one.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from enum import IntEnum
 
 import msgspec
 import zstandard
 
-from sitelore.extract.changes.changing_lines import Line, limit_masking, lines_of
-from sitelore.extract.changes.volatile import MARK, is_amount, is_integer
+from sitelore.extract.changes.volatile import MARK, is_amount, is_integer, mask_volatile
 from sitelore.model.document import Blob, Comparison
 
-_SLOTS = 64
-_HIGHEST = 8
-_ALL = 0xFFFF
-_MOST_CHARS = 1_000_000
-_MOST_LINES = 1_000
-_MOST_WORDS = 400
-_MOST_PAIRS = 2_500
-_ALIKE = 0.4
+_MAX_SLOTS = 64
+_MAX_SCORE = 8
+_LINE_END = 0xFFFF
+"""The end of a slot that reaches to the end of its line."""
+_MAX_CHARS = 1_000_000
+_MAX_LINES = 1_000
+_MAX_WORDS = 400
+_MAX_PAIRS = 2_500
+_MIN_SIMILARITY = 0.4
 _SLOT = struct.Struct("<HHHBB")
+
+_RELATED_LABELS = (
+    r"related|you (?:may|might) also|recommended|read (?:more|next|also)|see also|trending|what others|customers also",
+    r"more (?:from|stories|articles|posts|news|like)|(?:most )?(?:popular|read|viewed)\b|people also|keep reading",
+    r"latest (?:posts|articles|news|stories)|recent (?:posts|articles|comments)|similar (?:posts|articles|products|items)",
+    r"ähnliche|verwandte|das könnte|mehr zum thema|auch interessant|meistgelesen|articles? (?:liés|similaires)|à lire aussi",
+    r"sur le même|relacionad|también te|te puede interesar|más leíd|correlat|potrebbe(?:ro)? interessarti|leggi anche",
+    r"leia também|gerelateerd|lees ook|関連|おすすめ|相关|推荐|похожие|читайте также",
+)
+"""Headings of a box of links to other pages."""
+
+_STAMP_WORDS = (
+    "a and at by date from generated in last modified now of on online page posted published server time total updated "
+    "am den le um uhr von zuletzt aktualisiert publié mis à jour el actualizado"
+)
+"""Words around a date or a counter that mean nothing on their own."""
+
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_PREFIX = re.compile(r"\s*(?:>\s*)*(?:#{1,6}\s+|(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
+# Linear: a scan never runs over another place where it could begin (`<` in a target, an unescaped `[` in a label).
+_TARGET = re.compile(r"\]\((?:<[^<>\n]*>|(?:\\.|[^\s()\\]|\([^\s()]*\))*)(?:\s+\"(?:\\.|[^\"\\])*\")?\)")
+_IMAGE = re.compile(r"!\[(?:\\.|[^\[\]\\])*" + _TARGET.pattern)
+_LINK = re.compile(r"(?<!\\)\[((?:\\.|[^\[\]\\])*)" + _TARGET.pattern)
+_MARKUP = re.compile(r"[*_`\\\[\]|]+")
+_SPACE = re.compile(r"\s+")
+_FILLER = re.compile(r"[\W_]+")
+_RELATED = re.compile("|".join(_RELATED_LABELS), re.IGNORECASE)
+_MAX_LABEL_WORDS = 8
+_MIN_LINKS = 3
+_LINKED = 0.7
+_HALF_LINKED = 0.5
+_MAX_MASKED_CHARS = 32_000
+_STAMPS = frozenset(_STAMP_WORDS.split())
 
 
 class Noise(IntEnum):
-    """What differed in a slot, and so how often it must before it is taken for noise."""
+    """What differed in a slot; its value is the number of differences from which on it is noise."""
 
-    SHAPED = 0
-    """A word that changes by itself stood there: whatever comes next is no change."""
+    VOLATILE = 0
+    """A volatile word: any difference is noise."""
     NUMBER = 1
-    """A plain number: noise when it differs for the second time."""
+    """A number: noise when it differs for the second time."""
     WORDS = 2
     """Any text: noise when it differs for the third time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A range of words in which a page differs from itself."""
+    """A range of words in which fetches of a page differ."""
 
     line: int
     start: int
@@ -58,61 +92,100 @@ class Slot:
     score: int = 1
 
     def covers(self, start: int, end: int) -> bool:
-        """Whether a difference lies in it."""
+        """Whether a difference is within the slot."""
         return self.start <= start and end <= self.end
 
     @property
     def is_noise(self) -> bool:
-        """Whether a difference here means nothing."""
+        """Whether a difference here is no change."""
         return self.score >= max(1, self.noise)
 
 
-class _Told(msgspec.Struct):
-    """The part of a stored document that is compared."""
+@dataclass(slots=True)
+class Line:
+    """One line of Markdown, or a whole list of links. Its text is computed on demand: most lines are equal as they are."""
+
+    source: str
+    is_code: bool = False
+    is_links: bool = False
+    is_literal: bool = False
+    """Whether volatile words are not searched, because too much text is searched already."""
+    volatile: list[str] = field(default_factory=list)
+    """The volatile words, once `key` was computed."""
+    _key: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The text by which lines are compared: without markup, volatile words and capitals. Code is unchanged."""
+        if self._key is None:
+            if self.is_code:
+                self._key = self.source
+            else:
+                text = self.source if self.is_links else _plain(self.source)
+                if not self.is_literal:
+                    text, self.volatile = mask_volatile(text)
+                self._key = text.lower()
+        return self._key
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of `key`."""
+        return tuple(self.key.split(" "))
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the line has nothing but volatile words, such as "3 comments" or "updated on …"."""
+        if self.is_code or self.is_links:
+            return False
+        return all(word in _STAMPS for word in _FILLER.sub(" ", self.key.replace(MARK, " ")).split())
+
+
+class _ComparedFields(msgspec.Struct):
+    """The fields of a stored document that are compared."""
 
     title: str = ""
     markdown: str = ""
     text: str = ""
 
 
-_DECODER = msgspec.json.Decoder(_Told)
+_DECODER = msgspec.json.Decoder(_ComparedFields)
 
 
 def compare_documents(before: bytes, after: Blob, volatile: bytes, *, learn: bool = True) -> Comparison:
-    """The same for documents as they are stored; the later one is still compressed."""
+    """Compare two stored documents; the later one is still compressed."""
     old = _DECODER.decode(before)
     new = _decoded(after)
     return compare((old.title, old.markdown), (new.title, new.markdown), volatile, learn=learn)
 
 
 def compare(before: tuple[str, str], after: tuple[str, str], volatile: bytes = b"", *, learn: bool = True) -> Comparison:
-    """Title and Markdown of two fetches of a page. Without `learn` slots are only carried over."""
-    if max(len(before[1]), len(after[1])) > _MOST_CHARS:
+    """Compare title and Markdown of two fetches of a page. Without `learn` slots are only carried over."""
+    if max(len(before[1]), len(after[1])) > _MAX_CHARS:
         return Comparison(changed=before != after)
-    found = _Differences(lines_of(*before), lines_of(*after), _unpacked(volatile))
-    changed = found.walk()
-    slots = found.slots if learn else [slot for slot in found.slots if slot.line in found.carried]
-    return Comparison(changed, _packed(slots))
+    comparison = _LineComparison(_lines_of(*before), _lines_of(*after), _unpack(volatile))
+    changed = comparison.run()
+    slots = comparison.slots if learn else [slot for slot in comparison.slots if slot.line in comparison.carried]
+    return Comparison(changed, _pack(slots))
 
 
 def words_between(before: bytes, after: Blob) -> tuple[int, int]:
-    """How many words of its text a page gained and lost between two documents as they are stored."""
+    """The number of words that a page gained and lost between two stored documents."""
     old = Counter(_DECODER.decode(before).text.split())
     new = Counter(_decoded(after).text.split())
     return (new - old).total(), (old - new).total()
 
 
-def _decoded(blob: Blob) -> _Told:
+def _decoded(blob: Blob) -> _ComparedFields:
     return _DECODER.decode(zstandard.ZstdDecompressor().decompressobj().decompress(blob.data))
 
 
-def calmed(volatile: bytes) -> bytes:
-    """The slots after a fetch that brought the very same page: what kept still is a step nearer to being forgotten."""
-    return _packed(_calmer(slot) for slot in _unpacked(volatile)) if volatile else b""
+def decay_slots(volatile: bytes) -> bytes:
+    """The slots after a fetch of an unchanged page: each is a step nearer to being forgotten."""
+    return _pack(_decayed(slot) for slot in _unpack(volatile)) if volatile else b""
 
 
-class _Differences:
-    """One comparison under way."""
+class _LineComparison:
+    """Compares the lines of two documents, and updates the slots."""
 
     def __init__(self, old: Sequence[Line], new: Sequence[Line], known: Iterable[Slot]) -> None:
         self._old = old
@@ -124,81 +197,81 @@ class _Differences:
         self.carried: set[int] = set()
         """Lines of the new document that took over slots."""
 
-    def walk(self) -> bool:
+    def run(self) -> bool:
         """Whether anything differs that is not noise. Fills `slots`."""
         old, new = self._old, self._new
         start = 0
         while start < min(len(old), len(new)) and old[start].source == new[start].source:
-            self._same(start, start)
+            self._equal(start, start)
             start += 1
         tail = 0
         while tail < min(len(old), len(new)) - start and old[-1 - tail].source == new[-1 - tail].source:
             tail += 1
-            self._same(len(old) - tail, len(new) - tail)
+            self._equal(len(old) - tail, len(new) - tail)
         old_end, new_end = len(old) - tail, len(new) - tail
         for lines in (old[start:old_end], new[start:new_end]):
-            limit_masking(lines)
-        if max(old_end, new_end) - start > _MOST_LINES:
+            _limit_masking(lines)
+        if max(old_end, new_end) - start > _MAX_LINES:
             return [line.key for line in old[start:old_end]] != [line.key for line in new[start:new_end]]
         matcher = SequenceMatcher(
             None, [line.key for line in old[start:old_end]], [line.key for line in new[start:new_end]], autojunk=False
         )
         changed = False
-        for what, i1, i2, j1, j2 in matcher.get_opcodes():
-            if what == "equal":
+        for operation, i1, i2, j1, j2 in matcher.get_opcodes():
+            if operation == "equal":
                 for i, j in zip(range(i1, i2), range(j1, j2), strict=True):
-                    self._same(start + i, start + j)
+                    self._equal(start + i, start + j)
             else:
                 changed |= self._replaced(range(start + i1, start + i2), range(start + j1, start + j2))
         return changed
 
-    def _same(self, i: int, j: int) -> None:
-        """Lines that are equal but for words that change by themselves."""
+    def _equal(self, i: int, j: int) -> None:
+        """Carry over the slots of a line that is equal but for volatile words."""
         old, new = self._old[i], self._new[j]
         known = self._known.get(i, ())
-        kept = [replace(_calmer(slot), line=j) for slot in known]
-        if old.source != new.source and old.found and len(old.found) == len(new.found):
+        kept = [replace(_decayed(slot), line=j) for slot in known]
+        if old.source != new.source and old.volatile and len(old.volatile) == len(new.volatile):
             places = [at for at, word in enumerate(new.words) if MARK in word]
-            for before, after, place in zip(old.found, new.found, places, strict=False):
+            for before, after, place in zip(old.volatile, new.volatile, places, strict=False):
                 if before != after and not any(slot.covers(place, place + 1) for slot in kept):
-                    kept.append(Slot(j, place, place + 1, Noise.SHAPED))
+                    kept.append(Slot(j, place, place + 1, Noise.VOLATILE))
         self._keep(kept, j, carried=bool(known))
 
     def _replaced(self, old: range, new: range) -> bool:
-        """Lines that stand where others stood; noise that came or went is no pair of anything."""
-        gone, come = list(old), list(new)
-        if len(gone) != len(come):
-            gone = [i for i in gone if not self._old[i].is_noise]
-            come = [j for j in come if not self._new[j].is_noise]
-        pairs = _pairs([self._old[i] for i in gone], [self._new[j] for j in come])
-        changed = len(pairs) < len(come)
+        """Compare lines that replaced others. Returns whether they are a change; added or removed noise is none."""
+        removed, added = list(old), list(new)
+        if len(removed) != len(added):
+            removed = [i for i in removed if not self._old[i].is_noise]
+            added = [j for j in added if not self._new[j].is_noise]
+        pairs = _pairs([self._old[i] for i in removed], [self._new[j] for j in added])
+        changed = len(pairs) < len(added)
         for i, j in pairs:
-            changed |= self._pair(gone[i], come[j])
-        for at in set(range(len(gone))).difference(i for i, _ in pairs):
-            changed |= not any(slot.is_noise and slot.end == _ALL for slot in self._known.get(gone[at], ()))
+            changed |= self._compare_words(removed[i], added[j])
+        for at in set(range(len(removed))).difference(i for i, _ in pairs):
+            changed |= not any(slot.is_noise and slot.end == _LINE_END for slot in self._known.get(removed[at], ()))
         return changed
 
-    def _pair(self, i: int, j: int) -> bool:
+    def _compare_words(self, i: int, j: int) -> bool:
         old, new = self._old[i], self._new[j]
         known = self._known.get(i, [])
         changes, moves = _word_changes(old, new)
         changed = False
-        learnt: list[Slot] = []
+        updated: list[Slot] = []
         used: set[Slot] = set()
         for a1, a2, b1, b2 in changes:
             before, after = old.words[a1:a2], new.words[b1:b2]
             if _are_amounts(before) and _are_amounts(after):
                 changed = True
                 continue
-            slot = max((one for one in known if one.covers(a1, a2)), key=lambda one: one.score, default=None)
+            slot = max((slot for slot in known if slot.covers(a1, a2)), key=lambda slot: slot.score, default=None)
             noise = Noise.NUMBER if _are_integers(before) and _are_integers(after) else Noise.WORDS
             changed |= slot is None or not slot.is_noise
             used.update([slot] if slot else [])
-            score = 1 if slot is None else min(_HIGHEST, slot.score + 1)
-            noise = slot.noise if slot is not None and slot.noise is Noise.SHAPED else noise
-            learnt.append(Slot(j, b1, _ALL if a2 == _ALL else b2, noise, score))
-        kept = [_moved(_calmer(slot), j, moves) for slot in known if slot not in used]
-        self._keep([*learnt, *kept], j, carried=bool(known))
+            score = 1 if slot is None else min(_MAX_SCORE, slot.score + 1)
+            noise = slot.noise if slot is not None and slot.noise is Noise.VOLATILE else noise
+            updated.append(Slot(j, b1, _LINE_END if a2 == _LINE_END else b2, noise, score))
+        kept = [_moved(_decayed(slot), j, moves) for slot in known if slot not in used]
+        self._keep([*updated, *kept], j, carried=bool(known))
         return changed
 
     def _keep(self, slots: Iterable[Slot], line: int, *, carried: bool) -> None:
@@ -208,8 +281,8 @@ class _Differences:
 
 
 def _pairs(old: Sequence[Line], new: Sequence[Line]) -> list[tuple[int, int]]:
-    """Which line stands for which: in order, and where there are more on one side, those that are most alike."""
-    if len(old) == len(new) or len(old) * len(new) > _MOST_PAIRS:
+    """Pair removed lines with added ones: in order, and where one side has more, the most similar."""
+    if len(old) == len(new) or len(old) * len(new) > _MAX_PAIRS:
         return list(zip(range(len(old)), range(len(new)), strict=False))
     if len(old) > len(new):
         return [(i, j) for j, i in _pairs(new, old)]
@@ -228,23 +301,26 @@ _Change = tuple[int, int, int, int]
 
 
 def _word_changes(old: Line, new: Line) -> tuple[list[_Change], dict[int, int]]:
-    """Where two lines differ, as ranges of words; and where each word of the old line that stayed is now."""
-    if old.is_links or new.is_links or max(len(old.words), len(new.words)) > _MOST_WORDS:
-        return [(0, _ALL, 0, _ALL)], {}
+    """The ranges of words in which two lines differ, and the new place of each word that stayed."""
+    if old.is_links or new.is_links or max(len(old.words), len(new.words)) > _MAX_WORDS:
+        return [(0, _LINE_END, 0, _LINE_END)], {}
     matcher = SequenceMatcher(None, old.words, new.words, autojunk=False)
     codes = matcher.get_opcodes()
     moves = {
-        i: j for what, i1, i2, j1, j2 in codes if what == "equal" for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
+        i: j
+        for operation, i1, i2, j1, j2 in codes
+        if operation == "equal"
+        for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
     }
-    changes = [(i1, i2, j1, j2) for what, i1, i2, j1, j2 in codes if what != "equal"]
-    figures = [one for one in changes if _are_figures(old, new, one)]
-    worded = [one for one in changes if one not in figures]
-    if worded and matcher.ratio() < _ALIKE:
-        return [*figures, (0, _ALL, 0, _ALL)] if not figures else [(0, _ALL, 0, _ALL)], moves
-    if len(worded) > 1:
-        # Text that is new each time has words in common with the last by chance; its place is all of it.
-        worded = [(worded[0][0], worded[-1][1], worded[0][2], worded[-1][3])]
-    return [*figures, *worded], moves
+    changes = [(i1, i2, j1, j2) for operation, i1, i2, j1, j2 in codes if operation != "equal"]
+    figures = [change for change in changes if _are_figures(old, new, change)]
+    texts = [change for change in changes if change not in figures]
+    if texts and matcher.ratio() < _MIN_SIMILARITY:
+        return [*figures, (0, _LINE_END, 0, _LINE_END)] if not figures else [(0, _LINE_END, 0, _LINE_END)], moves
+    if len(texts) > 1:
+        # Text that is new at each fetch shares words with the last one by chance: one range covers all of it.
+        texts = [(texts[0][0], texts[-1][1], texts[0][2], texts[-1][3])]
+    return [*figures, *texts], moves
 
 
 def _are_figures(old: Line, new: Line, change: _Change) -> bool:
@@ -261,24 +337,96 @@ def _are_integers(words: Sequence[str]) -> bool:
     return bool(words) and all(is_integer(word) for word in words)
 
 
-def _calmer(slot: Slot) -> Slot:
-    return slot if slot.noise is Noise.SHAPED else replace(slot, score=slot.score - 1)
+def _decayed(slot: Slot) -> Slot:
+    return slot if slot.noise is Noise.VOLATILE else replace(slot, score=slot.score - 1)
 
 
 def _moved(slot: Slot, line: int, moves: dict[int, int]) -> Slot:
-    """The slot in the new line, by the nearest words around it that stayed."""
+    """The slot in the new line, placed by the nearest word before it that stayed."""
     start = next((moves[at] + slot.start - at for at in range(slot.start, -1, -1) if at in moves), slot.start)
-    end = slot.end if slot.end == _ALL else max(start, start + slot.end - slot.start)
+    end = slot.end if slot.end == _LINE_END else max(start, start + slot.end - slot.start)
     return replace(slot, line=line, start=max(0, start), end=end)
 
 
-def _packed(slots: Iterable[Slot]) -> bytes:
+def _pack(slots: Iterable[Slot]) -> bytes:
     best = sorted(
-        {slot for slot in slots if slot.score > 0 and slot.line < _ALL}, key=lambda s: (-s.score, s.line, s.start, s.end)
+        {slot for slot in slots if slot.score > 0 and slot.line < _LINE_END}, key=lambda s: (-s.score, s.line, s.start, s.end)
     )
-    fitting = sorted(best[:_SLOTS], key=lambda slot: (slot.line, slot.start, slot.end))
-    return b"".join(_SLOT.pack(s.line, min(s.start, _ALL), min(s.end, _ALL), s.noise, s.score) for s in fitting)
+    fitting = sorted(best[:_MAX_SLOTS], key=lambda slot: (slot.line, slot.start, slot.end))
+    return b"".join(_SLOT.pack(s.line, min(s.start, _LINE_END), min(s.end, _LINE_END), s.noise, s.score) for s in fitting)
 
 
-def _unpacked(volatile: bytes) -> list[Slot]:
+def _unpack(volatile: bytes) -> list[Slot]:
     return [Slot(line, start, end, Noise(noise), score) for line, start, end, noise, score in _SLOT.iter_unpack(volatile)]
+
+
+def _lines_of(title: str, markdown: str) -> list[Line]:
+    """Title and lines. A list of links is one line, whatever their order; boxes of related links are left out."""
+    lines = [Line(title)]
+    fence = ""
+    links: list[str] = []
+    in_related = False
+    for text in markdown.split("\n"):
+        if fence:
+            fence = "" if _closes_fence(text, fence) else fence
+            lines.append(Line(text, is_code=True))
+            continue
+        if not text or text.isspace():
+            continue
+        labels = _labels(text) if "](" in text else []
+        linked = sum(map(len, labels)) / max(1, len(_plain(text))) if labels else 0.0
+        in_related = (in_related and (linked >= _HALF_LINKED or _is_picture(text))) or _is_related(text, linked)
+        if in_related and labels:
+            continue
+        if linked >= _LINKED and (_ITEM.match(text) or len(labels) >= _MIN_LINKS):
+            links += labels
+            continue
+        _flush_links(links, lines)
+        if (opened := _FENCE.match(text)) is not None:
+            fence = opened[1]
+        lines.append(Line(text))
+    _flush_links(links, lines)
+    return lines
+
+
+def _limit_masking(lines: Iterable[Line]) -> None:
+    """Search only the first lines for volatile words: in a page that is all new the search is useless."""
+    left = _MAX_MASKED_CHARS
+    for line in lines:
+        left -= len(line.source)
+        line.is_literal = left < 0
+
+
+def _flush_links(links: list[str], lines: list[Line]) -> None:
+    if links:
+        lines.append(Line(" \u00b7 ".join(sorted(links)), is_links=True))
+        links.clear()
+
+
+def _is_related(text: str, linked: float) -> bool:
+    """Whether a line is a heading or label of a box of related links."""
+    is_label = text.startswith("#") or text.rstrip().endswith((":", "**"))
+    return is_label and linked < _HALF_LINKED and text.count(" ") <= _MAX_LABEL_WORDS and _RELATED.search(text) is not None
+
+
+def _is_picture(text: str) -> bool:
+    return "![" in text and not _plain(text)
+
+
+def _closes_fence(text: str, fence: str) -> bool:
+    stripped = text.strip()
+    return stripped.startswith(fence) and not stripped.strip(fence[0])
+
+
+def _labels(text: str) -> list[str]:
+    return [label for link in _LINK.findall(_IMAGE.sub(" ", text) if "![" in text else text) if (label := _plain(link))]
+
+
+def _plain(text: str) -> str:
+    """A line without its markup."""
+    text = text[_PREFIX.match(text).end() :]  # type: ignore[union-attr]  # the pattern matches the empty string too
+    if "![" in text:
+        text = _IMAGE.sub(" ", text)
+    if "](" in text:
+        text = _TARGET.sub("", text)
+    return _SPACE.sub(" ", _MARKUP.sub("", text)).strip()

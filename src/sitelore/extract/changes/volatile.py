@@ -1,7 +1,8 @@
-"""Which words of a line change by themselves: dates, times, counters, tokens. Everything else is what a page says.
+"""Finds the volatile words of a line, which change without the page being edited: dates, times, counters, tokens.
 
-Only lines that differ between two fetches of a page are ever looked at, so a pattern may cost something. What must never be
-taken for noise (prices, shares, versions) stands first and is kept as it is.
+Only lines that differ between two fetches of a page are searched, and none longer than `_MAX_CHARS`, so the patterns may be
+expensive. What is never noise (prices, percentages, versions) comes first among them and is kept. The words are in the
+languages that much of the web is written in; patterns are in lower case.
 """
 
 from __future__ import annotations
@@ -9,17 +10,56 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from sitelore.extract.changes.volatile_words import COUNTED, DAYS, MONTHS, SINCE
-
 MARK = "\x00"
-"""Stands where a volatile word was."""
+"""Replaces a volatile word."""
 
-_LONGEST = 4_000
+_MAX_CHARS = 4_000
 _TOKEN_DIGITS = 2
 _TOKEN_CHARS = 16
 
+_MONTHS = (
+    "january february march april may june july august september october november december jan feb mar apr jun jul "
+    "aug sep sept oct nov dec januar februar märz mai juni juli oktober dezember okt dez mär janvier février mars "
+    "avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc enero febrero marzo abril "
+    "mayo junio julio agosto septiembre octubre noviembre diciembre ene dic gennaio febbraio aprile maggio giugno "
+    "luglio settembre ottobre dicembre gen mag giu lug ago set ott janeiro fevereiro março junho julho setembro "
+    "outubro novembro dezembro januari februari maart mei augustus stycznia lutego marca kwietnia maja czerwca "
+    "lipca sierpnia września października listopada grudnia января февраля марта апреля мая июня июля августа "
+    "сентября октября ноября декабря"
+)
 
-def _any(words: str) -> str:
+_DAYS = (
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun montag "
+    "dienstag mittwoch donnerstag freitag samstag sonnabend sonntag lundi mardi mercredi jeudi vendredi samedi "
+    "dimanche lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato "
+    "domenica maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"
+)
+
+_COUNTED = (
+    "views? pageviews? likes? comments? shares? reads? readers? visitors? visits? hits? downloads? followers? "
+    "subscribers? upvotes? downvotes? votes? repl(?:y|ies) answers? reactions? claps? watchers? reviews? ratings? "
+    "clicks? plays? impressions? retweets? results? bookmarks? installs? favou?rites? aufrufe? kommentare? besucher "
+    "leser antworten bewertungen downloads gefällt vues? commentaires? partages? lectures? visiteurs? abonnés? avis "
+    "réponses? vistas? visitas? comentarios? lecturas? seguidores visualizzazioni commenti visite recensioni "
+    "visualizações comentários avaliações reacties weergaven lezers просмотр просмотра просмотров комментарий "
+    "комментария комментариев отзыв отзыва отзывов"
+)
+
+_SINCE = (
+    r"just now|a moment ago|moments ago|\d+\s?(?:s|m|min|h|d|w|mo|y)\s+ago",
+    r"(?:an?|one|a few|few|several|\d+)\s+(?:second|sec|minute|min|hour|hr|day|week|month|year)s?\s+ago",
+    r"vor\s+(?:\d+|eine[rm]|wenigen|ein paar)\s+(?:sekunde|minute|stunde|tag|woche|monat|jahr)(?:e?n)?",
+    r"il y a\s+(?:\d+|une?|quelques)\s+(?:seconde|minute|heure|jour|semaine|mois|an)s?",
+    r"hace\s+(?:\d+|una?|unos)\s+(?:segundo|minuto|hora|d[ií]a|semana|mes|año)(?:e?s)?",
+    r"há\s+(?:\d+|uma?)\s+(?:segundo|minuto|hora|dia|semana|m[eê]s|ano)(?:e?s)?",
+    r"\d+\s+(?:second[oi]|minut[oi]|or[ae]|giorn[oi]|settiman[ae]|mes[ei]|ann[oi])\s+fa",
+    r"\d+\s+(?:seconden|minu(?:ut|ten)|uur|dag(?:en)?|we(?:ek|ken)|maand(?:en)?|jaar)\s+geleden",
+    r"\d+\s+\w{2,12}\s+назад|\d+\s?(?:秒|分|分钟|分鐘|時間|小时|小時|日|天|か月|个月|年)前",
+)
+"""Phrases for how long ago something was."""
+
+
+def _alternatives(words: str) -> str:
     return "|".join(sorted(set(words.split()), key=lambda word: (-len(word), word)))
 
 
@@ -29,13 +69,13 @@ _TIME = (
     r"(?:\s?(?:utc|gmt|cet|cest|est|edt|cst|cdt|mst|mdt|pst|pdt|bst|z)\b)?(?:\s?[+-]\d{2}:?\d{2}\b)?"
 )
 _DATE = (
-    rf"(?:(?:{_any(DAYS)})\.?,?\s+(?:the\s+|den\s+|le\s+|el\s+)?)?(?:"
+    rf"(?:(?:{_alternatives(_DAYS)})\.?,?\s+(?:the\s+|den\s+|le\s+|el\s+)?)?(?:"
     r"\d{4}-\d{2}-\d{2}(?:[t ]" + _TIME + r")?"
     r"|\d{4}/\d{1,2}/\d{1,2}|\d{4}\.\d{2}\.\d{2}|\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})|\d{1,2}-\d{1,2}-\d{4}"
     r"|\d{1,2}\.\s?\d{1,2}\.\s?(?:19|20)\d{2}|\d{2}\.\d{2}\.\d{2}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th|er|\.|º)?\s+(?:of\s+|de\s+)?(?:{_any(MONTHS)})\b\.?(?:,?\s+(?:del?\s+)?\d{{4}})?"
-    rf"|(?:{_any(MONTHS)})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?"
-    rf"|(?:{_any(MONTHS)})\.?,?\s+(?:de\s+)?(?:19|20)\d{{2}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|er|\.|º)?\s+(?:of\s+|de\s+)?(?:{_alternatives(_MONTHS)})\b\.?(?:,?\s+(?:del?\s+)?\d{{4}})?"
+    rf"|(?:{_alternatives(_MONTHS)})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?"
+    rf"|(?:{_alternatives(_MONTHS)})\.?,?\s+(?:de\s+)?(?:19|20)\d{{2}}"
     r")(?!\d)"
 )
 _CURRENCY = r"[$€£¥₹₽₩₺₴₫฿]"
@@ -57,9 +97,9 @@ _VOLATILE = (
     r"\d{2,4}年\d{1,2}月(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日",
     rf"\b(?:today|yesterday|heute|gestern|aujourd'hui|hier|hoy|ayer)(?:,|\s+(?:at|um|à|a las))?\s+{_TIME}",
     r"\b(?:updated|posted|published|modified|edited|refreshed|checked)(?:\s+on)?:?\s+(?:today|yesterday|now)\b",
-    rf"\btoday is\s+(?:{_any(DAYS)})\b",
+    rf"\btoday is\s+(?:{_alternatives(_DAYS)})\b",
     rf"(?<![\w.:]){_TIME}(?![\w:])|(?<![\w.])\d{{1,2}}\s?(?:am|pm)\b|(?<![\w.])\d{{1,2}}[.h]\d{{2}}\s?(?:uhr|h)\b",
-    rf"(?<!\w)(?:{'|'.join(SINCE)})(?![^\W\d_])",
+    rf"(?<!\w)(?:{'|'.join(_SINCE)})(?![^\W\d_])",
     rf"(?:\b\d{{1,4}}\s?{_UNIT}\b[\s,:]*(?:and\s+)?){{1,4}}(?:left|remaining)\b",
     rf"\b(?:ends|starts|expires|closes|begins)\s+in\s+(?:\d{{1,4}}\s?{_UNIT}\b[\s,:]*(?:and\s+)?){{1,4}}",
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
@@ -84,51 +124,51 @@ _VOLATILE = (
     ),
     rf"\b(?:users|visitors|guests|members|people|players)\s+online\s*:?\s*{_NUMBER}|\bonline(?:\s+now)?\s*:\s*{_NUMBER}",
     rf"\b(?:visitor|page hits?|visit)\s+(?:number|no\.?|nr\.?|#)\s*:?\s*#?{_NUMBER}",
-    rf"(?<![\w.,])(?:{_NUMBER})\s?(?:{_any(COUNTED)})\b|\d{{1,9}}\s?(?:次浏览|次阅读|条评论|回視聴|件のコメント|閲覧)",
-    rf"\b(?:{_any(COUNTED)})\s*[:(#]\s*(?:{_NUMBER})\)?|\b(?:views|likes|comments|shares|downloads|hits|votes|replies)\s+(?:{_NUMBER})",
+    rf"(?<![\w.,])(?:{_NUMBER})\s?(?:{_alternatives(_COUNTED)})\b|\d{{1,9}}\s?(?:次浏览|次阅读|条评论|回視聴|件のコメント|閲覧)",
+    rf"\b(?:{_alternatives(_COUNTED)})\s*[:(#]\s*(?:{_NUMBER})\)?|\b(?:views|likes|comments|shares|downloads|hits|votes|replies)\s+(?:{_NUMBER})",
     rf"(?<![\w.,]){_NUMBER}\s+(?:stars|points|forks)\b(?<!\b\d stars)(?<!\b\d points)(?<!\b\d forks)",
     r"\bgood\s+(?:morning|afternoon|evening|night)\b|\bguten\s+(?:morgen|tag|abend)\b",
     r"(?<![\w.])1[5-9]\d{8}(?:\d{3})?(?![\w.])",
 )
 _PATTERN = re.compile(
-    # Nothing begins within a word, and little begins with a sign: to say so first spares most places the long list.
+    # No match begins within a word or at most signs: this check spares most positions the long list.
     rf"(?<![A-Za-z0-9_])(?=[^\W_]|{_CURRENCY}|©|\(c)"
     f"(?:(?P<kept>{_KEPT})|(?P<volatile>{'|'.join(_VOLATILE)})|(?P<version>{_VERSIONS})|(?P<token>[A-Za-z0-9_+/-]{{12,}}={{0,2}}))",
     re.IGNORECASE,
 )
 _POSSIBLE = re.compile(r"[\d©]|\bago\b|\bnow\b|\btoday\b|\byesterday\b|\bgood\b|\bguten\b|\ba moment\b", re.IGNORECASE)
-_AMOUNTS = re.compile(f"(?:{_KEPT}|{_VERSIONS}|\\d+[.,]\\d+)", re.IGNORECASE)
+_AMOUNTS = re.compile(f"(?:{_KEPT}|{_VERSIONS}|\\d[.,]\\d)", re.IGNORECASE)
 _INTEGER = re.compile(r"[^\w]*\d{1,3}(?:[.,']?\d{3})*[^\w]*")
 
 
-def masked(line: str) -> tuple[str, list[str]]:
-    """The line with a mark for every volatile word, and what stood there."""
-    if len(line) > _LONGEST or _POSSIBLE.search(line) is None:
+def mask_volatile(line: str) -> tuple[str, list[str]]:
+    """Replace the volatile words of a line by marks. Returns the line and these words."""
+    if len(line) > _MAX_CHARS or _POSSIBLE.search(line) is None:
         return line, []
-    found: list[str] = []
+    words: list[str] = []
 
     def mark(match: re.Match[str]) -> str:
         text = match[0]
         if match["kept"] or match["version"] or (match["token"] and not _is_random(text)):
             return text
-        found.append(text)
+        words.append(text)
         return MARK
 
-    return _PATTERN.sub(mark, line), found
+    return _PATTERN.sub(mark, line), words
 
 
 def is_amount(word: str) -> bool:
-    """Whether a word is a price, a share, a version or another exact figure: that it differs always means something."""
+    """Whether a word has a price, a percentage, a version or another exact figure: a difference in it is always a change."""
     return _AMOUNTS.search(word) is not None
 
 
 def is_integer(word: str) -> bool:
-    """Whether a word is a plain whole number, which may or may not be a counter."""
+    """Whether a word is a whole number, which may or may not be a counter."""
     return _INTEGER.fullmatch(word) is not None
 
 
 def _is_random(text: str) -> bool:
-    """Hex digits of both kinds, or letters and digits mixed as no person and no name would mix them."""
+    """Whether a word is random: hexadecimal with letters and digits, or letters and digits that alternate as in no name."""
     kinds = ["d" if char.isdigit() else "u" if char.isupper() else "l" for char in text if char.isalnum()]
     digits = kinds.count("d")
     if digits in {0, len(kinds)}:
@@ -137,7 +177,7 @@ def _is_random(text: str) -> bool:
         return digits >= _TOKEN_DIGITS
     if len(kinds) < _TOKEN_CHARS:
         return False
-    turns = sum(one != other for one, other in pairwise(kinds))
+    turns = sum(left != right for left, right in pairwise(kinds))
     if "u" in kinds and "l" in kinds:
         return turns >= 0.4 * len(kinds)
     return digits > _TOKEN_DIGITS and turns >= 0.3 * len(kinds)

@@ -21,7 +21,7 @@ from sitelore.extract.content.trimming import trim
 from sitelore.extract.content.units import build_units
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.markdown import prepare
-from sitelore.extract.redact import Source
+from sitelore.extract.redaction.redactor import RedactedSource
 from sitelore.model.settings import Overrides
 
 _MAX_BLOCKS = 20_000  # more is a dump of data, and scoring it would take the memory of a hundred pages
@@ -74,7 +74,7 @@ class Content:
 
 
 def main_content(
-    tree: dom.Tree, source: Source, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = NO_FACTS
+    tree: dom.Tree, source: RedactedSource, host: str, overrides: tuple[Overrides, ...], facts: PageFacts = NO_FACTS
 ) -> Content:
     """The part of the tree that is the page's own. `source` is parsed again only when pruning left nothing."""
     own = [rules for rules in overrides if _is_for(rules.domain, host)]
@@ -155,7 +155,7 @@ def _pruned(body: dom.Element) -> Content | None:
     return Content((body,), "body") if dom.raw_text(body).strip() else None
 
 
-def _unpruned(source: Source) -> Content:
+def _unpruned(source: RedactedSource) -> Content:
     """Everything visible: pruning a page that is all navigation must not make it empty."""
     tree = dom.parse(source.for_parser())
     prepare(tree)

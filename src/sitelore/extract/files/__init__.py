@@ -1,4 +1,4 @@
-"""PDF and office files → plain HTML, which then goes the way of every page. Bounded: a file is a stranger's.
+"""Readers of PDF and office files. `reader` picks the one for a file; what they share is there, and in `office_package`.
 
-`reading` knows which file is which; each format has a module of its own, and `flow` is the text they all write.
+All of them are limited in size and depth, because files come from strangers.
 """

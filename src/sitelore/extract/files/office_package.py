@@ -1,7 +1,7 @@
-"""An Office Open XML file as a package: parts out of a zip archive, and XML out of parts, within limits.
+"""Reads the package of an Office Open XML file: parts of a zip archive, and XML of parts, within limits.
 
-Whatever an archive claims of itself is not believed: what counts is the bytes that come out. Only stored and deflated entries
-are read, for those alone can be read up to a limit. XML with a document type is refused, so there are no entities to blow up.
+The sizes in an archive are not trusted: limits apply to the bytes that come out. Only stored and deflated entries are read,
+because only those can be read up to a limit. XML with a document type is refused, which excludes entity expansion.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from functools import cached_property
 from typing import IO
 from xml.etree import ElementTree as ET
 
-from sitelore.extract.files.unreadable import Unreadable
+from sitelore.extract.files.reader import FileFacts, Unreadable, language_tag, sensible_title, small_int
+from sitelore.extract.metadata.dates import iso_date
 
 _MAX_ENTRIES = 10_000
 _MAX_PART_BYTES = 48 * 2**20
 _MAX_BYTES = 128 * 2**20
-_TRIED_BYTES = 8 * 2**20
+_UNSUSPICIOUS_BYTES = 8 * 2**20
 _MAX_RATIO = 500
 _READABLE = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})""")
@@ -36,7 +37,7 @@ _HARMLESS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part refers to: another part, or (external) an address."""
+    """A reference of a part: to another part, or (external) to an address."""
 
     kind: str
     target: str
@@ -44,7 +45,7 @@ class Relation:
 
 
 class Package:
-    """The parts of one file. Every byte that comes out of it is counted."""
+    """The parts of one file. Unpacked bytes are counted."""
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -62,8 +63,8 @@ class Package:
         return name.lower() in self._entries
 
     @cached_property
-    def holds_files(self) -> bool:
-        """Whether something is packed into it that is neither markup, nor a picture, nor a font."""
+    def has_embedded_files(self) -> bool:
+        """Whether it has a part that is neither markup, nor a picture, nor a font."""
         return any(not _HARMLESS.fullmatch(name) for name in self._entries)
 
     def markup_parts(self) -> list[str]:
@@ -76,7 +77,7 @@ class Package:
         if entry is None:
             return b""
         if entry.flag_bits & 1:
-            raise Unreadable("the archive is protected by a password", is_closed=True)
+            raise Unreadable("the archive is protected by a password", is_unsupported=True)
         if entry.compress_type not in _READABLE:
             raise Unreadable("the archive is compressed in a way that is not read")
         try:
@@ -90,10 +91,10 @@ class Package:
         return data
 
     def _bounded(self, file: IO[bytes], entry: zipfile.ZipInfo) -> bytes:
-        start = file.read(_TRIED_BYTES + 1)
-        if len(start) <= _TRIED_BYTES:
+        start = file.read(_UNSUSPICIOUS_BYTES + 1)
+        if len(start) <= _UNSUSPICIOUS_BYTES:
             return start
-        # A sheet of figures compresses twenty times; what compresses five hundred times was made to.
+        # A sheet of figures compresses 20:1; 500:1 is a zip bomb.
         if entry.file_size > _MAX_RATIO * max(1, entry.compress_size):
             raise Unreadable("the archive unpacks to more than 500 times its size")
         data = start + file.read(_MAX_PART_BYTES - len(start) + 1)
@@ -102,38 +103,38 @@ class Package:
         return data
 
     def tree(self, name: str) -> ET.Element | None:
-        """A part as XML; None when there is none, or it is none."""
+        """A part as XML; None when there is no such part, or it is not well-formed."""
         data = self.part(name)
-        return parsed(data) if data else None
+        return parse_xml(data) if data else None
 
     def document(self, name: str) -> ET.Element:
-        """The part that everything is about; without it there is no document."""
+        """The main part as XML. Raises `Unreadable` without it."""
         root = self.tree(name)
         if root is None:
             raise Unreadable("the text in it is damaged")
         return root
 
     def relations(self, part: str) -> dict[str, Relation]:
-        """What a part refers to, by id."""
+        """The references of a part, by id."""
         folder, _, file = part.rpartition("/")
         tree = self.tree(f"{folder}/_rels/{file}.rels".lstrip("/"))
-        found: dict[str, Relation] = {}
-        for one in tree if tree is not None else ():
-            target, is_external = one.get("Target", ""), one.get("TargetMode") == "External"
+        relations: dict[str, Relation] = {}
+        for element in tree if tree is not None else ():
+            target, is_external = element.get("Target", ""), element.get("TargetMode") == "External"
             if not is_external:
                 target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-            found[one.get("Id", "")] = Relation(one.get("Type", "").rpartition("/")[2], target, is_external)
-        return found
+            relations[element.get("Id", "")] = Relation(element.get("Type", "").rpartition("/")[2], target, is_external)
+        return relations
 
     def main_part(self, usual: str) -> str:
-        """The part that is the document, as the package says; else the usual one."""
+        """The name of the main part: what the package declares, else the usual one."""
         for relation in self.relations("").values():
             if relation.kind == "officeDocument" and self.has(relation.target):
                 return relation.target
         return usual
 
 
-def parsed(data: bytes) -> ET.Element | None:
+def parse_xml(data: bytes) -> ET.Element | None:
     """XML without a document type as a tree whose names have no namespaces; None when it is not well-formed."""
     text = as_text(data)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
@@ -152,8 +153,8 @@ def as_text(data: bytes) -> str:
     """The text of an XML part, without its declaration."""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "")
     if not encoding:
-        told = _ENCODING.match(data)
-        encoding = told[1].decode() if told else "utf-8"
+        declared = _ENCODING.match(data)
+        encoding = declared[1].decode() if declared else "utf-8"
     try:
         text = data.decode(encoding, "replace")
     except (LookupError, ValueError):
@@ -165,9 +166,9 @@ def attribute(element: ET.Element | None, name: str) -> str:
     """An attribute by its local name, whatever its namespace."""
     if element is None:
         return ""
-    plain = element.get(name)
-    if plain is not None:
-        return plain
+    value = element.get(name)
+    if value is not None:
+        return value
     ending = "}" + name
     return next((value for key, value in element.items() if key.endswith(ending)), "")
 
@@ -175,3 +176,25 @@ def attribute(element: ET.Element | None, name: str) -> str:
 def relation_id(element: ET.Element, name: str = "id") -> str:
     """The relation that an element names (`r:id`), in either edition of the standard."""
     return element.get(_RELATION + name) or element.get(_STRICT_RELATION + name) or ""
+
+
+def core_facts(package: Package, *, lang: str = "", pages: int = 0, notes: tuple[str, ...] = ()) -> FileFacts:
+    """The metadata of an Office Open XML file."""
+    properties: dict[str, str] = {}
+    for part in ("docProps/core.xml", "docProps/app.xml"):
+        tree = package.tree(part)
+        for element in tree if tree is not None else ():
+            if isinstance(element.tag, str) and element.text:
+                properties.setdefault(element.tag, " ".join(element.text.split())[:1000])
+    count = properties.get("Pages") or properties.get("Slides") or ""
+    return FileFacts(
+        title=sensible_title(properties.get("title", "")),
+        author=properties.get("creator", "")[:300],
+        description=properties.get("description", "") or properties.get("subject", ""),
+        keywords=properties.get("keywords", ""),
+        published=iso_date(properties.get("created", "")),
+        modified=iso_date(properties.get("modified", "")),
+        lang=language_tag(properties.get("language", "")) or language_tag(lang),
+        pages=pages or small_int(count),
+        notes=notes,
+    )

@@ -1,6 +1,6 @@
-"""XLSX → HTML: a heading and tables for each sheet that is shown. Rows and cells beyond a limit are left out, with a note.
+"""Reads XLSX files: a heading and tables for each visible sheet. Rows and cells beyond a limit are left out, with a note.
 
-Sheets are read as a stream: one can be far larger than what is kept of it.
+Sheets are parsed as a stream: one can be far larger than what is kept of it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from html import escape
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from sitelore.extract.files.flow import Flow, linked, table
-from sitelore.extract.files.office_facts import Told, core_facts
-from sitelore.extract.files.office_package import Package, as_text, attribute, relation_id
-from sitelore.extract.files.unreadable import Unreadable
+from sitelore.extract.files.office_package import Package, as_text, attribute, core_facts, relation_id
+from sitelore.extract.files.reader import FileContent, HtmlBuilder, Unreadable, link, small_int, table
 
 _MAX_SHEETS = 200
 _MAX_ROWS = 20_000
@@ -31,8 +29,8 @@ _MAC_EPOCH = datetime(1904, 1, 1)  # noqa: DTZ001 as above
 _VALUES = frozenset({"v", "t"})
 
 
-class _Enough(Exception):
-    """The limit is reached."""
+class _LimitReached(Exception):
+    """The sheet has more rows or cells than are read."""
 
 
 @dataclass(slots=True)
@@ -46,7 +44,7 @@ class _Book:
 
 @dataclass(slots=True)
 class _Sheet:
-    """One sheet as its elements come by."""
+    """The rows of one sheet, filled by the handlers of the parser."""
 
     book: _Book
     rows: list[list[str]] = field(default_factory=list)
@@ -61,43 +59,40 @@ class _Sheet:
     _kind: str = ""
     _style: int = 0
     _text: list[str] = field(default_factory=list)
-    _takes: bool = False
-    _is_sound: bool = False
+    _in_value: bool = False
+    _is_phonetic: bool = False
 
     def start(self, tag: str, attrs: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
         if name == "c":
             place = _PLACE.fullmatch(attrs.get("r", ""))
             self._column = _column(place[1]) if place else self._column + 1
-            self._kind, style = attrs.get("t", "n"), attrs.get("s", "")
-            self._style = int(style) if style.isdecimal() and len(style) < 7 else 0
+            self._kind, self._style = attrs.get("t", "n"), small_int(attrs.get("s", ""))
             self._text = []
         elif name in _VALUES:
-            self._takes = not self._is_sound
+            self._in_value = not self._is_phonetic
         elif name == "rPh":
-            self._is_sound = True
+            self._is_phonetic = True
         elif name == "row":
-            said = attrs.get("r", "")
-            self._number = int(said) if said.isdecimal() and len(said) < 8 else self._number + 1
+            self._number = small_int(attrs.get("r", ""), self._number + 1)
             self._row, self._column = {}, -1
             self._is_hidden = attrs.get("hidden", "") in {"1", "true"}
         elif name == "col" and attrs.get("hidden", "") in {"1", "true"}:
-            low, high = attrs.get("min", ""), attrs.get("max", "")
-            if low.isdecimal() and high.isdecimal() and len(high) < 7:
-                self.hidden_columns.update(range(int(low) - 1, min(int(high), _MAX_COLUMNS)))
+            first, last = small_int(attrs.get("min", ""), _MAX_COLUMNS + 1), small_int(attrs.get("max", ""))
+            self.hidden_columns.update(range(first - 1, min(last, _MAX_COLUMNS)))
         elif name == "hyperlink":
             self.links[attrs.get("ref", "").partition(":")[0]] = next((v for k, v in attrs.items() if k.endswith(":id")), "")
 
     def data(self, text: str) -> None:
-        if self._takes:
+        if self._in_value:
             self._text.append(text)
 
     def end(self, tag: str) -> None:
         name = tag.rpartition(":")[2]
         if name in _VALUES:
-            self._takes = False
+            self._in_value = False
         elif name == "rPh":
-            self._is_sound = False
+            self._is_phonetic = False
         elif name == "c":
             value = _value("".join(self._text)[:_MAX_CELL_CHARS], self._kind, self._style, self.book)
             if value and self._column < _MAX_COLUMNS and self._column not in self.hidden_columns:
@@ -106,29 +101,31 @@ class _Sheet:
             self.book.cells += len(self._row)
             if self.book.cells > _MAX_CELLS or len(self.rows) >= _MAX_ROWS:
                 self.book.is_cut = True
-                raise _Enough
+                raise _LimitReached
             self.places.append(self._number)
             self.rows.append([self._row.get(at, "") for at in range(max(self._row) + 1)])
 
 
-def read_xlsx(body: bytes) -> Told:
+def read_xlsx(body: bytes) -> FileContent:
     """The content of a spreadsheet."""
     package = Package(body)
     part = package.main_part("xl/workbook.xml")
     root, relations = package.document(part), package.relations(part)
     folder = part.rpartition("/")[0]
-    dated = attribute(root.find("workbookPr"), "date1904") in {"1", "true"}
+    is_1904 = attribute(root.find("workbookPr"), "date1904") in {"1", "true"}
     strings = _strings(package.tree(f"{folder}/sharedStrings.xml"))
-    book = _Book(strings, _date_styles(package.tree(f"{folder}/styles.xml")), _MAC_EPOCH if dated else _EPOCH)
-    flow = Flow()
+    book = _Book(strings, _date_styles(package.tree(f"{folder}/styles.xml")), _MAC_EPOCH if is_1904 else _EPOCH)
+    builder = HtmlBuilder()
     sheets = root.findall("sheets/sheet")
-    shown = [one for one in sheets if one.get("state", "visible") == "visible" and relation_id(one) in relations]
-    for one in shown[:_MAX_SHEETS]:
-        relation = relations[relation_id(one)]
+    visible = [sheet for sheet in sheets if sheet.get("state", "visible") == "visible" and relation_id(sheet) in relations]
+    for element in visible[:_MAX_SHEETS]:
+        relation = relations[relation_id(element)]
         if not relation.is_external and not book.is_cut:
-            _write(one.get("name", ""), _sheet(package, relation.target, book), package, relation.target, flow)
+            _write(element.get("name", ""), _sheet(package, relation.target, book), package, relation.target, builder)
     notes = (f"Only the first {_MAX_ROWS} rows of a sheet and {_MAX_CELLS} cells in all were read.",) if book.is_cut else ()
-    return Told(flow.html(), core_facts(package, pages=len(sheets), notes=notes), holds_files=package.holds_files)
+    return FileContent(
+        builder.html(), core_facts(package, pages=len(sheets), notes=notes), has_embedded_files=package.has_embedded_files
+    )
 
 
 def _sheet(package: Package, part: str, book: _Book) -> _Sheet:
@@ -139,7 +136,7 @@ def _sheet(package: Package, part: str, book: _Book) -> _Sheet:
     parser.EndElementHandler = sheet.end
     parser.CharacterDataHandler = sheet.data
     parser.StartDoctypeDeclHandler = _refused
-    with contextlib.suppress(expat.ExpatError, _Enough):  # what came before stands
+    with contextlib.suppress(expat.ExpatError, _LimitReached):  # what was read so far is kept
         parser.Parse(as_text(package.part(part)).encode("utf-8", "replace"), True)
     return sheet
 
@@ -148,64 +145,62 @@ def _refused(*_: object) -> None:
     raise Unreadable("its XML has a document type, which no office writes")
 
 
-def _write(name: str, sheet: _Sheet, package: Package, part: str, flow: Flow) -> None:
+def _write(name: str, sheet: _Sheet, package: Package, part: str, builder: HtmlBuilder) -> None:
     relations = package.relations(part) if sheet.links else {}
     hrefs = {
         place: relations[key].target for place, key in sheet.links.items() if key in relations and relations[key].is_external
     }
     if not sheet.rows:
         return
-    flow.heading(2, escape(name))
+    builder.heading(2, escape(name))
     first = min((at for row in sheet.rows for at, value in enumerate(row) if value), default=0)
     part_rows: list[list[str]] = []
     before = 0
     for number, row in zip(sheet.places, sheet.rows, strict=True):
-        if before and number > before + 1:  # an empty row parts two tables
-            _put(part_rows, flow)
+        if before and number > before + 1:  # an empty row separates two tables
+            _put(part_rows, builder)
             part_rows = []
         before = number
         cells = [escape(value).replace("\n", "<br>") for value in row]
         if hrefs:
-            cells = [linked(cell, hrefs.get(f"{_letters(at)}{number}", "")) for at, cell in enumerate(cells)]
+            cells = [link(cell, hrefs.get(f"{_letters(at)}{number}", "")) for at, cell in enumerate(cells)]
         part_rows.append(cells[first:])
-    _put(part_rows, flow)
+    _put(part_rows, builder)
 
 
-def _put(rows: list[list[str]], flow: Flow) -> None:
-    """A table, unless it is a line of text that somebody wrote into a sheet."""
+def _put(rows: list[list[str]], builder: HtmlBuilder) -> None:
+    """Write a table, or paragraphs for lines of text in a sheet."""
     filled = [[cell for cell in row if cell.strip()] for row in rows]
     if len(rows) < 3 and all(len(row) < 2 for row in filled):
         for row in filled:
-            flow.paragraph(" ".join(row))
+            builder.paragraph(" ".join(row))
     else:
-        flow.block(table(rows))
+        builder.block(table(rows))
 
 
 def _strings(root: ET.Element | None) -> list[str]:
-    """Shared strings; what tells how to pronounce one is no part of it."""
-    found = []
-    for one in root if root is not None else ():
-        sounds = {text for sound in one.iter("rPh") for text in sound.iter("t")}
-        found.append("".join(text.text or "" for text in one.iter("t") if text not in sounds)[:_MAX_CELL_CHARS])
-    return found
+    """The shared strings, without their phonetic parts."""
+    strings = []
+    for element in root if root is not None else ():
+        phonetic = {text for part in element.iter("rPh") for text in part.iter("t")}
+        strings.append("".join(text.text or "" for text in element.iter("t") if text not in phonetic)[:_MAX_CELL_CHARS])
+    return strings
 
 
 def _date_styles(root: ET.Element | None) -> frozenset[int]:
     if root is None:
         return frozenset()
-    own = {one.get("numFmtId", ""): _QUOTED.sub("", one.get("formatCode", "")) for one in root.iter("numFmt")}
+    own = {element.get("numFmtId", ""): _QUOTED.sub("", element.get("formatCode", "")) for element in root.iter("numFmt")}
     dates = {number for number, code in own.items() if re.search(r"[ymdhs]", code, re.IGNORECASE)}
-    used = [one.get("numFmtId", "") for one in root.findall("cellXfs/xf")]
+    used = [element.get("numFmtId", "") for element in root.findall("cellXfs/xf")]
     return frozenset(
-        at
-        for at, number in enumerate(used)
-        if number in dates or (number.isdecimal() and number not in own and int(number) in _DATE_FORMATS)
+        at for at, number in enumerate(used) if number in dates or (number not in own and small_int(number) in _DATE_FORMATS)
     )
 
 
 def _value(text: str, kind: str, style: int, book: _Book) -> str:
     if kind == "s":
-        at = int(text) if text.isdecimal() and len(text) < 9 else -1
+        at = small_int(text, -1)
         return book.strings[at].strip() if 0 <= at < len(book.strings) else ""
     if kind == "b":
         return "TRUE" if text.strip() == "1" else "FALSE" if text else ""
@@ -217,7 +212,7 @@ def _value(text: str, kind: str, style: int, book: _Book) -> str:
 
 
 def _number(text: str) -> str:
-    """Figures as a person would write them: what binary arithmetic left behind is rounded off."""
+    """A number without the rounding errors of binary arithmetic."""
     try:
         value = float(text)
     except ValueError:

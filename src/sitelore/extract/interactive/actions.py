@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import Found, PageResolver
-from sitelore.extract.about.outline import landmark_around
 from sitelore.extract.interactive.forms import short_line
 from sitelore.extract.interactive.selectors import Selectors, link_selector
+from sitelore.extract.metadata.links import PageLinks, PageResolver
+from sitelore.extract.metadata.page_facts import landmark_around
 from sitelore.extract.tokens import is_token
 
 Action = dict[str, Any]
@@ -187,7 +187,7 @@ def action_name(label: str) -> str:
 
 
 def read_actions(
-    tree: dom.Tree, marked: list[dom.Element], links: Found, resolver: PageResolver, selectors: Selectors
+    tree: dom.Tree, marked: list[dom.Element], links: PageLinks, resolver: PageResolver, selectors: Selectors
 ) -> tuple[Action, ...]:
     """The actions of a page: declared ones first, then candidates, each in page order. `marked` are the elements of
     `MARKED`.
@@ -222,7 +222,7 @@ class _Candidates:
         self._selectors = selectors
         self._declaring = declaring
 
-    def add_links(self, links: Found) -> None:
+    def add_links(self, links: PageLinks) -> None:
         for index in candidate_labels(links.texts):
             element = links.elements[index]
             # A link without text, such as an icon, may have a label for assistive technology.

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver
 from sitelore.extract.interactive.selectors import Mark, Selectors, quoted
+from sitelore.extract.metadata.links import PageResolver
 from sitelore.extract.tokens import is_token
 from sitelore.model.url import Url
 
@@ -176,7 +176,7 @@ class _FormReader:
 
     def _resolved(self, raw: str) -> str:
         target = self._resolver.target(raw)
-        return str(target.url or target.written)
+        return str(target.url or target.markdown_url)
 
     def _fields_and_buttons(self, form: dom.Element, controls: list[dom.Element]) -> tuple[list[Field], list[Field]]:
         fields: list[Field] = []

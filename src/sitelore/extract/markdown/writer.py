@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from sitelore.extract import dom
-from sitelore.extract.about.links import PageResolver, resolver_for
 from sitelore.extract.invisible import find_invisible, remove_characters
 from sitelore.extract.markdown.blocks import (
     BULLETS,
@@ -43,6 +42,7 @@ from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_numbe
 from sitelore.extract.markdown.images import is_pixel, rescue_embeds, rescue_images, source_of
 from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Link, escape_label
 from sitelore.extract.markdown.tables import Cell, TableDraft
+from sitelore.extract.metadata.links import PageResolver, resolver_for
 
 _SKIPPED = (
     "script", "style", "template", "head", "title", "meta", "link", "base", "svg", "canvas", "iframe", "object", "embed",
@@ -437,7 +437,7 @@ class _Walk(ParagraphBuilder):
             if href[0] == "#" and (self._level or self._in_title):
                 return _do_nothing
         # Without an address, a link is written as its text.
-        before, link = self._link, Link(self._resolver.target(href).written, in_page=href[:1] == "#")
+        before, link = self._link, Link(self._resolver.target(href).markdown_url, in_page=href[:1] == "#")
         if link.in_page:
             self._in_page.append(href[1:])
         self._link = link
@@ -466,7 +466,7 @@ class _Walk(ParagraphBuilder):
         target = self._resolver.target(raw) if raw else None
         if target is None or target.url is None or is_pixel(element):
             return
-        address = target.written.partition("#")[0]
+        address = target.markdown_url.partition("#")[0]
         alt = " ".join((element.attr("alt") or "").split())
         if self._invisible:
             alt = remove_characters(alt, self._invisible)

@@ -1,4 +1,5 @@
-"""What may not be kept: rules for secrets (`secret_rules`), the prefilter for their hints (`prefilter`), data of persons.
+"""Redaction: removes secrets and, where enabled, data of persons from everything that a site sends.
 
-Only `extract/redact.py` makes clean text; here is what it looks for.
+`redactor` makes clean text, by the rules of `rules` (`secret_rules.toml`, which is packed into `secret_rules.bin`). `prefilter`
+finds where the hints of rules may begin, and `personal_data` finds data of persons.
 """

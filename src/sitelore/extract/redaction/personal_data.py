@@ -1,35 +1,37 @@
-"""Data of persons in a text: e-mail addresses, phone numbers, payment cards, IBANs, national ids.
+"""Finds and masks data of persons: e-mail addresses, phone numbers, payment cards, IBANs, national ids.
 
-Found by form and, where there is one, by checksum: version numbers, dates, prices, ids and IP addresses are none of it.
-What a business says of itself is content: contact pages keep e-mail addresses and phone numbers, and so does every page
-that names them as an organisation's own in its structured data.
+They are found by form and, where there is one, by checksum; version numbers, dates, prices, ids and IP addresses are not.
+Business contacts are content: contact pages keep e-mail addresses and phone numbers, and so does every page whose structured
+data gives them as an organisation's own. `redactor` removes such data from documents where that is enabled; the functions
+`mask_…` remove it from what is searched and handed to models. National ids are looked for only where a setting names them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from sitelore.extract.redaction.personal_ids import NATIONAL_IDS, has_luhn, has_mod_97
+from sitelore.extract.redaction.redactor import Span, mark_spans
+from sitelore.model.ids import CleanText
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.url import Url
 
-Span = tuple[int, int, str]
 EMAIL, PHONE, CARD, IBAN = "email", "phone", "card", "iban"
-KINDS = (EMAIL, PHONE, CARD, IBAN, *NATIONAL_IDS)
 
 _AT = re.compile(rb"@|%40")
 _LOCAL = re.compile(rb"(?<![\w.+@-])(?<!//)[A-Za-z0-9][\w.+'-]{0,63}$")
 _DOMAIN = re.compile(rb"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![\w-])")
 _LOCAL_BYTES, _DOMAIN_BYTES = 66, 260
-_NO_DOMAINS = frozenset({b"png", b"jpg", b"jpeg", b"gif", b"webp", b"svg", b"avif", b"css", b"js", b"mjs", b"map", b"html"})
-_NO_PERSONS = frozenset({b"git", b"hg"})
-_BETWEEN = rb"(?:[ .\-/()]|\xc2\xa0){0,3}"
+_FILE_SUFFIXES = frozenset({b"png", b"jpg", b"jpeg", b"gif", b"webp", b"svg", b"avif", b"css", b"js", b"mjs", b"map", b"html"})
+_SERVICE_ACCOUNTS = frozenset({b"git", b"hg"})
+_SEPARATORS = rb"(?:[ .\-/()]|\xc2\xa0){0,3}"
 _PHONES = (
     # With the country's code: +49 30 1234567, +1 (555) 010-9999, 0049 30 …
-    re.compile(rb"(?<![\w+.,/=#-])(?:\+|(?<!\d )00(?=[1-9]\d))[1-9](?:" + _BETWEEN + rb"\d){7,14}(?![\d%])"),
+    re.compile(rb"(?<![\w+.,/=#-])(?:\+|(?<!\d )00(?=[1-9]\d))[1-9](?:" + _SEPARATORS + rb"\d){7,14}(?![\d%])"),
     # As a link.
     re.compile(rb"(?<=tel:)[+\d(][\d .\-()/]{5,20}\d"),
     # North America: (555) 010-9999, 555-010-9999.
@@ -40,7 +42,7 @@ _PHONES = (
     re.compile(rb"(?<![\w+.,/=#-])(?<!\d )\(?0[1-9]\d{1,3}\)?[ /-]\d{3,8}(?:[ -]\d{1,6}){0,2}(?![\w%-]|[.,:]\d| \d)"),
 )
 _NUMBER = re.compile(rb"[+(]?\d(?:[\d .\-/()]|\xc2\xa0){5,}\d")
-"""Nothing else can hold a phone number, a card or most ids: all of them are looked for in these stretches alone."""
+"""Runs of digits and separators: phone numbers and cards are looked for in these alone."""
 _LABEL = re.compile(
     r"(?i:(?<![A-Za-z])(?:tel(?:(?:e|é)fono?|efoon|éphone|ephone)?|phone|fax|mobile?|handy|cell|hotline|whatsapp"
     "|call us(?: at| on)?|(?:\u0422|т)ел(?:ефон)?|電話|电话|전화)(?![A-Za-z])"
@@ -53,32 +55,22 @@ _CARD = re.compile(
     rb"(?![\w%-]|[.,]\d| \d)"
 )
 _IBAN = re.compile(rb"(?<![A-Za-z0-9])[A-Z]{2}\d\d[ -]?[A-Z0-9]{2}")
-_IBAN_SIZES = {
-    int(size): countries.split()
-    for size, countries in (
-        ("15", "NO"),
-        ("16", "BE"),
-        ("18", "DK FI FO GL NL"),
-        ("19", "MK SI"),
-        ("20", "AT BA EE KZ LT LU XK"),
-        ("21", "CH HR LI LV"),
-        ("22", "BG BH CR DE GB GE IE ME RS VA"),
-        ("23", "AE GI IL IQ TL"),
-        ("24", "AD CZ ES MD PK RO SA SE SK TN VG"),
-        ("25", "LY PT ST"),
-        ("26", "IS TR"),
-        ("27", "FR GR IT MC MR SM"),
-        ("28", "AL AZ BY CY DO GT HU LB PL SV"),
-        ("29", "BR EG PS QA UA"),
-        ("30", "JO KW MU"),
-        ("31", "MT SC"),
-        ("32", "LC"),
-    )
+_IBAN_SIZES = (
+    "15 NO, 16 BE, 18 DK FI FO GL NL, 19 MK SI, 20 AT BA EE KZ LT LU XK, 21 CH HR LI LV, 22 BG BH CR DE GB GE IE ME "
+    "RS VA, 23 AE GI IL IQ TL, 24 AD CZ ES MD PK RO SA SE SK TN VG, 25 LY PT ST, 26 IS TR, 27 FR GR IT MC MR SM, 28 "
+    "AL AZ BY CY DO GT HU LB PL SV, 29 BR EG PS QA UA, 30 JO KW MU, 31 MT SC, 32 LC"
+)
+_IBAN_SIZE = {country.encode(): int(row.split()[0]) for row in _IBAN_SIZES.split(",") for country in row.split()[1:]}
+_NOT_DIGIT = re.compile(rb"\D")
+_DNI_LETTERS = b"TRWAGMYFPDXBNJZSQVHLCKE"
+_CF_ODD_LETTERS = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
+_CF_ODD = {
+    **dict(zip(b"0123456789", _CF_ODD_LETTERS, strict=False)),
+    **dict(zip(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", _CF_ODD_LETTERS, strict=True)),
 }
-_IBAN_SIZE = {country.encode(): size for size, countries in _IBAN_SIZES.items() for country in countries}
 _DIGITS = re.compile(rb"\d")
 _AFTER = 3
-_LEAST_DIGITS, _MOST_DIGITS = 7, 15
+_MIN_PHONE_DIGITS, _MAX_PHONE_DIGITS = 7, 15
 
 _CONTACT = re.compile(
     r"\b(?:contact(?:s|o|os|ez|er|ar|-?us|-?me)?|kontakt\w*|contatt\w+|contato|imprint|impressum|aviso-?legal"
@@ -87,6 +79,8 @@ _CONTACT = re.compile(
     r"|お問い合わせ|連絡先|联系我们|聯絡我們|문의|연락처|اتصل بنا",
     re.IGNORECASE,
 )
+_MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,2} +(.{1,300})$", re.MULTILINE)
+_MAX_HEADINGS = 3
 _HEADS = re.compile(rb"<(title|h1)\b[^>]{0,500}>([^<]{0,300})", re.IGNORECASE)
 _SCRIPTS = re.compile(rb"<script\b[^>]{0,300}application/ld\+json[^>]{0,300}>(.{0,500000}?)</script", re.IGNORECASE | re.DOTALL)
 _BUSINESS = re.compile(
@@ -94,19 +88,19 @@ _BUSINESS = re.compile(
     r"|Library|Museum|Agency|Service|Place)$"
 )
 _CONTACT_FIELDS = frozenset({"email", "telephone", "faxNumber", "phone"})
-_MOST_NODES = 5000
+_MAX_NODES = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Contacts:
-    """What a page may keep of e-mail addresses and phone numbers, because it is a business's own."""
+    """The e-mail addresses and phone numbers that a page keeps, because they are a business's own."""
 
     is_contact_page: bool = False
     values: frozenset[bytes] = frozenset()
     """E-mail addresses in small letters, phone numbers as their last digits."""
 
     def keeps(self, kind: str, value: bytes) -> bool:
-        """Whether this is content."""
+        """Whether this value is content."""
         if kind not in {EMAIL, PHONE}:
             return False
         return self.is_contact_page or (bool(self.values) and _plain(value) in self.values)
@@ -115,8 +109,29 @@ class Contacts:
 NO_CONTACTS = Contacts()
 
 
+def mask_personal(
+    text: CleanText, options: Redaction = BUILT_IN_ALONE, contacts: Contacts = NO_CONTACTS
+) -> tuple[CleanText, dict[str, int]]:
+    """Text without data of persons, and the number of each kind that was removed.
+
+    `contacts` are kept; `options` has the national ids that count, and the key of the hashes.
+    """
+    spans = personal_spans(
+        text.encode("utf-8", "replace"), options.personal_ids, contacts if options.keep_contacts else NO_CONTACTS
+    )
+    return mark_spans(text, spans, options)
+
+
+def mask_markdown(
+    markdown: CleanText, url: Url, title: str = "", *, structured: tuple[Any, ...] = (), options: Redaction = BUILT_IN_ALONE
+) -> CleanText:
+    """A page's Markdown without data of persons; contact pages keep e-mail addresses and phone numbers."""
+    heads = [match[1] for match in _MARKDOWN_HEADING.finditer(markdown[:20_000])][:_MAX_HEADINGS]
+    return mask_personal(markdown, options, contacts_of(url.path, (title, *heads), structured))[0]
+
+
 def personal_spans(data: bytes, ids: Sequence[str] = (), contacts: Contacts = NO_CONTACTS) -> list[Span]:
-    """Where data of persons stands in a text, none overlapping: what has a checksum comes first."""
+    """The data of persons in UTF-8, none overlapping: kinds with a checksum win."""
     taken: list[Span] = []
     for start, end, kind in _candidates(data, ids):
         if not any(start < other_end and other_start < end for other_start, other_end, _ in taken):
@@ -125,18 +140,18 @@ def personal_spans(data: bytes, ids: Sequence[str] = (), contacts: Contacts = NO
 
 
 def is_contact_page(path: str, heads: Iterable[str] = ()) -> bool:
-    """Whether a page is about how to reach somebody, by its address, its title or its main headings."""
+    """Whether a page is a contact page, by its path, its title or its main headings."""
     last = path.rstrip("/").rpartition("/")[2]
     return any(_CONTACT.search(text.replace("_", "-")) for text in (last, *heads))
 
 
 def contacts_of(path: str, heads: Iterable[str], structured: Sequence[Any] = ()) -> Contacts:
-    """What a page of this path, title, headings and structured data may keep."""
+    """The contacts that a page keeps, by its path, title, headings and structured data."""
     return Contacts(is_contact_page(path, heads), frozenset(_business_values(structured)))
 
 
 def contacts_in(source: bytes, path: str) -> Contacts:
-    """The same from a page's source, before it is parsed."""
+    """The contacts that a page keeps, by its unparsed source."""
     heads = [match[2].decode("utf-8", "replace") for match in _HEADS.finditer(source)][:4]
     values: set[bytes] = set()
     for script in list(_SCRIPTS.finditer(source))[:20]:
@@ -152,8 +167,8 @@ def _candidates(data: bytes, ids: Sequence[str]) -> Iterator[Span]:
     yield from _matches(_CARD, data, numbers, CARD, _is_card)
     yield from _ibans(data)
     for name in ids:
-        pattern, is_one = NATIONAL_IDS[name]
-        yield from _matches(pattern, data, ((0, len(data)),), name, is_one)
+        pattern, is_valid = NATIONAL_IDS[name]
+        yield from _matches(pattern, data, ((0, len(data)),), name, is_valid)
     yield from _emails(data)
     for pattern in _PHONES:
         yield from _matches(pattern, data, numbers, PHONE, _is_phone)
@@ -165,16 +180,16 @@ def _candidates(data: bytes, ids: Sequence[str]) -> Iterator[Span]:
 
 
 def _matches(
-    pattern: re.Pattern[bytes], data: bytes, where: Iterable[tuple[int, int]], kind: str, is_one: Callable[[bytes], bool]
+    pattern: re.Pattern[bytes], data: bytes, ranges: Iterable[tuple[int, int]], kind: str, is_valid: Callable[[bytes], bool]
 ) -> Iterator[Span]:
-    for start, end in where:
+    for start, end in ranges:
         for match in pattern.finditer(data, start, end + _AFTER):
-            if is_one(match[0]):
+            if is_valid(match[0]):
                 yield *match.span(), kind
 
 
 def _emails(data: bytes) -> Iterator[Span]:
-    """From each @ to both sides: few texts have many of them."""
+    """E-mail addresses, searched from each @ to both sides."""
     for at in _AT.finditer(data):
         local = _LOCAL.search(data, max(0, at.start() - _LOCAL_BYTES), at.start())
         domain = _DOMAIN.match(data, at.end(), at.end() + _DOMAIN_BYTES) if local else None
@@ -183,17 +198,17 @@ def _emails(data: bytes) -> Iterator[Span]:
 
 
 def _is_email(local: bytes, domain: bytes) -> bool:
-    return domain.rpartition(b".")[2].lower() not in _NO_DOMAINS and local.lower() not in _NO_PERSONS
+    return domain.rpartition(b".")[2].lower() not in _FILE_SUFFIXES and local.lower() not in _SERVICE_ACCOUNTS
 
 
 def _is_phone(value: bytes) -> bool:
     digits = _DIGITS.findall(value)
-    return _LEAST_DIGITS <= len(digits) <= _MOST_DIGITS and len(set(digits)) > 2
+    return _MIN_PHONE_DIGITS <= len(digits) <= _MAX_PHONE_DIGITS and len(set(digits)) > 2
 
 
 def _is_card(value: bytes) -> bool:
     digits = b"".join(_DIGITS.findall(value))
-    return _BRANDS.fullmatch(digits) is not None and len(set(digits)) > 1 and has_luhn(digits)
+    return _BRANDS.fullmatch(digits) is not None and len(set(digits)) > 1 and _has_luhn(digits)
 
 
 _BRANDS = re.compile(
@@ -213,7 +228,7 @@ def _ibans(data: bytes) -> Iterator[Span]:
             elif char not in {b" ", b"-"} or not data[end - 1 : end].isalnum():
                 break
             end += 1
-        if size and len(letters) == size and not data[end : end + 1].isalnum() and has_mod_97(bytes(letters)):
+        if size and len(letters) == size and not data[end : end + 1].isalnum() and _has_mod_97(bytes(letters)):
             yield match.start(), end, IBAN
 
 
@@ -223,9 +238,9 @@ def _plain(value: bytes) -> bytes:
 
 
 def _business_values(data: Any) -> Iterator[bytes]:
-    """E-mail addresses and phone numbers of organisations and contact points, however deep they stand."""
+    """E-mail addresses and phone numbers of organisations and contact points, at any depth of structured data."""
     waiting, seen = [data], 0
-    while waiting and seen < _MOST_NODES:
+    while waiting and seen < _MAX_NODES:
         node, seen = waiting.pop(), seen + 1
         if isinstance(node, dict):
             kinds = node.get("@type", node.get("type", ()))
@@ -245,3 +260,92 @@ def _values_of(properties: Any) -> Iterator[bytes]:
         for value in values if isinstance(values, list | tuple) else (values,):
             if isinstance(value, str) and (plain := _plain(value.encode("utf-8", "replace").removeprefix(b"mailto:"))):
                 yield plain
+
+
+def _has_luhn(digits: bytes) -> bool:
+    """Whether digits pass the Luhn checksum (ISO/IEC 7812-1, annex B)."""
+    total = 0
+    for at, char in enumerate(reversed(digits)):
+        value = (char - 48) * (1 + at % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def _has_mod_97(iban: bytes) -> bool:
+    """Whether an IBAN passes its checksum (ISO 13616-1 §5)."""
+    rotated = (iban[4:] + iban[:4]).decode().upper()
+    return int("".join(str(int(char, 36)) for char in rotated)) % 97 == 1
+
+
+def _digits(value: bytes) -> list[int]:
+    return [char - 48 for char in _NOT_DIGIT.sub(b"", value)]
+
+
+def _is_german_tax_id(value: bytes) -> bool:
+    """Whether the check digit is right (ISO 7064, MOD 11,10)."""
+    digits, product = _digits(value), 10
+    for digit in digits[:10]:
+        total = (digit + product) % 10 or 10
+        product = total * 2 % 11
+    return (11 - product) % 10 == digits[10] and 2 <= max(map(digits[:10].count, digits[:10])) <= 3
+
+
+def _is_french_nir(value: bytes) -> bool:
+    plain = value.upper().replace(b" ", b"").replace(b"2A", b"19").replace(b"2B", b"18")
+    return plain.isdigit() and 97 - int(plain[:13]) % 97 == int(plain[13:])
+
+
+def _is_spanish_dni(value: bytes) -> bool:
+    plain = value.upper().replace(b"-", b"")
+    number = plain[:-1].translate(bytes.maketrans(b"XYZ", b"012"))
+    return _DNI_LETTERS[int(number) % 23] == plain[-1]
+
+
+def _is_italian_cf(value: bytes) -> bool:
+    total = 0
+    for at, char in enumerate(value.upper()[:15]):
+        even = char - 48 if char < 65 else char - 65
+        total += even if at % 2 else _CF_ODD[char]
+    return 65 + total % 26 == value.upper()[15]
+
+
+def _is_dutch_bsn(value: bytes) -> bool:
+    digits = _digits(value)
+    return any(digits) and sum(w * d for w, d in zip((9, 8, 7, 6, 5, 4, 3, 2, -1), digits, strict=True)) % 11 == 0
+
+
+def _is_polish_pesel(value: bytes) -> bool:
+    digits = _digits(value)
+    month = digits[2] * 10 + digits[3]
+    is_date = 1 <= month % 20 <= 12 and 1 <= digits[4] * 10 + digits[5] <= 31
+    return is_date and sum(w * d for w, d in zip((1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), digits, strict=True)) % 10 == 0
+
+
+def _is_brazilian_cpf(value: bytes) -> bool:
+    digits = _digits(value)
+    if len(set(digits)) == 1:
+        return False
+    for size in (9, 10):
+        rest = sum((size + 1 - at) * digit for at, digit in enumerate(digits[:size])) * 10 % 11 % 10
+        if rest != digits[size]:
+            return False
+    return True
+
+
+_EDGE, _END = rb"(?<![\w.,/=-])", rb"(?![\w-]|[.,]\d)"
+NATIONAL_IDS: Mapping[str, tuple[re.Pattern[bytes], Callable[[bytes], bool]]] = {
+    "us-ssn": (re.compile(_EDGE + rb"(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}" + _END), bool),
+    "de-tax-id": (re.compile(_EDGE + rb"[1-9]\d(?: ?\d{3}){3}" + _END), _is_german_tax_id),
+    "fr-nir": (
+        re.compile(_EDGE + rb"[12] ?\d\d ?(?:0[1-9]|1[0-2]|[2-9]\d) ?(?:\d\d|2[ABab]) ?\d{3} ?\d{3} ?\d\d" + _END),
+        _is_french_nir,
+    ),
+    "es-dni": (re.compile(_EDGE + rb"(?:\d{8}|[XYZxyz]-?\d{7})-?[A-Za-z]" + _END), _is_spanish_dni),
+    "it-cf": (
+        re.compile(_EDGE + rb"[A-Za-z]{6}\d\d[ABCDEHLMPRSTabcdehlmprst][0-7]\d[A-Za-z]\d{3}[A-Za-z]" + _END),
+        _is_italian_cf,
+    ),
+    "nl-bsn": (re.compile(_EDGE + rb"\d{3}[. ]?\d{3}[. ]?\d{3}" + _END), _is_dutch_bsn),
+    "pl-pesel": (re.compile(_EDGE + rb"\d{11}" + _END), _is_polish_pesel),
+    "br-cpf": (re.compile(_EDGE + rb"\d{3}\.?\d{3}\.?\d{3}-?\d\d" + _END), _is_brazilian_cpf),
+}

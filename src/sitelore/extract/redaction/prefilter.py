@@ -1,9 +1,8 @@
-"""Prefilter for secrets: finds where hints may begin, by compiled code (`native/secret_prefilter.c`), faster than searching
-for all.
+"""Finds where hints of secrets may begin, with one automaton for all hints (`native/secret_prefilter.c`).
 
-Hints are regular expressions. The standard library's parser reads each, it becomes a short program, and the compiled code
-builds one automaton from all programs. What it finds is then matched by google-re2: the prefilter may find too much (it
-ignores word edges inside a hint, for one), never too little. Hints that mean something else to RE2 have none.
+Hints are regular expressions. The standard library's parser reads each, it is compiled into a short program, and the native
+code builds one DFA from all programs. google-re2 confirms every match: the prefilter may report too many places (it ignores
+word edges inside a hint, for one), never too few. There is no prefilter for hints that RE2 reads differently from Python.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ _MAX_STATES, _CLASSES, _OPENINGS = 8192, 256, 2608
 _MAX_COPIES, _MAX_CODE = 64, 32_000
 _ALL = 2**256 - 1
 # Python reads a POSIX class, and {,n}, differently from RE2.
-_READ_OTHERWISE = re.compile(r"\[:\^?\w+:\]|\{,")
+_DIFFERENT_IN_RE2 = re.compile(r"\[:\^?\w+:\]|\{,")
 
 
-class _Unknown(Exception):
+class _Unsupported(Exception):
     """A hint that the prefilter cannot represent."""
 
 
 class Tables(NamedTuple):
-    """The automaton as the compiled code has built it."""
+    """The tables of the automaton."""
 
     byte_class: bytes
     classes: int
@@ -59,7 +58,7 @@ def build_tables(hints: Iterable[str]) -> Tables | None:
     sets: dict[int, int] = {}
     try:
         code = _any_of([_code_of(hint, sets) for hint in hints])
-    except (_Unknown, re.error, Warning, RecursionError, OverflowError):
+    except (_Unsupported, re.error, Warning, RecursionError, OverflowError):
         return None
     if len(code) > _MAX_CODE:
         return None
@@ -91,8 +90,8 @@ def prefilter_from(tables: Tables) -> Prefilter:
 
 
 def _code_of(hint: str, sets: dict[int, int]) -> _Code:
-    if _READ_OTHERWISE.search(hint):
-        raise _Unknown
+    if _DIFFERENT_IN_RE2.search(hint):
+        raise _Unsupported
     tree = parser.parse(hint.encode())
     return _sequence(tree, tree.state.flags, sets)
 
@@ -102,7 +101,7 @@ def _sequence(nodes: Iterable[tuple[Any, Any]], flags: int, sets: dict[int, int]
     for kind, value in nodes:
         code += _node(kind, value, flags, sets)
         if len(code) > _MAX_CODE:
-            raise _Unknown
+            raise _Unsupported
     return code
 
 
@@ -121,7 +120,7 @@ def _node(kind: Any, value: Any, flags: int, sets: dict[int, int]) -> _Code:
     if kind is sre.AT:
         # Other assertions are ignored: they can only make the hint rarer.
         return [(_EDGE, 0)] if value is sre.AT_BOUNDARY else []
-    raise _Unknown
+    raise _Unsupported
 
 
 def _any_of(codes: Sequence[_Code]) -> _Code:
@@ -148,21 +147,21 @@ def _members(kind: Any, value: Any, flags: int) -> int:
         return _ALL if flags & re.DOTALL else _ALL ^ 1 << 10
     items = value if kind is sre.IN else [(sre.LITERAL, value)]
     is_negated = kind is sre.NOT_LITERAL
-    found = 0
-    for what, which in items:
-        if what is sre.NEGATE:
+    members = 0
+    for item, value_of_item in items:
+        if item is sre.NEGATE:
             is_negated = True
-        elif what is sre.LITERAL:
-            found |= 1 << which
-        elif what is sre.RANGE:
-            found |= (2 << which[1]) - (1 << which[0])
+        elif item is sre.LITERAL:
+            members |= 1 << value_of_item
+        elif item is sre.RANGE:
+            members |= (2 << value_of_item[1]) - (1 << value_of_item[0])
         else:
-            found |= _CATEGORIES[which]
+            members |= _CATEGORIES[value_of_item]
     if flags & re.IGNORECASE:
-        if found >> 128:  # RE2 folds Latin letters beyond ASCII as well
+        if members >> 128:  # RE2 folds Latin letters beyond ASCII as well
             return _ALL
-        found |= (found & _UPPER) << 32 | (found & _LOWER) >> 32
-    return _ALL ^ found if is_negated else found
+        members |= (members & _UPPER) << 32 | (members & _LOWER) >> 32
+    return _ALL ^ members if is_negated else members
 
 
 def _bits(members: bytes) -> int:

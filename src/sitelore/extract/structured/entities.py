@@ -17,9 +17,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitelore.extract import dom
-from sitelore.extract.about.dates import iso_date
-from sitelore.extract.about.head import Meta, read_head
-from sitelore.extract.about.survey import scripts_of
+from sitelore.extract.metadata.dates import iso_date
+from sitelore.extract.metadata.page_facts import Meta, read_head, scripts_of
 from sitelore.model.url import whatwg
 
 if TYPE_CHECKING:

@@ -1,0 +1,53 @@
+"""What stands in a page's head is read once; whoever asks it hears what the elements say."""
+
+from __future__ import annotations
+
+from sitelore.extract import dom
+from sitelore.extract.metadata.page_facts import collect_elements, read_head
+
+from .conftest import ReadPage
+
+
+def metas(source: str) -> list[tuple[str, str, str]]:
+    return [meta[:3] for meta in read_head(dom.parse(source))]
+
+
+def test_a_name_goes_before_a_property_and_open_graph_has_it_the_other_way() -> None:
+    assert metas("<meta name=Author property=' OG:Title ' content='A  B'>") == [("author", "og:title", "A B")]
+    assert metas("<meta property=og:title content=T>") == [("og:title", "og:title", "T")]
+    assert metas("<meta name=twitter:card content=summary>") == [("twitter:card", "twitter:card", "summary")]
+
+
+def test_what_open_graph_does_not_speak_of_is_not_called_so() -> None:
+    assert metas("<meta name=author content=A><meta http-equiv='x:y' content=B><meta charset=utf-8>") == [
+        ("author", "", "A"),
+        ("x:y", "", "B"),
+    ]
+
+
+def test_a_value_stands_in_for_content_for_open_graph_alone() -> None:
+    assert metas("<meta property=og:type value=article>") == [("og:type", "", ""), ("", "og:type", "article")]
+    assert metas("<meta property=og:type>") == [("og:type", "", "")]
+
+
+def test_open_graph_takes_more_of_a_long_text() -> None:
+    [plain, shared] = metas(f"<meta property=og:description content='{'x' * 6000}'>")
+    assert (len(plain[2]), len(shared[2])) == (2000, 5000)
+
+
+def test_links_are_told_by_what_they_are_for() -> None:
+    survey = collect_elements(dom.parse("<link rel='Canonical' href=/a><link href=/b>"))
+    assert survey.relations == [("canonical", "/a"), ("", "/b")]
+
+
+def test_metadata_and_open_graph_read_the_same_head(read_page: ReadPage) -> None:
+    page = read_page(
+        "<head><title>T</title><meta name=robots content=noindex><meta name=robots content=nofollow>"
+        "<meta property=og:title content='The  title'><meta name=description content=D><link rel=next href=/2></head><p>text"
+    )
+    assert (page.document["noindex"], page.document["nofollow"]) == (True, True)
+    assert page.document["description"] == "D"
+    assert page.document["meta"]["og:title"] == "The title"
+    [shared] = page.document["structured"]
+    assert shared["properties"] == {"title": "The title"}
+    assert [link["url"] for link in page.document["links"]] == ["http://site.example/2"]
