@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sitelore.cli.demo_server import demo_site
-from sitelore.cli.inspecting import show
+from sitelore.cli.commands.demo import demo_site
+from sitelore.cli.commands.inspect import show
 from sitelore.cli.main import main
 from sitelore.extract.inspecting import Block, Cut, Inspection, inspect
 from sitelore.model.document import Reading, ReadOptions
@@ -158,7 +158,7 @@ def test_a_domain_s_rules_can_be_tried_on_a_file(page: Path, tmp_path: Path) -> 
     assert "Buy it now" not in json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").out)["markdown"]
     rules.write_text("domain: site.example\nremoveSelectors: ['.cta[']\n")
     done = sitelore("inspect", page, "--domain-config", rules)
-    assert (done.code, "removeSelectors, item 1: '.cta[' is no CSS selector" in done.err) == (2, True)
+    assert (done.code, "removeSelectors, item 1: '.cta[' is not a CSS selector" in done.err) == (2, True)
 
 
 def test_a_crawled_page_is_read_again_from_its_snapshot(crawled: tuple[str, Path], tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_page_that_no_run_knows_is_fetched_and_not_kept(crawled: tuple[str, Pa
     address, _ = crawled
     done = sitelore("inspect", f"{address}articles/why-crawl", "--data", tmp_path / "none")
     assert done.code == 0
-    assert "it is fetched now" in done.err
+    assert "fetching it now, without storing it" in done.err
     assert "Three good reasons" in done.out
     assert not (tmp_path / "none").exists()
     assert sitelore("inspect", f"{address}private/drafts", "--data", tmp_path / "none").code == 1
@@ -267,7 +267,7 @@ def test_bad_lines_get_their_error_and_the_rest_goes_on() -> None:
     assert [answer["id"] for answer in answers] == [None, None, 7, 8, 9, None, 0, 1]
     assert all("error" in answer for answer in answers[:6])
     assert "error" not in answers[6]
-    assert "6 pages could not be read" in done.stderr
+    assert "6 pages failed" in done.stderr
 
 
 def test_full_lines_hold_everything_a_page_holds() -> None:
@@ -311,7 +311,7 @@ def test_ctrl_c_ends_a_stream_cleanly() -> None:
             process.kill()
             process.wait()
     assert process.returncode == 11
-    assert complaint.decode().startswith("sitelore: stopped after ")
+    assert complaint.decode().startswith("sitelore: interrupted after ")
     assert b"Traceback" not in complaint
     answers = [json.loads(line) for line in (first + rest).splitlines()]
     assert [answer["id"] for answer in answers] == list(range(len(answers)))
@@ -343,12 +343,12 @@ def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: 
 
 @pytest.fixture
 def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.cli.reading._TIME_LIMIT_S", 0.0)
+    monkeypatch.setattr("sitelore.crawl.reading.TIME_LIMIT_S", 0.0)
 
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.cli.reading._MEMORY_BYTES", LITTLE_MEMORY)
+    monkeypatch.setattr("sitelore.crawl.reading.MEMORY_BYTES", LITTLE_MEMORY)
 
 
 LITTLE_MEMORY = 400 * 2**20
@@ -398,11 +398,11 @@ def test_in_a_stream_a_page_that_takes_too_long_has_its_error(tmp_path: Path) ->
 
 
 def test_a_file_or_a_line_that_is_too_large_is_not_read(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.cli.reading._LARGEST_BYTES", 150)
+    monkeypatch.setattr("sitelore.cli.commands.extract._MAX_BYTES", 150)
     for command in (("extract", "--url", "http://site.example/"), ("inspect",)):
         done = sitelore(*command, page)
         assert done.code == 1
-        assert "the most that is read of a page" in done.err
+        assert "the limit for a page" in done.err
     path = tmp_path / "pages.jsonl"
     path.write_text(lines(range(1), 0) + lines(range(1, 2), 100) + lines(range(2, 3), 0))
     answers = [json.loads(line) for line in sitelore("extract", "--jsonl", path).out.splitlines()]

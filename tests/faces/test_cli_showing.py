@@ -5,10 +5,10 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
+from sitelore.cli.commands.explain import gates_table
+from sitelore.cli.export_files import ExportedFiles
+from sitelore.cli.progress import RateMeter, duration, progress_bar, progress_line, time_left
 from sitelore.cli.summary import Session, Summary, as_json, as_table, size
-from sitelore.cli.telling import gates_table
-from sitelore.cli.watching import Pace, bar_of, left_of, line_of, span
-from sitelore.cli.writing import Written
 from sitelore.crawl.explain import Explanation, GateResult
 from sitelore.crawl.progress import Progress
 from sitelore.model.frontier import Run, RunCounts
@@ -30,7 +30,9 @@ COUNTS = RunCounts(
     changed=1,
     body_bytes=123_456,
 )
-SUMMARY = Summary(RUN, COUNTS, Path("data"), Written({"md": "data/pages"}), markdown_chars=1234.4, session=Session(8, 4.0))
+SUMMARY = Summary(
+    RUN, COUNTS, Path("data"), ExportedFiles({"md": "data/pages"}), markdown_chars=1234.4, session=Session(8, 4.0)
+)
 
 
 def drawn(thing: RenderableType) -> str:
@@ -87,31 +89,33 @@ def test_every_gate_is_shown_with_its_mark() -> None:
 
 def test_a_progress_line_counts_everything_and_says_how_long_it_takes() -> None:
     progress = Progress(pages=40, queued=9, in_flight=1, skipped=3, errors=2, depth=2, max_pages=100)
-    assert line_of(progress, 2.0) == "40 pages, 2.0/s, 10 queued, 3 skipped, 2 errors, depth 2, 30 s left"
+    assert progress_line(progress, 2.0) == "40 pages, 2.0/s, 10 queued, 3 skipped, 2 errors, depth 2, 30 s left"
     progress.max_pages = None
-    assert "left" not in line_of(progress, 2.0)
+    assert "left" not in progress_line(progress, 2.0)
 
 
 def test_the_bar_shows_the_same_numbers() -> None:
-    text = drawn(bar_of(Progress(pages=40, queued=9, in_flight=1, max_pages=100, latest="http://example.com/a\x1b[2J"), 2.0))
+    text = drawn(
+        progress_bar(Progress(pages=40, queued=9, in_flight=1, max_pages=100, latest="http://example.com/a\x1b[2J"), 2.0)
+    )
     assert "40/100 pages" in text
     assert "30 s left" in text
     assert "\x1b" not in text
 
 
 def test_no_time_is_promised_without_a_rate_or_a_limit() -> None:
-    assert left_of(Progress(pages=1, max_pages=10), 0.0) == ""
-    assert left_of(Progress(pages=1), 5.0) == ""
-    assert left_of(Progress(pages=10, max_pages=10), 5.0) == ""
+    assert time_left(Progress(pages=1, max_pages=10), 0.0) == ""
+    assert time_left(Progress(pages=1), 5.0) == ""
+    assert time_left(Progress(pages=10, max_pages=10), 5.0) == ""
 
 
 def test_the_rate_follows_the_last_seconds() -> None:
-    pace = Pace(at=0.0)
-    assert pace.take(10, 1.0) == 10.0
-    assert 10.0 < pace.take(40, 2.0) < 30.0
-    assert pace.take(40, 2.0) == pace.rate
+    meter = RateMeter(at=0.0)
+    assert meter.update(10, 1.0) == 10.0
+    assert 10.0 < meter.update(40, 2.0) < 30.0
+    assert meter.update(40, 2.0) == meter.rate
 
 
 def test_times_and_sizes_read_well() -> None:
-    assert [span(seconds) for seconds in (0.42, 12, 75, 3700)] == ["0.4 s", "12 s", "1 min 15 s", "1 h 01 min"]
+    assert [duration(seconds) for seconds in (0.42, 12, 75, 3700)] == ["0.4 s", "12 s", "1 min 15 s", "1 h 01 min"]
     assert [size(number) for number in (12, 1500, 2.5e6, 3e9)] == ["12 bytes", "1.5 KB", "2.5 MB", "3.0 GB"]
