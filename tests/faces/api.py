@@ -16,9 +16,8 @@ from typing import Any
 
 from sitelore.app.wiring import embedded
 from sitelore.model.ids import RunId
-from sitelore.serve.backstage import ApiSettings, Backstage
-from sitelore.serve.server import serve
-from sitelore.serve.sockets import listening_socket
+from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.server import listening_socket, serve
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
 
@@ -129,18 +128,18 @@ def _events(answer: http.client.HTTPResponse) -> Iterator[Event]:
             fields[name] = value
 
 
-Building = Callable[[], AbstractAsyncContextManager[Backstage]]
+Building = Callable[[], AbstractAsyncContextManager[AppContext]]
 
 
 @asynccontextmanager
-async def whole_house(data: Path) -> AsyncIterator[Backstage]:
+async def whole_house(data: Path) -> AsyncIterator[AppContext]:
     """What `sitelore serve` without settings puts behind the API."""
     async with embedded(data, writing=True) as app:
-        yield Backstage(app.ledger, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service)
+        yield AppContext(app.ledger, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service)
 
 
 @asynccontextmanager
-async def idle_house(data: Path) -> AsyncIterator[Backstage]:
+async def idle_house(data: Path) -> AsyncIterator[AppContext]:
     """An app in which nobody works: runs can be made of any address, and nothing is ever asked for."""
 
     async def attend(stop: asyncio.Event) -> None:
@@ -151,7 +150,7 @@ async def idle_house(data: Path) -> AsyncIterator[Backstage]:
         async def announce(_: RunId) -> None:
             pass
 
-        yield Backstage(app.ledger, app.blobs, app.clock, attend, announce, app.search.service)
+        yield AppContext(app.ledger, app.blobs, app.clock, attend, announce, app.search.service)
 
 
 @contextlib.contextmanager
@@ -189,5 +188,5 @@ def serving_api(build: Building, settings: ApiSettings | None = None) -> Iterato
 
 
 async def _serve(build: Building, settings: ApiSettings, listening: socket.socket, stop: asyncio.Event) -> None:
-    async with build() as backstage:
-        await serve(backstage, settings, listening, stop)
+    async with build() as context:
+        await serve(context, settings, listening, stop)

@@ -14,7 +14,7 @@ from sitelore.model.knowledge import Card, Flag, Hit, SearchAnswer, SearchMode, 
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
-from sitelore.serve.problems import ADDRESS_REFUSED, Refused
+from sitelore.serve.problems import ADDRESS_REFUSED, ApiProblem
 
 ATTACK = (
     "Opening hours: 9 to 5.\n"
@@ -64,7 +64,7 @@ class Pages:
 
     async def crawl(self, url: Url, max_pages: int) -> RunId:
         if url.host == "127.0.0.1":
-            raise Refused(ADDRESS_REFUSED, "127.0.0.1 is a private address")
+            raise ApiProblem(ADDRESS_REFUSED, "127.0.0.1 is a private address")
         self.crawled.append((str(url), max_pages))
         return RunId("r2")
 

@@ -17,10 +17,10 @@ from tests.faces.api import Answer, Api, idle_house, serving_api, whole_house
 from tests.web.serve import page, prose, redirect, serving, site
 
 from sitelore.model.errors import DiskFull, UsageError
-from sitelore.serve.backstage import ApiSettings, Backstage
-from sitelore.serve.doors import BODY_BYTES
+from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.middleware import BODY_BYTES
 from sitelore.serve.problems import KINDS
-from sitelore.serve.sockets import is_loopback, listening_socket
+from sitelore.serve.server import is_loopback, listening_socket
 
 TOKENS = ("a-token-of-the-first-kind", "a-token-of-another-kind")
 PUBLIC = "https://site.invalid/"
@@ -231,7 +231,7 @@ def test_a_broken_ledger_is_a_problem_and_not_a_silence(tmp_path: Path) -> None:
             raise RuntimeError("a mistake of ours, with a secret in it")
 
     @asynccontextmanager
-    async def broken() -> AsyncIterator[Backstage]:
+    async def broken() -> AsyncIterator[AppContext]:
         async with idle_house(tmp_path) as idle:
             ledger: Any = Broken()
             yield replace(idle, ledger=ledger)

@@ -20,7 +20,7 @@ from tests.web.graph import Expected, Graph
 from tests.web.journey import command, differences
 from tests.web.serve import Answer, Web, page, prose, serving, site
 
-from sitelore.serve.backstage import ApiSettings
+from sitelore.serve.context import ApiSettings
 
 GRAPH = Graph(7, 70, with_sitemap=True)
 

@@ -20,10 +20,9 @@ from tests.faces.mcp_house import Pages
 from tests.faces.test_cli import COMMAND, complaint, environment, sitelore
 
 from sitelore.cli.commands.demo import demo_site
-from sitelore.serve.backstage import ApiSettings
-from sitelore.serve.mcp_http import McpDoor
-from sitelore.serve.server import serve
-from sitelore.serve.sockets import listening_socket
+from sitelore.serve.context import ApiSettings
+from sitelore.serve.mcp.transports import McpApp
+from sitelore.serve.server import listening_socket, serve
 
 TOKEN = "a-token-of-some-length"
 HELLO = {
@@ -155,8 +154,8 @@ async def test_the_api_answers_mcp_behind_its_own_doors(tmp_path: Path) -> None:
     stop = asyncio.Event()
     socket = listening_socket("127.0.0.1", 0, with_tokens=True)
     address = f"http://127.0.0.1:{socket.getsockname()[1]}"
-    async with idle_house(tmp_path) as backstage:
-        serving = asyncio.create_task(serve(backstage, ApiSettings(tokens=(TOKEN,)), socket, stop, McpDoor(Pages())))
+    async with idle_house(tmp_path) as context:
+        serving = asyncio.create_task(serve(context, ApiSettings(tokens=(TOKEN,)), socket, stop, McpApp(Pages())))
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with httpx2.AsyncClient(headers=headers) as known, httpx2.AsyncClient() as stranger:
             async with Client(streamable_http_client(f"{address}/mcp", http_client=known)) as client:

@@ -18,7 +18,7 @@ from tests.web.serve import Pages, Web, page, serving, site
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
-from sitelore.cli.commands.mcp import mcp_sources
+from sitelore.cli.commands.mcp import mcp_backend
 from sitelore.crawl.pipelines import start_pipeline
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.runs import first_offers
@@ -28,7 +28,7 @@ from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.knowledge import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
-from sitelore.serve.mcp import mcp_server
+from sitelore.serve.mcp.tools import mcp_server
 
 TENANTS = ("red", "blue")
 NAME = "docs.example"
@@ -72,7 +72,7 @@ async def both_crawled(app: App, web: Web, **changes: Any) -> None:
 
 
 async def told(app: App, tenant: str, tool: str, **arguments: Any) -> str:
-    async with Client(mcp_server(mcp_sources(app), tenant=tenant)) as client:
+    async with Client(mcp_server(mcp_backend(app), tenant=tenant)) as client:
         answer = await client.call_tool(tool, arguments)
         (content,) = answer.content
         assert isinstance(content, TextContent)
@@ -95,7 +95,7 @@ async def test_search_and_pages_are_those_of_the_tenant_that_asks(app: App) -> N
             said = await told(app, DEFAULT_TENANT, tool, **arguments)
             assert not any(f"{tenant} boats" in said for tenant in TENANTS)
             assert NAME not in said
-        assert "nothing was crawled yet" in await told(app, DEFAULT_TENANT, "explain_url", url=web.url())
+        assert "nothing has been crawled yet" in await told(app, DEFAULT_TENANT, "explain_url", url=web.url())
 
 
 async def test_an_explanation_is_of_the_tenants_own_run_however_many_others_have(app: App) -> None:

@@ -13,7 +13,7 @@ from tests.web.serve import Answer, Web, page, prose, serving, site
 from sitelore.crawl.pipelines import pipeline_settings
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import CrawlSettings, Pipeline
-from sitelore.serve.backstage import ApiSettings
+from sitelore.serve.context import ApiSettings
 
 NAMES = ("apples", "bears", "clouds", "doors")
 

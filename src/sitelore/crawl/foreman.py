@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from sitelore.crawl import meters
+from sitelore.crawl import metrics
 from sitelore.crawl.progress import Progress
 from sitelore.model.errors import Interrupted
 from sitelore.model.frontier import Run
@@ -126,7 +126,7 @@ class Foreman:
             error = f"{type(problem).__name__}: {problem}"
             left_as = await self._ledger.crash_run(run.id, error, self._clock(), self._pause_s, ATTEMPTS)
             if left_as is RunState.FAILED:
-                meters.RUNS_ENDED.add(of=RunState.FAILED.value)
+                metrics.RUNS_ENDED.labels(RunState.FAILED.value).inc()
         else:
             _LOG.info("a run has ended", extra={**about, "state": ended.state.value})
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from sitelore.crawl import meters
+from sitelore.crawl import metrics
 from sitelore.crawl.shared import Shared
 from sitelore.crawl.stored import share_of_words
 from sitelore.crawl.tools import Tools
@@ -64,8 +64,8 @@ async def tend(run_id: RunId, ledger: Ledger, tools: Tools, *, is_shared: bool =
     """One maintenance cycle of one run. A run that others work on too is not completed here."""
     began = time.perf_counter()
     tended = await _tend(run_id, ledger, tools, is_shared=is_shared)
-    meters.CYCLES.add()
-    meters.RECONCILIATION.take(time.perf_counter() - began)
+    metrics.CYCLES.inc()
+    metrics.RECONCILIATION.observe(time.perf_counter() - began)
     return tended
 
 
@@ -75,7 +75,7 @@ async def _tend(run_id: RunId, ledger: Ledger, tools: Tools, *, is_shared: bool)
         return Tended(Tending.ENDED)
     now = tools.clock()
     if recovered := await ledger.release(run_id, now):
-        meters.RECOVERED.add(recovered)
+        metrics.RECOVERED.inc(recovered)
         return Tended(Tending.WAITING)
     pulse = await ledger.pulse(run_id, now)
     if pulse.ready:
@@ -103,7 +103,7 @@ async def _complete(run_id: RunId, ledger: Ledger, tools: Tools) -> Tended:
     if pulse.ready or pulse.waiting or pulse.in_progress:
         return Tended(Tending.WAITING)
     if await ledger.end_run(run_id, RunState.COMPLETED, tools.clock()):
-        meters.RUNS_ENDED.add(of=RunState.COMPLETED.value)
+        metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
     return Tended(Tending.ENDED)
 
 
@@ -139,8 +139,8 @@ class Maintenance:
                 began = time.perf_counter()
                 if not await self._looked_after(run):
                     del self._stable[run.id]
-                meters.CYCLES.add()
-                meters.RECONCILIATION.take(time.perf_counter() - began)
+                metrics.CYCLES.inc()
+                metrics.RECONCILIATION.observe(time.perf_counter() - began)
             return len(runs)
 
     async def _looked_after(self, run: Run) -> bool:
@@ -159,11 +159,11 @@ class Maintenance:
             await self._end(run, RunState.FAILED, f"{TIME_LIMIT}: the time limit of {limit_s:.0f} s has passed")
             return False
         if recovered := await self._ledger.release(run.id, now):
-            meters.RECOVERED.add(recovered)
+            metrics.RECOVERED.inc(recovered)
             _LOG.info("leases ran out", extra={"run": run.id, "leases": recovered})
         pulse = await self._ledger.pulse(run.id, now)
         if pulse.ready:
-            meters.RESENT.add()
+            metrics.RESENT.inc()
             await self._shared.signals.ring(run.id)
         if recovered or pulse.ready or pulse.waiting or pulse.in_progress:
             return False
@@ -180,7 +180,7 @@ class Maintenance:
 
     async def _end(self, run: Run, state: RunState, error: str = "") -> None:
         if await self._ledger.end_run(run.id, state, self._shared.clock(), error):
-            meters.RUNS_ENDED.add(of=state.value)
+            metrics.RUNS_ENDED.labels(state.value).inc()
             await tell_state(self._shared, run.id, state, error)
 
 

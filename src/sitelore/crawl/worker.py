@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Collection
 
-from sitelore.crawl import meters
+from sitelore.crawl import metrics
 from sitelore.crawl.clearing import cleared
 from sitelore.crawl.maintenance import Tending, tell_wave, tend
 from sitelore.crawl.progress import Progress
@@ -128,7 +128,7 @@ class Worker:
         for _ in range(len(self._buffer)):
             lease = self._buffer.popleft()
             if lease.url.authority not in self._closed:
-                meters.QUEUE_LATENCY.take(self._since_claim(lease))
+                metrics.QUEUE_LATENCY.observe(self._since_claim(lease))
                 self._shared.seats.take()
                 return lease
             self._buffer.append(lease)
@@ -207,20 +207,20 @@ class Worker:
 
     def _meter(self, settlement: Settlement, taken: bool) -> None:
         lease, verdict = settlement.lease, settlement.verdict
-        meters.PROCESSING.take(self._since_claim(lease))
+        metrics.PROCESSING.observe(self._since_claim(lease))
         self._claimed_at.pop(lease.url, None)
         if settlement.effects.fetched:
-            meters.FETCH.take(settlement.effects.elapsed_s)
+            metrics.FETCH.observe(settlement.effects.elapsed_s)
         page = settlement.effects.page
         if page is not None and page.render is not None and page.render.metrics is not None:
-            meters.RENDERING.take(page.render.metrics.elapsed_s)
+            metrics.RENDERING.observe(page.render.metrics.elapsed_s)
         if not taken:
-            meters.FENCED.add()
+            metrics.FENCED.inc()
             return
-        meters.PROCESSED.add()
-        meters.RETRIED.add(verdict.state is UrlState.QUEUED)
-        meters.VISITED.add(verdict.state in _KEPT)
-        meters.FAILED.add(verdict.state in _WRONG)
+        metrics.PROCESSED.inc()
+        metrics.RETRIED.inc(verdict.state is UrlState.QUEUED)
+        metrics.VISITED.inc(verdict.state in _KEPT)
+        metrics.FAILED.inc(verdict.state in _WRONG)
         level = logging.INFO if verdict.state is UrlState.FAILED else logging.DEBUG
         if _LOG.isEnabledFor(level):
             what: dict[str, object] = {"run": lease.run, "url": lease.url, "worker": self._id, "state": verdict.state.value}

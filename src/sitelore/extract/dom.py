@@ -256,6 +256,11 @@ def as_text(node: AnyNode | None) -> Text | None:
     return node if isinstance(node, turbohtml.Text) else None
 
 
+def comment_of(node: AnyNode) -> str | None:
+    """The text of a comment; None for any other node."""
+    return node.data if isinstance(node, turbohtml.Comment) else None
+
+
 def is_blank(node: AnyNode) -> bool:
     """Whether a node shows nothing: a comment, or white space."""
     if isinstance(node, turbohtml.Text):

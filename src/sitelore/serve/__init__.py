@@ -1,13 +1,12 @@
-"""The house over HTTP.
+"""HTTP API and MCP server.
 
-A request passes the doors (`doors`: host, origin, token, size), is judged (`asking` turns a body into settings, `problems`
-says what is wrong as RFC 9457 has it) and answered by a route: `quick` and `runs` are the planes of the contract,
-`operations` is for whoever keeps the server alive. `wire` holds the shapes of all answers; they are encoded by msgspec, and
-`openapi` describes them from the same types, so that the description cannot drift. `desk` is what all routes ask; it shares
-one look at the ledger between everyone who asks for the same thing at the same time. `streams` and `follow` send what is
-too long, or too slow, for one answer. `app` puts it together, `server` runs it on a socket of `sockets` until it is told to
-stop; `exposing` answers for workers, which have nothing but metrics to tell.
+A request passes `middleware` (host, origin, token, body size), is validated (`run_requests` converts a body to settings,
+`problems` are the errors) and answered by a route in `routes/`. `run_service` holds the operations that routes share, with a
+`single_flight` cache in front of the ledger. `schemas` are the response types, encoded by msgspec; `openapi` describes them
+from the same types, so the description cannot drift. `streaming` and `sse` send what is too long or too slow for one
+response. `app` puts it together and `server` runs it; `metrics_server` serves the metrics of a worker. `mcp/` offers the same
+data as tools.
 
-Nothing is crawled and nothing is stored here: who works on runs is behind `backstage`, which `cli` fills in with the house
-that `deploy` built. A body is untrusted: no field of it names a file, a command, code or an address the guard refuses.
+Nothing is crawled or stored here: `context` holds the application's parts that routes use. A body is untrusted: no field of it
+can name a file, a command, code or an address the guard refuses.
 """

@@ -1,4 +1,4 @@
-"""The application: the routes behind the doors, and problem details for everything that goes wrong."""
+"""The FastAPI application: routes behind the security middleware, and RFC 9457 problem details for every error."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from sitelore.serve import knowledge, operations, problems, quick, runs
-from sitelore.serve.backstage import ApiSettings, Backstage
-from sitelore.serve.desk import Desk
-from sitelore.serve.doors import Doors
-from sitelore.serve.mcp_http import PATH as MCP_PATH
-from sitelore.serve.mcp_http import McpDoor
-from sitelore.serve.openapi import describe
-from sitelore.serve.problems import FieldProblem, Refused, problem_response
+from sitelore.serve import problems
+from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.mcp.transports import PATH as MCP_PATH
+from sitelore.serve.mcp.transports import McpApp
+from sitelore.serve.middleware import SecurityMiddleware
+from sitelore.serve.openapi import openapi_document
+from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
+from sitelore.serve.routes import operations, quick, runs, sites
+from sitelore.serve.run_service import RunService
 
 _BY_STATUS = {
     400: problems.BAD_JSON, 404: problems.NOT_FOUND, 405: problems.METHOD_NOT_ALLOWED, 413: problems.TOO_LARGE,
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
-ROUTERS = (quick.router, runs.router, knowledge.router, operations.router)
+ROUTERS = (quick.router, runs.router, sites.router, operations.router)
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
 _NAMED = 20
 
 
-def application(backstage: Backstage, settings: ApiSettings, closing: asyncio.Event, mcp: McpDoor | None = None) -> FastAPI:
-    """Every route over one house. When `closing` is set, whoever follows a run is sent away."""
+def application(context: AppContext, settings: ApiSettings, closing: asyncio.Event, mcp: McpApp | None = None) -> FastAPI:
+    """The application over one `AppContext`. When `closing` is set, event streams end."""
     app = FastAPI(title="Sitelore", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    app.state.desk = Desk(backstage, settings, closing)
+    app.state.service = RunService(context, settings, closing)
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(_only_known_parameters)])
 
     @cache
     def description() -> bytes:
-        return msgspec.json.encode(describe(app, with_tokens=bool(settings.tokens)))
+        return msgspec.json.encode(openapi_document(app, with_tokens=bool(settings.tokens)))
 
     async def openapi(_: Request) -> Response:
         return Response(description(), media_type=quick.JSON)
@@ -53,39 +54,39 @@ def application(backstage: Backstage, settings: ApiSettings, closing: asyncio.Ev
         app.router.routes.append(Route(MCP_PATH, mcp, include_in_schema=False))
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _validation_problem)
-    app.add_exception_handler(Refused, _refused)
-    app.add_middleware(Doors, settings=settings)
+    app.add_exception_handler(ApiProblem, _refused)
+    app.add_middleware(SecurityMiddleware, settings=settings)
     return app
 
 
 async def _only_known_parameters(request: Request) -> None:
-    """A parameter that no route knows is a typing mistake, and would be taken for an answer to another question."""
+    """Refuse unknown query parameters: a misspelt filter would otherwise be ignored in silence."""
     route = request.scope["route"]
     known = {field.alias for field in route.dependant.query_params} if isinstance(route, APIRoute) else set()
     unknown = tuple(
         FieldProblem(_plain(f"query.{name}"), "unknown parameter") for name in request.query_params if name not in known
     )
     if unknown:
-        raise Refused(problems.INVALID, errors=unknown[:_NAMED])
+        raise ApiProblem(problems.INVALID, errors=unknown[:_NAMED])
 
 
 async def _refused(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, Refused)
+    assert isinstance(problem, ApiProblem)
     return problem_response(problem, request.url.path)
 
 
 async def _http_problem(request: Request, problem: Exception) -> Response:
-    """What the framework itself refuses: no such route, no such method, a body that cannot be parsed."""
+    """Errors of the framework itself: unknown route or method, a body that cannot be parsed."""
     assert isinstance(problem, HTTPException)
     kind = _BY_STATUS.get(problem.status_code, problems.INTERNAL)
     headers = dict(problem.headers or {})
     if kind is problems.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(sorted(_methods(request)))
-    return problem_response(Refused(kind, headers=headers), request.url.path)
+    return problem_response(ApiProblem(kind, headers=headers), request.url.path)
 
 
 def _methods(request: Request) -> set[str]:
-    """Every method that some route takes on this path; the framework names those of the first route alone."""
+    """All methods of this path. The framework lists only those of the first matching route."""
     if request.url.path == DESCRIPTION:
         return {"GET"}
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
@@ -97,16 +98,16 @@ async def _validation_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     errors = problem.errors()
     if any(error["type"] == "json_invalid" for error in errors):
-        return problem_response(Refused(problems.BAD_JSON, "the body cannot be read as JSON"), request.url.path)
+        return problem_response(ApiProblem(problems.BAD_JSON, "the body cannot be read as JSON"), request.url.path)
     named = tuple(_field(error) for error in errors[:_NAMED])
     return problem_response(
-        Refused(problems.INVALID, "one field is wrong" if len(errors) == 1 else f"{len(errors)} fields are wrong", named),
+        ApiProblem(problems.INVALID, "one field is wrong" if len(errors) == 1 else f"{len(errors)} fields are wrong", named),
         request.url.path,
     )
 
 
 def _field(error: dict[str, Any]) -> FieldProblem:
-    """Where and what; never the value, which a stranger wrote."""
+    """The field and the message; never the value, which is untrusted."""
     where = ".".join(str(part) for part in error["loc"])
     return FieldProblem(_plain(where), _plain(str(error["msg"])))
 

@@ -1,24 +1,24 @@
-"""The description of the API (OpenAPI 3.1), served at `/openapi.json`."""
+"""OpenAPI 3.1 description of the API, served at `/openapi.json`, and the response declarations that routes use."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sitelore.serve import problems
-from sitelore.serve.described import problem_answers, shapes
-from sitelore.serve.doors import OPEN_PATHS
-from sitelore.serve.problems import MEDIA_TYPE
+from sitelore.serve import problems, schemas
+from sitelore.serve.middleware import OPEN_PATHS
+from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
 _WITH_BODY = (problems.BAD_JSON, problems.SLOW_BODY, problems.TOO_LARGE, problems.NOT_JSON)
 
 
-def describe(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
-    """Every route with every answer it may give."""
+def openapi_document(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
+    """The OpenAPI document: every route with every response."""
     described = get_openapi(
         title="Sitelore",
         version=version("sitelore"),
@@ -26,10 +26,10 @@ def describe(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
         routes=app.routes,
     )
     components = described.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
+    definitions = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    schemas.update(shapes())
+        definitions.pop(name, None)
+    definitions.update(response_schemas())
     if with_tokens:
         components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
     for path, operations in described["paths"].items():
@@ -39,7 +39,7 @@ def describe(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
 
 
 def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens: bool) -> None:
-    """Add what all routes have: who may ask, and the problems that stand at the doors."""
+    """Add what all routes share: authentication, and the problems that the middleware may answer with."""
     kinds = [*_EVERYWHERE]
     if method == "post":
         kinds += _WITH_BODY
@@ -50,11 +50,53 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
         operation["security"] = [{"bearer": []}]
     responses: dict[str, Any] = operation["responses"]
     if MEDIA_TYPE not in responses.get("422", {}).get("content", {MEDIA_TYPE: None}):
-        del responses["422"]  # the framework's own words for it
+        del responses["422"]  # the framework's own validation error, which we never send
     for status, answer in problem_answers(*kinds).items():
-        stands = responses.get(str(status))
-        if stands is None:
+        declared = responses.get(str(status))
+        if declared is None:
             responses[str(status)] = answer
-        elif answer["description"] not in stands["description"]:
-            stands["description"] += f" {answer['description']}"
+        elif answer["description"] not in declared["description"]:
+            declared["description"] += f" {answer['description']}"
     operation["responses"] = dict(sorted(responses.items()))
+
+
+ANSWERS: tuple[type[msgspec.Struct], ...] = (
+    schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
+    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem,
+)  # fmt: skip
+_REF = "#/components/schemas/{name}"
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def reference(schema: type[msgspec.Struct]) -> dict[str, Any]:
+    """A `$ref` to a schema of the document."""
+    return {"$ref": _REF.format(name=schema.__name__)}
+
+
+def response_schemas() -> dict[str, Any]:
+    """Schemas of all responses, generated from the types that encode them."""
+    _, components = msgspec.json.schema_components(ANSWERS, ref_template=_REF)
+    return components
+
+
+def answers(schema: type[msgspec.Struct], *problems: ProblemType, status: int = 200, text: str = "") -> Responses:
+    """Response declarations: JSON of this schema, or one of these problems."""
+    good = {"description": text or (schema.__doc__ or "").partition("\n")[0], "content": _content("application/json", schema)}
+    return {status: good, **problem_answers(*problems)}
+
+
+def problem_answers(*kinds: ProblemType) -> Responses:
+    """Response declarations of problems, by status. Two kinds with one status differ in `type`."""
+    by_status: Responses = {}
+    for kind in kinds:
+        line = f"{kind.title} (`{kind.uri}`)."
+        if kind.status in by_status:
+            by_status[kind.status]["description"] += f" {line}"
+        else:
+            by_status[kind.status] = {"description": line, "content": _content(MEDIA_TYPE, Problem)}
+    return by_status
+
+
+def _content(media_type: str, schema: type[msgspec.Struct]) -> dict[str, Any]:
+    return {media_type: {"schema": reference(schema)}}

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a request, as problem details (RFC 9457)."""
+"""Errors of the API as RFC 9457 problem details."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PREFIX = "urn:sitelore:problem:"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of problem: its code, its status, and its title, which is the same each time."""
+class ProblemType:
+    """A type of problem with its status and fixed title."""
 
     code: str
     status: int
@@ -22,27 +22,27 @@ class Kind:
 
     @property
     def uri(self) -> str:
-        """What identifies the kind in `type`."""
+        """The `type` URI."""
         return _PREFIX + self.code
 
 
-BAD_JSON = Kind("bad-json", 400, "The body is not JSON")
-UNAUTHORIZED = Kind("unauthorized", 401, "A valid bearer token is needed")
-CROSS_ORIGIN = Kind("cross-origin", 403, "Requests from other sites are refused")
-NOT_FOUND = Kind("not-found", 404, "There is nothing here")
-RUN_NOT_FOUND = Kind("run-not-found", 404, "There is no such run")
-SITE_NOT_FOUND = Kind("site-not-found", 404, "There is no such site")
-METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "This cannot be done here")
-SLOW_BODY = Kind("slow-body", 408, "The body did not arrive in time")
-ALREADY_ENDED = Kind("already-ended", 409, "The run has ended already")
-TOO_LARGE = Kind("too-large", 413, "The body is too large")
-NOT_JSON = Kind("unsupported-media-type", 415, "The body must be application/json")
-MISDIRECTED = Kind("misdirected", 421, "This server does not answer under that name")
-INVALID = Kind("invalid", 422, "The request is not valid")
-ADDRESS_REFUSED = Kind("address-refused", 422, "The address is not open to crawls from here")
-KEY_REUSED = Kind("key-reused", 422, "The idempotency key was used for another request")
-INTERNAL = Kind("internal", 500, "Something went wrong on our side")
-UNAVAILABLE = Kind("unavailable", 503, "The server cannot do that now")
+BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
+UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
+CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
+NOT_FOUND = ProblemType("not-found", 404, "Not found")
+RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
+SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
+METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
+SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
+ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
+TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
+NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
+MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
+INVALID = ProblemType("invalid", 422, "The request is not valid")
+ADDRESS_REFUSED = ProblemType("address-refused", 422, "The address may not be crawled")
+KEY_REUSED = ProblemType("key-reused", 422, "The idempotency key was used for another request")
+INTERNAL = ProblemType("internal", 500, "Internal error")
+UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
     BAD_JSON, UNAUTHORIZED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
@@ -51,7 +51,7 @@ KINDS = (
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
-    """What is wrong with one field."""
+    """An error in one field of a request."""
 
     field: str
     """`body.settings.maxPages`, `query.limit`."""
@@ -59,7 +59,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Problem details as RFC 9457 has them; `errors` names the fields, where fields are the problem."""
+    """RFC 9457 problem details; `errors` lists invalid fields."""
 
     type: str
     title: str
@@ -69,11 +69,15 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     errors: tuple[FieldProblem, ...] = ()
 
 
-class Refused(Exception):
-    """Ends a request with a problem."""
+class ApiProblem(Exception):
+    """Raised to end a request with a problem response."""
 
     def __init__(
-        self, kind: Kind, detail: str = "", errors: tuple[FieldProblem, ...] = (), headers: Mapping[str, str] | None = None
+        self,
+        kind: ProblemType,
+        detail: str = "",
+        errors: tuple[FieldProblem, ...] = (),
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail or kind.title)
         self.kind = kind
@@ -82,8 +86,8 @@ class Refused(Exception):
         self.headers = dict(headers or {})
 
 
-def problem_response(problem: Refused, path: str) -> Response:
-    """The answer to a request that was refused."""
+def problem_response(problem: ApiProblem, path: str) -> Response:
+    """The response for a problem."""
     kind = problem.kind
     body = Problem(kind.uri, kind.title, kind.status, problem.detail, path, problem.errors)
     return Response(msgspec.json.encode(body), kind.status, problem.headers, MEDIA_TYPE)

@@ -1,9 +1,10 @@
-"""Running the application: a socket, the house's own work beside it, and an orderly end."""
+"""Runs the ASGI application with uvicorn, background work beside it, and a graceful shutdown."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import socket
 from collections.abc import Awaitable, Callable
@@ -12,20 +13,22 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sitelore.model.errors import UsageError
 from sitelore.serve.app import application
-from sitelore.serve.backstage import ApiSettings, Backstage
-from sitelore.serve.doors import Doors
-from sitelore.serve.mcp_http import PATH as MCP_PATH
-from sitelore.serve.mcp_http import McpDoor
-from sitelore.serve.problems import NOT_FOUND, Refused
+from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.mcp.transports import PATH as MCP_PATH
+from sitelore.serve.mcp.transports import McpApp
+from sitelore.serve.middleware import SecurityMiddleware
+from sitelore.serve.problems import NOT_FOUND, ApiProblem
 
 _LOG = logging.getLogger(__name__)
 
 _GRACE_S = 5
+_BACKLOG = 1024
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn with an ear for who else must stop. A signal means a clean end: it is not raised again afterwards."""
+    """Uvicorn server that also sets our stop event on SIGINT and SIGTERM. The signal is not raised again afterwards."""
 
     def __init__(self, config: uvicorn.Config, stop: asyncio.Event) -> None:
         super().__init__(config)
@@ -33,7 +36,7 @@ class _Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 the signature is uvicorn's
-        """A signal came: stop taking requests, and tell the rest of the house."""
+        """Stop accepting requests and set the stop event."""
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True
@@ -41,41 +44,41 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    backstage: Backstage,
+    context: AppContext,
     settings: ApiSettings,
     listening: socket.socket,
     stop: asyncio.Event | None = None,
-    mcp: McpDoor | None = None,
+    mcp: McpApp | None = None,
 ) -> None:
-    """Answer requests until a signal comes, `stop` is set or the house's own work fails. Closes the socket."""
+    """Serve the API until a signal arrives, `stop` is set or the background work fails. Closes the socket."""
     closing = stop or asyncio.Event()
     try:
-        await answer_requests(application(backstage, settings, closing, mcp), listening, closing, backstage.attend)
+        await answer_requests(application(context, settings, closing, mcp), listening, closing, context.attend)
     finally:
         if mcp is not None:
             await mcp.close()
 
 
 async def serve_mcp(
-    door: McpDoor, settings: ApiSettings, listening: socket.socket, attend: Callable[[asyncio.Event], Awaitable[None]]
+    mcp: McpApp, settings: ApiSettings, listening: socket.socket, attend: Callable[[asyncio.Event], Awaitable[None]]
 ) -> None:
-    """The MCP server alone, behind the same doors as the API."""
+    """Serve MCP alone, behind the same security middleware as the API."""
 
     async def only_mcp(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] != MCP_PATH:
-            raise Refused(NOT_FOUND)
-        await door(scope, receive, send)
+            raise ApiProblem(NOT_FOUND)
+        await mcp(scope, receive, send)
 
     try:
-        await answer_requests(Doors(only_mcp, settings), listening, asyncio.Event(), attend)
+        await answer_requests(SecurityMiddleware(only_mcp, settings), listening, asyncio.Event(), attend)
     finally:
-        await door.close()
+        await mcp.close()
 
 
 async def answer_requests(
     app: ASGIApp, listening: socket.socket, closing: asyncio.Event, attend: Callable[[asyncio.Event], Awaitable[None]]
 ) -> None:
-    """Serve an application on this socket, with something beside it that goes on until `closing` is set."""
+    """Serve an application on this socket, with background work (`attend`) that runs until `closing` is set."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -96,3 +99,28 @@ async def answer_requests(
             closing.set()
             await attending
     _LOG.info("stopped")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server bound to `host`."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socket:
+    """Bind and listen. Raises `UsageError` when the address cannot be used, or is public and no token is set."""
+    if not with_tokens and not is_loopback(host):
+        raise UsageError(f"without SITELORE_TOKENS the server listens on loopback alone, not on {host}; set a token first")
+    plain = host.strip("[]")
+    family = socket.AF_INET6 if ":" in plain else socket.AF_INET
+    try:
+        listening = socket.create_server((plain, port), family=family, backlog=_BACKLOG)
+    except OSError as problem:
+        raise UsageError(f"cannot listen on {host}:{port}: {problem.strerror or problem}") from problem
+    # Head and body are two writes: without this, which connections inherit, each answer would wait 40 ms for an ACK.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from socket import socket
 
     from sitelore.app.app import App
-    from sitelore.serve.backstage import ApiSettings
-    from sitelore.serve.mcp_http import McpDoor
-    from sitelore.serve.sources import HouseSources
+    from sitelore.serve.context import ApiSettings
+    from sitelore.serve.mcp.backend import AppBackend
+    from sitelore.serve.mcp.transports import McpApp
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def mcp(
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
     from sitelore.fetch.guard import AddressGuard
-    from sitelore.serve.backstage import ApiSettings
+    from sitelore.serve.context import ApiSettings
 
     if find_spec("mcp") is None:
         raise UsageError("the MCP server is not installed: pip install 'sitelore[mcp]'")
@@ -54,28 +54,28 @@ def mcp(
     return 0
 
 
-def mcp_sources(app: App, is_current: asyncio.Event | None = None) -> HouseSources:
+def mcp_backend(app: App, is_current: asyncio.Event | None = None) -> AppBackend:
     """The data behind the MCP tools."""
     from sitelore.app.settings import operator_settings
-    from sitelore.serve.sources import HouseSources
+    from sitelore.serve.mcp.backend import AppBackend
 
     allowed = operator_settings().allow_private
-    return HouseSources(app.search.service, app.ledger, app.explain, app.create_run, allowed, is_current)
+    return AppBackend(app.search.service, app.ledger, app.explain, app.create_run, allowed, is_current)
 
 
-def mcp_endpoint(app: App) -> McpDoor | None:
+def mcp_endpoint(app: App) -> McpApp | None:
     """The MCP endpoint of the HTTP API; None if MCP is not installed."""
     if find_spec("mcp") is None:
         return None
-    from sitelore.serve.mcp_http import McpDoor
+    from sitelore.serve.mcp.transports import McpApp
 
-    return McpDoor(mcp_sources(app), may_crawl=False)
+    return McpApp(mcp_backend(app), may_crawl=False)
 
 
 async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, allow_crawl: bool) -> None:
     import asyncio
 
-    from sitelore.serve.mcp_http import McpDoor
+    from sitelore.serve.mcp.transports import McpApp
     from sitelore.serve.server import serve_mcp
 
     with listening:
@@ -85,7 +85,7 @@ async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, a
             async def background(stop: asyncio.Event) -> None:
                 await _work_in_background(app, stop, is_current, allow_crawl=allow_crawl)
 
-            await serve_mcp(McpDoor(mcp_sources(app, is_current), may_crawl=allow_crawl), settings, listening, background)
+            await serve_mcp(McpApp(mcp_backend(app, is_current), may_crawl=allow_crawl), settings, listening, background)
 
 
 async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
@@ -93,7 +93,7 @@ async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
     import os
     import signal
 
-    from sitelore.serve.mcp_stdio import serve_stdio
+    from sitelore.serve.mcp.transports import serve_stdio
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -101,7 +101,7 @@ async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
     async with build_app(data, writing=allow_crawl) as app:
         is_current = asyncio.Event()
         background = asyncio.create_task(_work_in_background(app, stop, is_current, allow_crawl=allow_crawl))
-        serving = asyncio.create_task(serve_stdio(mcp_sources(app, is_current), may_crawl=allow_crawl))
+        serving = asyncio.create_task(serve_stdio(mcp_backend(app, is_current), may_crawl=allow_crawl))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({serving, stopping, background}, return_when=asyncio.FIRST_COMPLETED)
         stop.set()
@@ -139,7 +139,7 @@ async def _update_index(app: App, is_current: asyncio.Event) -> None:
 
 
 def _listening_socket(http: str, *, with_tokens: bool) -> socket:
-    from sitelore.serve.sockets import listening_socket
+    from sitelore.serve.server import listening_socket
 
     host, _, port = http.rpartition(":")
     if not port.isdecimal() or int(port) > 65535 or (":" in host and not host.startswith("[")):

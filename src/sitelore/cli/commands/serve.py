@@ -30,7 +30,7 @@ def serve(
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
     from sitelore.fetch.guard import AddressGuard
-    from sitelore.serve.sockets import listening_socket
+    from sitelore.serve.server import listening_socket
 
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
@@ -43,7 +43,7 @@ def serve(
 async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> None:
     from sitelore.app.wait_for_services import wait_for_services
     from sitelore.cli.commands.mcp import mcp_endpoint
-    from sitelore.serve.backstage import ApiSettings, Backstage
+    from sitelore.serve.context import ApiSettings, AppContext
     from sitelore.serve.server import serve as serve_api
 
     settings = ApiSettings(tokens=operator.tokens, allow_private=operator.allow_private)
@@ -51,7 +51,7 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True) as app:
-            backstage = Backstage(
+            context = AppContext(
                 app.ledger,
                 app.blobs,
                 app.clock,
@@ -60,4 +60,4 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
                 app.search.service,
                 app.redaction,
             )
-            await serve_api(backstage, settings, listening, mcp=mcp_endpoint(app))
+            await serve_api(context, settings, listening, mcp=mcp_endpoint(app))

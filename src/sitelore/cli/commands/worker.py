@@ -37,7 +37,7 @@ def worker(
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
     from sitelore.extract.memory import share_one_heap
-    from sitelore.serve.sockets import listening_socket
+    from sitelore.serve.server import listening_socket
 
     settings = operator_settings()
     if not settings.is_scaled:
@@ -59,7 +59,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
 
     from sitelore.app.wait_for_services import wait_for_services
     from sitelore.app.wiring import scaled
-    from sitelore.serve.exposing import exposing
+    from sitelore.serve.metrics_server import metrics_server
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -70,7 +70,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal)
-    metrics = contextlib.nullcontext() if listening is None else exposing(listening)
+    metrics = contextlib.nullcontext() if listening is None else metrics_server(listening)
     if not await wait_for_services(settings, stop):
         return
     async with scaled(settings) as app, metrics:

@@ -1,4 +1,4 @@
-"""`/metrics` and `/health` of a process that serves nothing else: a worker. Plain asyncio: it needs no web framework."""
+"""Serves `/metrics` and `/health` of a worker process, with plain asyncio and no web framework."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sitelore.crawl.meters import CONTENT_TYPE, exposition
+from sitelore.crawl.metrics import CONTENT_TYPE, exposition
 
 _HEAD_S = 5.0
 
 
 @asynccontextmanager
-async def exposing(listening: socket.socket) -> AsyncIterator[None]:
-    """Answer scrapes on this socket until the block is left."""
+async def metrics_server(listening: socket.socket) -> AsyncIterator[None]:
+    """Answer scrapes on this socket inside the block."""
     server = await asyncio.start_server(_answer, sock=listening)
     try:
         yield
@@ -25,7 +25,7 @@ async def exposing(listening: socket.socket) -> AsyncIterator[None]:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One request for each connection; whoever is too slow or talks nonsense gets nothing."""
+    """Answer one request per connection; slow or malformed requests are dropped."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
         async with asyncio.timeout(_HEAD_S):
             head = await reader.readuntil(b"\r\n\r\n")
@@ -34,11 +34,11 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     writer.close()
 
 
-def _reply(asked: list[bytes]) -> bytes:
+def _reply(request: list[bytes]) -> bytes:
     status, kind, body = b"200 OK", "application/json", b'{"status":"ok"}'
-    if asked == [b"GET", b"/metrics"]:
+    if request == [b"GET", b"/metrics"]:
         kind, body = CONTENT_TYPE, exposition()
-    elif asked != [b"GET", b"/health"]:
+    elif request != [b"GET", b"/health"]:
         status, kind, body = b"404 Not Found", "text/plain", b"/metrics and /health are here\n"
     return b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (
         status, kind.encode(), len(body), body

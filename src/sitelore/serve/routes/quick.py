@@ -1,4 +1,4 @@
-"""The quick plane: one line in, the pages out."""
+"""Quick-crawl routes: start a crawl with one URL, get the pages back."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sitelore.model.frontier import UrlRow
 from sitelore.model.listing import UrlListing, UrlOrder
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
-from sitelore.serve.asking import QuickCrawl, once_of, quick_settings
-from sitelore.serve.described import answers
-from sitelore.serve.desk import Desk, desk_of, encode
-from sitelore.serve.doors import CALLER
-from sitelore.serve.wire import Job, JobAnswer, JobPage, Started, millis, page_of
+from sitelore.serve.middleware import CALLER
+from sitelore.serve.openapi import answers
+from sitelore.serve.run_requests import QuickCrawlRequest, idempotency_key_of, quick_settings
+from sitelore.serve.run_service import RunService, encode, run_service_of
+from sitelore.serve.schemas import Job, JobAnswer, JobPage, Started, millis, page_of
 
 router = APIRouter(tags=["quick"])
 JSON = "application/json"
 REPLAYED = "Idempotent-Replayed"
 
-# Whatever was really asked for and is no other page under a second name.
-_ASKED_FOR = frozenset(
+# URLs that were really requested and are not aliases of another page.
+_REQUESTED = frozenset(
     {
         UrlState.VISITED, UrlState.NOT_MODIFIED, UrlState.FORBIDDEN, UrlState.NOT_FOUND, UrlState.SOFT_404,
         UrlState.HTTP_TERMINAL, UrlState.FAILED,
@@ -36,10 +36,10 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=r"^[!-~]{1,255}$",
-        description="Asking again with the same key, within a day, gives what was made the first time.",
+        description="A request with the same key within a day returns the run that the first one created.",
     ),
 ]
-AtDesk = Annotated[Desk, Depends(desk_of)]
+Service = Annotated[RunService, Depends(run_service_of)]
 
 
 @router.post(
@@ -49,12 +49,12 @@ AtDesk = Annotated[Desk, Depends(desk_of)]
     summary="Start a quick crawl",
     responses=answers(Started, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
 )
-async def start_crawl(asked: QuickCrawl, request: Request, desk: AtDesk, key: Key = None) -> Response:
-    """Crawl a site from one URL; the answer names the job."""
-    settings = quick_settings(asked, desk.settings.allow_private)
-    made = await desk.start(settings, once_of(key, request.scope[CALLER], settings))
-    headers = {"Location": f"/crawl/{made.run.id}", **({} if made.is_new else {REPLAYED: "true"})}
-    return Response(encode(Started(made.run.id, "started")), 201, headers, JSON)
+async def start_crawl(body: QuickCrawlRequest, request: Request, service: Service, key: Key = None) -> Response:
+    """Crawl a site from one URL; the response holds the job id."""
+    settings = quick_settings(body, service.settings.allow_private)
+    created = await service.start(settings, idempotency_key_of(key, request.scope[CALLER], settings))
+    headers = {"Location": f"/crawl/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
+    return Response(encode(Started(created.run.id, "started")), 201, headers, JSON)
 
 
 @router.get(
@@ -65,20 +65,20 @@ async def start_crawl(asked: QuickCrawl, request: Request, desk: AtDesk, key: Ke
 )
 async def show_crawl(
     job_id: str,
-    desk: AtDesk,
+    service: Service,
     limit: Annotated[int, Query(ge=1, le=1000, description="Pages in the answer at most.")] = 100,
     offset: Annotated[int, Query(ge=0, le=10**9, description="Pages to leave out first.")] = 0,
 ) -> Response:
     """The job and the pages crawled so far, in the order they were admitted."""
-    run = await desk.run(job_id)
-    ledger = desk.backstage.ledger
-    rows, total = await ledger.list_rows(run.id, UrlListing(_ASKED_FOR, UrlOrder.ID, limit=limit, offset=offset))
+    run = await service.run(job_id)
+    ledger = service.context.ledger
+    rows, total = await ledger.list_rows(run.id, UrlListing(_REQUESTED, UrlOrder.ID, limit=limit, offset=offset))
     job = Job(
         id=run.id,
         status=run.state.value.lower(),
         seed_url=next(iter(run.settings.seeds), None),
         max_pages=run.settings.max_pages,
-        pages=[await _page(row, desk) for row in rows],
+        pages=[await _page(row, service) for row in rows],
         pagination=page_of(total, limit, offset, len(rows)),
         started_at=millis(run.started_at),
         ended_at=millis(run.finished_at),
@@ -86,9 +86,9 @@ async def show_crawl(
     return Response(encode(JobAnswer(job)), media_type=JSON)
 
 
-async def _page(row: UrlRow, desk: Desk) -> JobPage:
+async def _page(row: UrlRow, service: RunService) -> JobPage:
     links: list[str] = []
     if row.document is not None:
-        document = await document_of(row, desk.backstage.blobs)
+        document = await document_of(row, service.context.blobs)
         links = [link["url"] for link in document.get("links", [])]
     return JobPage(str(row.url), row.status_code, row.title, links, millis(row.fetched_at), row.error)

@@ -1,4 +1,4 @@
-"""The runs plane: make a run, watch it, take it away, cancel it."""
+"""Run routes: create, list, inspect, export, follow and cancel runs."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from starlette.responses import Response, StreamingResponse
 from sitelore.model.listing import RunListing, UrlListing, UrlOrder
 from sitelore.model.states import RunState, UrlState
 from sitelore.serve import problems
-from sitelore.serve.asking import NewRun, once_of, run_settings
-from sitelore.serve.described import Responses, answers, problem_answers, reference
-from sitelore.serve.desk import encode
-from sitelore.serve.doors import CALLER
-from sitelore.serve.follow import MEDIA_TYPE as EVENT_STREAM
-from sitelore.serve.follow import event_id, followed, is_over
-from sitelore.serve.problems import Refused
-from sitelore.serve.quick import JSON, REPLAYED, AtDesk, Key
-from sitelore.serve.streams import MEDIA_TYPES, ExportFormat, exported, graph
-from sitelore.serve.wire import Graph, RunList, RunSummary, RunView, UrlList, run_view
+from sitelore.serve.middleware import CALLER
+from sitelore.serve.openapi import Responses, answers, problem_answers, reference
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
+from sitelore.serve.run_requests import RunRequest, idempotency_key_of, run_settings
+from sitelore.serve.run_service import encode
+from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlList, run_view
+from sitelore.serve.sse import MEDIA_TYPE as EVENT_STREAM
+from sitelore.serve.sse import event_id, is_over, run_events
+from sitelore.serve.streaming import MEDIA_TYPES, ExportFormat, exported, graph
 
 router = APIRouter(tags=["runs"])
 
-_MOST = 10**9
-_MOST_FOLLOWERS = 500
+_MAX_INT = 10**9
+_MAX_FOLLOWERS = 500
 
 
 class Order(StrEnum):
-    """Which way a list is sorted."""
+    """Sort order of a list."""
 
     ASC = "asc"
     DESC = "desc"
 
 
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Entries in the answer at most.")]
-Offset = Annotated[int, Query(ge=0, le=_MOST, description="Entries to leave out first.")]
+Offset = Annotated[int, Query(ge=0, le=_MAX_INT, description="Entries to leave out first.")]
 
 
 @router.post(
     "/crawl-runs",
     status_code=201,
     response_class=Response,
-    summary="Make a run",
+    summary="Create a run",
     responses=answers(RunView, problems.ADDRESS_REFUSED, problems.KEY_REUSED, status=201),
 )
-async def make_run(asked: NewRun, request: Request, desk: AtDesk, key: Key = None) -> Response:
-    """Queue a crawl. Runs of one site follow each other; several sites are crawled side by side."""
-    settings = run_settings(asked, desk.settings.allow_private)
-    made = await desk.start(settings, once_of(key, request.scope[CALLER], settings))
-    headers = {"Location": f"/crawl-runs/{made.run.id}", **({} if made.is_new else {REPLAYED: "true"})}
-    return Response(encode(run_view(made.run)), 201, headers, JSON)
+async def create_run(body: RunRequest, request: Request, service: Service, key: Key = None) -> Response:
+    """Queue a crawl. Runs of one site run one after the other, several sites in parallel."""
+    settings = run_settings(body, service.settings.allow_private)
+    created = await service.start(settings, idempotency_key_of(key, request.scope[CALLER], settings))
+    headers = {"Location": f"/crawl-runs/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
+    return Response(encode(run_view(created.run)), 201, headers, JSON)
 
 
 @router.get("/crawl-runs", response_class=Response, summary="All runs", responses=answers(RunList))
 async def list_runs(
-    desk: AtDesk,
+    service: Service,
     status: Annotated[RunState | None, Query(description="Only runs in this state.")] = None,
     site: Annotated[str | None, Query(max_length=300, pattern=r"^[!-~]+$", description="Only runs of this site.")] = None,
     order: Annotated[Order, Query(description="By the time they were made.")] = Order.DESC,
@@ -67,26 +67,26 @@ async def list_runs(
     """Runs, newest first."""
     states = frozenset({status} if status else ())
     listing = RunListing(states, site or "", oldest_first=order is Order.ASC, limit=limit, offset=offset)
-    return Response(await desk.runs(listing), media_type=JSON)
+    return Response(await service.runs(listing), media_type=JSON)
 
 
 @router.get(
     "/crawl-runs/{run_id}", response_class=Response, summary="A run", responses=answers(RunView, problems.RUN_NOT_FOUND)
 )
-async def show_run(run_id: str, desk: AtDesk) -> Response:
-    """Where a run stands, and what it was asked for."""
-    return Response(encode(run_view(await desk.run(run_id))), media_type=JSON)
+async def show_run(run_id: str, service: Service) -> Response:
+    """State and settings of a run."""
+    return Response(encode(run_view(await service.run(run_id))), media_type=JSON)
 
 
 @router.get(
     "/crawl-runs/{run_id}/summary",
     response_class=Response,
-    summary="A run in numbers",
+    summary="A run with its counts",
     responses=answers(RunSummary, problems.RUN_NOT_FOUND),
 )
-async def summarise_run(run_id: str, desk: AtDesk) -> Response:
+async def summarise_run(run_id: str, service: Service) -> Response:
     """A run with counts of its URLs by state, skip reason, error and proof."""
-    return Response(encode(await desk.summary(run_id)), media_type=JSON)
+    return Response(encode(await service.summary(run_id)), media_type=JSON)
 
 
 @router.get(
@@ -97,7 +97,7 @@ async def summarise_run(run_id: str, desk: AtDesk) -> Response:
 )
 async def list_urls(
     run_id: str,
-    desk: AtDesk,
+    service: Service,
     status: Annotated[UrlState | None, Query(description="Only URLs in this state.")] = None,
     sort: Annotated[UrlOrder, Query(description="What to sort by; rows without a value come last.")] = UrlOrder.ID,
     order: Order = Order.ASC,
@@ -106,7 +106,7 @@ async def list_urls(
 ) -> Response:
     """A page of the run's URLs with the total. Without `sort`, in the order in which they were admitted."""
     listing = UrlListing(frozenset({status} if status else ()), sort, order is Order.DESC, limit, offset)
-    return Response(await desk.urls(run_id, listing), media_type=JSON)
+    return Response(await service.urls(run_id, listing), media_type=JSON)
 
 
 def _export_answers() -> Responses:
@@ -119,19 +119,21 @@ def _export_answers() -> Responses:
 @router.get("/crawl-runs/{run_id}/export", response_class=Response, summary="A run as a file", responses=_export_answers())
 async def export_run(
     run_id: str,
-    desk: AtDesk,
+    service: Service,
     form: Annotated[
         ExportFormat, Query(alias="format", description="json, csv, ndjson: a row per URL; jsonl: a page per line.")
     ] = ExportFormat.JSON,
-    limit: Annotated[int | None, Query(ge=1, le=_MOST, description="Rows or pages at most; all when it is left out.")] = None,
+    limit: Annotated[
+        int | None, Query(ge=1, le=_MAX_INT, description="Rows or pages at most; all when it is left out.")
+    ] = None,
     whole: Annotated[
         bool, Query(description="With jsonl: keep what repeats over the site's pages in every one of them.")
     ] = False,
 ) -> StreamingResponse:
-    """The same bytes as `sitelore export` writes, sent as they are read."""
-    run = await desk.run(run_id)
+    """The export that `sitelore export` writes, streamed."""
+    run = await service.run(run_id)
     headers = {"Content-Disposition": f'attachment; filename="{run.id}.{form.value}"'}
-    return StreamingResponse(exported(desk, run, form, limit, whole=whole), headers=headers, media_type=MEDIA_TYPES[form])
+    return StreamingResponse(exported(service, run, form, limit, whole=whole), headers=headers, media_type=MEDIA_TYPES[form])
 
 
 @router.get(
@@ -142,12 +144,12 @@ async def export_run(
 )
 async def show_graph(
     run_id: str,
-    desk: AtDesk,
+    service: Service,
     limit: Annotated[int, Query(ge=1, le=1_000_000, description="Edges at most.")] = 100_000,
 ) -> StreamingResponse:
     """An edge for each URL, from the page it was first found on, sorted by key."""
-    run = await desk.run(run_id)
-    return StreamingResponse(graph(desk.backstage.ledger.edges(run.id), limit), media_type=JSON)
+    run = await service.run(run_id)
+    return StreamingResponse(graph(service.context.ledger.edges(run.id), limit), media_type=JSON)
 
 
 @router.post(
@@ -156,9 +158,9 @@ async def show_graph(
     summary="Cancel a run",
     responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
 )
-async def cancel_run(run_id: str, desk: AtDesk) -> Response:
-    """End a run for good; what was crawled stays. Doing it twice is doing it once."""
-    return Response(encode(run_view(await desk.cancel(run_id))), media_type=JSON)
+async def cancel_run(run_id: str, service: Service) -> Response:
+    """Cancel a run; what was crawled stays. Idempotent."""
+    return Response(encode(run_view(await service.cancel(run_id))), media_type=JSON)
 
 
 _EVENT = {
@@ -183,15 +185,15 @@ _EVENT_ANSWERS: Responses = {
 @router.get("/crawl-runs/{run_id}/events", response_class=Response, summary="Follow a run", responses=_EVENT_ANSWERS)
 async def follow_run(
     run_id: str,
-    desk: AtDesk,
+    service: Service,
     last_event_id: Annotated[str, Header(alias="Last-Event-ID", description="The id of the last event that was seen.")] = "",
 ) -> Response:
     """Server-sent events until the run has ended."""
-    await desk.run(run_id)
-    if desk.followers >= _MOST_FOLLOWERS or desk.closing.is_set():
-        raise Refused(problems.UNAVAILABLE, "too many are following already", headers={"Retry-After": "5"})
+    await service.run(run_id)
+    if service.followers >= _MAX_FOLLOWERS or service.closing.is_set():
+        raise ApiProblem(problems.UNAVAILABLE, "too many clients follow runs already", headers={"Retry-After": "5"})
     if last_event_id:
-        summary = await desk.summary(run_id)
+        summary = await service.summary(run_id)
         if is_over(summary) and event_id(summary) == last_event_id:
             return Response(status_code=204)
-    return StreamingResponse(followed(desk, run_id, last_event_id), media_type=EVENT_STREAM)
+    return StreamingResponse(run_events(service, run_id, last_event_id), media_type=EVENT_STREAM)

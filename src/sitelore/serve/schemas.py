@@ -1,4 +1,4 @@
-"""The shapes of all answers, and how nouns become them. Names are those of the seed documents (`docs/reference/api.md`)."""
+"""Response schemas of the API and the conversions from domain types. Field names are fixed (`docs/reference/api.md`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sitelore.model.listing import Edge
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
-from sitelore.serve.asking import follows_documents
+from sitelore.serve.run_requests import follows_documents
 
 _ADDRESS = re.compile(r"\[.*\](?::\d+)?|[0-9.]+(?::\d+)?")
 
 
 class Pagination(msgspec.Struct, frozen=True):
-    """Which part of a list this is."""
+    """Position of a page in a list."""
 
     total: int
     limit: int
@@ -29,7 +29,7 @@ class Pagination(msgspec.Struct, frozen=True):
 
 
 class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """What a run was asked for; null: no limit, or the usual."""
+    """Settings of a run; null: no limit, or the default."""
 
     max_pages: int | None
     max_depth: int | None
@@ -65,7 +65,7 @@ class RunView(msgspec.Struct, frozen=True):
 
 
 class RunNumbers(msgspec.Struct, frozen=True):
-    """A run in numbers; URLs of sitemaps count in `sitemaps` alone."""
+    """Counts of a run. Sitemap URLs count only in `sitemaps`."""
 
     total_urls: int
     pages: int
@@ -86,7 +86,7 @@ class RunNumbers(msgspec.Struct, frozen=True):
 
 
 class RunSummary(RunView, frozen=True):
-    """One run with its numbers."""
+    """One run with its counts."""
 
     counts: RunNumbers
 
@@ -99,7 +99,7 @@ class RunList(msgspec.Struct, frozen=True):
 
 
 class RedirectHop(msgspec.Struct, frozen=True):
-    """One redirect on the way."""
+    """One hop of a redirect chain."""
 
     url: str
     status: int
@@ -167,14 +167,14 @@ class Graph(msgspec.Struct, frozen=True):
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A quick crawl was taken in."""
+    """A quick crawl was queued."""
 
     job_id: str
     status: str
 
 
 class JobPage(msgspec.Struct, frozen=True):
-    """One URL that a quick crawl asked for. Times are milliseconds since 1970."""
+    """One URL that a quick crawl requested. Times are milliseconds since 1970."""
 
     url: str
     status_code: int | None
@@ -204,13 +204,13 @@ class JobAnswer(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """A sign of life."""
+    """Health status."""
 
     status: str
 
 
 def page_of(total: int, limit: int, offset: int, returned: int) -> Pagination:
-    """Which part of a list of `total` this is."""
+    """The pagination of a page of results."""
     return Pagination(total, limit, offset, returned, offset + returned < total)
 
 
@@ -222,12 +222,12 @@ def moment(seconds: float | None) -> str | None:
 
 
 def millis(seconds: float | None) -> int | None:
-    """A Unix time, or a length of time, in milliseconds."""
+    """A Unix time or a duration in milliseconds."""
     return None if seconds is None else round(seconds * 1000)
 
 
 def config_of(settings: CrawlSettings) -> RunConfig:
-    """A run's settings in the words of the API."""
+    """Run settings as the API shows them."""
     return RunConfig(
         max_pages=settings.max_pages,
         max_depth=settings.max_depth,
@@ -270,7 +270,7 @@ def run_view(run: Run) -> RunView:
 
 
 def summary_view(run: Run, counts: RunCounts) -> RunSummary:
-    """A run with its numbers."""
+    """A run with its counts."""
     numbers = RunNumbers(
         total_urls=counts.urls,
         pages=counts.pages,
@@ -352,14 +352,14 @@ def _hosts(run: Run) -> list[str]:
 
 
 class FlagView(msgspec.Struct, frozen=True):
-    """Text that reads like orders to a machine: which rule says so, and what it saw."""
+    """A possible prompt injection: the rule that matched, and the text it matched."""
 
     rule: str
     evidence: str
 
 
 class HitView(msgspec.Struct, frozen=True):
-    """One answer of a search, with where it stands."""
+    """One search result with its location on the page."""
 
     url: str
     citation: str
@@ -386,8 +386,8 @@ class HitView(msgspec.Struct, frozen=True):
     flags: list[FlagView]
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What a search found, best first, and by what means."""
+class SearchResults(msgspec.Struct, frozen=True):
+    """Search results, best first, and how they were found."""
 
     query: str
     mode: str
@@ -397,7 +397,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class SiteView(msgspec.Struct, frozen=True):
-    """One site and how much of it is indexed."""
+    """One site and its index status."""
 
     name: str
     pages: int
@@ -408,13 +408,13 @@ class SiteView(msgspec.Struct, frozen=True):
 
 
 class SiteList(msgspec.Struct, frozen=True):
-    """Every site."""
+    """All sites."""
 
     sites: list[SiteView]
 
 
 class HeldPages(msgspec.Struct, frozen=True):
-    """Pages of a site that look gone, too many at once to be believed."""
+    """Pages of a site whose deletion is held back because too many disappeared at once."""
 
     site: str
     pages: int

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sitelore.serve.sharing import Shared
+from sitelore.serve.single_flight import SingleFlightCache
 
 
 class Time:
@@ -34,14 +34,14 @@ class Looks:
 
 async def test_those_who_ask_at_the_same_time_share_one_look() -> None:
     time = Time()
-    shared, look = Shared(1.0, time), Looks(time)
+    shared, look = SingleFlightCache(1.0, time), Looks(time)
     assert await asyncio.gather(*(shared.get(("a",), look) for _ in range(50))) == [1] * 50
     assert await shared.get(("b",), look) == 2
 
 
 async def test_an_answer_is_kept_for_a_moment() -> None:
     time = Time()
-    shared, look = Shared(1.0, time), Looks(time)
+    shared, look = SingleFlightCache(1.0, time), Looks(time)
     assert await shared.get(("a",), look) == 1
     time.now += 0.9
     assert await shared.get(("a",), look) == 1
@@ -51,7 +51,7 @@ async def test_an_answer_is_kept_for_a_moment() -> None:
 
 async def test_an_answer_that_was_dear_is_kept_longer() -> None:
     time = Time()
-    shared, look = Shared(1.0, time), Looks(time, takes_s=2.0)
+    shared, look = SingleFlightCache(1.0, time), Looks(time, takes_s=2.0)
     assert await shared.get(("a",), look) == 1
     time.now += 7.9
     assert await shared.get(("a",), look) == 1
@@ -61,7 +61,7 @@ async def test_an_answer_that_was_dear_is_kept_longer() -> None:
 
 async def test_what_was_changed_is_looked_up_again() -> None:
     time = Time()
-    shared, look = Shared(1.0, time), Looks(time)
+    shared, look = SingleFlightCache(1.0, time), Looks(time)
     await shared.get(("run", "x"), look)
     await shared.get(("run", "y"), look)
     shared.forget("x")
@@ -70,7 +70,7 @@ async def test_what_was_changed_is_looked_up_again() -> None:
 
 
 async def test_an_asker_who_goes_away_does_not_take_the_answer_from_the_others() -> None:
-    shared, go = Shared(1.0), asyncio.Event()
+    shared, go = SingleFlightCache(1.0), asyncio.Event()
 
     async def look() -> str:
         await go.wait()
@@ -86,7 +86,7 @@ async def test_an_asker_who_goes_away_does_not_take_the_answer_from_the_others()
 
 
 async def test_a_look_that_failed_is_not_kept() -> None:
-    shared, tries = Shared(1.0), iter([ValueError("no"), None])
+    shared, tries = SingleFlightCache(1.0), iter([ValueError("no"), None])
 
     async def look() -> str:
         if problem := next(tries):
@@ -99,11 +99,11 @@ async def test_a_look_that_failed_is_not_kept() -> None:
 
 
 async def test_memory_is_bounded() -> None:
-    shared = Shared(1000.0)
+    shared = SingleFlightCache(1000.0)
 
     async def look() -> str:
         return "x" * 100
 
     for number in range(2000):
         await shared.get((number,), look)
-    assert len(shared._looks) <= 513
+    assert len(shared._entries) <= 513

@@ -1,4 +1,4 @@
-"""The knowledge plane: search, sites, what is held back from deletion, and pipelines by name."""
+"""Site routes: search, list sites, review held deletions, start pipelines."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from sitelore.model.frontier import Run
 from sitelore.model.knowledge import SearchMode, SearchQuery, SiteShelf
 from sitelore.model.settings import Pipeline
 from sitelore.serve import problems
-from sitelore.serve.described import answers
-from sitelore.serve.desk import Desk, encode
-from sitelore.serve.problems import FieldProblem, Refused
-from sitelore.serve.quick import JSON, AtDesk
-from sitelore.serve.wire import Found, HeldPages, RunView, SiteList, SiteView, run_view
+from sitelore.serve.openapi import answers
+from sitelore.serve.problems import ApiProblem, FieldProblem
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.schemas import HeldPages, RunView, SearchResults, SiteList, SiteView, run_view
 
 router = APIRouter(tags=["knowledge"])
 
 _NAME = r"^[!-~]{1,300}$"
-_MOST_DIRTY = 100  # more does not fit into a body that any request may have
+_MAX_URLS = 100  # more would not fit into the body limit
 SiteName = Annotated[str, Path(pattern=_NAME, description="A site as `/sites` names it.")]
 
 
-class Dirty(BaseModel):
-    """What is said to have changed; nothing means: see for yourself."""
+class ChangedUrls(BaseModel):
+    """URLs that have changed. Empty: detect changes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     urls: Annotated[
         list[str],
-        Field(max_length=_MOST_DIRTY, description="URLs of the site that have changed."),
+        Field(max_length=_MAX_URLS, description="URLs of the site that have changed."),
     ] = Field(default_factory=list)
 
 
 class Decision(BaseModel):
-    """What becomes of pages that look gone."""
+    """Decision about held deletions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    agree: Annotated[bool, Field(description="True: they are gone. False: keep what they last said.")]
+    agree: Annotated[bool, Field(description="True: delete them. False: keep their last content.")]
 
 
-@router.get("/search", response_class=Response, summary="Search", responses=answers(Found))
+@router.get("/search", response_class=Response, summary="Search", responses=answers(SearchResults))
 async def search(
-    desk: AtDesk,
+    service: Service,
     q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for, in words or as a question.")],
     site: Annotated[list[str] | None, Query(max_length=100, description="Only these sites.")] = None,
     path: Annotated[str, Query(max_length=2000, description="Only pages at or below this path.")] = "",
@@ -60,11 +60,13 @@ async def search(
         str | None, Query(max_length=40, description="Only pages dated on or after this day (2025-01-31).")
     ] = None,
     until: Annotated[str | None, Query(max_length=40, description="Only pages dated before this day.")] = None,
-    limit: Annotated[int, Query(ge=1, le=100, description="Answers at most.")] = 10,
-    mode: Annotated[SearchMode, Query(description="Words and meaning, words alone, or meaning alone.")] = SearchMode.HYBRID,
-    flagged: Annotated[bool, Query(description="Whether text that reads like orders to a machine may answer.")] = True,
+    limit: Annotated[int, Query(ge=1, le=100, description="Maximum number of results.")] = 10,
+    mode: Annotated[
+        SearchMode, Query(description="Keywords and embeddings, keywords only, or embeddings only.")
+    ] = SearchMode.HYBRID,
+    flagged: Annotated[bool, Query(description="Whether chunks flagged as possible prompt injection are included.")] = True,
 ) -> Response:
-    """The chunks that answer best, with snippets and addresses that lead to the text itself."""
+    """The best matching chunks, with snippets and citations that link to the passage."""
     query = SearchQuery(
         q,
         sites=tuple(site or ()),
@@ -77,14 +79,14 @@ async def search(
         mode=mode,
         flagged=flagged,
     )
-    answer = await desk.backstage.library.search(query)
+    answer = await service.context.library.search(query)
     return Response(encode(answer_json(query, answer)), media_type=JSON)
 
 
 @router.get("/sites", response_class=Response, summary="The sites", responses=answers(SiteList))
-async def list_sites(desk: AtDesk) -> Response:
+async def list_sites(service: Service) -> Response:
     """Every site with how much of it is indexed."""
-    shelves = await desk.backstage.library.sites()
+    shelves = await service.context.library.sites()
     return Response(encode(SiteList([_site(shelf) for shelf in shelves])), media_type=JSON)
 
 
@@ -94,9 +96,9 @@ async def list_sites(desk: AtDesk) -> Response:
     summary="Pages held back from deletion",
     responses=answers(HeldPages, problems.SITE_NOT_FOUND),
 )
-async def show_deletions(site: SiteName, desk: AtDesk) -> Response:
-    """How many pages look gone, too many at once to be believed."""
-    shelf = await _shelf(site, desk)
+async def show_deletions(site: SiteName, service: Service) -> Response:
+    """Number of pages whose deletion is held back because too many disappeared at once."""
+    shelf = await _shelf(site, service)
     return Response(encode(HeldPages(shelf.name, shelf.held)), media_type=JSON)
 
 
@@ -106,11 +108,11 @@ async def show_deletions(site: SiteName, desk: AtDesk) -> Response:
     summary="Decide about held pages",
     responses=answers(HeldPages, problems.SITE_NOT_FOUND),
 )
-async def decide_deletions(site: SiteName, asked: Decision, desk: AtDesk) -> Response:
-    """Drop the held pages from the index, or keep what they last said. The answer says how many it was."""
-    shelf = await _shelf(site, desk)
-    backstage = desk.backstage
-    held = await backstage.library.knowledge.release_held(shelf.site, backstage.clock(), agreed=asked.agree)
+async def decide_deletions(site: SiteName, body: Decision, service: Service) -> Response:
+    """Delete the held pages from the index, or keep their last content. Returns how many they were."""
+    shelf = await _shelf(site, service)
+    context = service.context
+    held = await context.library.knowledge.release_held(shelf.site, context.clock(), agreed=body.agree)
     return Response(encode(HeldPages(shelf.name, held)), media_type=JSON)
 
 
@@ -121,9 +123,9 @@ async def decide_deletions(site: SiteName, asked: Decision, desk: AtDesk) -> Res
     summary="Start a pipeline",
     responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
 )
-async def start(site: SiteName, pipeline: Pipeline, asked: Dirty, desk: AtDesk) -> Response:
-    """Look at a site again: all of it (`index-site`), or what has changed (`update-delta`)."""
-    return _made(await _start(site, pipeline, asked.urls, desk))
+async def start(site: SiteName, pipeline: Pipeline, body: ChangedUrls, service: Service) -> Response:
+    """Re-crawl a site: fully (`index-site`) or incrementally (`update-delta`)."""
+    return _created(await _start(site, pipeline, body.urls, service))
 
 
 @router.post(
@@ -133,36 +135,36 @@ async def start(site: SiteName, pipeline: Pipeline, asked: Dirty, desk: AtDesk) 
     summary="Something was published",
     responses=answers(RunView, problems.SITE_NOT_FOUND, status=201),
 )
-async def hook(site: SiteName, asked: Dirty, desk: AtDesk) -> Response:
-    """For a CMS to call: the same as the pipeline `update-delta`."""
-    return _made(await _start(site, Pipeline.UPDATE_DELTA, asked.urls, desk))
+async def hook(site: SiteName, body: ChangedUrls, service: Service) -> Response:
+    """Webhook for a CMS: starts the pipeline `update-delta`."""
+    return _created(await _start(site, Pipeline.UPDATE_DELTA, body.urls, service))
 
 
-async def _start(site: str, pipeline: Pipeline, dirty: list[str], desk: Desk) -> Run:
-    backstage = desk.backstage
+async def _start(site: str, pipeline: Pipeline, changed: list[str], service: RunService) -> Run:
+    context = service.context
     try:
-        run = await start_pipeline(backstage.ledger, site, pipeline, dirty, backstage.clock(), backstage.redaction)
+        run = await start_pipeline(context.ledger, site, pipeline, changed, context.clock(), context.redaction)
     except NoSuchRun:
         raise _no_site(site) from None
     except UsageError as problem:
-        raise Refused(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
-    await backstage.announce(run.id)
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem("body.urls", str(problem)),)) from None
+    await context.announce(run.id)
     return run
 
 
-def _made(run: Run) -> Response:
+def _created(run: Run) -> Response:
     return Response(encode(run_view(run)), 201, {"Location": f"/crawl-runs/{run.id}"}, JSON)
 
 
-async def _shelf(site: str, desk: Desk) -> SiteShelf:
-    found = await desk.backstage.library.sites(names=(site,))
+async def _shelf(site: str, service: RunService) -> SiteShelf:
+    found = await service.context.library.sites(names=(site,))
     if not found:
         raise _no_site(site)
     return found[0]
 
 
-def _no_site(site: str) -> Refused:
-    return Refused(problems.SITE_NOT_FOUND, f"no site is called {site}")
+def _no_site(site: str) -> ApiProblem:
+    return ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {site}")
 
 
 def _site(shelf: SiteShelf) -> SiteView:
@@ -175,5 +177,5 @@ def _seconds(day: str | None, field: str) -> float | None:
     try:
         moment = datetime.fromisoformat(day)
     except ValueError:
-        raise Refused(problems.INVALID, errors=(FieldProblem(field, "it takes a date like 2025-01-31"),)) from None
+        raise ApiProblem(problems.INVALID, errors=(FieldProblem(field, "not a date (use YYYY-MM-DD)"),)) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

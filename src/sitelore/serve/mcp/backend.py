@@ -1,4 +1,4 @@
-"""What the tools of the MCP server ask of a house, and a house that answers."""
+"""What the MCP tools need of the application: an interface and its implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sitelore.model.listing import RunListing
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
-from sitelore.serve.asking import QuickCrawl, quick_settings
+from sitelore.serve.run_requests import QuickCrawlRequest, quick_settings
 
 if TYPE_CHECKING:
     from sitelore.crawl.library import Library
@@ -26,46 +26,46 @@ _RUNS = 100
 _INDEXED_S = 20.0
 
 
-class Sources(Protocol):
-    """Exactly what the tools need."""
+class McpBackend(Protocol):
+    """The operations behind the tools."""
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
-        """What answers a question."""
+        """Search results for a query."""
         ...
 
     async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
-        """A page as it last was: `url`, `title`, `markdown`, `fetched_at`, `presence`; None when the tenant has none there."""
+        """The last stored version of a page: `url`, `title`, `markdown`, `fetched_at`, `presence`; None without one."""
         ...
 
     async def sites(self, tenant: str) -> list[SiteShelf]:
-        """Every site of the tenant."""
+        """All sites of the tenant."""
         ...
 
     async def explain(self, url: Url, tenant: str) -> Explanation:
-        """Every gate the URL met, in the latest run that says something about it."""
+        """Every decision about the URL, from the latest run that knows it."""
         ...
 
     async def crawl(self, url: Url, max_pages: int) -> RunId:
-        """Make a run."""
+        """Create a run."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class HouseSources:
-    """A house, embedded or scaled."""
+class AppBackend:
+    """The backend over an application, embedded or scaled."""
 
     open_library: Callable[[], Library]
     ledger: Ledger
-    tell: Callable[[Url, Run], Awaitable[Explanation]]
-    """Every gate a URL met in a run."""
+    explain_in: Callable[[Url, Run], Awaitable[Explanation]]
+    """Explains a URL in a run."""
     start: Callable[[CrawlSettings], Awaitable[Run]]
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach."""
     is_current: asyncio.Event | None = None
-    """Set when what was crawled before is indexed; a question waits for it, not for ever."""
+    """Set when pending pages are indexed; a search waits for it, up to a limit."""
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
-        """What answers a question."""
+        """Search results for a query."""
         if self.is_current is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_INDEXED_S):
@@ -73,27 +73,27 @@ class HouseSources:
         return await self.open_library().search(query)
 
     async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
-        """A page as it last was."""
+        """The last stored version of a page."""
         return await self.open_library().page(url, tenant)
 
     async def sites(self, tenant: str) -> list[SiteShelf]:
-        """Every site of the tenant."""
+        """All sites of the tenant."""
         return await self.open_library().sites(tenant)
 
     async def explain(self, url: Url, tenant: str) -> Explanation:
-        """In the latest run that met the URL; else in the latest of a site that it could belong to; else in the latest."""
+        """Explain the URL from the latest run that has it, else the latest run of its host, else the latest run."""
         runs, _ = await self.ledger.list_runs(RunListing(limit=_RUNS, tenant=tenant))
         if not runs:
-            raise NoSuchRun("nothing was crawled yet")
+            raise NoSuchRun("nothing has been crawled yet")
         for run in runs:
-            told = await self.tell(url, run)
-            if told.row is not None:
-                return told
-        return await self.tell(url, next((run for run in runs if _is_near(run, url)), runs[0]))
+            explanation = await self.explain_in(url, run)
+            if explanation.row is not None:
+                return explanation
+        return await self.explain_in(url, next((run for run in runs if _is_near(run, url)), runs[0]))
 
     async def crawl(self, url: Url, max_pages: int) -> RunId:
-        """Make a run; the address is judged as for any stranger's request."""
-        settings = quick_settings(QuickCrawl(url=str(url), max_pages=max_pages), self.allow_private)
+        """Create a run; the address guard checks the URL as in any API request."""
+        settings = quick_settings(QuickCrawlRequest(url=str(url), max_pages=max_pages), self.allow_private)
         return (await self.start(settings)).id
 
 

@@ -5,14 +5,21 @@ import pytest
 from sitelore.frontier.scope import ScopeRule
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.url import Url
-from sitelore.serve.asking import NewRun, QuickCrawl, follows_documents, once_of, quick_settings, run_settings
-from sitelore.serve.problems import Refused
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.run_requests import (
+    QuickCrawlRequest,
+    RunRequest,
+    follows_documents,
+    idempotency_key_of,
+    quick_settings,
+    run_settings,
+)
 
 SEED = "https://site.example/a/"
 
 
 def asked(**settings: object) -> CrawlSettings:
-    return run_settings(NewRun.model_validate({"seedUrl": SEED, "settings": settings}), ())
+    return run_settings(RunRequest.model_validate({"seedUrl": SEED, "settings": settings}), ())
 
 
 def test_every_word_of_the_api_becomes_a_setting() -> None:
@@ -47,8 +54,8 @@ def test_documents_are_followed_when_they_are_asked_for(path: str) -> None:
 
 
 def test_only_the_operator_opens_private_addresses() -> None:
-    body = QuickCrawl.model_validate({"url": "http://10.1.2.3/"})
-    with pytest.raises(Refused, match="private"):
+    body = QuickCrawlRequest.model_validate({"url": "http://10.1.2.3/"})
+    with pytest.raises(ApiProblem, match="private"):
         quick_settings(body, ())
     opened = quick_settings(body, ("10.0.0.0/8",))
     assert opened.allow_private == ("10.0.0.0/8",)
@@ -56,16 +63,19 @@ def test_only_the_operator_opens_private_addresses() -> None:
 
 
 def test_a_seed_is_kept_in_normal_form_and_without_credentials() -> None:
-    body = QuickCrawl.model_validate({"url": "HTTPS://user:pw@Site.Example:443/a/../b?utm_source=x#frag"})
+    body = QuickCrawlRequest.model_validate({"url": "HTTPS://user:pw@Site.Example:443/a/../b?utm_source=x#frag"})
     assert quick_settings(body, ()).seeds == ("https://site.example/b",)
 
 
 def test_a_key_stands_for_one_caller_and_one_request() -> None:
     one, other = asked(), asked(maxPages=2)
-    assert once_of(None, "", one) is None
-    keys = [once_of(key, caller, settings) for key, caller, settings in (("k", "", one), ("k", "x", one), ("k2", "", one))]
+    assert idempotency_key_of(None, "", one) is None
+    keys = [
+        idempotency_key_of(key, caller, settings)
+        for key, caller, settings in (("k", "", one), ("k", "x", one), ("k2", "", one))
+    ]
     assert len({once.key for once in keys if once}) == 3
-    again = once_of("k", "", other)
+    again = idempotency_key_of("k", "", other)
     assert again is not None
     assert keys[0] is not None
     assert again.key == keys[0].key

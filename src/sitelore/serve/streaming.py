@@ -1,4 +1,4 @@
-"""Answers that are too long to be built in memory: exports and the graph."""
+"""Streamed responses: exports and the link graph."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sitelore.export.repeats import NO_REPEATS
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.listing import Edge
-from sitelore.serve.desk import Desk, encode
-from sitelore.serve.wire import edge_view
+from sitelore.serve.run_service import RunService, encode
+from sitelore.serve.schemas import edge_view
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ _BATCH_BYTES = 1 << 16
 
 
 class ExportFormat(StrEnum):
-    """The forms of an export, as the command line has them; `ndjson` is `json` with one row a line."""
+    """Export formats, named as on the command line; `ndjson` is `json` with one row per line."""
 
     JSON = "json"
     CSV = "csv"
@@ -37,30 +37,32 @@ MEDIA_TYPES = {
 }
 
 
-def exported(desk: Desk, run: Run, form: ExportFormat, limit: int | None, *, whole: bool = False) -> AsyncIterator[bytes]:
-    """A run's export, byte for byte what the command line writes. `whole` keeps what repeats over the site in every page."""
-    ledger = desk.backstage.ledger
+def exported(
+    service: RunService, run: Run, form: ExportFormat, limit: int | None, *, whole: bool = False
+) -> AsyncIterator[bytes]:
+    """A run's export, byte-equal to `sitelore export`. `whole` keeps the site's boilerplate in every page."""
+    ledger = service.context.ledger
 
     def rows() -> AsyncIterator[UrlRow]:
         return ledger.rows(run.id)
 
     if form is ExportFormat.JSONL:
-        return first(_pages(desk, run, rows, whole=whole), limit)
+        return first(_pages(service, run, rows, whole=whole), limit)
     wanted = first(rows(), limit)
     if form is ExportFormat.CSV:
         return csv_pieces(wanted)
     return json_pieces(wanted) if form is ExportFormat.JSON else ndjson_pieces(wanted)
 
 
-async def _pages(desk: Desk, run: Run, rows: Rows, *, whole: bool) -> AsyncIterator[bytes]:
-    repeats = NO_REPEATS if whole else await desk.repeats(run.id)
-    async with aclosing(jsonl_lines(rows, desk.backstage.blobs, repeats)) as lines:  # type: ignore[type-var]
+async def _pages(service: RunService, run: Run, rows: Rows, *, whole: bool) -> AsyncIterator[bytes]:
+    repeats = NO_REPEATS if whole else await service.repeats(run.id)
+    async with aclosing(jsonl_lines(rows, service.context.blobs, repeats)) as lines:  # type: ignore[type-var]
         async for line in lines:
             yield line
 
 
 async def first(items: AsyncIterator[T], limit: int | None) -> AsyncIterator[T]:
-    """At most so many of these."""
+    """The first `limit` items."""
     left = limit
     async with aclosing(items) as open_items:  # type: ignore[type-var]
         if left == 0:
@@ -74,7 +76,7 @@ async def first(items: AsyncIterator[T], limit: int | None) -> AsyncIterator[T]:
 
 
 async def graph(edges: AsyncIterator[Edge], limit: int) -> AsyncIterator[bytes]:
-    """A `Graph`, in pieces."""
+    """The JSON of a `Graph`, in pieces."""
     pending = bytearray(b'{"edges":[')
     returned = 0
     is_truncated = False

@@ -1,4 +1,4 @@
-"""What stands behind the API. The one seam between a server and the house it serves, embedded or scaled."""
+"""Dependencies of the API: what a server needs of the application it serves, embedded or scaled."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from sitelore.ports import Blobs, Clock, Ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Backstage:
-    """A house, and whoever works in it while the server runs."""
+class AppContext:
+    """The application's parts that routes use, and the background work that runs beside the server."""
 
     ledger: Ledger
     blobs: Blobs
     clock: Clock
     attend: Callable[[asyncio.Event], Awaitable[None]]
-    """Runs beside the server until the event is set: workers and maintenance in one process, maintenance alone where workers
-    are processes of their own. Returns with nothing leased to this process; an error ends the server."""
+    """Background work that runs until the event is set: workers and maintenance in one process, or maintenance alone where
+    workers are separate processes. It returns with no lease left to this process; an error ends the server."""
     announce: Callable[[RunId], Awaitable[None]]
-    """A run was made or cancelled: a hint, which may be lost."""
+    """Notify workers that a run was created or cancelled. Best effort."""
     open_library: Callable[[], Library]
-    """Where questions are answered; built when the first comes."""
+    """Builds the search service on first use."""
     redaction: Redaction = BUILT_IN_ALONE
-    """What the operator adds to redaction."""
+    """The operator's additional redaction rules."""
 
     @property
     def library(self) -> Library:
-        """Where questions are answered."""
+        """The search service."""
         return self.open_library()
 
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
-    """What the operator decided about the API."""
+    """The operator's settings of the API."""
 
     tokens: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
-    """Private addresses that crawls may reach. Nothing in a request adds to it."""
+    """Private addresses that crawls may reach. A request cannot extend it."""
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
-    """Names under which a server without tokens may be asked."""
+    """Host headers that a server without tokens accepts."""
     heartbeat_s: float = 15.0
     look_s: float = 0.5
-    """How often a run that is followed is looked at."""
+    """Poll interval of event streams."""

@@ -1,0 +1,51 @@
+"""Operations routes: `/health`, `/ready`, `/metrics`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from prometheus_client import Gauge
+from starlette.responses import Response
+
+from sitelore.crawl.metrics import CONTENT_TYPE, REGISTRY, exposition
+from sitelore.model.states import RunState
+from sitelore.serve import problems
+from sitelore.serve.openapi import Responses, answers
+from sitelore.serve.problems import ApiProblem
+from sitelore.serve.routes.quick import JSON, Service
+from sitelore.serve.run_service import encode
+from sitelore.serve.schemas import Health
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/health", response_class=Response, summary="Liveness", responses=answers(Health))
+async def health() -> Response:
+    """The process is up. Does not touch the database."""
+    return Response(encode(Health("ok")), media_type=JSON)
+
+
+@router.get("/ready", response_class=Response, summary="Readiness", responses=answers(Health, problems.UNAVAILABLE))
+async def ready(service: Service) -> Response:
+    """The ledger answers, and the server is not stopping."""
+    if service.closing.is_set():
+        raise ApiProblem(problems.UNAVAILABLE, "the server is stopping")
+    await service.context.ledger.runs(1)
+    return Response(encode(Health("ready")), media_type=JSON)
+
+
+_QUEUED = Gauge("crawl_runs_queued", "Runs that wait for their turn.", registry=REGISTRY)
+_RUNNING = Gauge("crawl_runs_running", "Runs that are being crawled.", registry=REGISTRY)
+_FOLLOWERS = Gauge("sitelore_event_followers", "Clients that follow a run.", registry=REGISTRY)
+_METRICS: Responses = {
+    200: {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/metrics", response_class=Response, summary="Metrics", responses=_METRICS)
+async def metrics(service: Service) -> Response:
+    """Counters and histograms of this process, and the number of queued and running runs."""
+    states = await service.context.ledger.runs_by_state()
+    _QUEUED.set(states.get(RunState.QUEUED, 0))
+    _RUNNING.set(states.get(RunState.RUNNING, 0))
+    _FOLLOWERS.set(service.followers)
+    return Response(exposition(), media_type=CONTENT_TYPE)

@@ -1,0 +1,131 @@
+"""Operations on runs that the routes share: read, list, summarise, start, cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+
+import msgspec
+from starlette.requests import Request
+
+from sitelore.crawl import metrics
+from sitelore.crawl.clearing import refuse_secrets
+from sitelore.crawl.runs import start_run, start_run_once
+from sitelore.export.repeats import Repeats, find_repeats
+from sitelore.extract.redact import redactor_of
+from sitelore.model.errors import UsageError
+from sitelore.model.frontier import Run
+from sitelore.model.ids import RunId
+from sitelore.model.listing import Once, RunListing, RunOnce, UrlListing
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import ENDED, RunState
+from sitelore.serve.context import ApiSettings, AppContext
+from sitelore.serve.problems import ALREADY_ENDED, INVALID, KEY_REUSED, RUN_NOT_FOUND, ApiProblem
+from sitelore.serve.schemas import RunList, RunSummary, UrlList, page_of, run_view, summary_view, url_view
+from sitelore.serve.single_flight import SingleFlightCache
+
+_CACHE_S = 0.25
+_RUN_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+_LISTS = "lists of runs"
+
+encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class RunService:
+    """Runs of one application, with a short cache in front of the ledger."""
+
+    context: AppContext
+    settings: ApiSettings
+    closing: asyncio.Event
+    """Set when the server is stopping."""
+    followers: int = 0
+    _cache: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_CACHE_S))
+
+    async def run(self, name: str) -> Run:
+        """The run with this id."""
+        if not _RUN_ID.fullmatch(name):  # Postgres rejects some strings, such as those with NUL
+            raise _no_run(name)
+        run = await self._cache.get(("run", name), lambda: self.context.ledger.run(RunId(name)))
+        if run is None:
+            raise _no_run(name)
+        return run
+
+    async def start(self, settings: CrawlSettings, once: Once | None) -> RunOnce:
+        """Create a run, or return the one that was created under this idempotency key."""
+        ledger, now, redaction = self.context.ledger, self.context.clock(), self.context.redaction
+        try:
+            refuse_secrets(settings, redactor_of(redaction))
+        except UsageError as problem:
+            raise ApiProblem(INVALID, str(problem)) from problem
+        if once is None:
+            created = RunOnce(await start_run(ledger, settings, now, redaction), "", is_new=True)
+        else:
+            created = await start_run_once(ledger, settings, once, now, redaction)
+            if created.fingerprint != once.fingerprint:
+                raise ApiProblem(KEY_REUSED, "send another key, or the same request as before")
+        self._cache.forget(_LISTS, created.run.id)
+        await self.context.announce(created.run.id)
+        return created
+
+    async def cancel(self, name: str) -> Run:
+        """Cancel a run. Idempotent."""
+        run = await self.run(name)
+        ledger, now = self.context.ledger, self.context.clock()
+        if run.state not in ENDED and await ledger.end_run(run.id, RunState.CANCELLED, now):
+            metrics.RUNS_ENDED.labels(RunState.CANCELLED.value).inc()
+            await self.context.announce(run.id)
+        self._cache.forget(_LISTS, run.id)
+        run = await self.run(name)
+        if run.state is not RunState.CANCELLED:
+            raise ApiProblem(ALREADY_ENDED, f"the run is {run.state}")
+        return run
+
+    async def summary(self, name: str) -> RunSummary:
+        """A run with its counts."""
+
+        async def load() -> RunSummary:
+            # The run first: if it has ended by then, the counts read afterwards are final.
+            run = await self.context.ledger.run((await self.run(name)).id)
+            assert run is not None
+            return summary_view(run, await self.context.ledger.counts(run.id))
+
+        return await self._cache.get(("summary", name), load)
+
+    async def repeats(self, run: RunId) -> Repeats:
+        """What repeats over a run's pages and is left out where they are shown. Concurrent requests share one computation."""
+        return await self._cache.get(("repeats", run), lambda: find_repeats(self.context.ledger.sketches(run)))
+
+    async def runs(self, listing: RunListing) -> bytes:
+        """A page of runs, encoded."""
+
+        async def load() -> bytes:
+            runs, total = await self.context.ledger.list_runs(listing)
+            page = page_of(total, listing.limit, listing.offset, len(runs))
+            return encode(RunList([run_view(run) for run in runs], page))
+
+        return await self._cache.get((_LISTS, listing), load)
+
+    async def urls(self, name: str, listing: UrlListing) -> bytes:
+        """A page of a run's URLs, encoded."""
+        run = await self.run(name)
+
+        async def load() -> bytes:
+            rows, total = await self.context.ledger.list_rows(run.id, listing)
+            page = page_of(total, listing.limit, listing.offset, len(rows))
+            return encode(UrlList([url_view(row) for row in rows], page))
+
+        return await self._cache.get(("urls", name, listing), load)
+
+
+async def run_service_of(request: Request) -> RunService:
+    """The `RunService` of the application; a FastAPI dependency."""
+    service = request.app.state.service
+    assert isinstance(service, RunService)
+    return service
+
+
+def _no_run(name: str) -> ApiProblem:
+    shown = name if name.isprintable() and len(name) <= 64 else "that"
+    return ApiProblem(RUN_NOT_FOUND, f"no run has the id {shown}")
