@@ -239,7 +239,7 @@ async def test_what_the_browser_read_can_be_explained_exported_and_read_again(ap
         told = await app.explain(journey.rows[web.url("/tea")].url, journey.run)
     [gate] = [gate for gate in told.gates if gate.gate == "rendering"]
     assert gate.passed
-    assert gate.detail.startswith("read in a browser (shell); ")
+    assert gate.detail.startswith("rendered in a browser (shell); ")
     assert "nothing stands in <div#root>" in gate.detail
     assert secret not in str(await _documents(app, journey, web)), "what a browser shows is redacted too"
     assert journey.rows[web.url("/coffee")].screenshot is None, "a picture of a secret cannot be redacted"

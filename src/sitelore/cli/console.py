@@ -31,7 +31,7 @@ Links = Annotated[
         "or none (text without URLs, images as their alt text)."
     ),
 ]
-RunName = Annotated[str, typer.Argument(metavar="[RUN]", help="A run id, a prefix of one, or `latest`.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 InRun = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 DATA = Path("sitelore-data")
 

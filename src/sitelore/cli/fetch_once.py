@@ -14,6 +14,7 @@ import msgspec
 from sitelore.app.app import PoliteClient
 from sitelore.cli.console import counted, data_console, print_json, run_async, visible
 from sitelore.crawl.reading import ReaderPool
+from sitelore.frontier.judge import refused_by_robots
 from sitelore.frontier.scope import ScopeRule
 from sitelore.model.errors import SiteloreError
 from sitelore.model.response import FetchFailure, Request, Response, RobotsVerdict
@@ -37,7 +38,7 @@ async def fetch_page(url: Url) -> Response:
         for _ in range(_MAX_REDIRECTS):
             verdict = await client.robots.judge(url)
             if not verdict.allowed:
-                raise FetchError(f"{url} may not be fetched: {_robots_reason(verdict)}")
+                raise FetchError(f"{url} was not fetched: {_robots_reason(verdict, url)}")
             response = await client.fetcher.fetch(Request(url))
             if isinstance(response, FetchFailure):
                 raise FetchError(f"{url}: {response.failure}: {response.detail}")
@@ -107,7 +108,7 @@ async def _plan(settings: CrawlSettings) -> tuple[list[SeedPlan], list[SitemapPl
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))
         for seed in map(Url.trusted, settings.seeds):
             verdict = await client.robots.judge(seed)
-            seeds.append(SeedPlan(seed, verdict.allowed, _robots_reason(verdict)))
+            seeds.append(SeedPlan(seed, verdict.allowed, _robots_reason(verdict, seed)))
             listed = (Url.parse(text, seed) for text in verdict.sitemaps) if settings.discover_sitemaps else ()
             queue.extend(url for url in listed if url is not None and url not in queue)
         return seeds, await _sitemaps(queue, ScopeRule(settings, ()), client, reader)
@@ -122,7 +123,7 @@ async def _sitemaps(queue: deque[Url], scope: ScopeRule, client: PoliteClient, r
     while queue and len(plans) < _MAX_SITEMAPS:
         url = queue.popleft()
         if not (verdict := await client.robots.judge(url)).allowed:
-            plans.append(SitemapPlan(url, problem=_robots_reason(verdict)))
+            plans.append(SitemapPlan(url, problem=_robots_reason(verdict, url)))
             continue
         response = await client.fetcher.fetch(Request(url, whole_types=True))
         if isinstance(response, FetchFailure):
@@ -139,9 +140,9 @@ async def _sitemaps(queue: deque[Url], scope: ScopeRule, client: PoliteClient, r
     return plans
 
 
-def _robots_reason(verdict: RobotsVerdict) -> str:
+def _robots_reason(verdict: RobotsVerdict, url: Url) -> str:
     if verdict.line:
         return f"robots.txt line {verdict.line}: {verdict.rule}"
     if verdict.state == "unreachable":
-        return f"robots.txt could not be read: {verdict.rule.rstrip('.')}"
+        return refused_by_robots(verdict, url.authority).detail
     return {"unavailable": "no robots.txt", "ignored": "robots.txt is ignored"}.get(verdict.state, "no robots.txt rule matches")

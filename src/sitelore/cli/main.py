@@ -147,7 +147,7 @@ def _error_message(problem: Exception, *, debug: bool) -> tuple[str, int]:
         return str(problem).rstrip("."), problem.exit_code
     # Typer keeps the class of its usage errors private; they are recognised by their method.
     if (usage := getattr(problem, "format_message", None)) is not None:
-        return usage().rstrip("."), getattr(problem, "exit_code", 2)
+        return " ".join(usage().split()).rstrip("."), getattr(problem, "exit_code", 2)
     if isinstance(problem, OSError):
         return f"{problem.filename or 'system error'}: {problem.strerror or problem}", StorageError.exit_code
     hint = "" if debug else "; run the command again with --debug for a traceback"

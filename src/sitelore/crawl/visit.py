@@ -31,7 +31,7 @@ async def visit(lease: Lease, tools: Tools) -> Settlement:
 
     robots = await tools.robots.judge(lease.url)
     if not robots.allowed:
-        return Settlement(lease, refused_by_robots(robots))
+        return Settlement(lease, refused_by_robots(robots, lease.url.authority))
 
     look = await first_look(lease, tools)
     while True:

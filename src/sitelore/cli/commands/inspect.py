@@ -12,7 +12,7 @@ from sitelore.app.wiring import build_app
 from sitelore.cli.commands.extract import document_fields, extraction_pool, html_response, read_input
 from sitelore.cli.commands.runs import find_run
 from sitelore.cli.console import DATA, AsJson, Data, InRun, counted, data_console, note, print_json, run_async, visible
-from sitelore.model.errors import NoSuchRun, UsageError
+from sitelore.model.errors import BadUrl, NoSuchRun, UsageError
 from sitelore.model.states import UrlState
 
 if TYPE_CHECKING:
@@ -102,7 +102,10 @@ async def _inspect_url(data: Path, target: _Target, overrides: tuple[Overrides, 
     from sitelore.intake.seeds import typed_url
     from sitelore.model.document import ReadOptions
 
-    url = typed_url(target.name)
+    try:
+        url = typed_url(target.name)
+    except BadUrl:
+        raise UsageError(f"{target.name!r} is neither an existing file nor a valid URL") from None
     try:
         async with build_app(data, writing=False) as app:
             run = await find_run(app, data, target.run)

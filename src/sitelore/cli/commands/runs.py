@@ -18,6 +18,7 @@ from sitelore.cli.console import (
     RunName,
     counted,
     data_console,
+    data_option,
     note,
     print_json,
     run_async,
@@ -128,7 +129,11 @@ async def find_run(app: App, data: Path, name: str) -> Run:
     if len(matching) > 1:
         raise NoSuchRun(f"{len(matching)} runs in {data} start with {name!r}; give more characters of the id")
     if not matching:
-        raise NoSuchRun(f"no run in {data} yet" if name == "latest" else f"no run {name!r} in {data}; see `sitelore runs`")
+        raise NoSuchRun(
+            f"no run in {data} yet"
+            if name == "latest"
+            else f"no run {name!r} in {data}; see `sitelore runs{data_option(data)}`"
+        )
     return matching[0]
 
 
@@ -140,12 +145,13 @@ async def _list_runs(data: Path) -> list[tuple[Run, RunCounts]]:
 def _print_runs(data: Path, listed: list[tuple[Run, RunCounts]]) -> None:
     from datetime import UTC, datetime
 
-    from rich import box
     from rich.table import Table
 
     from sitelore.cli.progress import duration
 
-    table = Table("run", "site", "state", "pages", "URLs", "started (UTC)", "took", box=box.SIMPLE, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("run", "site", "state", "pages", "URLs", "started (UTC)", "took"):
+        table.add_column(column, no_wrap=column != "site", overflow="fold")
     for run, counts in listed:
         began, ended = run.started_at, run.finished_at
         start = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%d %H:%M") if began else "-"

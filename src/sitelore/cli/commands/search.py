@@ -52,8 +52,8 @@ def search(
         list[str] | None,
         typer.Option("--type", metavar="TYPE", help="Only page, pdf, docx, pptx, xlsx, doc, text or record. Repeatable."),
     ] = None,
-    since: Annotated[str | None, typer.Option(metavar="DATE", help="Only pages dated on or after 2025-01-31.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="Only pages dated before 2025-01-31.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="Only pages dated on or after DATE (2025-01-31).")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="Only pages dated before DATE.")] = None,
     mode: Annotated[
         str, typer.Option(metavar="MODE", help="hybrid, lexical (keywords only) or dense (embeddings only).")
     ] = "hybrid",
