@@ -91,7 +91,7 @@ def show_plan(settings: CrawlSettings, *, as_json: bool) -> int:
     for sitemap in sitemaps:
         mark, content = ("✗", sitemap.problem) if sitemap.problem else ("✓", _content(sitemap))
         console.print(f"{mark} sitemap {sitemap.url}  ({visible(content)})", markup=False, soft_wrap=True)
-    if not settings.sitemap_only:
+    if not settings.sitemap_only and any(seed.allowed for seed in seeds):
         console.print("A crawl would also follow the links of these pages; their number is not known before.")
     return 0
 
