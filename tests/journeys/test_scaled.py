@@ -80,7 +80,7 @@ async def test_workers_and_servers_that_are_started_first_wait_for_the_others(se
                     one.open()
                 run = await crawled_by_others(app, crawl_settings(web.url("/")))
                 assert run.state is RunState.COMPLETED, run.error
-                assert "everything is up" in crew.told()
+                assert "all services are available" in crew.told()
                 assert crew.dismiss() == [0]
 
 
