@@ -343,12 +343,12 @@ def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: 
 
 @pytest.fixture
 def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.crawl.reading.TIME_LIMIT_S", 0.0)
+    monkeypatch.setattr("sitelore.crawl.extraction_pool.TIME_LIMIT_S", 0.0)
 
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.crawl.reading.MEMORY_BYTES", LITTLE_MEMORY)
+    monkeypatch.setattr("sitelore.crawl.extraction_pool.MEMORY_BYTES", LITTLE_MEMORY)
 
 
 LITTLE_MEMORY = 400 * 2**20

@@ -25,7 +25,7 @@ from sitelore.crawl.runs import first_offers
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.knowledge import SearchMode, SearchQuery
+from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
 from sitelore.serve.mcp.tools import mcp_server

@@ -22,7 +22,7 @@ from tests.web.serve import Answer, Web, serving
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
 from sitelore.index.searching import Searcher
-from sitelore.model.knowledge import Presence, SearchAnswer, SearchMode, SearchQuery, SiteShelf
+from sitelore.model.search import Presence, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits
 
 MODEL = "a model that is never asked"
@@ -34,8 +34,8 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
         yield built
 
 
-async def shelf_of(app: App) -> SiteShelf:
-    [shelf] = await app.search_service.knowledge.shelves(None, MODEL)
+async def shelf_of(app: App) -> SiteIndexStats:
+    [shelf] = await app.search_service.search_index.site_stats(None, MODEL)
     return shelf
 
 
@@ -45,13 +45,13 @@ async def asked(app: App, text: str, **more: Any) -> SearchAnswer:
 
 async def embed_all(app: App) -> int:
     """Give every text a vector (which one does not matter here); how many had none."""
-    knowledge = app.search_service.knowledge
-    texts = await knowledge.texts_to_embed(MODEL, 100_000)
-    await knowledge.put_vectors(MODEL, [(text.text_hash, b"\x00\x3c" + b"\x00\x00" * 7) for text in texts])
+    search_index = app.search_service.search_index
+    texts = await search_index.texts_to_embed(MODEL, 100_000)
+    await search_index.put_vectors(MODEL, [(text.text_hash, b"\x00\x3c" + b"\x00\x00" * 7) for text in texts])
     return len(texts)
 
 
-async def crawl_and_index(app: App, web: Web, **changes: Any) -> SiteShelf:
+async def crawl_and_index(app: App, web: Web, **changes: Any) -> SiteIndexStats:
     await crawl_in(app, crawl_settings(web.url(), **changes))
     for shelf in await app.search_service.sites():
         await app.search_service.refresh(shelf)
@@ -152,7 +152,7 @@ async def test_a_site_that_is_suddenly_all_missing_is_held(app: App) -> None:
         held = await shelf_of(app)
         assert held.chunks == before.chunks
         assert held.held == len(names) + 1
-        assert await app.search_service.knowledge.release_held(held.site, 0.0, agreed=True) == len(names) + 1
+        assert await app.search_service.search_index.release_held(held.site, 0.0, agreed=True) == len(names) + 1
         assert (await shelf_of(app)).chunks == 0
 
 
@@ -176,7 +176,7 @@ async def test_a_lost_index_is_made_again_and_answers_the_same(app: App) -> None
             return [[(str(hit.card.url), hit.card.start, round(hit.score, 9)) for hit in one.hits] for one in found]
 
         before = await answers()
-        await app.search_service.knowledge.forget(shelf.site)
+        await app.search_service.search_index.forget(shelf.site)
         assert (await shelf_of(app)).chunks == 0
         await app.search_service.refresh(await shelf_of(app))
         assert await answers() == before
@@ -202,22 +202,22 @@ async def test_postgres_answers_what_sqlite_answers_and_each_tenant_its_own(app:
     vectors = {}
 
     async def answers(where: App, mode: SearchMode) -> list[list[tuple[str, int, float]]]:
-        searcher = Searcher(where.search_service.knowledge, _Drawn())
+        searcher = Searcher(where.search_service.search_index, _Drawn())
         found = [await searcher.search(SearchQuery(question, mode=mode)) for question in questions]
         assert {one.mode for one in found} == {mode}
         return [[(str(hit.card.url), hit.card.start, round(hit.score, 4)) for hit in one.hits] for one in found]
 
-    async with scaled_app(servers) as (shared, _):
+    async with scaled_app(servers) as (worker_context, _):
         with serving(articles(names)) as web:
-            for where in (app, shared):
+            for where in (app, worker_context):
                 await crawl_and_index(where, web)
-                texts = await where.search_service.knowledge.texts_to_embed(MODEL, 10_000)
+                texts = await where.search_service.search_index.texts_to_embed(MODEL, 10_000)
                 vectors = {text.text_hash: drawn(text.text).astype("<f2").tobytes() for text in texts}
-                await where.search_service.knowledge.put_vectors(MODEL, list(vectors.items()))
+                await where.search_service.search_index.put_vectors(MODEL, list(vectors.items()))
             assert vectors
             for mode in (SearchMode.LEXICAL, SearchMode.HYBRID):
-                assert await answers(app, mode) == await answers(shared, mode)
-            other = await shared.search_service.search(
+                assert await answers(app, mode) == await answers(worker_context, mode)
+            other = await worker_context.search_service.search(
                 SearchQuery(questions[0], tenant="somebody else", mode=SearchMode.LEXICAL)
             )
             assert (other.hits, other.chunks) == ((), 0)

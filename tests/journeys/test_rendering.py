@@ -21,8 +21,8 @@ from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_tree
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
-from sitelore.crawl.tools import read_options_of
-from sitelore.fetch.browser import Browser
+from sitelore.crawl.visit_context import read_options_of
+from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.settings import Overrides, Rendering, RenderMode
 
 
@@ -30,7 +30,7 @@ from sitelore.model.settings import Overrides, Rendering, RenderMode
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     """An app with a browser in it."""
     async with embedded(tmp_path / "data", writing=True) as app:
-        if not app.browser.is_there():
+        if not app.browser.is_available():
             pytest.skip("there is no browser on this machine")
         yield app
 
@@ -279,7 +279,7 @@ async def test_what_a_home_page_looks_like_is_asked_of_the_browser_and_kept(app:
 async def test_without_a_browser_the_crawl_goes_on_and_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Browser, "is_there", lambda _: False)
+    monkeypatch.setattr(Browser, "is_available", lambda _: False)
     with serving(react(articles(2))) as web:
         async with embedded(tmp_path / "data", writing=True) as app:
             journey = await crawl_in(app, crawl_settings(web.url()))

@@ -16,7 +16,7 @@ from sitelore.app.app import App
 from sitelore.app.wiring import embedded
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
-from sitelore.crawl.tools import read_options_of
+from sitelore.crawl.visit_context import read_options_of
 from sitelore.export.pages import write_jsonl
 from sitelore.export.rows import write_json
 from sitelore.model.frontier import Run

@@ -25,8 +25,8 @@ from sitelore.cli.export_files import write_export, write_tree
 from sitelore.cli.main import main
 from sitelore.crawl.metrics import exposition
 from sitelore.model.errors import UsageError
-from sitelore.model.knowledge import SearchQuery
 from sitelore.model.redaction import Redaction
+from sitelore.model.search import SearchQuery
 from sitelore.model.settings import PersonalPolicy
 from sitelore.model.url import Url
 

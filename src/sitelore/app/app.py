@@ -15,27 +15,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
-from sitelore.crawl.clearing import saving_cleared
-from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
-from sitelore.crawl.probing import Probes
+from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.progress import Progress
-from sitelore.crawl.rendering import render_as_fetch
+from sitelore.crawl.redact_settlement import saving_cleared
+from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
-from sitelore.crawl.shared import Shared
-from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, redaction_of, rules_of
+from sitelore.crawl.soft_404 import Soft404Detector
+from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
+from sitelore.crawl.worker_context import WorkerContext
 from sitelore.extract.redact import redactor_of
-from sitelore.fetch.browser import Browser
-from sitelore.fetch.client import HttpFetcher
-from sitelore.fetch.finding_browser import ADVICE
+from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.fetch.robots import Load as LoadRobots
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.robots import RobotsCache
 from sitelore.fetch.robots import Save as SaveRobots
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
-from sitelore.frontier.rendering import RenderPolicy
+from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
@@ -49,11 +49,11 @@ from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
 
 if TYPE_CHECKING:
     from sitelore.crawl.explain import Explanation
-    from sitelore.crawl.library import Library
-    from sitelore.fetch.renderer import BrowserRenderer
+    from sitelore.crawl.search_service import SearchService
+    from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.store.engine import Engine
-    from sitelore.store.knowledge import SqlKnowledge
-    from sitelore.store.likeness import Comparing
+    from sitelore.store.knowledge import SqlSearchIndex
+    from sitelore.store.likeness import VectorSearch
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ _INDEX_DELAY_S = 5.0
 class App:
     """A configured crawler: its storage, its workers and its search."""
 
-    shared: Shared
+    worker_context: WorkerContext
     blobs: Blobs
     reader: Reader
     browser: Browser
@@ -82,27 +82,27 @@ class App:
     @property
     def ledger(self) -> Ledger:
         """Runs, URLs and pages."""
-        return self.shared.ledger
+        return self.worker_context.ledger
 
     @property
-    def search_service(self) -> Library:
+    def search_service(self) -> SearchService:
         """Search over everything that was crawled."""
         return self.search.service()
 
     @property
     def gate(self) -> HostGate:
         """The rate limit of each host."""
-        return self.shared.gate
+        return self.worker_context.gate
 
     @property
     def clock(self) -> Clock:
         """The clock of the database, which decides about leases and limits."""
-        return self.shared.clock
+        return self.worker_context.clock
 
     @property
     def is_shared(self) -> bool:
         """Whether other processes may work on the same runs."""
-        return self.shared.terms.is_shared
+        return self.worker_context.config.is_shared
 
     async def create_run(self, settings: CrawlSettings) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
@@ -112,7 +112,7 @@ class App:
 
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created or cancelled. A hint: they also look on their own."""
-        await self.shared.signals.ring(run)
+        await self.worker_context.notifier.notify(run)
 
     async def unfinished_run(self, site: str | None = None) -> Run | None:
         """The latest run that has not ended, of this site or of any."""
@@ -128,25 +128,27 @@ class App:
         # We hold the directory's lock, so no other process works here: every lease was left behind by one that died.
         await self.ledger.release(run.id, _END_OF_TIME)
         await self.ledger.move_run(run.id, RunState.RUNNING, self.clock())
-        return await self._work_on(self.shared, run, progress, stop)
+        return await self._work_on(self.worker_context, run, progress, stop)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Crawl and maintain all runs until `stop` is set. Returns with no URL leased to this process."""
-        shared = self.shared
+        worker_context = self.worker_context
         if not self.is_shared:
             # One process, but the API can cancel runs and their time can run out while a worker is busy with them.
-            shared = replace(shared, terms=replace(shared.terms, is_shared=True, upkeep_s=_EMBEDDED_MAINTENANCE_S))
+            worker_context = replace(
+                worker_context, config=replace(worker_context.config, is_shared=True, upkeep_s=_EMBEDDED_MAINTENANCE_S)
+            )
             for run in await self.ledger.running_runs():
                 await self.ledger.release(run.id, _END_OF_TIME)
-        scheduler = Foreman(
+        scheduler = RunScheduler(
             self.ledger,
             self.clock,
-            partial(self._begin_and_work, shared),
+            partial(self._begin_and_work, worker_context),
             sites_at_once=self.sites_at_once,
-            pause_s=shared.terms.pause_s,
+            pause_s=worker_context.config.pause_s,
         )
         async with (
-            _in_background(Maintenance(shared, self.blobs).forever(stop)),
+            _in_background(Maintenance(worker_context, self.blobs).forever(stop)),
             _in_background(self._wake_on_signals(scheduler)),
         ):
             while not stop.is_set():
@@ -162,7 +164,7 @@ class App:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
         async with _in_background(self._update_index(stop)):
             if self.is_shared:
-                await Maintenance(self.shared, self.blobs).forever(stop)
+                await Maintenance(self.worker_context, self.blobs).forever(stop)
             else:
                 await self.work(stop)
 
@@ -181,12 +183,12 @@ class App:
         return await explain(redactor_of(redaction_of(run.settings, self.redaction)).url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-        async with _in_background(Maintenance(self.shared, self.blobs).forever(stop)):
+        async with _in_background(Maintenance(self.worker_context, self.blobs).forever(stop)):
             while run.state not in ENDED:
                 if stop.is_set():
                     raise Interrupted("stopped")
                 if await self.ledger.begin_run(run.id, self.clock()):
-                    run = await self._work_on(self.shared, run, progress, stop)
+                    run = await self._work_on(self.worker_context, run, progress, stop)
                 else:
                     await self._work_on_earlier_run(run, stop)
                     run = await self.ledger.run(run.id) or run
@@ -198,16 +200,16 @@ class App:
         """Help to finish the run of the same site that is ahead of ours: one runs at a time."""
         for other in await self.ledger.running_runs():
             if other.site == run.site and other.id != run.id:
-                await self._work_on(self.shared, other, Progress(), stop)
+                await self._work_on(self.worker_context, other, Progress(), stop)
                 return
         await _pause(stop)
 
-    async def _begin_and_work(self, shared: Shared, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+    async def _begin_and_work(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         """Begin a run that is due and work on it. A storage failure delays the run instead of failing it."""
         try:
             if not await self.ledger.begin_run(run.id, self.clock()):
                 return run
-            return await self._work_on(shared, run, progress, stop)
+            return await self._work_on(worker_context, run, progress, stop)
         except StorageError as problem:
             if not self.is_shared:
                 raise
@@ -215,17 +217,17 @@ class App:
             await _pause(stop)
             return run
 
-    async def _work_on(self, shared: Shared, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+    async def _work_on(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         before, run = run.state, await self.ledger.run(run.id) or run
         if run.state is not RunState.RUNNING:  # cancelled before it began
             return run
         if before is RunState.QUEUED:
-            await tell_state(shared, run.id, run.state)
+            await tell_state(worker_context, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
         async with self._run_tools(run) as tools:
             worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
             try:
-                return await Worker(worker, run, shared, tools, progress).work(stop)
+                return await Worker(worker, run, worker_context, tools, progress).work(stop)
             except asyncio.CancelledError:
                 # Cancelled while draining: release our leases anyway.
                 await self.ledger.release(run.id, self.clock(), worker)
@@ -237,34 +239,34 @@ class App:
 
         def is_available() -> bool:
             nonlocal is_logged
-            if self.browser.is_there():
+            if self.browser.is_available():
                 return True
             if not is_logged:
-                _LOG.info("pages need a browser, but none is available: %s", ADVICE, extra={"run": run.id})
+                _LOG.info("pages need a browser, but none is available: %s", INSTALL_HINT, extra={"run": run.id})
                 is_logged = True
             return False
 
         return is_available
 
-    async def _wake_on_signals(self, scheduler: Foreman) -> None:
-        async with self.shared.signals.listening() as subscription:
+    async def _wake_on_signals(self, scheduler: RunScheduler) -> None:
+        async with self.worker_context.notifier.subscribe() as subscription:
             while True:
                 if await subscription.wait(_RETRY_DELAY_S):
                     await scheduler.announce(RunId(""))
 
     @asynccontextmanager
-    async def _run_tools(self, run: Run) -> AsyncIterator[Tools]:
+    async def _run_tools(self, run: Run) -> AsyncIterator[VisitContext]:
         settings = run.settings
         options = read_options_of(settings, self.redaction)
         save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
         client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
-        navigations = Navigations(robots, admission, rules_of(settings), options.redaction)
+        navigations = NavigationPolicy(robots, admission, rules_of(settings), options.redaction)
         in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)
-        tools = Tools(
+        tools = VisitContext(
             settings=settings,
             rules=rules_of(settings),
             read_options=options,
@@ -273,11 +275,11 @@ class App:
             reader=self.reader,
             blobs=self.blobs,
             admission=admission,
-            probes=Probes(fetcher.fetch, read, salt=run.id),
+            probes=Soft404Detector(fetcher.fetch, read, salt=run.id),
             clock=self.clock,
             policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),
             renderer=renderer,
-            rendered_probes=Probes(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+            rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
         )
         try:
             yield tools
@@ -297,7 +299,7 @@ class PoliteClient:
         self.guard = AddressGuard(settings.open_origins, settings.allow_private)
         http = HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent)
         self.fetcher = PoliteFetcher(http, gate, settings, clock)
-        self.robots = RobotsKeeper(http, gate, settings, clock, load_robots, save_robots)
+        self.robots = RobotsCache(http, gate, settings, clock, load_robots, save_robots)
 
     @classmethod
     def without_storage(cls, settings: CrawlSettings) -> PoliteClient:
@@ -325,40 +327,40 @@ class LazySearch:
         self._blobs = blobs
         self._clock = clock
         self._redaction = redaction
-        self._service: Library | None = None
-        self._knowledge: SqlKnowledge | None = None
+        self._service: SearchService | None = None
+        self._search_index: SqlSearchIndex | None = None
 
-    def service(self) -> Library:
+    def service(self) -> SearchService:
         """The search service; one object for the life of the application."""
         if self._service is None:
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
-            from sitelore.crawl.indexing import Indexing  # noqa: PLC0415 see above
-            from sitelore.crawl.library import Library  # noqa: PLC0415 see above
+            from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
             from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
-            from sitelore.store.knowledge import SqlKnowledge  # noqa: PLC0415 see above
+            from sitelore.store.knowledge import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
-            self._knowledge = SqlKnowledge(self._engine, _vector_search(self._engine, operator))
-            indexing = Indexing(self._ledger, self._knowledge, self._blobs, self._clock, self._redaction)
-            self._service = Library(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
+            self._search_index = SqlSearchIndex(self._engine, _vector_search(self._engine, operator))
+            indexing = Indexing(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
+            self._service = SearchService(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
         return self._service
 
     async def close(self) -> None:
         """Release the embedding model and the connection to a vector store."""
         if self._service is not None and self._service.embedder is not None:
             await self._service.embedder.close()
-        if self._knowledge is not None:
-            await self._knowledge.close()
+        if self._search_index is not None:
+            await self._search_index.close()
 
 
-def _vector_search(engine: Engine, operator: OperatorSettings) -> Comparing | None:
+def _vector_search(engine: Engine, operator: OperatorSettings) -> VectorSearch | None:
     """The external vector store; None where the database compares vectors."""
     if operator.vectors in {"", "database"}:
         return None
     from sitelore.store.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is configured
-    from sitelore.store.qdrant_vectors import QdrantLikeness  # noqa: PLC0415 see above
+    from sitelore.store.qdrant_vectors import QdrantVectorSearch  # noqa: PLC0415 see above
 
-    return QdrantLikeness(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
+    return QdrantVectorSearch(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
 
 
 class _LazyRenderer:
@@ -373,7 +375,7 @@ class _LazyRenderer:
     async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
         """The page after its scripts ran."""
         if self._renderer is None:
-            from sitelore.fetch.renderer import BrowserRenderer  # noqa: PLC0415 see above
+            from sitelore.fetch.browser.renderer import BrowserRenderer  # noqa: PLC0415 see above
 
             self._renderer = BrowserRenderer(*self._parts)
         return await self._renderer.render(request)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from sitelore.app.settings import OperatorSettings, installed_browser
-from sitelore.fetch.finding_browser import ADVICE, has_driver
+from sitelore.fetch.browser.chromium import INSTALL_HINT, has_playwright
 from sitelore.model.errors import SiteloreError, StorageError
 
 _TIMEOUT_S = 15.0
@@ -44,12 +44,12 @@ def check_libraries() -> list[Check]:
 def check_browser() -> Check:
     """Whether pages that need scripts can be rendered, and if not, how to enable it. A crawl works without."""
     browser = installed_browser()
-    if browser is None or not has_driver():
+    if browser is None or not has_playwright():
         found = f"{browser.path} is installed, but the library that drives it is not. " if browser else "No browser was found. "
-        return Check("browser", None, found + ADVICE)
+        return Check("browser", None, found + INSTALL_HINT)
     version = browser.version()
     if not version:
-        return Check("browser", None, f"The browser {browser.path} does not start. {ADVICE}")
+        return Check("browser", None, f"The browser {browser.path} does not start. {INSTALL_HINT}")
     return Check("browser", True, f"Pages that need scripts are rendered with {version} ({browser.path}).")
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sitelore.fetch.finding_browser import FoundBrowser, find_browser
+from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
 from sitelore.model.errors import UsageError
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 
@@ -66,7 +66,7 @@ class OperatorSettings:
         return bool(self.database_url)
 
 
-def installed_browser() -> FoundBrowser | None:
+def installed_browser() -> BrowserExecutable | None:
     """The browser named by `SITELORE_BROWSER`, or the first one found in the usual places."""
     return find_browser(os.environ.get("SITELORE_BROWSER", "").strip(), os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "").strip())
 

@@ -54,14 +54,14 @@ async def embedded(
     """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile."""
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
-    from sitelore.crawl.reading import ReaderPool
-    from sitelore.crawl.shared import Shared
-    from sitelore.fetch.browser import Browser
+    from sitelore.crawl.extraction_pool import ExtractionPool
+    from sitelore.crawl.worker_context import WorkerContext
+    from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
     from sitelore.store.blobs import SqliteBlobs
     from sitelore.store.engine import open_sqlite
     from sitelore.store.ledger import SqlLedger
-    from sitelore.store.signals import LocalEvents, LocalSignals
+    from sitelore.store.signals import LocalEvents, LocalNotifier
 
     with _data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
@@ -70,14 +70,14 @@ async def embedded(
             opened.push_async_callback(ledger.close)
             blobs = SqliteBlobs(data / "blobs.db")
             opened.push_async_callback(blobs.close)
-            reader = ReaderPool(readers)
+            reader = ExtractionPool(readers)
             opened.push_async_callback(reader.close)
             browser = Browser(installed_browser)
             opened.push_async_callback(browser.close)
-            shared = Shared(ledger, LocalGate(time.monotonic), LocalSignals(), LocalEvents(), time.time)
+            context = WorkerContext(ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
-            yield App(shared, blobs, reader, browser, search, sites_at_once, redaction)
+            yield App(context, blobs, reader, browser, search, sites_at_once, redaction)
 
 
 @asynccontextmanager
@@ -87,15 +87,15 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
         raise BadConfig(f"Postgres, Redis and S3 need {', '.join(missing)}: pip install 'sitelore[scaled]'")
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
-    from sitelore.crawl.reading import ReaderPool
-    from sitelore.crawl.shared import Seats, Shared, Terms
-    from sitelore.fetch.browser import Browser
+    from sitelore.crawl.extraction_pool import ExtractionPool
+    from sitelore.crawl.worker_context import ConcurrencyLimiter, WorkerConfig, WorkerContext
+    from sitelore.fetch.browser.chromium import Browser
     from sitelore.store.clock import DatabaseClock
     from sitelore.store.engine import PostgresTerms, open_postgres
     from sitelore.store.ledger import SqlLedger
     from sitelore.store.object_blobs import ObjectBlobs
     from sitelore.store.redis_gate import RedisGate
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.redis_signals import RedisNotifier, open_redis
 
     lease_s = settings.lease_s
     # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
@@ -112,17 +112,17 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
         opened.push_async_callback(redis.aclose)
         gate = RedisGate(redis, slot_s=lease_s / 2)
         opened.push_async_callback(gate.close)
-        signals = RedisSignals(redis)
-        opened.push_async_callback(signals.close)
-        reader = ReaderPool(settings.readers)
+        notifier = RedisNotifier(redis)
+        opened.push_async_callback(notifier.close)
+        reader = ExtractionPool(settings.readers)
         opened.push_async_callback(reader.close)
         browser = Browser(installed_browser)
         opened.push_async_callback(browser.close)
-        terms = Terms(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
-        shared = Shared(ledger, gate, signals, signals, clock, terms, Seats(settings.concurrency))
+        config = WorkerConfig(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
+        context = WorkerContext(ledger, gate, notifier, notifier, clock, config, ConcurrencyLimiter(settings.concurrency))
         search = LazySearch(engine, ledger, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
-        yield App(shared, blobs, reader, browser, search, settings.sites_at_once, settings.redaction)
+        yield App(context, blobs, reader, browser, search, settings.sites_at_once, settings.redaction)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ import yaml
 
 from sitelore.extract.overrides import selector_problem
 from sitelore.intake.graphql_limits import graphql_problem
+from sitelore.model.api_loader import MAX_URL_CHARS, start_url
 from sitelore.model.errors import BadConfig
-from sitelore.model.loading import MAX_URL_CHARS, start_url
 from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, RenderMode, SlashForm
 from sitelore.model.url import Url
 

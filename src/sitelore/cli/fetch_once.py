@@ -13,8 +13,8 @@ import msgspec
 
 from sitelore.app.app import PoliteClient
 from sitelore.cli.console import counted, data_console, print_json, run_async, visible
-from sitelore.crawl.reading import ReaderPool
-from sitelore.frontier.judge import refused_by_robots
+from sitelore.crawl.extraction_pool import ExtractionPool
+from sitelore.frontier.classify import refused_by_robots
 from sitelore.frontier.scope import ScopeRule
 from sitelore.model.errors import SiteloreError
 from sitelore.model.response import FetchFailure, Request, Response, RobotsVerdict
@@ -102,7 +102,7 @@ def _content(sitemap: SitemapPlan) -> str:
 
 
 async def _plan(settings: CrawlSettings) -> tuple[list[SeedPlan], list[SitemapPlan]]:
-    client, reader = PoliteClient.without_storage(settings), ReaderPool(1)
+    client, reader = PoliteClient.without_storage(settings), ExtractionPool(1)
     try:
         seeds: list[SeedPlan] = []
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))

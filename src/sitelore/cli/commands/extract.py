@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from sitelore.crawl.reading import ReaderPool
+    from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.model.document import Reading, ReadOptions
     from sitelore.model.response import Response
     from sitelore.model.url import Url
@@ -87,11 +87,11 @@ def html_response(body: bytes, url: Url, content_type: str) -> Response:
 
 
 @asynccontextmanager
-async def extraction_pool(size: int = 1) -> AsyncIterator[ReaderPool]:
+async def open_extraction_pool(size: int = 1) -> AsyncIterator[ExtractionPool]:
     """Extraction processes under the limits of a crawl."""
-    from sitelore.crawl import reading
+    from sitelore.crawl import extraction_pool as pools
 
-    pool = reading.ReaderPool(size, reading.TIME_LIMIT_S, reading.MEMORY_BYTES)
+    pool = pools.ExtractionPool(size, pools.TIME_LIMIT_S, pools.MEMORY_BYTES)
     try:
         yield pool
     finally:
@@ -122,7 +122,7 @@ def _extract_page(file: str, url: str | None, links: LinkStyle, *, as_json: bool
 
 
 async def _read_page(response: Response, *, full: bool) -> Reading:
-    async with extraction_pool() as pool:
+    async with open_extraction_pool() as pool:
         return await pool.read(response, _read_options(full=full))
 
 
@@ -192,7 +192,7 @@ class _Stream:
         self._has_room = asyncio.Event()
         cores, options = _cores(), _read_options(full=self.full)
         queue: asyncio.Queue[_PendingLine | None] = asyncio.Queue(cores * _PENDING_PER_CORE)
-        async with extraction_pool(cores) as pool:
+        async with open_extraction_pool(cores) as pool:
             reading_ahead = asyncio.create_task(
                 self._read_ahead(source, partial(self._process, pool=pool, options=options), queue)
             )
@@ -224,7 +224,7 @@ class _Stream:
             raise UsageError(f"cannot read the input: {problem.strerror}") from problem
         await queue.put(None)
 
-    def _process(self, line: bytes, pool: ReaderPool, options: ReadOptions) -> asyncio.Task[bytes] | bytes:
+    def _process(self, line: bytes, pool: ExtractionPool, options: ReadOptions) -> asyncio.Task[bytes] | bytes:
         """A task that reads the page of a line, or the error of a line without one."""
         import asyncio
 
@@ -244,7 +244,7 @@ class _Stream:
         response = html_response(page.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8")
         return asyncio.create_task(self._read(page.id, response, pool, options))
 
-    async def _read(self, page_id: Any, response: Response, pool: ReaderPool, options: ReadOptions) -> bytes:
+    async def _read(self, page_id: Any, response: Response, pool: ExtractionPool, options: ReadOptions) -> bytes:
         import msgspec
 
         try:

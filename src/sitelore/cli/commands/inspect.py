@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sitelore.app.wiring import build_app
-from sitelore.cli.commands.extract import document_fields, extraction_pool, html_response, read_input
+from sitelore.cli.commands.extract import document_fields, html_response, open_extraction_pool, read_input
 from sitelore.cli.commands.runs import find_run
 from sitelore.cli.console import DATA, AsJson, Data, InRun, counted, data_console, note, print_json, run_async, visible
 from sitelore.model.errors import BadUrl, NoSuchRun, UsageError
@@ -92,7 +92,7 @@ async def _inspect_file(_data: Path, target: _Target, overrides: tuple[Overrides
 
 async def _extract(response: Response, options: ReadOptions) -> tuple[Page, Inspection | None]:
     """Extract a response in a process of its own, under the limits of a crawl."""
-    async with extraction_pool() as pool:
+    async with open_extraction_pool() as pool:
         inspection = await pool.inspect(response, replace(options, keep_snapshot=False))
     return document_fields(inspection.reading), inspection
 
@@ -134,7 +134,7 @@ async def _row(app: App, run: Run, url: Url) -> UrlRow | None:
 
 async def _inspect_row(app: App, run: Run, row: UrlRow, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
     """The page as stored. Its snapshot is extracted again to find what was cut, or to try other rules."""
-    from sitelore.crawl.tools import read_options_of
+    from sitelore.crawl.visit_context import read_options_of
     from sitelore.export.pages import document_of, page_of
     from sitelore.export.repeats import find_repeats
 

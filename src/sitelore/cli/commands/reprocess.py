@@ -73,10 +73,10 @@ async def _reprocess(data: Path, options: _Options) -> tuple[Run, Reprocessed]:
 
     from sitelore.cli.domain_config import read_domain_config
     from sitelore.cli.progress import show_progress
+    from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.crawl.progress import Progress
-    from sitelore.crawl.reading import ReaderPool
     from sitelore.crawl.reprocess import Reprocessing
-    from sitelore.crawl.tools import read_options_of
+    from sitelore.crawl.visit_context import read_options_of
     from sitelore.model.states import ENDED
 
     overrides = read_domain_config(options.domain_config) if options.domain_config else None
@@ -85,7 +85,7 @@ async def _reprocess(data: Path, options: _Options) -> tuple[Run, Reprocessed]:
     if run.state not in ENDED:
         raise UsageError(f"run {run.id} has not ended; continue it with `sitelore crawl --resume{data_option(data)}`")
     cores = os.cpu_count() or 1
-    pool = ReaderPool(cores)
+    pool = ExtractionPool(cores)
     try:
         async with build_app(data, writing=not options.dry_run) as app:
             settings = replace(run.settings, read=options.read) if options.read is not None else run.settings

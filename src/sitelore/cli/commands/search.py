@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sitelore.app.app import App
-    from sitelore.crawl.library import Library, Watch
-    from sitelore.model.knowledge import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteShelf
+    from sitelore.crawl.search_service import SearchService, Watch
+    from sitelore.model.search import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteIndexStats
 
 _TYPES = ("page", "pdf", "docx", "pptx", "xlsx", "doc", "text", "record")
 
@@ -64,7 +64,7 @@ def search(
     data: Data = DATA,
 ) -> None:
     """Search the crawled pages. The index is updated first."""
-    from sitelore.model.knowledge import SearchMode, SearchQuery
+    from sitelore.model.search import SearchMode, SearchQuery
 
     if not query.strip():
         raise UsageError("the search query is empty; use at least one word")
@@ -162,7 +162,7 @@ async def _search(data: Path, query: SearchQuery) -> tuple[SearchAnswer, str]:
 
 
 @asynccontextmanager
-async def _search_service(data: Path) -> AsyncIterator[tuple[Library, bool]]:
+async def _search_service(data: Path) -> AsyncIterator[tuple[SearchService, bool]]:
     """The search service, and whether the index can be updated: not while a crawl holds the directory's lock."""
     try:
         async with _writable_app(data) as app:
@@ -183,7 +183,7 @@ async def _writable_app(data: Path) -> AsyncIterator[App]:
         yield app
 
 
-async def _sites(service: Library, names: tuple[str, ...]) -> list[SiteShelf]:
+async def _sites(service: SearchService, names: tuple[str, ...]) -> list[SiteIndexStats]:
     """The indexed sites with these names, or all of them."""
     sites = await service.sites()
     known = {site.name for site in sites}
@@ -201,7 +201,7 @@ async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embedding
         with _IndexProgress() as watch:
             for site in await _sites(service, names):
                 if fresh:
-                    await service.knowledge.forget(site.site)
+                    await service.search_index.forget(site.site)
                 written[site.name] = await service.refresh(site, watch=watch)
                 if embeddings:
                     texts += await service.embed(site.site, watch=watch)
@@ -235,7 +235,7 @@ async def _deletions(data: Path, names: tuple[str, ...], *, agreed: bool | None)
             if site.held:
                 held[site.name] = site.held
                 if agreed is not None:
-                    await service.knowledge.release_held(site.site, app.clock(), agreed=agreed)
+                    await service.search_index.release_held(site.site, app.clock(), agreed=agreed)
         return {"sites": held, "agreed": agreed}
 
 
@@ -295,7 +295,7 @@ def _show_results(answer: SearchAnswer) -> None:
 
 def _show_missing_embeddings(data: Path, query: SearchQuery, answer: SearchAnswer, model: str) -> None:
     """Say how to get semantic search where it was requested and embeddings are missing."""
-    from sitelore.model.knowledge import SearchMode
+    from sitelore.model.search import SearchMode
 
     if query.mode is SearchMode.LEXICAL or answer.embedded >= answer.chunks:
         return
