@@ -139,7 +139,7 @@ async def test_the_command_reads_every_core_full_and_says_what_changed(tmp_path:
         assert summary["words_lost"] > summary["largest"][0]["words_lost"] > 50
         done = command("reprocess", "--data", str(data))
         assert done.code == 0, done.err
-        assert "pages read again" in done.out
+        assert "pages reprocessed" in done.out
         assert "0 gained, 0 lost" in done.out
         assert web.hits == []
     missing = command("reprocess", "nothing", "--data", str(data))

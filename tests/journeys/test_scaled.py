@@ -71,10 +71,10 @@ async def test_workers_and_servers_that_are_started_first_wait_for_the_others(se
             with fleet(behind) as crew:
                 given = command("serve", "--port", "0", env=crew.variables() | {"SITELORE_START_S": "0.3"})
                 assert given.code == 3, given.err
-                assert "waiting for the database" in given.err
+                assert "waiting for database" in given.err
                 assert given.err.splitlines()[-1].startswith("sitelore: The database"), given.err
                 crew.hire()
-                while "waiting for the blobs" not in crew.told():  # noqa: ASYNC110 another process logs, there is no event
+                while "waiting for blobs" not in crew.told():  # noqa: ASYNC110 another process logs, there is no event
                     await asyncio.sleep(0.05)
                 for one in (s3, redis, database):
                     one.open()
@@ -188,9 +188,9 @@ async def test_a_run_whose_time_is_over_ends_though_its_worker_is_busy(servers: 
 async def test_doctor_says_what_is_wrong_with_each_server(servers: LocalServers) -> None:
     good = command("doctor", env=servers.environment())
     assert good.code == 0, good.out
-    assert "The database can be used." in good.out
-    assert "Redis can be used" in good.out
-    assert "The blob store can be written and read." in good.out
+    assert "The database works." in good.out
+    assert "Redis works" in good.out
+    assert "The blob store can be read and written." in good.out
     away = {
         "SITELORE_DATABASE_URL": "postgresql://someone:pa55word@127.0.0.1:1/nothing",
         "SITELORE_REDIS_URL": "redis://:pa55word@127.0.0.1:1/0",

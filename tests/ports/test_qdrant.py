@@ -335,4 +335,4 @@ async def test_a_house_whose_settings_name_a_qdrant_uses_it(
             assert (answer.mode, len(answer.hits) > 0) == (SearchMode.HYBRID, True)
             assert len(qdrant.calls("/query/batch")) == 1
     [checked] = await check_vectors(operator_settings())
-    assert checked == ("vectors", True, "Qdrant answers; it compares vectors.")
+    assert checked == ("vectors", True, "Qdrant answers; it compares the vectors.")

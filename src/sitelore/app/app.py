@@ -224,10 +224,10 @@ class App:
         if before is RunState.QUEUED:
             await tell_state(worker_context, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
-        async with self._run_tools(run) as tools:
+        async with self._visit_context(run) as visit_context:
             worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
             try:
-                return await Worker(worker, run, worker_context, tools, progress).work(stop)
+                return await Worker(worker, run, worker_context, visit_context, progress).work(stop)
             except asyncio.CancelledError:
                 # Cancelled while draining: release our leases anyway.
                 await self.ledger.release(run.id, self.clock(), worker)
@@ -255,7 +255,7 @@ class App:
                     await scheduler.announce(RunId(""))
 
     @asynccontextmanager
-    async def _run_tools(self, run: Run) -> AsyncIterator[VisitContext]:
+    async def _visit_context(self, run: Run) -> AsyncIterator[VisitContext]:
         settings = run.settings
         options = read_options_of(settings, self.redaction)
         save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
@@ -266,7 +266,7 @@ class App:
         in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)
-        tools = VisitContext(
+        visit_context = VisitContext(
             settings=settings,
             rules=rules_of(settings),
             read_options=options,
@@ -282,10 +282,10 @@ class App:
             rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
         )
         try:
-            yield tools
+            yield visit_context
         finally:
-            await tools.probes.close()
-            await tools.rendered_probes.close()
+            await visit_context.probes.close()
+            await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
 
