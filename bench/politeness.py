@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from scripts.servers import LocalServers
-from tests.web.fleet import crawled_by_others, fleet, scaled_house
+from tests.web.fleet import crawled_by_others, fleet, scaled_app
 from tests.web.journey import crawl_settings
 
 TIMES = "/__times"
@@ -90,10 +90,10 @@ def crawl_together(servers: LocalServers, workers: int) -> Callable[[str, float,
 
     async def crawl(origin: str, delay_s: float, pages: int) -> None:
         settings = crawl_settings(f"{origin}/", delay_s=delay_s, max_pages=pages, concurrency=4)
-        async with scaled_house(servers) as (house, operator):
+        async with scaled_app(servers) as (app, operator):
             with fleet(operator) as crew:
                 crew.hire(workers)
-                await crawled_by_others(house, settings, LASTS_S)
+                await crawled_by_others(app, settings, LASTS_S)
 
     return lambda origin, delay_s, pages: asyncio.run(crawl(origin, delay_s, pages))
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from bench.measure import ensure, tree_cpu_s
 from bench.site import Running, running
 from scripts.servers import LocalServers
-from tests.web.fleet import ended, fleet, scaled_house
+from tests.web.fleet import ended, fleet, scaled_app
 from tests.web.journey import crawl_settings
 
 from sitelore.model.settings import Pace
@@ -63,7 +63,7 @@ class Crawl:
 async def crawl(servers: LocalServers, site: Running, workers: int, asked: argparse.Namespace) -> Crawl:
     """The site crawled by so many workers, from the moment all of them are ready."""
     pace = Pace(delay_s=0.0, concurrency=asked.concurrency, per_host=64)
-    async with scaled_house(servers, lease_s=60.0, upkeep_s=1.0) as (house, operator):
+    async with scaled_app(servers, lease_s=60.0, upkeep_s=1.0) as (app, operator):
         with fleet(operator) as crew:
             crew.hire(workers)
             while crew.told().count('"working"') < workers:  # noqa: ASYNC110 other processes start, there is no event
@@ -76,14 +76,14 @@ async def crawl(servers: LocalServers, site: Running, workers: int, asked: argpa
                 "site": lambda: tree_cpu_s(site.pid),
             }
             # Readers are started by the first page: that is not what working together costs.
-            await ended(house, await house.start(crawl_settings(site.url, pace=pace, max_pages=10 * workers)))
+            await ended(app, await app.create_run(crawl_settings(site.url, pace=pace, max_pages=10 * workers)))
             before = {name: spent() for name, spent in parts.items()}
             began = time.monotonic()
-            run = await house.start(crawl_settings(site.url, pace=pace, force=True))
-            run = await ended(house, run, timeout_s=1800)
+            run = await app.create_run(crawl_settings(site.url, pace=pace, force=True))
+            run = await ended(app, run, timeout_s=1800)
             wall_s = time.monotonic() - began
             cpu_s = {name: spent() - before[name] for name, spent in parts.items()}
-            counts = await house.ledger.counts(run.id)
+            counts = await app.ledger.counts(run.id)
             ensure(counts.pages == asked.pages, f"{counts.pages} of {asked.pages} pages were crawled: {run.state} {run.error}")
             crew.dismiss()
     return Crawl(workers, counts.pages, wall_s, cpu_s)

@@ -12,9 +12,9 @@ The rooms, in the order a URL walks through them:
     model/       the nouns and the state machine
     ports.py     every seam, in one file
     store/       where state lives: one ledger and one index over SQLite or Postgres, Redis, blobs, migrations
-    deploy/      the two ways to build the house: settings, embedded, scaled
-    serve/       the house over HTTP: REST API, events, metrics, tokens, MCP
-    cli/         the same house from a shell
+    app/         composition: settings, embedded and scaled wiring, the application object
+    serve/       the HTTP server: REST API, events, metrics, tokens, MCP
+    cli/         the command line
 
 Start reading at `crawl/visit.py`: one visit, start to settle.
 """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
 from sitelore.model.ids import RunId
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.server import listening_socket, serve
@@ -134,23 +134,23 @@ Building = Callable[[], AbstractAsyncContextManager[AppContext]]
 @asynccontextmanager
 async def whole_house(data: Path) -> AsyncIterator[AppContext]:
     """What `sitelore serve` without settings puts behind the API."""
-    async with embedded(data, writing=True) as house:
-        yield AppContext(house.ledger, house.blobs, house.clock, house.attend, house.announce, house.door.open)
+    async with embedded(data, writing=True) as app:
+        yield AppContext(app.ledger, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service)
 
 
 @asynccontextmanager
 async def idle_house(data: Path) -> AsyncIterator[AppContext]:
-    """A house in which nobody works: runs can be made of any address, and nothing is ever asked for."""
+    """An app in which nobody works: runs can be made of any address, and nothing is ever asked for."""
 
     async def attend(stop: asyncio.Event) -> None:
         await stop.wait()
 
-    async with embedded(data, writing=True) as house:
+    async with embedded(data, writing=True) as app:
 
         async def announce(_: RunId) -> None:
             pass
 
-        yield AppContext(house.ledger, house.blobs, house.clock, attend, announce, house.door.open)
+        yield AppContext(app.ledger, app.blobs, app.clock, attend, announce, app.search.service)
 
 
 @contextlib.contextmanager

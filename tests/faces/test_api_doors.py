@@ -24,7 +24,7 @@ from sitelore.serve.server import is_loopback, listening_socket
 
 TOKENS = ("a-token-of-the-first-kind", "a-token-of-another-kind")
 PUBLIC = "https://site.invalid/"
-"""Runs of it are made in a house where nobody works."""
+"""Runs of it are made in an app where nobody works."""
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from scripts.servers import LocalServers, free_ports
 from tests.faces.test_api_process import serve_process
-from tests.web.fleet import fleet, scaled_house
+from tests.web.fleet import fleet, scaled_app
 from tests.web.graph import Graph
 from tests.web.journey import crawl, crawl_settings, exported
 from tests.web.serve import serving
@@ -25,7 +25,7 @@ async def test_two_servers_and_two_workers_make_the_same_crawl_as_one_process(se
         web.pages = graph.pages(web.origin)
         await crawl(tmp_path / "alone", crawl_settings(web.url("/"), max_pages=5000, max_depth=25))
         alone = exported(tmp_path / "alone")
-        async with scaled_house(servers) as (house, operator):
+        async with scaled_app(servers) as (app, operator):
             with fleet(operator) as crew:
                 env = crew.variables()
                 with serve_process(tmp_path, web, env=env) as one, serve_process(tmp_path, web, env=env) as two:
@@ -45,13 +45,13 @@ async def test_two_servers_and_two_workers_make_the_same_crawl_as_one_process(se
                         assert server.end() < 30
                         assert server.process.returncode == 0
                 assert set(crew.dismiss()) == {0}
-                assert await house.ledger.release(RunId(run), 1e12) == 0, "a lease was left behind"
+                assert await app.ledger.release(RunId(run), 1e12) == 0, "a lease was left behind"
 
 
 async def test_a_worker_tells_how_it_does(servers: LocalServers, monkeypatch: pytest.MonkeyPatch) -> None:
     [port] = free_ports(1)
     monkeypatch.setenv("SITELORE_METRICS_PORT", str(port))
-    async with scaled_house(servers) as (_, operator):
+    async with scaled_app(servers) as (_, operator):
         with fleet(operator) as crew:
             crew.hire()
             assert await asyncio.to_thread(_asked, port, "/health") == '{"status":"ok"}'

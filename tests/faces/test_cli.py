@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.cli.demo_server import demo_site
+from sitelore.cli.commands.demo import demo_site
 from sitelore.cli.main import main
 
 COMMAND = (sys.executable, "-m", "sitelore")
@@ -182,14 +182,14 @@ def test_a_second_crawl_is_told_that_nothing_changed(tmp_path: Path) -> None:
         (["crawl"], 2, "needs a URL, a --sitemap or --resume"),
         (["crawl", "http://127.0.0.1/", "--max-pages", "-1"], 2, "--max-pages"),
         (["crawl", "./pages/index.html"], 2, "index.html"),
-        (["crawl", "http://127.0.0.1/", "--ttl", "soon"], 2, "no length of time"),
+        (["crawl", "http://127.0.0.1/", "--ttl", "soon"], 2, "--ttl: invalid duration 'soon' (use 90s, 30m, 24h or 7d)"),
         (["crawl", "http://127.0.0.1/", "--scope", "world"], 2, "--scope"),
         (["crawl", "http://127.0.0.1/", "--render", "sometimes"], 2, "sometimes"),
         (["crawl", "http://127.0.0.1/", "--domain-config", "none.json"], 2, "cannot read none.json"),
         (["crawl", "--resume"], 2, "no unfinished run"),
         (["crawl", "--nonsense"], 2, "--nonsense"),
         (["nonsense"], 2, "nonsense"),
-        (["show", "r9"], 2, "nothing was crawled into"),
+        (["show", "r9"], 2, "no crawl data in"),
         (["extract", "none.html", "--url", "http://example.com/"], 2, "cannot read none.html"),
         (["extract", "none.html"], 2, "--url"),
         (["compare", "a.json", "b.json"], 2, "a.json"),
@@ -355,25 +355,40 @@ def test_help_loads_nothing_heavy() -> None:
 def test_every_command_alone_has_the_options_it_has_among_all() -> None:
     from typer.main import get_command
 
-    from sitelore.cli.main import _door_to, app
+    from sitelore.cli.main import COMMANDS, _parser_for, parser
 
-    commands = get_command(app).commands  # type: ignore[attr-defined] # the app is a group
+    commands = get_command(parser(COMMANDS)).commands  # type: ignore[attr-defined] # the parser is a group
+    assert list(commands) == list(COMMANDS)
     for name, command in commands.items():
-        alone = get_command(_door_to([name, "--help"])).commands  # type: ignore[attr-defined] # as above
-        assert list(alone) == [name]
-        assert [each.opts for each in alone[name].params] == [each.opts for each in command.params]
-    for arguments in ([], ["--help"], ["--debug", "crawl"], ["unknown"]):
-        assert _door_to(arguments) is app
+        for arguments in ([name, "--help"], ["--debug", name]):
+            alone = get_command(_parser_for(arguments)).commands  # type: ignore[attr-defined] # as above
+            assert list(alone) == [name]
+            assert [each.opts for each in alone[name].params] == [each.opts for each in command.params]
+    for arguments in ([], ["--help"], ["--help", "crawl"], ["unknown"]):
+        assert list(get_command(_parser_for(arguments)).commands) == list(COMMANDS)  # type: ignore[attr-defined] # as above
+
+
+def test_the_list_of_commands_says_of_each_what_its_own_help_says_first() -> None:
+    from typer.main import get_command
+
+    from sitelore.cli.main import COMMANDS, parser
+
+    commands = get_command(parser(COMMANDS)).commands  # type: ignore[attr-defined] # the parser is a group
+    for name, (_, summary) in COMMANDS.items():
+        assert summary.endswith(".")
+        assert commands[name].help.startswith(summary)
+    lines = sitelore("--help").stdout.splitlines()
+    assert {f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items()} <= set(lines)
 
 
 def test_every_command_and_option_is_documented() -> None:
     reference = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
     from typer.main import get_command
 
-    from sitelore.cli.main import app
+    from sitelore.cli.main import COMMANDS, parser
 
-    group = get_command(app)
-    for name, command in group.commands.items():  # type: ignore[attr-defined] # the app is a group
+    group = get_command(parser(COMMANDS))
+    for name, command in group.commands.items():  # type: ignore[attr-defined] # the parser is a group
         assert f"## {name}\n" in reference
         for parameter in command.params:
             for option in parameter.opts:

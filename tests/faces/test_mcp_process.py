@@ -19,7 +19,7 @@ from tests.faces.api import idle_house
 from tests.faces.mcp_house import Pages
 from tests.faces.test_cli import COMMAND, complaint, environment, sitelore
 
-from sitelore.cli.demo_server import demo_site
+from sitelore.cli.commands.demo import demo_site
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.server import listening_socket, serve
@@ -132,11 +132,11 @@ async def test_it_serves_http_on_a_port_of_its_own(data: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--http", "here"), "--http is 'here'; it takes HOST:PORT"),
-        (("--http", "127.0.0.1:99999"), "it takes HOST:PORT"),
-        (("--http", "::1:80"), "it takes HOST:PORT"),
+        (("--http", "here"), "--http: invalid address 'here' (use HOST:PORT"),
+        (("--http", "127.0.0.1:99999"), "(use HOST:PORT"),
+        (("--http", "::1:80"), "(use HOST:PORT"),
         (("--http", "0.0.0.0:0"), "without SITELORE_TOKENS the server listens on loopback alone"),
-        ((), "nothing was crawled into"),
+        ((), "no crawl data in"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_cannot_be_served_is_one_sentence(arguments: tuple[str, ...], sente
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sitelore.cli.mcp_serving.find_spec", lambda name: None)
+    monkeypatch.setattr("sitelore.cli.commands.mcp.find_spec", lambda name: None)
     assert "pip install 'sitelore[mcp]'" in complaint(sitelore("mcp", "--data", tmp_path))
 
 

@@ -21,7 +21,7 @@ import pytest
 from tests.web.hostile import Hostile, hostile_server
 from tests.web.journey import COMMAND, Journey, crawl_in, crawl_settings, environment
 
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
 from sitelore.model.frontier import UrlRow
 from sitelore.model.settings import CrawlSettings
 
@@ -116,19 +116,19 @@ def _settings(entry: dict[str, Any]) -> CrawlSettings:
 
 async def _crawl(entry: dict[str, Any], data: Path) -> Ended:
     start = time.monotonic()
-    async with embedded(data, writing=True) as house:
-        journey = await crawl_in(house, _settings(entry))
+    async with embedded(data, writing=True) as app:
+        journey = await crawl_in(app, _settings(entry))
         seconds = time.monotonic() - start
         if entry["id"] == 67:
-            journey = await crawl_in(house, _settings(entry))
+            journey = await crawl_in(app, _settings(entry))
         stored, markdown = b"", ""
         for row in journey.rows.values():
             if row.document:
-                document = await house.blobs.get(row.document)
+                document = await app.blobs.get(row.document)
                 stored += document
                 markdown += json.loads(document)["markdown"] + "\n"
             if row.snapshot:
-                stored += await house.blobs.get(row.snapshot)
+                stored += await app.blobs.get(row.snapshot)
     return Ended(entry, journey, seconds, markdown, data, stored)
 
 

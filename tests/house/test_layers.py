@@ -31,7 +31,7 @@ def test_the_door_opens_the_command_line_and_nothing_else() -> None:
 
 def test_only_its_owner_imports_a_room_with_one_door() -> None:
     owners = pairs("owners", ":")
-    assert owners["store"] == {"deploy"}
+    assert owners["store"] == {"app"}
     wrong = [
         str(found)
         for found in imports()
@@ -67,7 +67,7 @@ def test_the_environment_is_read_in_one_file() -> None:
     wrong = [
         f"{inside(path)}:{node.lineno}"
         for path in source_files()
-        if inside(path) != "deploy/settings.py"
+        if inside(path) != "app/settings.py"
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute | ast.ImportFrom) and _reads_environment(node)
     ]

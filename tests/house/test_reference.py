@@ -72,9 +72,9 @@ def test_every_command_and_option_is_explained() -> None:
 def _commands_and_options() -> Iterator[str]:
     import typer
 
-    from sitelore.cli.main import app
+    from sitelore.cli.main import COMMANDS, parser
 
-    yield from _of(typer.main.get_command(app), "sitelore")
+    yield from _of(typer.main.get_command(parser(COMMANDS)), "sitelore")
 
 
 def _of(command: Any, name: str) -> Iterator[str]:
@@ -135,5 +135,5 @@ def test_every_metric_is_explained_with_its_kind() -> None:
 
 
 def test_every_variable_of_the_environment_is_explained() -> None:
-    source = (SRC / "deploy" / "settings.py").read_text(encoding="utf-8")
+    source = (SRC / "app" / "settings.py").read_text(encoding="utf-8")
     assert missing("settings.md", sorted(set(re.findall(r"SITELORE_[A-Z_]*[A-Z]", source)))) == []

@@ -10,8 +10,8 @@ import pytest
 from tests.web.journey import command, crawl_in, crawl_settings
 from tests.web.serve import Answer, prose, serving
 
-from sitelore.cli.writing import write_manifest
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
+from sitelore.cli.export_files import write_manifest
 from sitelore.export.manifest import manifest_schema
 from sitelore.export.pages import document_of
 from sitelore.extract.brand.home_page import brand_probe, pack_probe, unpack_probe
@@ -72,12 +72,12 @@ async def test_forms_and_actions_of_a_site_become_a_manifest_that_changes_only_w
     data, out, shop = tmp_path / "data", tmp_path / "actions.json", Shop()
     with serving(shop) as web:
         settings = crawl_settings(web.url(), force=True, discover_sitemaps=False, obey_robots=False)
-        async with embedded(data, writing=True) as house:
-            journey = await crawl_in(house, settings)
-            home, kettle = [await document_of(journey.rows[web.url(path)], house.blobs) for path in ("/", "/kettle")]
+        async with embedded(data, writing=True) as app:
+            journey = await crawl_in(app, settings)
+            home, kettle = [await document_of(journey.rows[web.url(path)], app.blobs) for path in ("/", "/kettle")]
             assert (home["brand"]["primary_color"], home["brand"]["font_primary"]) == ("#0f1729", "Inter")
             assert kettle["brand"] == {}
-            manifest, is_new = await write_manifest(house, journey.run, out)
+            manifest, is_new = await write_manifest(app, journey.run, out)
             first = out.read_bytes()
             assert is_new
             assert [(one["id"], one["pages"]) for one in manifest["actions"]] == [
@@ -88,10 +88,10 @@ async def test_forms_and_actions_of_a_site_become_a_manifest_that_changes_only_w
             ]
             jsonschema_rs.validate(manifest_schema(), json.loads(first))
             shop.more = "<p>Another sentence.</p>"
-            manifest, is_new = await write_manifest(house, (await crawl_in(house, settings)).run, out)
+            manifest, is_new = await write_manifest(app, (await crawl_in(app, settings)).run, out)
             assert (manifest["version"], is_new, out.read_bytes()) == (1, False, first)
             shop.more = NEWSLETTER
-            await crawl_in(house, settings)
+            await crawl_in(app, settings)
     assert command("export", "latest", "--data", str(data), "--format", "actions", "--out", str(out)).code == 0
     assert json.loads(out.read_bytes())["version"] == 2
     tools = json.loads(command("export", "latest", "--data", str(data), "--format", "tools").out)

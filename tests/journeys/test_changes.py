@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.serve import Answer, Web, prose, serving
 
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
 
 LINKS = [
     f"<li><a href='/story-{name}'>Story about {name}</a></li>" for name in ("apples", "bears", "clouds", "doors", "eagles")
@@ -49,10 +49,10 @@ async def changes(web: Web, data: Path, times: int, between: Callable[[int], Non
     """The number of changed pages in each run after the first."""
     found = []
     settings = crawl_settings(web.url(), force=True, max_pages=1, discover_sitemaps=False, obey_robots=False)
-    async with embedded(data, writing=True) as house:
+    async with embedded(data, writing=True) as app:
         for number in range(times + 1):
             between(number)
-            journey = await crawl_in(house, settings)
+            journey = await crawl_in(app, settings)
             assert journey.counts.pages == 1
             assert journey.rows[web.url()].changed is (None if not number else bool(journey.counts.changed))
             found.append(journey.counts.changed)
@@ -85,6 +85,6 @@ async def test_every_fetch_keeps_the_page_as_it_is_now(tmp_path: Path) -> None:
     ticking = Ticking()
     with serving(ticking) as web:
         settings = crawl_settings(web.url(), force=True, max_pages=1, discover_sitemaps=False)
-        async with embedded(tmp_path, writing=True) as house:
-            hashes = {(await crawl_in(house, settings)).rows[web.url()].content_hash for _ in range(3)}
+        async with embedded(tmp_path, writing=True) as app:
+            hashes = {(await crawl_in(app, settings)).rows[web.url()].content_hash for _ in range(3)}
     assert len(hashes) == 3

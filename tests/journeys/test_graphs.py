@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.web.fleet import scaled_house
+from tests.web.fleet import scaled_app
 from tests.web.graph import Expected, Graph
 from tests.web.journey import as_expected, crawl, crawl_in, crawl_settings, differences
 from tests.web.serve import page, prose, serving, site
 
-from sitelore.deploy.embedded import embedded
-from sitelore.deploy.house import House
+from sitelore.app.app import App
+from sitelore.app.wiring import embedded
 
 ELSEWHERE = '<a rel="nofollow" href="http://elsewhere.invalid/">elsewhere</a>'
 
@@ -31,14 +31,14 @@ def _kept(rows: dict[str, Expected]) -> int:
 
 
 @asynccontextmanager
-async def built(how: str, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[House]:
-    """A house of either kind, empty."""
+async def built(how: str, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[App]:
+    """An app of either kind, empty."""
     if how == "embedded":
-        async with embedded(folder, writing=True) as house:
-            yield house
+        async with embedded(folder, writing=True) as app:
+            yield app
     else:
-        async with scaled_house(request.getfixturevalue("servers"), upkeep_s=0.05) as (house, _):
-            yield house
+        async with scaled_app(request.getfixturevalue("servers"), upkeep_s=0.05) as (app, _):
+            yield app
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ async def test_a_crawl_equals_the_oracle_whatever_the_concurrency_and_budget(
     graph = graph_of(seed)
     with serving(lambda _: None, host="localhost") as web:
         web.pages = graph.pages(web.origin)
-        async with built(how, request, tmp_path) as house:
+        async with built(how, request, tmp_path) as app:
             whole = _kept(graph.expected(web.origin))
             for budget in (None, 1, 7, 50):
                 expected = graph.expected(web.origin, budget)
@@ -60,7 +60,7 @@ async def test_a_crawl_equals_the_oracle_whatever_the_concurrency_and_budget(
                 for concurrency in (1, 4, 16):
                     web.forget()
                     settings = crawl_settings(web.url("/"), concurrency=concurrency, max_pages=budget, force=True)
-                    journey = await crawl_in(house, settings)
+                    journey = await crawl_in(app, settings)
                     wrong = differences(as_expected(journey.rows), expected)
                     assert not wrong, f"seed {seed}, budget {budget}, concurrency {concurrency}:\n" + "\n".join(wrong)
                     assert journey.counts.pages == pages
@@ -74,10 +74,10 @@ async def test_depth_limits_equal_the_oracle_too(max_depth: int, tmp_path: Path)
     with serving(lambda _: None, host="localhost") as web:
         web.pages = graph.pages(web.origin)
         expected = graph.expected(web.origin, max_depth=max_depth)
-        async with embedded(tmp_path, writing=True) as house:
+        async with embedded(tmp_path, writing=True) as app:
             for concurrency in (1, 16):
                 settings = crawl_settings(web.url("/"), concurrency=concurrency, max_depth=max_depth, force=True)
-                journey = await crawl_in(house, settings)
+                journey = await crawl_in(app, settings)
                 wrong = differences(as_expected(journey.rows), expected)
                 assert not wrong, f"depth {max_depth}, concurrency {concurrency}:\n" + "\n".join(wrong)
 

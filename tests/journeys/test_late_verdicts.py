@@ -10,7 +10,7 @@ from typing import Any
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.serve import page, prose, serving, site
 
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
 from sitelore.model.frontier import Lease
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.ports import Ledger
@@ -44,11 +44,11 @@ async def test_a_page_visited_again_by_the_worker_that_was_too_late_offers_its_l
     pages |= {link: page(f"Page {link}", prose(link), links=(f"{link}/more",)) for link in links}
     pages |= {f"{link}/more": page(f"More {link}", prose(f"more {link}")) for link in links}
     with serving(site(pages)) as web:
-        async with embedded(tmp_path, writing=True) as house:
-            ledger = _TakesBack(house.ledger)
-            worker_context = replace(house.worker_context, ledger=ledger)
+        async with embedded(tmp_path, writing=True) as app:
+            ledger = _TakesBack(app.ledger)
+            worker_context = replace(app.worker_context, ledger=ledger)
             done = await crawl_in(
-                replace(house, worker_context=worker_context), crawl_settings(web.url(), discover_sitemaps=False)
+                replace(app, worker_context=worker_context), crawl_settings(web.url(), discover_sitemaps=False)
             )
     assert done.kept(web.origin) == set(pages)
     assert len(ledger.taken_back) == len(pages)

@@ -51,7 +51,7 @@ def test_everything_or_what_changed_or_what_is_said_to_have(tmp_path: Path) -> N
         assert [hit.target for hit in web.hits if hit.target != "/robots.txt"] == ["/bears"]
         unknown = command("pipeline", "update-delta", "nobody.example", "--data", str(tmp_path))
         assert unknown.code == 2
-        assert "crawl it once" in unknown.err
+        assert "crawl it first" in unknown.err
 
 
 def test_a_webhook_starts_a_delta_of_the_pages_it_names(tmp_path: Path) -> None:

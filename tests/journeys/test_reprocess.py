@@ -12,10 +12,11 @@ from typing import Any
 from tests.web.journey import command, crawl_in, crawl_settings
 from tests.web.serve import Answer, Web, page, prose, serving, site
 
+from sitelore.app.app import App
+from sitelore.app.wiring import embedded
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.crawl.visit_context import read_options_of
-from sitelore.deploy.embedded import House, embedded
 from sitelore.export.pages import write_jsonl
 from sitelore.export.rows import write_json
 from sitelore.model.frontier import Run
@@ -43,40 +44,40 @@ def shop() -> dict[str, Answer]:
     return pages
 
 
-async def crawled(house: House, web: Web) -> Run:
-    journey = await crawl_in(house, crawl_settings(web.url()))
+async def crawled(app: App, web: Web) -> Run:
+    journey = await crawl_in(app, crawl_settings(web.url()))
     assert journey.counts.pages == 9
     assert journey.counts.redactions
     web.forget()
     return journey.run
 
 
-async def reread(house: House, run: Run, overrides: tuple[Overrides, ...] = (), *, write: bool = True) -> Reprocessed:
+async def reread(app: App, run: Run, overrides: tuple[Overrides, ...] = (), *, write: bool = True) -> Reprocessed:
     options = replace(read_options_of(run.settings), keep_snapshot=False, overrides=overrides)
-    return await Reprocessing(run, house.ledger, house.blobs, house.reader, options, 1).work(Progress(), write=write)
+    return await Reprocessing(run, app.ledger, app.blobs, app.reader, options, 1).work(Progress(), write=write)
 
 
-async def exported(house: House, run: Run) -> dict[str, dict[str, Any]]:
+async def exported(app: App, run: Run) -> dict[str, dict[str, Any]]:
     sink = io.BytesIO()
-    await write_jsonl(partial(house.ledger.rows, run.id), house.blobs, sink)
+    await write_jsonl(partial(app.ledger.rows, run.id), app.blobs, sink)
     return {row["url"]: row for row in map(json.loads, sink.getvalue().splitlines())}
 
 
-async def rows(house: House, run: Run) -> bytes:
+async def rows(app: App, run: Run) -> bytes:
     sink = io.BytesIO()
-    await write_json(house.ledger.rows(run.id), sink)
+    await write_json(app.ledger.rows(run.id), sink)
     return sink.getvalue()
 
 
 async def test_reading_again_asks_nobody_and_finds_nothing_new(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
-        async with embedded(tmp_path, writing=True) as house:
-            run = await crawled(house, web)
-            before, table = await exported(house, run), await rows(house, run)
-            result = await reread(house, run)
+        async with embedded(tmp_path, writing=True) as app:
+            run = await crawled(app, web)
+            before, table = await exported(app, run), await rows(app, run)
+            result = await reread(app, run)
             assert web.hits == []
-            assert await exported(house, run) == before
-            assert await rows(house, run) == table
+            assert await exported(app, run) == before
+            assert await rows(app, run) == table
         headers = before[web.url("/headers")]
     assert (headers["noindex"], headers["lang"], headers["canonical_url"]) == (True, "de", web.url("/other"))
     assert (result.pages, result.changed, result.without_snapshot) == (8, 0, 1)
@@ -85,16 +86,16 @@ async def test_reading_again_asks_nobody_and_finds_nothing_new(tmp_path: Path) -
 
 async def test_other_rules_change_the_export_and_the_second_time_nothing(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
-        async with embedded(tmp_path, writing=True) as house:
-            run = await crawled(house, web)
-            before = await exported(house, run)
-            trial = await reread(house, run, TITLES_ONLY, write=False)
-            assert await exported(house, run) == before
-            result = await reread(house, run, TITLES_ONLY)
-            after = await exported(house, run)
-            again = await reread(house, run, TITLES_ONLY)
-            back = await reread(house, run)
-            assert await exported(house, run) == before
+        async with embedded(tmp_path, writing=True) as app:
+            run = await crawled(app, web)
+            before = await exported(app, run)
+            trial = await reread(app, run, TITLES_ONLY, write=False)
+            assert await exported(app, run) == before
+            result = await reread(app, run, TITLES_ONLY)
+            after = await exported(app, run)
+            again = await reread(app, run, TITLES_ONLY)
+            back = await reread(app, run)
+            assert await exported(app, run) == before
             assert web.hits == []
         assert after[web.url("/apples")]["markdown"] == "# Apples"
         assert after[web.url("/apples")]["word_count"] == 1
@@ -112,24 +113,24 @@ async def test_other_rules_change_the_export_and_the_second_time_nothing(tmp_pat
 
 async def test_the_next_crawl_knows_pages_as_they_were_read_last_and_runs_keep_their_own(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
-        async with embedded(tmp_path, writing=True) as house:
-            first = await crawled(house, web)
-            await reread(house, first, TITLES_ONLY)
-            second = await crawl_in(house, crawl_settings(web.url()))
+        async with embedded(tmp_path, writing=True) as app:
+            first = await crawled(app, web)
+            await reread(app, first, TITLES_ONLY)
+            second = await crawl_in(app, crawl_settings(web.url()))
             assert second.rows[web.url("/apples")].state == "NOT_MODIFIED"
-            assert (await exported(house, second.run))[web.url("/apples")]["markdown"] == "# Apples"
-            assert (await reread(house, first)).changed == 8
-            assert (await exported(house, second.run))[web.url("/apples")]["markdown"] == "# Apples"
-            assert (await reread(house, second.run)).changed == 8
-            assert (await exported(house, second.run))[web.url("/headers")]["lang"] == "de"
+            assert (await exported(app, second.run))[web.url("/apples")]["markdown"] == "# Apples"
+            assert (await reread(app, first)).changed == 8
+            assert (await exported(app, second.run))[web.url("/apples")]["markdown"] == "# Apples"
+            assert (await reread(app, second.run)).changed == 8
+            assert (await exported(app, second.run))[web.url("/headers")]["lang"] == "de"
 
 
 async def test_the_command_reads_every_core_full_and_says_what_changed(tmp_path: Path) -> None:
     rules, data = tmp_path / "rules.json", tmp_path / "data"
     rules.write_text(json.dumps({"domain": "127.0.0.1", "mainContentSelectors": ["h1"]}))
     with serving(site(shop())) as web:
-        async with embedded(data, writing=True) as house:
-            run = await crawled(house, web)
+        async with embedded(data, writing=True) as app:
+            run = await crawled(app, web)
         summary = command(
             "reprocess", "latest", "--domain-config", str(rules), "--dry-run", "--json", "--data", str(data)
         ).summary
@@ -138,7 +139,7 @@ async def test_the_command_reads_every_core_full_and_says_what_changed(tmp_path:
         assert summary["words_lost"] > summary["largest"][0]["words_lost"] > 50
         done = command("reprocess", "--data", str(data))
         assert done.code == 0, done.err
-        assert "pages read again" in done.out
+        assert "pages reprocessed" in done.out
         assert "0 gained, 0 lost" in done.out
         assert web.hits == []
     missing = command("reprocess", "nothing", "--data", str(data))
@@ -147,8 +148,8 @@ async def test_the_command_reads_every_core_full_and_says_what_changed(tmp_path:
 
 
 async def test_a_run_that_has_not_ended_is_left_alone(tmp_path: Path) -> None:
-    async with embedded(tmp_path, writing=True) as house:
-        run = await house.start(crawl_settings("http://127.0.0.1:9/"))
+    async with embedded(tmp_path, writing=True) as app:
+        run = await app.create_run(crawl_settings("http://127.0.0.1:9/"))
     done = command("reprocess", run.id, "--data", str(tmp_path))
     assert done.code == 2
     assert "has not ended" in done.err

@@ -11,12 +11,12 @@ from pathlib import Path
 from scripts.servers import LocalServers
 from tests.journeys.test_politeness import flat, noise_s
 from tests.web.door import door
-from tests.web.fleet import crawled_by_others, ended, export, fleet, scaled_house
+from tests.web.fleet import crawled_by_others, ended, export, fleet, scaled_app
 from tests.web.graph import Graph
 from tests.web.journey import as_expected, command, crawl_in, crawl_settings, differences
 from tests.web.serve import Closing, page, prose, serving, site
 
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
 from sitelore.model.states import RunState, UrlState
 
 BUDGET = 40
@@ -32,24 +32,24 @@ async def test_one_two_four_and_eight_workers_export_the_bytes_of_an_embedded_cr
             budget: crawl_settings(web.url("/"), concurrency=4, max_pages=budget, force=True) for budget in (None, BUDGET)
         }
         alone: dict[int | None, bytes] = {}
-        async with embedded(tmp_path, writing=True) as house:
+        async with embedded(tmp_path, writing=True) as app:
             for budget, settings in wanted.items():
-                alone[budget] = await export(house, (await crawl_in(house, settings)).run)
-        async with scaled_house(servers) as (house, operator):
+                alone[budget] = await export(app, (await crawl_in(app, settings)).run)
+        async with scaled_app(servers) as (app, operator):
             with fleet(operator) as crew:
                 for workers in (1, 2, 4, 8):
                     crew.hire(workers - len(crew.workers))
                     for budget, settings in wanted.items():
                         web.forget()
-                        run = await crawled_by_others(house, settings)
+                        run = await crawled_by_others(app, settings)
                         assert run.state is RunState.COMPLETED, run.error
-                        assert await export(house, run) == alone[budget], f"{workers} workers, budget {budget}"
+                        assert await export(app, run) == alone[budget], f"{workers} workers, budget {budget}"
                         asked = Counter(web.targets())
                         assert max(asked.values()) == 1, "a URL was fetched twice"
-                        rows = {str(row.url): row async for row in house.ledger.rows(run.id)}
+                        rows = {str(row.url): row async for row in app.ledger.rows(run.id)}
                         assert not differences(as_expected(rows), graph.expected(web.origin, budget))
                 assert set(crew.dismiss()) == {0}
-                assert await house.ledger.release(run.id, 1e12) == 0, "a worker that ended left a lease behind"
+                assert await app.ledger.release(run.id, 1e12) == 0, "a worker that ended left a lease behind"
 
 
 async def test_workers_and_servers_that_are_started_first_wait_for_the_others(servers: LocalServers, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_workers_and_servers_that_are_started_first_wait_for_the_others(se
         door(servers.s3.port) as s3,
         serving(site({"/": page("Home", prose("home"))}), host="localhost") as web,
     ):
-        async with scaled_house(servers) as (house, operator):
+        async with scaled_app(servers) as (app, operator):
             behind = replace(
                 operator,
                 database_url=operator.database_url.replace(str(servers.postgres.port), str(database.port)),
@@ -71,16 +71,16 @@ async def test_workers_and_servers_that_are_started_first_wait_for_the_others(se
             with fleet(behind) as crew:
                 given = command("serve", "--port", "0", env=crew.variables() | {"SITELORE_START_S": "0.3"})
                 assert given.code == 3, given.err
-                assert "waiting for the database" in given.err
+                assert "waiting for database" in given.err
                 assert given.err.splitlines()[-1].startswith("sitelore: The database"), given.err
                 crew.hire()
-                while "waiting for the blobs" not in crew.told():  # noqa: ASYNC110 another process logs, there is no event
+                while "waiting for blobs" not in crew.told():  # noqa: ASYNC110 another process logs, there is no event
                     await asyncio.sleep(0.05)
                 for one in (s3, redis, database):
                     one.open()
-                run = await crawled_by_others(house, crawl_settings(web.url("/")))
+                run = await crawled_by_others(app, crawl_settings(web.url("/")))
                 assert run.state is RunState.COMPLETED, run.error
-                assert "everything is up" in crew.told()
+                assert "all services are available" in crew.told()
                 assert crew.dismiss() == [0]
 
 
@@ -92,7 +92,7 @@ async def test_the_commands_work_on_servers_as_they_do_on_a_directory(servers: L
         here, there = ("--data", str(tmp_path / "here")), ("--data", str(tmp_path / "there"))
         flags = ("--delay", "0", "--json", "--output", "md")
         assert command("crawl", web.url(), *here, *flags).code == 0
-        async with scaled_house(servers) as (_, operator):
+        async with scaled_app(servers) as (_, operator):
             with fleet(operator) as crew:
                 crew.hire()
                 env = crew.variables()
@@ -115,20 +115,20 @@ async def test_a_worker_told_to_stop_leaves_no_lease_and_the_others_go_on(server
     with serving(lambda _: None) as web:
         web.pages, web.delay_s = graph.pages(web.origin), 0.1
         settings = crawl_settings(web.url("/"), concurrency=4)
-        async with scaled_house(servers, lease_s=600.0) as (house, operator):
+        async with scaled_app(servers, lease_s=600.0) as (app, operator):
             with fleet(operator) as crew:
                 crew.hire(2)
-                run = await house.start(settings)
+                run = await app.create_run(settings)
                 assert await asyncio.to_thread(web.wait_for_hits, 20)
                 leaver = crew.workers[0]
                 leaver.terminate()
                 assert await asyncio.to_thread(leaver.wait, 30) == 0
                 mark = f"-{leaver.pid}-"
-                held = [row async for row in house.ledger.rows(run.id, UrlState.IN_PROGRESS, sitemaps=True)]
+                held = [row async for row in app.ledger.rows(run.id, UrlState.IN_PROGRESS, sitemaps=True)]
                 assert not [row for row in held if row.claimed_by and mark in row.claimed_by]
-                run = await ended(house, run)  # with leases of ten minutes: whatever was left behind would hold it up
+                run = await ended(app, run)  # with leases of ten minutes: whatever was left behind would hold it up
                 assert run.state is RunState.COMPLETED
-                rows = {str(row.url): row async for row in house.ledger.rows(run.id)}
+                rows = {str(row.url): row async for row in app.ledger.rows(run.id)}
                 assert not differences(as_expected(rows), graph.expected(web.origin))
                 assert max(Counter(web.targets()).values()) == 1
 
@@ -138,12 +138,12 @@ async def test_the_rate_holds_over_all_workers_together_and_a_closed_host_is_clo
         gap_s = 0.1
         web.close_for = Closing(after=30, seconds=2)
         settings = crawl_settings(web.url("/"), concurrency=4, delay_s=gap_s)
-        async with scaled_house(servers) as (house, operator):
+        async with scaled_app(servers) as (app, operator):
             with fleet(operator) as crew:
                 crew.hire(4)
-                run = await crawled_by_others(house, settings)
+                run = await crawled_by_others(app, settings)
                 assert run.state is RunState.COMPLETED
-                counts = await house.ledger.counts(run.id)
+                counts = await app.ledger.counts(run.id)
         assert counts.pages == 61
         gaps = [later.at - earlier.at for earlier, later in pairwise(web.hits)]
         assert min(gaps) >= gap_s - noise_s(web)
@@ -159,14 +159,14 @@ async def test_one_run_of_a_site_after_the_other_and_several_sites_at_once(serve
     with serving(lambda _: None) as web, serving(lambda _: None) as other:
         for one in (web, other):
             one.pages, one.delay_s = graph.pages(one.origin), 0.05
-        async with scaled_house(servers) as (house, operator):
-            first, second = [await house.start(crawl_settings(web.url("/"), concurrency=2, force=True)) for _ in range(2)]
-            endless = await house.start(crawl_settings(other.url("/"), concurrency=1, delay_s=1.0))
+        async with scaled_app(servers) as (app, operator):
+            first, second = [await app.create_run(crawl_settings(web.url("/"), concurrency=2, force=True)) for _ in range(2)]
+            endless = await app.create_run(crawl_settings(other.url("/"), concurrency=1, delay_s=1.0))
             with fleet(operator) as crew:
                 crew.hire(2)
                 assert await asyncio.to_thread(other.wait_for_hits, 2)
-                assert await house.ledger.end_run(endless.id, RunState.CANCELLED, house.clock())
-                first, second = await ended(house, first), await ended(house, second)
+                assert await app.ledger.end_run(endless.id, RunState.CANCELLED, app.clock())
+                first, second = await ended(app, first), await ended(app, second)
         assert first.finished_at is not None
         assert second.started_at is not None
         assert second.started_at >= first.finished_at
@@ -177,10 +177,10 @@ async def test_a_run_whose_time_is_over_ends_though_its_worker_is_busy(servers: 
     graph = Graph(9, 40)
     with serving(lambda _: None) as web:
         web.pages, web.delay_s = graph.pages(web.origin), 0.3
-        async with scaled_house(servers) as (house, operator):
+        async with scaled_app(servers) as (app, operator):
             with fleet(operator) as crew:
                 crew.hire()
-                run = await crawled_by_others(house, crawl_settings(web.url("/"), concurrency=1, time_limit_s=2.0))
+                run = await crawled_by_others(app, crawl_settings(web.url("/"), concurrency=1, time_limit_s=2.0))
         assert run.state is RunState.FAILED
         assert run.error.startswith("time_limit")
 
@@ -188,9 +188,9 @@ async def test_a_run_whose_time_is_over_ends_though_its_worker_is_busy(servers: 
 async def test_doctor_says_what_is_wrong_with_each_server(servers: LocalServers) -> None:
     good = command("doctor", env=servers.environment())
     assert good.code == 0, good.out
-    assert "The database can be used." in good.out
-    assert "Redis can be used" in good.out
-    assert "The blob store can be written and read." in good.out
+    assert "The database works." in good.out
+    assert "Redis works" in good.out
+    assert "The blob store can be read and written." in good.out
     away = {
         "SITELORE_DATABASE_URL": "postgresql://someone:pa55word@127.0.0.1:1/nothing",
         "SITELORE_REDIS_URL": "redis://:pa55word@127.0.0.1:1/0",

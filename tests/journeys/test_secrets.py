@@ -19,11 +19,11 @@ from tests.web.files import docx, prose_pdf, word
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.serve import Answer, page, prose, redirect, serving, site
 
+from sitelore.app.logs import JsonLines
+from sitelore.app.wiring import embedded
+from sitelore.cli.export_files import write_export, write_tree
 from sitelore.cli.main import main
-from sitelore.cli.writing import write_to, write_tree
 from sitelore.crawl.metrics import exposition
-from sitelore.deploy.embedded import embedded
-from sitelore.deploy.logs import JsonLines
 from sitelore.model.errors import UsageError
 from sitelore.model.redaction import Redaction
 from sitelore.model.search import SearchQuery
@@ -156,14 +156,14 @@ async def test_a_secret_is_left_in_no_byte_of_what_a_crawl_keeps_logs_or_exports
     try:
         with serving(site({})) as web:
             web.pages = at_origin(hostile_site(), web.origin).get
-            async with embedded(data, writing=True, redaction=Redaction(key=b"a key for this test alone")) as house:
-                journey = await crawl_in(house, crawl_settings(web.url("/")))
-                await write_tree(house, journey.run, tmp_path / "md")
-                answer = await house.search_service.search(SearchQuery("keys paper letter notes", limit=50))
+            async with embedded(data, writing=True, redaction=Redaction(key=b"a key for this test alone")) as app:
+                journey = await crawl_in(app, crawl_settings(web.url("/")))
+                await write_tree(app, journey.run, tmp_path / "md")
+                answer = await app.search_service.search(SearchQuery("keys paper letter notes", limit=50))
                 (tmp_path / "answer").write_bytes(msgspec.json.encode(answer, enc_hook=str))
                 for form in ("json", "csv", "jsonl", "warc", "llms-txt", "actions", "tools"):
                     with (tmp_path / f"export.{form}").open("wb") as sink:
-                        assert await write_to(house, journey.run, form, sink) > 0
+                        assert await write_export(app, journey.run, form, sink) > 0
             asked = web.targets()
     finally:
         logger.removeHandler(lines)
@@ -193,9 +193,9 @@ async def test_a_url_to_start_from_that_holds_a_secret_is_refused_in_words_that_
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     secret = SECRETS["query"]
-    async with embedded(tmp_path, writing=True) as house:
+    async with embedded(tmp_path, writing=True) as app:
         with pytest.raises(UsageError, match="github-token") as refused:
-            await house.start(crawl_settings(f"http://127.0.0.1:1/?k={secret}"))
+            await app.create_run(crawl_settings(f"http://127.0.0.1:1/?k={secret}"))
     assert secret not in str(refused.value)
     assert await asyncio.to_thread(main, ["crawl", f"http://127.0.0.1:1/?k={secret}", "--data", str(tmp_path / "typed")]) == 2
     shown = "".join(capfd.readouterr())
@@ -213,14 +213,14 @@ async def test_with_everywhere_data_of_persons_is_kept_on_contact_pages_alone(tm
         }
     )
     with serving(pages) as web:
-        async with embedded(tmp_path, writing=True) as house:
-            journey = await crawl_in(house, crawl_settings(web.url("/"), personal=PersonalPolicy.EVERYWHERE))
+        async with embedded(tmp_path, writing=True) as app:
+            journey = await crawl_in(app, crawl_settings(web.url("/"), personal=PersonalPolicy.EVERYWHERE))
             kept = {}
             for path in ("/", "/contact"):
-                row = await house.ledger.row(journey.run.id, Url.trusted(web.url(path)))
+                row = await app.ledger.row(journey.run.id, Url.trusted(web.url(path)))
                 assert row is not None
                 assert row.document is not None
-                kept[path] = json.loads(await house.blobs.get(row.document))["text"]
+                kept[path] = json.loads(await app.blobs.get(row.document))["text"]
     assert "Write to [REDACTED:email] or call [REDACTED:phone]. Card [REDACTED:card]." in kept["/"]
     assert "Write to jane.roe@example.com or call +49 30 901820. Card [REDACTED:card]." in kept["/contact"]
     assert journey.states(web.origin)["/mail?to=[REDACTED:email]"] == "secret"

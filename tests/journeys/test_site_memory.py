@@ -12,7 +12,7 @@ from typing import Any
 from tests.web.journey import command, crawl, crawl_settings, started
 from tests.web.serve import Answer, Pages, prose, serving, site
 
-from sitelore.deploy.embedded import embedded
+from sitelore.app.wiring import embedded
 from sitelore.export.pages import write_jsonl
 from sitelore.export.repeats import NO_REPEATS, find_repeats
 
@@ -48,10 +48,10 @@ def kettles(count: int) -> Pages:
 
 async def exported(data: Path, *, whole: bool = False) -> dict[str, dict[str, Any]]:
     sink = io.BytesIO()
-    async with embedded(data, writing=False) as house:
-        run = (await house.ledger.runs(1))[0]
-        repeats = NO_REPEATS if whole else await find_repeats(house.ledger.sketches(run.id))
-        await write_jsonl(partial(house.ledger.rows, run.id), house.blobs, sink, repeats)
+    async with embedded(data, writing=False) as app:
+        run = (await app.ledger.runs(1))[0]
+        repeats = NO_REPEATS if whole else await find_repeats(app.ledger.sketches(run.id))
+        await write_jsonl(partial(app.ledger.rows, run.id), app.blobs, sink, repeats)
     rows = [json.loads(line) for line in sink.getvalue().splitlines()]
     return {row["url"]: {name: value for name, value in row.items() if name != "fetched_at"} for row in rows}
 

@@ -16,9 +16,9 @@ from tests.web import serve
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.qdrant import Qdrant, running_qdrant
 
-from sitelore.deploy.checks import check_vectors
-from sitelore.deploy.embedded import embedded
-from sitelore.deploy.settings import operator_settings
+from sitelore.app.checks import check_vectors
+from sitelore.app.settings import operator_settings
+from sitelore.app.wiring import embedded
 from sitelore.index.embedding import embed_missing
 from sitelore.index.searching import Searcher
 from sitelore.model.errors import UsageError, VectorsAway
@@ -323,16 +323,16 @@ async def test_a_house_whose_settings_name_a_qdrant_uses_it(
     monkeypatch.setenv("SITELORE_VECTORS", f"qdrant:{qdrant.url}")
     monkeypatch.setenv("SITELORE_VECTORS_KEY", KEY)
     with serve.serving(serve.site({"/": serve.page("Boats", "Boats cross the harbour. " * 40)})) as web:
-        async with embedded(tmp_path, writing=True) as house:
-            await crawl_in(house, crawl_settings(web.url()))
-            [shelf] = await house.search_service.sites()
-            await house.search_service.refresh(shelf)
-            async for _ in embed_missing(house.search_service.search_index, OneVector()):
+        async with embedded(tmp_path, writing=True) as app:
+            await crawl_in(app, crawl_settings(web.url()))
+            [shelf] = await app.search_service.sites()
+            await app.search_service.refresh(shelf)
+            async for _ in embed_missing(app.search_service.search_index, OneVector()):
                 pass
-            chunks = (await house.search_service.sites())[0].chunks
+            chunks = (await app.search_service.sites())[0].chunks
             assert len(qdrant.chunks()) == chunks > 0
-            answer = await Searcher(house.search_service.search_index, OneVector()).search(SearchQuery("boats"))
+            answer = await Searcher(app.search_service.search_index, OneVector()).search(SearchQuery("boats"))
             assert (answer.mode, len(answer.hits) > 0) == (SearchMode.HYBRID, True)
             assert len(qdrant.calls("/query/batch")) == 1
     [checked] = await check_vectors(operator_settings())
-    assert checked == ("vectors", True, "Qdrant answers; it compares vectors.")
+    assert checked == ("vectors", True, "Qdrant answers; it compares the vectors.")

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.servers import LocalServers
-from tests.web.fleet import Fleet, ended, export, fleet, scaled_house
+from tests.web.fleet import Fleet, ended, export, fleet, scaled_app
 from tests.web.graph import Graph
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.serve import Web
 
-from sitelore.deploy.embedded import embedded
-from sitelore.deploy.house import House
+from sitelore.app.app import App
+from sitelore.app.wiring import embedded
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
@@ -68,7 +68,7 @@ class Scene:
 
     servers: LocalServers
     web: Web
-    house: House
+    app: App
     crew: Fleet
     run: Run
     total: int
@@ -86,7 +86,7 @@ class Scene:
     async def held_by(self, worker: subprocess.Popen[bytes]) -> int:
         """Rows that are leased to this process."""
         mark = f"-{worker.pid}-"
-        rows = self.house.ledger.rows(self.run.id, UrlState.IN_PROGRESS, sitemaps=True)
+        rows = self.app.ledger.rows(self.run.id, UrlState.IN_PROGRESS, sitemaps=True)
         return len([row async for row in rows if row.claimed_by and mark in row.claimed_by])
 
     async def recovered_from(self, worker: subprocess.Popen[bytes]) -> None:
@@ -106,11 +106,11 @@ class Scene:
         self.toll.recoveries_s.append(time.monotonic() - began)
 
     async def _settled(self) -> int:
-        counts = await self.house.ledger.counts(self.run.id)
+        counts = await self.app.ledger.counts(self.run.id)
         return counts.fetched
 
     async def _is_over(self) -> bool:
-        run = await self.house.ledger.run(self.run.id)
+        run = await self.app.ledger.run(self.run.id)
         return run is None or run.finished_at is not None
 
 
@@ -139,7 +139,7 @@ async def flush_redis(scene: Scene) -> None:
     """Redis forgets everything, twice."""
     for share in (0.3, 0.6):
         await scene.reach(share)
-        await scene.house.worker_context.notifier._redis.flushall()  # type: ignore[attr-defined]
+        await scene.app.worker_context.notifier._redis.flushall()  # type: ignore[attr-defined]
         await scene.goes_on()
 
 
@@ -211,9 +211,9 @@ async def calm_crawl(web: Web, graph: Graph, folder: Path) -> Calm:
     web.pages = graph.pages(web.origin)
     web.forget()
     settings = crawl_settings(web.url("/"), concurrency=CONCURRENCY, force=True)
-    async with embedded(folder, writing=True) as house:
-        done = await crawl_in(house, settings)
-        return Calm(settings, await export(house, done.run), len(web.hits))
+    async with embedded(folder, writing=True) as app:
+        done = await crawl_in(app, settings)
+        return Calm(settings, await export(app, done.run), len(web.hits))
 
 
 async def ordeal(
@@ -222,18 +222,18 @@ async def ordeal(
     """Crawl the site with workers while something goes wrong, and compare."""
     web.forget()
     toll = Toll(name)
-    async with scaled_house(servers, **changes) as (house, operator):
+    async with scaled_app(servers, **changes) as (app, operator):
         with fleet(operator) as crew:
             crew.hire(workers)
             toll.allowed_s = operator.lease_s + 5.0
             began = time.monotonic()
-            run = await house.start(calm.settings)
-            scene = Scene(servers, web, house, crew, run, calm.requests, toll, random.Random(name), lease_s=operator.lease_s)
+            run = await app.create_run(calm.settings)
+            scene = Scene(servers, web, app, crew, run, calm.requests, toll, random.Random(name), lease_s=operator.lease_s)
             await fault(scene)
-            run = await ended(house, run, timeout_s=600)
+            run = await ended(app, run, timeout_s=600)
             toll.took_s = time.monotonic() - began
-            exported = await export(house, run)
-            rows = [row async for row in house.ledger.rows(run.id)]
+            exported = await export(app, run)
+            rows = [row async for row in app.ledger.rows(run.id)]
             told = crew.told()
             assert "Traceback" not in told, told[-4000:]
             toll.notes["fenced off"] = told.count("a verdict came too late")

@@ -21,9 +21,9 @@ import sqlalchemy as sa
 from scripts.servers import LocalServers
 from tests.web.journey import COMMAND, environment
 
-from sitelore.deploy.house import House
-from sitelore.deploy.scaled import scaled
-from sitelore.deploy.settings import OperatorSettings
+from sitelore.app.app import App
+from sitelore.app.settings import OperatorSettings
+from sitelore.app.wiring import scaled
 from sitelore.export.rows import write_json
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings
@@ -145,30 +145,30 @@ def settings_on(servers: LocalServers, database_url: str, **changes: float | str
 
 
 @asynccontextmanager
-async def scaled_house(servers: LocalServers, **changes: float | str) -> AsyncIterator[tuple[House, OperatorSettings]]:
-    """A house on a database of its own, and the settings with which workers find it."""
+async def scaled_app(servers: LocalServers, **changes: float | str) -> AsyncIterator[tuple[App, OperatorSettings]]:
+    """An app on a database of its own, and the settings with which workers find it."""
     async with new_database(servers.postgres.url) as url:
         settings = settings_on(servers, url, **changes)
-        async with scaled(settings) as house:
-            yield house, settings
+        async with scaled(settings) as app:
+            yield app, settings
 
 
-async def crawled_by_others(house: House, settings: CrawlSettings, timeout_s: float = 100.0) -> Run:
+async def crawled_by_others(app: App, settings: CrawlSettings, timeout_s: float = 100.0) -> Run:
     """Ask for a run and wait until workers have ended it; nothing of it is done here."""
-    run = await house.start(settings)
-    return await ended(house, run, timeout_s)
+    run = await app.create_run(settings)
+    return await ended(app, run, timeout_s)
 
 
-async def ended(house: House, run: Run, timeout_s: float = 100.0) -> Run:
+async def ended(app: App, run: Run, timeout_s: float = 100.0) -> Run:
     """Wait until a run has ended."""
-    async with asyncio.timeout(timeout_s), house.worker_context.notifier.subscribe(run.id) as bell:
-        while (found := await house.ledger.run(run.id) or run).state not in ENDED:
+    async with asyncio.timeout(timeout_s), app.worker_context.notifier.subscribe(run.id) as bell:
+        while (found := await app.ledger.run(run.id) or run).state not in ENDED:
             await bell.wait(_LOOK_S)
     return found
 
 
-async def export(house: House, run: Run) -> bytes:
+async def export(app: App, run: Run) -> bytes:
     """The run's JSON export, byte for byte."""
     sink = io.BytesIO()
-    await write_json(house.ledger.rows(run.id), sink)
+    await write_json(app.ledger.rows(run.id), sink)
     return sink.getvalue()

@@ -1,4 +1,4 @@
-"""A whole crawl in a few words: in this process through the embedded house, or as the command a person types."""
+"""A whole crawl in a few words: in this process through the embedded app, or as the command a person types."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 
 from tests.web.graph import Expected
 
+from sitelore.app.app import App
+from sitelore.app.wiring import embedded
 from sitelore.crawl.progress import Progress
-from sitelore.deploy.embedded import House, embedded
 from sitelore.export.rows import export_row
 from sitelore.model.frontier import Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, Pace
@@ -63,29 +64,29 @@ def crawl_settings(*seeds: str, concurrency: int = 4, **changes: Any) -> CrawlSe
     return replace(plain, **changes)
 
 
-async def crawl_in(house: House, settings: CrawlSettings) -> Journey:
-    """One crawl in a house that stands already."""
-    run = await house.start(settings)
-    run = await house.crawl(run, Progress(), asyncio.Event())
-    rows = {str(row.url): row async for row in house.ledger.rows(run.id, sitemaps=True)}
+async def crawl_in(app: App, settings: CrawlSettings) -> Journey:
+    """One crawl in an app that stands already."""
+    run = await app.create_run(settings)
+    run = await app.crawl(run, Progress(), asyncio.Event())
+    rows = {str(row.url): row async for row in app.ledger.rows(run.id, sitemaps=True)}
     return Journey(
         run,
         {url: row for url, row in rows.items() if row.kind == "page"},
-        await house.ledger.counts(run.id),
+        await app.ledger.counts(run.id),
         {url: row for url, row in rows.items() if row.kind == "sitemap"},
     )
 
 
 async def crawl(data: Path, settings: CrawlSettings) -> Journey:
-    """One crawl in a house built for it over this data directory."""
-    async with embedded(data, writing=True) as house:
-        return await crawl_in(house, settings)
+    """One crawl in an app built for it over this data directory."""
+    async with embedded(data, writing=True) as app:
+        return await crawl_in(app, settings)
 
 
 async def documents(data: Path, journey: Journey) -> dict[str, dict[str, Any]]:
     """The stored document of every page kept, by URL."""
-    async with embedded(data, writing=False) as house:
-        return {url: json.loads(await house.blobs.get(row.document)) for url, row in journey.rows.items() if row.document}
+    async with embedded(data, writing=False) as app:
+        return {url: json.loads(await app.blobs.get(row.document)) for url, row in journey.rows.items() if row.document}
 
 
 def as_expected(rows: dict[str, UrlRow]) -> dict[str, Expected]:
@@ -184,7 +185,7 @@ def exported_rows(data: Path, run: str = "latest") -> dict[str, dict[str, Any]]:
 
 async def stored_rows(data: Path) -> AsyncIterator[UrlRow]:
     """The rows of the latest run, read without writing."""
-    async with embedded(data, writing=False) as house:
-        run = (await house.ledger.runs(1))[0]
-        async for row in house.ledger.rows(run.id):
+    async with embedded(data, writing=False) as app:
+        run = (await app.ledger.runs(1))[0]
+        async for row in app.ledger.rows(run.id):
             yield row

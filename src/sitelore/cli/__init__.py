@@ -1,11 +1,9 @@
-"""The house from a shell.
+"""The command line.
 
-`main` is the door: it lists the commands and turns whatever ends them into one sentence and an exit code. Each command
-declares its options in a light module and imports the rest when it is called, so that `--help` stays instant. `asking`
-turns what was typed into settings; `running` crawls and shows it; `watching` draws progress, `summary` the table at the
-end, `writing` leaves the files; `inspecting` takes one page apart, which `peeking` fetches when no run has it. Data
-goes to stdout; progress, notes and complaints go to stderr.
+`main` parses the arguments, runs one command and turns errors into one line and an exit code. `commands/` holds one module per
+command (or per group of small ones); a module is imported when its command is called, and imports heavy libraries inside its
+functions, so that `--help` stays fast. Shared by the commands: `console` (options and output), `progress` and `summary` (of a
+crawl), `export_files` (a run as files), `domain_config` (rules of a domain from a file), `fetch_once` (requests outside a run).
 
-Nothing is decided here: crawling is done by the house that `deploy` builds, files are written by `export`, HTML is read
-by `extract`.
+Data goes to stdout; progress, notes and errors go to stderr.
 """

@@ -1,37 +1,63 @@
-"""Options that several commands share, and output to stdout and stderr."""
+"""Shared by all commands: common options, output to stdout and stderr, and running a coroutine."""
 
 from __future__ import annotations
 
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from sitelore.model.settings import LinkStyle, PersonalPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from rich.console import Console
 
 _PLAIN_WIDTH = 110
+_GC_THRESHOLD = 10_000
+_Result = TypeVar("_Result")
 
 Data = Annotated[
-    Path, typer.Option("--data", metavar="DIR", envvar="SITELORE_DATA", help="Where runs, pages and snapshots are kept.")
+    Path, typer.Option("--data", metavar="DIR", envvar="SITELORE_DATA", help="Directory for runs, pages and snapshots.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")]
 Links = Annotated[
     LinkStyle,
     typer.Option(
-        help="Links in Markdown: absolute; relative (between the files of a Markdown folder); text: their text alone; "
-        "none: text alone, and images as their alt text."
+        help="Links in Markdown: absolute, relative (between the files of a Markdown folder), text (without URLs), "
+        "or none (text without URLs, images as their alt text)."
     ),
 ]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
+InRun = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 DATA = Path("sitelore-data")
 
 
+def run_async(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run the coroutine of a short command."""
+    import asyncio
+
+    return asyncio.run(work)
+
+
+def run_long(work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run the coroutine of a crawl or a server, with garbage collection, which `main` disabled.
+
+    Imported modules stay for the life of the process and are left out of it, and it runs less often than Python's default.
+    """
+    import gc
+
+    gc.freeze()
+    gc.set_threshold(_GC_THRESHOLD, 20, 20)
+    gc.enable()
+    return run_async(work)
+
+
 def data_console() -> Console:
-    """Stdout, for what was asked for."""
+    """Stdout, for results."""
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
@@ -44,13 +70,13 @@ def note_console() -> Console:
     return Console(highlight=False, stderr=True, width=None if sys.stderr.isatty() else _PLAIN_WIDTH)
 
 
-def note(sentence: str) -> None:
-    """A remark for the person watching."""
-    sys.stderr.write(f"{sentence}\n")
+def note(message: str) -> None:
+    """Print a note on stderr."""
+    sys.stderr.write(f"{message}\n")
 
 
 def print_json(value: object) -> None:
-    """One JSON value on stdout, indented for a person, plain for a pipe."""
+    """Print a JSON value on stdout: indented on a terminal, on one line in a pipe."""
     import msgspec
 
     data = msgspec.json.encode(value, enc_hook=str)
@@ -60,12 +86,24 @@ def print_json(value: object) -> None:
 
 
 def log_everything(personal: PersonalPolicy = PersonalPolicy.CHUNKS) -> None:
-    """Log lines of every level on stderr."""
-    from sitelore.deploy.logs import log_as_text
+    """Log at every level on stderr."""
+    from sitelore.app.logs import log_as_text
 
     log_as_text(logging.DEBUG, personal)
 
 
 def visible(text: str) -> str:
-    """Text from a web page, safe to show: nothing in it can move the cursor or change colours."""
+    """Text from a website without control characters, which could move the cursor or change colours."""
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 page`, `2 pages`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def data_option(data: Path) -> str:
+    """The `--data` option that a suggested command needs; empty for the default directory."""
+    from shlex import quote
+
+    return "" if data == DATA else f" --data {quote(str(data))}"

@@ -1,10 +1,11 @@
-"""`--domain-config`: a domain's own extraction rules, from JSON or YAML.
+"""`--domain-config`: rules of a domain (selectors, page identity, rendering, API loaders) from a JSON or YAML file.
 
-Whatever is wrong is said in one sentence that names the file, the entry, the key and what would be right.
+An error is one line that names the file, the entry, the key and what is expected.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,42 +15,53 @@ from typing import Any, TypeVar
 
 import yaml
 
-from sitelore.cli.loader_config import LOADER_KEYS, loader_of
 from sitelore.extract.dom import selector_problem
+from sitelore.intake.graphql_limits import graphql_problem
+from sitelore.model.api_loader import MAX_URL_CHARS, start_url
 from sitelore.model.errors import BadConfig
 from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, RenderMode, SlashForm
+from sitelore.model.url import Url
 
-_KNOWN = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own")
-_IDENTITY = ("forceHttps", "slash", "query")
+_KEYS = ("domain", "mainContentSelectors", "removeSelectors", "identity", "render", "loaders", "own")
+_IDENTITY_KEYS = ("forceHttps", "slash", "query")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _MAX_BYTES = 2**20
-_SHOWN = 60
+_SHOWN_CHARS = 60
+
+_LOADER_KEYS = (
+    "url", "records", "record", "page", "title", "text", "updated", "published", "author", "lang", "next", "more", "cursor",
+    "query", "variables", "persisted",
+)  # fmt: skip
+_PATH_KEYS = ("records", "title", "updated", "published", "author", "lang", "next", "more", "cursor")
+_MAX_VALUE_CHARS = 2000
+_PATH = re.compile(r"[^\s.{}]+(?:\.[^\s.{}]+)*")
+_TEMPLATE = re.compile(r"[^{}]*(?:\{[^\s.{}]+(?:\.[^\s.{}]+)*\}[^{}]*)+")
 
 _Form = TypeVar("_Form", bound=StrEnum)
 
 
 def read_domain_config(path: Path) -> tuple[Overrides, ...]:
-    """One object or a list of them. JSON is read by the YAML reader: it is a subset."""
-    data = _loaded(path)
+    """Read one object or a list of them. JSON is a subset of YAML, so one parser reads both."""
+    data = _load(path)
     if not isinstance(data, list):
         return (_Entry(str(path), data).overrides(),)
     if not data:
-        raise BadConfig(f"{path} is an empty list; it must hold objects with the keys {', '.join(_KNOWN)}")
-    found = tuple(_Entry(f"{path}, entry {at}", entry).overrides() for at, entry in enumerate(data, 1))
-    for at, rules in enumerate(found, 1):
-        first = next(number for number, other in enumerate(found, 1) if other.domain == rules.domain)
-        if first != at:
-            raise BadConfig(f"{path}, entry {at}: domain {rules.domain} is in entry {first} already")
-    return found
+        raise BadConfig(f"{path} is an empty list; it must contain objects with the keys {', '.join(_KEYS)}")
+    entries = tuple(_Entry(f"{path}, entry {number}", entry).overrides() for number, entry in enumerate(data, 1))
+    first_use: dict[str, int] = {}
+    for number, rules in enumerate(entries, 1):
+        if (first := first_use.setdefault(rules.domain, number)) != number:
+            raise BadConfig(f"{path}, entry {number}: domain {rules.domain} is already in entry {first}")
+    return entries
 
 
-def _loaded(path: Path) -> Any:
+def _load(path: Path) -> Any:
     try:
         with path.open("rb") as file:
             source = file.read(_MAX_BYTES + 1)
         if len(source) > _MAX_BYTES:
-            raise BadConfig(f"{path} is larger than {_MAX_BYTES // 2**20} MiB; that is no domain config")
-        return yaml.load(source.decode("utf-8-sig"), Loader=_Reader)  # noqa: S506 _Reader is a SafeLoader
+            raise BadConfig(f"{path} is larger than {_MAX_BYTES // 2**20} MiB; a domain config must be smaller")
+        return yaml.load(source.decode("utf-8-sig"), Loader=_StrictLoader)  # noqa: S506 it is a SafeLoader
     except OSError as problem:
         raise BadConfig(f"cannot read {path}: {problem.strerror}") from problem
     except UnicodeDecodeError:
@@ -57,45 +69,45 @@ def _loaded(path: Path) -> Any:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
-        said = getattr(problem, "problem", None)
-        raise BadConfig(f"{path} is neither JSON nor YAML{where}{f': {said}' if said else ''}") from problem
+        reason = getattr(problem, "problem", None)
+        raise BadConfig(f"{path} is neither JSON nor YAML{where}{f': {reason}' if reason else ''}") from problem
     except RecursionError:
-        raise BadConfig(f"{path} is nested too deep") from None
+        raise BadConfig(f"{path} is nested too deeply") from None
 
 
-class _Reader(yaml.SafeLoader):
-    """YAML that takes a key written twice for the mistake it is, and no aliases: a bomb needs them, a config does not."""
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses duplicate keys, and aliases, which a config does not need and a YAML bomb does."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]  # its stub has no types
-            raise yaml.composer.ComposerError(None, None, "aliases are not read here", event.start_mark)
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed", event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is there twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} appears twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One domain's rules as they were written, and where."""
+    """The rules of one domain as written, and where they are."""
 
     where: str
     data: Any
 
     def overrides(self) -> Overrides:
-        """The rules, or the first thing that is wrong with them."""
+        """The rules. Raises `BadConfig` for the first error."""
         if not isinstance(self.data, dict):
             raise BadConfig(
-                f"{self.where} must hold an object, or a list of objects, with the keys {', '.join(_KNOWN)}; "
-                f"it holds {_kind(self.data)}"
+                f"{self.where} must contain an object, or a list of objects, with the keys {', '.join(_KEYS)}; "
+                f"it contains {_type_name(self.data)}"
             )
-        self._check_keys(self.data, _KNOWN, "")
+        self._check_keys(self.data, _KEYS, "")
         return Overrides(
             domain=self._domain(),
             main_content_selectors=self._selectors("mainContentSelectors"),
@@ -106,100 +118,169 @@ class _Entry:
             own=self._is_own(),
         )
 
-    def _wrong(self, sentence: str) -> BadConfig:
-        return BadConfig(f"{self.where}: {sentence}")
+    def _error(self, message: str) -> BadConfig:
+        return BadConfig(f"{self.where}: {message}")
 
     def _check_keys(self, data: dict[Any, Any], known: tuple[str, ...], inside: str) -> None:
         for key in data:
             if key not in known:
                 near = get_close_matches(str(key).lower(), [name.lower() for name in known], 1, 0.5)
                 meant = next((f" (did you mean {name!r}?)" for name in known if near and name.lower() == near[0]), "")
-                raise self._wrong(f"unknown key {key!r}{inside}{meant}; known keys are {', '.join(known)}")
+                raise self._error(f"unknown key {key!r}{inside}{meant}; known keys are {', '.join(known)}")
 
     def _domain(self) -> str:
-        said = self.data.get("domain")
-        if said is None:
-            raise self._wrong("the key domain is missing; it must be a host name such as example.com")
-        plain = said.strip().lower().rstrip(".") if isinstance(said, str) else ""
-        if not _HOST.fullmatch(plain):
-            host = re.match(r"(?:https?:)?//([^/:?#]+)|([^/]+)/", plain)
+        value = self.data.get("domain")
+        if value is None:
+            raise self._error("the key domain is missing; it must be a host name such as example.com")
+        domain = value.strip().lower().rstrip(".") if isinstance(value, str) else ""
+        if not _HOST.fullmatch(domain):
+            host = re.match(r"(?:https?:)?//([^/:?#]+)|([^/]+)/", domain)
             hint = f" (did you mean {host[1] or host[2]}?)" if host else ""
-            raise self._wrong(f"domain must be a host name such as example.com, not {_shown(said)}{hint}")
-        return plain
+            raise self._error(f"domain must be a host name such as example.com, not {_shown(value)}{hint}")
+        return domain
 
     def _selectors(self, key: str) -> tuple[str, ...]:
-        found = self.data.get(key)
-        if found is None:
+        value = self.data.get(key)
+        if value is None:
             return ()
-        if not isinstance(found, list):
-            raise self._wrong(f"{key} must be a list of CSS selectors, not {_kind(found)}")
-        for at, selector in enumerate(found, 1):
+        if not isinstance(value, list):
+            raise self._error(f"{key} must be a list of CSS selectors, not {_type_name(value)}")
+        for at, selector in enumerate(value, 1):
             if not isinstance(selector, str) or not selector.strip():
-                raise self._wrong(f"{key}, item {at}: {_shown(selector)} is no CSS selector")
+                raise self._error(f"{key}, item {at}: {_shown(selector)} is not a CSS selector")
             if problem := selector_problem(selector.strip()):
-                raise self._wrong(f"{key}, item {at}: {_shown(selector)} is no CSS selector: {problem}")
-        return tuple(selector.strip() for selector in found)
+                raise self._error(f"{key}, item {at}: {_shown(selector)} is not a CSS selector: {problem}")
+        return tuple(selector.strip() for selector in value)
 
     def _identity(self) -> Identity:
-        """When two addresses of the site are one page, whatever they show."""
-        said = self.data.get("identity")
-        if said is None:
+        """Which URLs of the site are the same page, whatever they show."""
+        value = self.data.get("identity")
+        if value is None:
             return Identity()
-        if not isinstance(said, dict):
-            raise self._wrong(f"identity must be an object with the keys {', '.join(_IDENTITY)}, not {_kind(said)}")
-        self._check_keys(said, _IDENTITY, " in identity")
-        force_https = said.get("forceHttps", False)
+        if not isinstance(value, dict):
+            raise self._error(f"identity must be an object with the keys {', '.join(_IDENTITY_KEYS)}, not {_type_name(value)}")
+        self._check_keys(value, _IDENTITY_KEYS, " in identity")
+        force_https = value.get("forceHttps", False)
         if not isinstance(force_https, bool):
-            raise self._wrong(f"identity.forceHttps must be true or false, not {_shown(force_https)}")
-        return Identity(force_https, self._form(said, "slash", SlashForm), self._form(said, "query", QueryForm))
+            raise self._error(f"identity.forceHttps must be true or false, not {_shown(force_https)}")
+        return Identity(force_https, self._form(value, "slash", SlashForm), self._form(value, "query", QueryForm))
 
     def _render(self) -> RenderMode | None:
-        """When a browser reads the domain's pages, whatever the run says."""
-        said = self.data.get("render")
-        if said is None:
+        """Whether the domain's pages are rendered in a browser, instead of the run's setting."""
+        value = self.data.get("render")
+        if value is None:
             return None
-        if said not in [mode.value for mode in RenderMode]:
-            raise self._wrong(f"render is one of {', '.join(RenderMode)}, not {_shown(said)}")
-        return RenderMode(said)
+        if value not in [mode.value for mode in RenderMode]:
+            raise self._error(f"render must be one of {', '.join(RenderMode)}, not {_shown(value)}")
+        return RenderMode(value)
 
     def _is_own(self) -> bool:
-        said = self.data.get("own", False)
-        if not isinstance(said, bool):
-            raise self._wrong(f"own must be true or false, not {_shown(said)}")
-        return said
+        value = self.data.get("own", False)
+        if not isinstance(value, bool):
+            raise self._error(f"own must be true or false, not {_shown(value)}")
+        return value
 
     def _loaders(self) -> tuple[Loader, ...]:
-        """Collections of the domain's API."""
-        said = self.data.get("loaders")
-        if said is None:
+        """The API loaders of the domain."""
+        value = self.data.get("loaders")
+        if value is None:
             return ()
-        if not isinstance(said, list):
-            raise self._wrong(f"loaders must be a list of objects, not {_kind(said)}")
-        found = []
-        for at, data in enumerate(said, 1):
+        if not isinstance(value, list):
+            raise self._error(f"loaders must be a list of objects, not {_type_name(value)}")
+        loaders = []
+        for at, data in enumerate(value, 1):
             if not isinstance(data, dict):
-                raise self._wrong(
-                    f"loaders, item {at} must be an object with the keys {', '.join(LOADER_KEYS)}, not {_kind(data)}"
+                raise self._error(
+                    f"loaders, item {at} must be an object with the keys {', '.join(_LOADER_KEYS)}, not {_type_name(data)}"
                 )
-            self._check_keys(data, LOADER_KEYS, f" in loaders, item {at}")
+            self._check_keys(data, _LOADER_KEYS, f" in loaders, item {at}")
             try:
-                found.append(loader_of(data, self._domain(), own=self._is_own()))
+                loaders.append(_loader(data, self._domain(), own=self._is_own()))
             except ValueError as problem:
-                raise self._wrong(f"loaders, item {at}: {problem}") from None
-        return tuple(found)
+                raise self._error(f"loaders, item {at}: {problem}") from None
+        return tuple(loaders)
 
-    def _form(self, said: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
-        value = said.get(key, "keep")
-        if value not in [one.value for one in form]:
-            raise self._wrong(f"identity.{key} is one of {', '.join(form)}, not {_shown(value)}")
+    def _form(self, identity: dict[Any, Any], key: str, form: type[_Form]) -> _Form:
+        value = identity.get(key, "keep")
+        if value not in [member.value for member in form]:
+            raise self._error(f"identity.{key} must be one of {', '.join(form)}, not {_shown(value)}")
         return form(value)
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")
 
 
 def _shown(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def _loader(data: dict[str, Any], domain: str, *, own: bool) -> Loader:
+    """One API loader. Raises ValueError with a message."""
+    url = _text(data, "url")
+    if url.startswith("/"):
+        url = f"https://{domain}{url}"
+    if Url.parse(url) is None:
+        raise ValueError("url must be an absolute http(s) URL, or a path on the domain")
+    _check_paths(data)
+    texts = {key: _text(data, key) for key in (*_PATH_KEYS, "record", "page", "query") if key in data}
+    loader = Loader(
+        url=url,
+        text=_paths(data),
+        variables=_variables(data),
+        persisted=_flag(data, "persisted"),
+        **{"title": "title", **texts},
+    )
+    if not loader.text:
+        raise ValueError("text must be a list of paths to the texts of a record")
+    problem = graphql_problem(loader.query, own=own) if loader.query else ""
+    if problem:
+        raise ValueError(f"query: {problem}")
+    start = start_url(loader)
+    if start is None or len(str(start)) > MAX_URL_CHARS:
+        raise ValueError(f"the URL with the query is longer than {MAX_URL_CHARS} characters; use a persisted query")
+    return loader
+
+
+def _check_paths(data: dict[str, Any]) -> None:
+    for key in ("record", "page"):
+        if _text(data, key) and not _TEMPLATE.fullmatch(_text(data, key)):
+            raise ValueError(f"{key} must be a template with a path in braces, such as /api/posts/{{id}}")
+    for key in _PATH_KEYS:
+        if _text(data, key) and not _PATH.fullmatch(_text(data, key)):
+            raise ValueError(f"{key} must be a path such as data.posts, with * for every element of a list")
+    if re.fullmatch(r"\{[^{}]+\}", _text(data, "record")):
+        raise ValueError("record must contain the fixed part of the records' URLs, such as /api/posts/{id}")
+
+
+def _text(data: dict[str, Any], key: str) -> str:
+    value = data.get(key, "")
+    if not isinstance(value, str) or (len(value) > _MAX_VALUE_CHARS and key != "query"):
+        raise ValueError(f"{key} must be text")
+    return value.strip()
+
+
+def _paths(data: dict[str, Any]) -> tuple[str, ...]:
+    value = data.get("text", [])
+    paths = [value] if isinstance(value, str) else value
+    if not isinstance(paths, list) or not all(isinstance(path, str) and _PATH.fullmatch(path) for path in paths):
+        raise ValueError("text must be a path, or a list of paths, such as content.rendered")
+    return tuple(paths)
+
+
+def _variables(data: dict[str, Any]) -> str:
+    value = data.get("variables")
+    if value is None:
+        return ""
+    if not isinstance(value, dict):
+        raise ValueError("variables must be an object")  # noqa: TRY004 the caller expects one type of error
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _flag(data: dict[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{key} must be true or false")  # noqa: TRY004 the caller expects one type of error
+    return value

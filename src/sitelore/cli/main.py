@@ -1,4 +1,4 @@
-"""The door: every command, and one sentence with an exit code for whatever ends it."""
+"""Entry point of the `sitelore` command: finds the command, runs it, and prints errors as one line with an exit code."""
 
 from __future__ import annotations
 
@@ -6,57 +6,114 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from copy import copy
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Annotated, NamedTuple
 
 import typer
 
-from sitelore.cli.answers import explain, inspect
-from sitelore.cli.crawl import crawl
-from sitelore.cli.demo import demo
-from sitelore.cli.doctor import doctor
-from sitelore.cli.extract import extract
-from sitelore.cli.mcp import mcp
-from sitelore.cli.pipeline import pipeline
-from sitelore.cli.reprocess import reprocess
-from sitelore.cli.runs import compare, export, runs, show
-from sitelore.cli.search import deletions, reindex, search
-from sitelore.cli.serve import serve
-from sitelore.cli.worker import worker
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
 
-app = typer.Typer(
-    name="sitelore",
-    help="Turns websites into clean Markdown and a record of every URL.",
-    epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 disk, 11 interrupted (resumable), 15 time limit.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-for command in (
-    crawl, pipeline, search, extract, explain, inspect, runs, show, export, reprocess, reindex, deletions, compare, serve,
-    worker, mcp, demo, doctor,
-):  # fmt: skip
-    app.command(no_args_is_help=False)(command)
+
+class _Command(NamedTuple):
+    """Where a command is defined, and its line in `sitelore --help`: the first sentence of its docstring."""
+
+    module: str
+    summary: str
 
 
-def _version(asked: bool) -> None:
-    if asked:
+COMMANDS = {
+    "crawl": _Command("crawl", "Crawl a site into Markdown files and a database."),
+    "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
+    "search": _Command("search", "Search the crawled pages."),
+    "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
+    "explain": _Command("explain", "Show why a URL was fetched or skipped."),
+    "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),
+    "runs": _Command("runs", "List the runs in the data directory, newest first."),
+    "show": _Command("runs", "Show the figures and settings of a run."),
+    "export": _Command("runs", "Write a run to a file."),
+    "reprocess": _Command("reprocess", "Extract a run's stored pages again, without requests."),
+    "reindex": _Command("search", "Update the search index and build embeddings."),
+    "deletions": _Command("search", "Review mass deletions that were held back."),
+    "compare": _Command("runs", "Compare two runs or exports."),
+    "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
+    "worker": _Command("worker", "Work on queued runs, together with other workers."),
+    "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
+    "demo": _Command("demo", "Crawl a small bundled site on this machine."),
+    "doctor": _Command("doctor", "Check the installation."),
+}
+
+
+def run() -> None:
+    """The `sitelore` command."""
+    gc.disable()  # imports create no garbage, and looking for it takes a fifth of their time; long commands enable it again
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return the exit code."""
+    try:
+        code = _run_command(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output has gone (`sitelore … | head`). Python would report it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def parser(names: Iterable[str]) -> typer.Typer:
+    """The command line with these commands; their modules are imported."""
+    app = _empty_parser()
+    for name in names:
+        module = import_module(f"sitelore.cli.commands.{COMMANDS[name].module}")
+        app.command(name, no_args_is_help=False)(getattr(module, name))
+    return app
+
+
+def _parser_for(arguments: Sequence[str]) -> typer.Typer:
+    """Register only the requested command: importing all modules and building all options costs more than most commands run."""
+    first = next((text for text in arguments if text not in {"--debug", "--version"}), "")
+    if first in COMMANDS:
+        return parser([first])
+    app = _empty_parser()
+    for name, command in COMMANDS.items():
+        app.command(name, help=command.summary)(_listed_only)
+    return app
+
+
+def _listed_only() -> None:
+    """Stands for a command in `sitelore --help`."""
+
+
+def _empty_parser() -> typer.Typer:
+    app = typer.Typer(
+        name="sitelore",
+        help="Turns websites into clean Markdown and a record of every URL.",
+        epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 disk, 11 interrupted (resumable), 15 time limit.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(_global_options)
+    return app
+
+
+def _show_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"sitelore {version('sitelore')}")
         raise typer.Exit
 
 
-@app.callback()
-def sitelore(
-    version: Annotated[  # noqa: ARG001 answered by its callback
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+def _global_options(
+    version: Annotated[  # noqa: ARG001 its callback prints the version
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log to stderr, and show a traceback on errors.")] = False,
 ) -> None:
@@ -67,73 +124,40 @@ def sitelore(
         log_everything()
 
 
-def run() -> None:
-    """What the `sitelore` command calls."""
-    gc.disable()  # imports make no garbage, and looking for it would cost a fifth of them; `running` turns it on for crawls
-    sys.exit(main(sys.argv[1:]))
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run one command; the exit code is the answer."""
+def _run_command(arguments: Sequence[str]) -> int:
     try:
-        code = _answer(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has gone (`sitelore … | head`). Keep Python from complaining about it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return code
-
-
-def _answer(arguments: Sequence[str]) -> int:
-    try:
-        code = _door_to(arguments)(args=list(arguments), prog_name="sitelore", standalone_mode=False)
+        code = _parser_for(arguments)(args=list(arguments), prog_name="sitelore", standalone_mode=False)
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, typer.Abort):
         code = _CTRL_C
-    except Exception as problem:  # noqa: BLE001 whatever goes wrong, a person gets a sentence
+    except Exception as problem:  # noqa: BLE001 every error becomes one line
         debug = "--debug" in arguments
         if debug:
             traceback.print_exception(problem)
-        return _complain(*_sentence(problem, debug=debug))
+        return _print_error(*_error_message(problem, debug=debug))
     if code == _CTRL_C:
-        return _complain("stopped; `sitelore crawl --resume` continues", Interrupted.exit_code)
+        return _print_error("interrupted", Interrupted.exit_code)
     return code if isinstance(code, int) else 0
 
 
-def _door_to(arguments: Sequence[str]) -> typer.Typer:
-    """The app with the one command that is asked for: working out the options of all would take longer than most commands."""
-    name = arguments[0] if arguments else ""
-    asked = [one for one in app.registered_commands if one.callback is not None and one.callback.__name__ == name]
-    if not asked:
-        return app
-    door = copy(app)
-    door.registered_commands = asked
-    return door
-
-
-def _sentence(problem: Exception, *, debug: bool) -> tuple[str, int]:
-    """What to say about a problem, and the exit code."""
+def _error_message(problem: Exception, *, debug: bool) -> tuple[str, int]:
+    """The line to print for an exception, and the exit code."""
     if isinstance(problem, SiteloreError):
-        return str(problem), problem.exit_code
-    # Typer keeps the class of its usage errors private; they are known by what they can do.
+        return str(problem).rstrip("."), problem.exit_code
+    # Typer keeps the class of its usage errors private; they are recognised by their method.
     if (usage := getattr(problem, "format_message", None)) is not None:
-        return usage().rstrip("."), getattr(problem, "exit_code", 2)
+        return " ".join(usage().split()).rstrip("."), getattr(problem, "exit_code", 2)
     if isinstance(problem, OSError):
-        return f"{problem.filename or 'the system'}: {problem.strerror or problem}", StorageError.exit_code
-    hint = "" if debug else "; run it again with --debug to see where"
-    return f"this should not have happened: {type(problem).__name__}: {_first_line(problem)}{hint}", 1
+        return f"{problem.filename or 'system error'}: {problem.strerror or problem}", StorageError.exit_code
+    hint = "" if debug else "; run the command again with --debug for a traceback"
+    first_line = str(problem).partition("\n")[0][:300]
+    return f"unexpected error, please report it: {type(problem).__name__}: {first_line}{hint}", 1
 
 
-def _complain(sentence: str, code: int) -> int:
-    if sentence:
-        from sitelore.extract.redaction.redactor import redact  # what was typed or answered may hold a secret
+def _print_error(message: str, code: int) -> int:
+    if message:
+        from sitelore.extract.redaction.redactor import redact  # arguments and responses can contain secrets
 
-        sentence = redact(sentence)[0]
-        sys.stderr.write(f"sitelore: {sentence}\n")
+        sys.stderr.write(f"sitelore: {redact(message)[0]}\n")
     return code
-
-
-def _first_line(problem: Exception) -> str:
-    return str(problem).partition("\n")[0][:300]

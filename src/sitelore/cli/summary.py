@@ -1,4 +1,4 @@
-"""A run in numbers: as a table for people, as one JSON object for programs."""
+"""The figures of a run: as a table for people, as one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sitelore.cli.console import visible
-from sitelore.cli.watching import span
-from sitelore.cli.writing import Written
-from sitelore.deploy.house import House
+from sitelore.app.app import App
+from sitelore.cli.console import counted, visible
+from sitelore.cli.export_files import ExportedFiles
+from sitelore.cli.progress import duration
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.rendering import IN_BROWSER
@@ -23,13 +23,13 @@ from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
 if TYPE_CHECKING:
     from rich.table import Table
 
-_SAMPLE = 200
-_AT_ONCE = 20
+_SAMPLED_PAGES = 200
+_BATCH = 20
 _SHOWN_FAILURES = 20
 
 
-class _Length(msgspec.Struct):
-    """The one field of a document that is measured."""
+class _DocumentFields(msgspec.Struct):
+    """The fields of a document that the summary needs."""
 
     markdown: str = ""
     strategy: str = ""
@@ -37,7 +37,7 @@ class _Length(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What one process did of a run: a run that was resumed has lain idle in between."""
+    """The share of this process in a run. A resumed run was idle between two sessions, so its own times give no rate."""
 
     pages: int
     elapsed_s: float
@@ -45,44 +45,44 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Everything that is said about a run at its end."""
+    """What is shown about a run at its end."""
 
     run: Run
     counts: RunCounts
     data: Path
-    written: Written = field(default_factory=Written)
+    written: ExportedFiles = field(default_factory=ExportedFiles)
     markdown_chars: float = 0.0
     session: Session = Session(0, 0.0)
 
     @property
     def rate(self) -> float:
-        """Pages a second."""
+        """Pages per second."""
         return self.session.pages / self.session.elapsed_s if self.session.elapsed_s else 0.0
 
     @property
     def aliases(self) -> int:
-        """URLs that turned out to be another page."""
+        """URLs of pages that are known under another URL."""
         return self.counts.states.get(UrlState.ALIAS, 0)
 
     @property
     def redirects(self) -> int:
-        """URLs that redirect, followed or not."""
+        """URLs that redirect, whether the target was fetched or not."""
         states = sum(self.counts.states.get(state, 0) for state in REDIRECT_STATES.values())
         return self.counts.proofs.get(Proof.REDIRECT, 0) + states
 
     @property
     def dedupe_share(self) -> float:
-        """The share of URLs with content that were another page's."""
+        """Aliases as a share of all URLs with content."""
         return self.aliases / max(1, self.aliases + self.counts.pages)
 
     @property
     def rendered(self) -> int:
-        """Pages that a browser read."""
+        """Pages that were rendered in a browser."""
         return sum(number for reason, number in self.counts.rendering.items() if reason in IN_BROWSER)
 
     @property
     def saved(self) -> dict[str, int]:
-        """Fetches that what was known before made unnecessary, and bodies that a 304 spared."""
+        """Downloads avoided because of earlier runs, by means."""
         counts = self.counts
         return {
             "not_modified": counts.states.get(UrlState.NOT_MODIFIED, 0),
@@ -92,42 +92,42 @@ class Summary:
 
 
 async def summarise(
-    house: House, run: Run, data: Path, written: Written | None = None, session: Session | None = None
+    app: App, run: Run, data: Path, written: ExportedFiles | None = None, session: Session | None = None
 ) -> Summary:
-    """Ask the ledger for the run's numbers."""
-    counts = await house.ledger.counts(run.id)
-    written = written or Written()
+    """Collect the figures of a run."""
+    counts = await app.ledger.counts(run.id)
+    written = written or ExportedFiles()
     if written.tree is not None and written.tree.pages:
         chars = written.tree.markdown_chars / written.tree.pages
     else:
-        chars = await _markdown_chars(house, run)
+        chars = await _markdown_chars(app, run)
     if session is None:
         session = Session(counts.pages, max(0.0, (run.finished_at or time.time()) - (run.started_at or run.created_at)))
     return Summary(run, counts, data, written, chars, session)
 
 
-async def _markdown_chars(house: House, run: Run) -> float:
-    """The average length of a page's Markdown, over an even sample when there are very many."""
-    keys = await house.ledger.documents(run.id, _SAMPLE)
-    decoder = msgspec.json.Decoder(_Length)
+async def _markdown_chars(app: App, run: Run) -> float:
+    """The average length of a page's Markdown, over an even sample of a large run."""
+    keys = await app.ledger.documents(run.id, _SAMPLED_PAGES)
+    decoder = msgspec.json.Decoder(_DocumentFields)
     total = 0
-    for start in range(0, len(keys), _AT_ONCE):
-        documents = await asyncio.gather(*map(house.blobs.get, keys[start : start + _AT_ONCE]))
+    for start in range(0, len(keys), _BATCH):
+        documents = await asyncio.gather(*map(app.blobs.get, keys[start : start + _BATCH]))
         total += sum(len(decoder.decode(document).markdown) for document in documents)
     return total / max(1, len(keys))
 
 
-async def debug_lines(house: House, run: Run) -> list[str]:
-    """Which extraction strategy won how often, and the first failures."""
-    decoder = msgspec.json.Decoder(_Length)
+async def debug_lines(app: App, run: Run) -> list[str]:
+    """Lines for `--debug`: pages per extraction strategy, and the first failures."""
+    decoder = msgspec.json.Decoder(_DocumentFields)
     strategies: Counter[str] = Counter()
     failures: list[str] = []
-    async for row in house.ledger.rows(run.id):
+    async for row in app.ledger.rows(run.id):
         if is_page(row) and row.document is not None:
-            strategies[decoder.decode(await house.blobs.get(row.document)).strategy or "none"] += 1
+            strategies[decoder.decode(await app.blobs.get(row.document)).strategy or "none"] += 1
         elif row.error and len(failures) < _SHOWN_FAILURES:
             failures.append(f"failed: {row.url}: {visible(row.error)}")
-    return [*(f"strategy {name}: {count} pages" for name, count in strategies.most_common()), *failures]
+    return [*(f"strategy {name}: {counted(count, 'page')}" for name, count in strategies.most_common()), *failures]
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
@@ -193,36 +193,36 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         ("redirects", f"{summary.redirects:,}"),
         ("404s", f"{counts.states.get(UrlState.NOT_FOUND, 0):,}"),
         ("soft 404s", f"{counts.states.get(UrlState.SOFT_404, 0):,}"),
-        ("skipped as duplicates", f"{summary.dedupe_share:.1%}{_listed(counts.proofs, '  by ')}"),
+        ("skipped as duplicates", f"{summary.dedupe_share:.1%}{_by_count(counts.proofs, '  by ')}"),
         ("average Markdown", f"{summary.markdown_chars:,.0f} characters"),
     ]
     if counts.skipped:
-        lines.append(("skipped", _listed(counts.skipped)))
+        lines.append(("skipped", _by_count(counts.skipped)))
     if counts.errors:
-        lines.append(("errors", _listed(counts.errors)))
+        lines.append(("errors", _by_count(counts.errors)))
     if saved := {name: number for name, number in summary.saved.items() if number}:
-        lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_listed(saved)})"))
+        lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_by_count(saved)})"))
     if counts.rendering:
-        lines.append(("read in a browser", f"{summary.rendered:,}  ({_listed(counts.rendering)})"))
+        lines.append(("rendered in a browser", f"{summary.rendered:,}  ({_by_count(counts.rendering)})"))
     if counts.redactions:
-        lines.append(("secrets redacted", _listed(counts.redactions)))
-    took = (
-        f"{span(summary.session.elapsed_s)}, {summary.rate:.1f} pages/s, {counts.fetched:,} requests, {size(counts.body_bytes)}"
-    )
+        lines.append(("secrets redacted", _by_count(counts.redactions)))
+    session = summary.session
+    requests = counted(counts.fetched, "request")
+    took = f"{duration(session.elapsed_s)}, {summary.rate:.1f} pages/s, {requests}, {size(counts.body_bytes)}"
     lines += [("took", took), ("database", str(summary.data / "sitelore.db"))]
     names = {"md": "Markdown", "jsonl": "JSON Lines", "warc": "WARC", "llms-txt": "llms.txt"}
     lines += [(names.get(kind, kind), path) for kind, path in summary.written.paths.items()]
     return lines
 
 
-def _listed(numbers: dict[str, int], before: str = "") -> str:
+def _by_count(numbers: dict[str, int], prefix: str = "") -> str:
     ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
     text = ", ".join(f"{name} {number:,}" for name, number in ordered)
-    return before + text if text else ""
+    return prefix + text if text else ""
 
 
 def size(number: float) -> str:
-    """Bytes for people."""
+    """A number of bytes as text."""
     for unit in ("bytes", "KB", "MB"):
         if number < 1000:
             return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:,.1f} {unit}"

@@ -63,7 +63,7 @@ async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
 
 def _discovery(row: UrlRow | None) -> GateResult:
     if row is None:
-        return GateResult("discovered", False, "a page, sitemap or seed names the URL", "nothing in this run led to it")
+        return GateResult("discovered", False, "a seed, page or sitemap contains the URL", "not discovered in this run")
     where = f"found on {row.parent}" if row.parent else "given as a seed"
     return GateResult("discovered", True, f"source: {row.source}", f"{where}, depth {row.depth}")
 
@@ -71,7 +71,7 @@ def _discovery(row: UrlRow | None) -> GateResult:
 def _address(url: Url, settings: CrawlSettings) -> GateResult:
     guard = AddressGuard(settings.open_origins, settings.allow_private)
     why = guard.judge_url(url)
-    return GateResult("address", why is None, "no private address unless it was opened", why or "judged again at every connect")
+    return GateResult("address", why is None, "private addresses must be allowed", why or "checked again at every connection")
 
 
 def _scope(url: Url, run: Run) -> GateResult:
@@ -95,7 +95,7 @@ def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     why = endless(url)
     if row is not None and row.skip_reason is SkipReason.TRAP:
         why = row.detail
-    return GateResult("trap", why is None, f"shape {url_pattern(url)}", why or "")
+    return GateResult("trap", why is None, f"URL pattern {url_pattern(url)}", why or "")
 
 
 def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
@@ -103,22 +103,25 @@ def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     if row is None or row.skip_reason in _BEFORE_BUDGET:
         return GateResult("budget", None, rule)
     if row.skip_reason is SkipReason.BUDGET:
-        return GateResult("budget", False, rule, "the budget was used up before its turn came")
+        return GateResult("budget", False, rule, "the page limit was reached before")
     admitted = f"admitted as number {row.seq} in wave {row.wave}" if row.seq is not None else "not admitted"
     return GateResult("budget", row.seq is not None, rule, admitted)
 
 
 def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateResult:
     if not settings.obey_robots:
-        return GateResult("robots", None, "robots.txt is not obeyed in this run")
+        return GateResult("robots", None, "robots.txt is ignored in this run")
     if file is None:
-        return GateResult("robots", None, f"{url.origin}/robots.txt", "never asked for")
+        return GateResult("robots", None, f"{url.origin}/robots.txt", "not fetched")
     if file.status in {0, 429} or file.status >= 500:
         return GateResult(
-            "robots", False, f"{url.origin}/robots.txt", f"unreachable ({file.detail or file.status}): all forbidden"
+            "robots",
+            False,
+            f"{url.origin}/robots.txt",
+            f"could not be read ({str(file.detail or file.status).rstrip('.')}): nothing may be fetched",
         )
     if file.status >= 400:
-        return GateResult("robots", True, f"{url.origin}/robots.txt", f"answered {file.status}: all allowed")
+        return GateResult("robots", True, f"{url.origin}/robots.txt", f"HTTP {file.status}: everything is allowed")
     verdict = RobotsRules.parse(file.body).judge(url.target, (PRODUCT, *settings.robots_agents))
     if not verdict.line:
         return GateResult("robots", verdict.allowed, f"{url.origin}/robots.txt", "no rule matches")
@@ -134,12 +137,12 @@ def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
     note = row.render
     if note is None:
         why = RenderReason.NEVER if mode is RenderMode.NEVER else RenderReason.STATIC
-        return GateResult("rendering", True, rule, f"read over HTTP ({why})")
-    read = "read in a browser" if note.in_browser else "read over HTTP"
+        return GateResult("rendering", True, rule, f"fetched over HTTP ({why})")
+    fetched = "rendered in a browser" if note.in_browser else "fetched over HTTP"
     if row.state is not UrlState.VISITED:
-        return GateResult("rendering", True, rule, f"kept as it was {read} before ({note.reason})")
-    told = "; ".join((f"{read} ({note.reason})", *note.evidence, *_measures(note)))
-    return GateResult("rendering", note.in_browser, rule, told)
+        return GateResult("rendering", True, rule, f"unchanged since it was {fetched} ({note.reason})")
+    detail = "; ".join((f"{fetched} ({note.reason})", *note.evidence, *_measures(note)))
+    return GateResult("rendering", note.in_browser, rule, detail)
 
 
 def _measures(note: RenderNote) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ async def visit(lease: Lease, context: VisitContext) -> Settlement:
 
     robots = await context.robots.judge(lease.url)
     if not robots.allowed:
-        return Settlement(lease, refused_by_robots(robots))
+        return Settlement(lease, refused_by_robots(robots, lease.url.authority))
 
     page_fetch = await fetch_page(lease, context)
     while True:

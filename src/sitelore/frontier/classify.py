@@ -46,14 +46,14 @@ def judge(lease: Lease, fetched: Fetched, settings: CrawlSettings, rules: KeyRul
     return Verdict(UrlState.HTTP_TERMINAL, status, error=_terminal_error(fetched, lease, now))
 
 
-def refused_by_robots(robots: RobotsVerdict) -> Verdict:
-    """SKIPPED, with the rule and its line."""
+def refused_by_robots(robots: RobotsVerdict, host: str) -> Verdict:
+    """SKIPPED, with the rule and its line, or with the reason why the host's robots.txt could not be read."""
     if robots.state == "unreachable":
-        return Verdict(
-            UrlState.SKIPPED,
-            skip_reason=SkipReason.ROBOTS_UNREACHABLE,
-            detail=f"robots.txt cannot be had, which forbids everything (RFC 9309 §2.3.1.4). {robots.rule}".strip(),
-        )
+        reason = robots.rule.rstrip(".") or "no response"
+        if not reason.startswith("robots.txt"):
+            reason = f"cannot connect to {host}: {reason[:1].lower()}{reason[1:]}; robots.txt could not be read"
+        detail = f"{reason}, so nothing may be fetched (RFC 9309 §2.3.1.4)"
+        return Verdict(UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS_UNREACHABLE, detail=detail)
     detail = f"robots.txt line {robots.line}: {robots.rule} (for {robots.agent or '*'})"
     return Verdict(UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, detail=detail)
 

@@ -19,7 +19,7 @@ def typed_url(text: str) -> Url:
     """The URL meant by `text`. A bare host gets https, or http where certificates are not to be expected. Raises BadUrl."""
     typed = text.strip()
     if not typed:
-        raise BadUrl("No URL was given; type one such as https://example.com/.")
+        raise BadUrl("no URL was given; use one such as https://example.com/.")
     if any(character.isspace() for character in typed):
         raise BadUrl(f"{typed!r} has a space in it; give one URL per argument, and write a space in a path as %20.")
     if not typed.isprintable():
@@ -43,7 +43,7 @@ def _has_web_scheme(typed: str) -> bool:
     if scheme not in {"http", "https"}:
         raise BadUrl(f"{typed!r} is a {scheme}: address; only http and https can be crawled.")
     if not typed[match.end() :].startswith("//"):
-        raise BadUrl(f"{typed!r} lacks its slashes; write {scheme}://{typed[match.end() :].lstrip('/')}.")
+        raise BadUrl(f"{typed!r} has no // after {scheme}:; write {scheme}://{typed[match.end() :].lstrip('/')}.")
     return True
 
 

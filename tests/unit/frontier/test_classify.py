@@ -102,7 +102,13 @@ def test_failures_are_retried_or_named() -> None:
 
 
 def test_robots_refusals_carry_their_line() -> None:
-    refused = refused_by_robots(RobotsVerdict(allowed=False, rule="Disallow: /x", line=12, agent="*"))
+    refused = refused_by_robots(RobotsVerdict(allowed=False, rule="Disallow: /x", line=12, agent="*"), "a.example")
     assert refused.skip_reason is SkipReason.ROBOTS
     assert "line 12: Disallow: /x" in refused.detail
-    assert refused_by_robots(RobotsVerdict(allowed=False, state="unreachable")).skip_reason is SkipReason.ROBOTS_UNREACHABLE
+    unreachable = refused_by_robots(
+        RobotsVerdict(allowed=False, state="unreachable", rule="Connection refused."), "a.example:9"
+    )
+    assert unreachable.skip_reason is SkipReason.ROBOTS_UNREACHABLE
+    assert unreachable.detail.startswith("cannot connect to a.example:9: connection refused; robots.txt could not be read, so")
+    failing = refused_by_robots(RobotsVerdict(allowed=False, state="unreachable", rule="robots.txt answered 503."), "a.example")
+    assert failing.detail.startswith("robots.txt answered 503, so nothing may be fetched")

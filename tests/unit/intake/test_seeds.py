@@ -40,8 +40,8 @@ def test_what_a_person_types_becomes_a_url(typed: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("", "No URL was given"),
-        ("   ", "No URL was given"),
+        ("", "no URL was given"),
+        ("   ", "no URL was given"),
         ("https://exa mple.com", "has a space in it"),
         ("a.example b.example", "has a space in it"),
         ("https://example.com/\x07", "control character"),

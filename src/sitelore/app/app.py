@@ -1,0 +1,404 @@
+"""The application object: everything that a command or a server may do, whichever way it was wired."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sitelore.app.settings import OperatorSettings, operator_settings
+from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
+from sitelore.crawl.page_fetch import render_as_fetch
+from sitelore.crawl.progress import Progress
+from sitelore.crawl.redact_settlement import saving_cleared
+from sitelore.crawl.run_scheduler import RunScheduler
+from sitelore.crawl.runs import start_run
+from sitelore.crawl.soft_404 import Soft404Detector
+from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
+from sitelore.crawl.worker import Worker
+from sitelore.crawl.worker_context import WorkerContext
+from sitelore.extract.redaction.redactor import redactor_of
+from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
+from sitelore.fetch.robots import Load as LoadRobots
+from sitelore.fetch.robots import RobotsCache
+from sitelore.fetch.robots import Save as SaveRobots
+from sitelore.frontier.admission import Admission
+from sitelore.frontier.gate import LocalGate
+from sitelore.frontier.render_policy import RenderPolicy
+from sitelore.model.errors import Interrupted, OutOfTime, StorageError
+from sitelore.model.frontier import Run
+from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+from sitelore.model.response import RobotsFile
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import ENDED, RunState
+from sitelore.model.url import Url
+from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
+
+if TYPE_CHECKING:
+    from sitelore.crawl.explain import Explanation
+    from sitelore.crawl.search_service import SearchService
+    from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.store.engine import Engine
+    from sitelore.store.knowledge import SqlSearchIndex
+    from sitelore.store.likeness import VectorSearch
+
+_LOG = logging.getLogger(__name__)
+
+_END_OF_TIME = 1e12
+_RETRY_DELAY_S = 1.0
+_EMBEDDED_MAINTENANCE_S = 0.25
+_INDEX_DELAY_S = 5.0
+"""A server answers requests first and updates its index this long after its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A configured crawler: its storage, its workers and its search."""
+
+    worker_context: WorkerContext
+    blobs: Blobs
+    reader: Reader
+    browser: Browser
+    """Started when a page first needs it; shared by all runs."""
+    search: LazySearch
+    """Built for the first query."""
+    sites_at_once: int = 4
+    redaction: Redaction = BUILT_IN_ALONE
+    """The operator's rules for secrets, and the key of their hashes."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Runs, URLs and pages."""
+        return self.worker_context.ledger
+
+    @property
+    def search_service(self) -> SearchService:
+        """Search over everything that was crawled."""
+        return self.search.service()
+
+    @property
+    def gate(self) -> HostGate:
+        """The rate limit of each host."""
+        return self.worker_context.gate
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the database, which decides about leases and limits."""
+        return self.worker_context.clock
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may work on the same runs."""
+        return self.worker_context.config.is_shared
+
+    async def create_run(self, settings: CrawlSettings) -> Run:
+        """Create a run and wake the workers; nothing is fetched yet."""
+        run = await start_run(self.ledger, settings, self.clock(), self.redaction)
+        await self.notify_workers(run.id)
+        return run
+
+    async def notify_workers(self, run: RunId) -> None:
+        """Wake the workers because a run was created or cancelled. A hint: they also look on their own."""
+        await self.worker_context.notifier.notify(run)
+
+    async def unfinished_run(self, site: str | None = None) -> Run | None:
+        """The latest run that has not ended, of this site or of any."""
+        for run in await self.ledger.runs():
+            if run.state not in ENDED and site in {None, run.site_name}:
+                return run
+        return None
+
+    async def crawl(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        """Work on a run until it has ended, together with other workers where there are any."""
+        if self.is_shared:
+            return await self._crawl_with_others(run, progress, stop)
+        # We hold the directory's lock, so no other process works here: every lease was left behind by one that died.
+        await self.ledger.release(run.id, _END_OF_TIME)
+        await self.ledger.move_run(run.id, RunState.RUNNING, self.clock())
+        return await self._work_on(self.worker_context, run, progress, stop)
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Crawl and maintain all runs until `stop` is set. Returns with no URL leased to this process."""
+        worker_context = self.worker_context
+        if not self.is_shared:
+            # One process, but the API can cancel runs and their time can run out while a worker is busy with them.
+            worker_context = replace(
+                worker_context, config=replace(worker_context.config, is_shared=True, upkeep_s=_EMBEDDED_MAINTENANCE_S)
+            )
+            for run in await self.ledger.running_runs():
+                await self.ledger.release(run.id, _END_OF_TIME)
+        scheduler = RunScheduler(
+            self.ledger,
+            self.clock,
+            partial(self._begin_and_work, worker_context),
+            sites_at_once=self.sites_at_once,
+            pause_s=worker_context.config.pause_s,
+        )
+        async with (
+            _in_background(Maintenance(worker_context, self.blobs).forever(stop)),
+            _in_background(self._wake_on_signals(scheduler)),
+        ):
+            while not stop.is_set():
+                try:
+                    await scheduler.work(stop)
+                except StorageError as problem:
+                    if not self.is_shared:
+                        raise
+                    _LOG.warning("storage unavailable, retrying: %s", problem)
+                    await _pause(stop)
+
+    async def run_background_work(self, stop: asyncio.Event) -> None:
+        """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
+        async with _in_background(self._update_index(stop)):
+            if self.is_shared:
+                await Maintenance(self.worker_context, self.blobs).forever(stop)
+            else:
+                await self.work(stop)
+
+    async def _update_index(self, stop: asyncio.Event) -> None:
+        """Keep the index current. For servers only: an index takes memory in every process that loads it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_INDEX_DELAY_S):
+                await stop.wait()
+        if not stop.is_set():
+            await self.search_service.keep_current(stop)
+
+    async def explain(self, url: Url, run: Run) -> Explanation:
+        """Every check that this URL went through in the run."""
+        from sitelore.crawl.explain import explain  # noqa: PLC0415 not needed by a crawl
+
+        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger)
+
+    async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        async with _in_background(Maintenance(self.worker_context, self.blobs).forever(stop)):
+            while run.state not in ENDED:
+                if stop.is_set():
+                    raise Interrupted("stopped")
+                if await self.ledger.begin_run(run.id, self.clock()):
+                    run = await self._work_on(self.worker_context, run, progress, stop)
+                else:
+                    await self._work_on_earlier_run(run, stop)
+                    run = await self.ledger.run(run.id) or run
+        if run.state is RunState.FAILED and run.error.startswith(TIME_LIMIT):
+            raise OutOfTime(run.error)
+        return run
+
+    async def _work_on_earlier_run(self, run: Run, stop: asyncio.Event) -> None:
+        """Help to finish the run of the same site that is ahead of ours: one runs at a time."""
+        for other in await self.ledger.running_runs():
+            if other.site == run.site and other.id != run.id:
+                await self._work_on(self.worker_context, other, Progress(), stop)
+                return
+        await _pause(stop)
+
+    async def _begin_and_work(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        """Begin a run that is due and work on it. A storage failure delays the run instead of failing it."""
+        try:
+            if not await self.ledger.begin_run(run.id, self.clock()):
+                return run
+            return await self._work_on(worker_context, run, progress, stop)
+        except StorageError as problem:
+            if not self.is_shared:
+                raise
+            _LOG.warning("storage unavailable, the run is retried: %s", problem, extra={"run": run.id})
+            await _pause(stop)
+            return run
+
+    async def _work_on(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+        before, run = run.state, await self.ledger.run(run.id) or run
+        if run.state is not RunState.RUNNING:  # cancelled before it began
+            return run
+        if before is RunState.QUEUED:
+            await tell_state(worker_context, run.id, run.state)
+        progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
+        async with self._visit_context(run) as visit_context:
+            worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
+            try:
+                return await Worker(worker, run, worker_context, visit_context, progress).work(stop)
+            except asyncio.CancelledError:
+                # Cancelled while draining: release our leases anyway.
+                await self.ledger.release(run.id, self.clock(), worker)
+                raise
+
+    def _browser_check(self, run: Run) -> Callable[[], bool]:
+        """A function that says whether a browser is available; its absence is logged once per run."""
+        is_logged = False
+
+        def is_available() -> bool:
+            nonlocal is_logged
+            if self.browser.is_available():
+                return True
+            if not is_logged:
+                _LOG.info("pages need a browser, but none is available: %s", INSTALL_HINT, extra={"run": run.id})
+                is_logged = True
+            return False
+
+        return is_available
+
+    async def _wake_on_signals(self, scheduler: RunScheduler) -> None:
+        async with self.worker_context.notifier.subscribe() as subscription:
+            while True:
+                if await subscription.wait(_RETRY_DELAY_S):
+                    await scheduler.announce(RunId(""))
+
+    @asynccontextmanager
+    async def _visit_context(self, run: Run) -> AsyncIterator[VisitContext]:
+        settings = run.settings
+        options = read_options_of(settings, self.redaction)
+        save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
+        client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots)
+        fetcher, robots, guard = client.fetcher, client.robots, client.guard
+        admission = Admission(settings, run.wave_hosts, guard.judge_url)
+        navigations = NavigationPolicy(robots, admission, rules_of(settings), options.redaction)
+        in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge)
+        renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
+        read = partial(self.reader.read, options=options)
+        visit_context = VisitContext(
+            settings=settings,
+            rules=rules_of(settings),
+            read_options=options,
+            fetcher=fetcher,
+            robots=robots,
+            reader=self.reader,
+            blobs=self.blobs,
+            admission=admission,
+            probes=Soft404Detector(fetcher.fetch, read, salt=run.id),
+            clock=self.clock,
+            policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),
+            renderer=renderer,
+            rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+        )
+        try:
+            yield visit_context
+        finally:
+            await visit_context.probes.close()
+            await visit_context.rendered_probes.close()
+            await renderer.close()
+            await client.close()
+
+
+class PoliteClient:
+    """The HTTP client of one run: every request passes the address guard, robots.txt and the host's rate limit."""
+
+    def __init__(
+        self, settings: CrawlSettings, gate: HostGate, clock: Clock, load_robots: LoadRobots, save_robots: SaveRobots
+    ) -> None:
+        self.guard = AddressGuard(settings.open_origins, settings.allow_private)
+        http = HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent)
+        self.fetcher = PoliteFetcher(http, gate, settings, clock)
+        self.robots = RobotsCache(http, gate, settings, clock, load_robots, save_robots)
+
+    @classmethod
+    def without_storage(cls, settings: CrawlSettings) -> PoliteClient:
+        """A client outside of any run: robots.txt is fetched anew, and nothing is stored."""
+
+        async def load(_origin: str) -> RobotsFile | None:
+            return None
+
+        async def save(_file: RobotsFile) -> None:
+            return None
+
+        return cls(settings, LocalGate(time.monotonic), time.time, load, save)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.fetcher.close()
+
+
+class LazySearch:
+    """Builds the search service for the first query: a crawl does not need it and must not load its libraries."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, blobs: Blobs, clock: Clock, redaction: Redaction) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._blobs = blobs
+        self._clock = clock
+        self._redaction = redaction
+        self._service: SearchService | None = None
+        self._search_index: SqlSearchIndex | None = None
+
+    def service(self) -> SearchService:
+        """The search service; one object for the life of the application."""
+        if self._service is None:
+            # Imported here: numpy, word lists and the embedding model's runtime are heavy.
+            from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
+            from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
+            from sitelore.store.knowledge import SqlSearchIndex  # noqa: PLC0415 see above
+
+            operator = operator_settings()
+            self._search_index = SqlSearchIndex(self._engine, _vector_search(self._engine, operator))
+            indexing = Indexing(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
+            self._service = SearchService(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
+        return self._service
+
+    async def close(self) -> None:
+        """Release the embedding model and the connection to a vector store."""
+        if self._service is not None and self._service.embedder is not None:
+            await self._service.embedder.close()
+        if self._search_index is not None:
+            await self._search_index.close()
+
+
+def _vector_search(engine: Engine, operator: OperatorSettings) -> VectorSearch | None:
+    """The external vector store; None where the database compares vectors."""
+    if operator.vectors in {"", "database"}:
+        return None
+    from sitelore.store.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is configured
+    from sitelore.store.qdrant_vectors import QdrantVectorSearch  # noqa: PLC0415 see above
+
+    return QdrantVectorSearch(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
+
+
+class _LazyRenderer:
+    """Loads the browser renderer for the first page that needs it: most crawls never do."""
+
+    def __init__(
+        self, browser: Browser, settings: CrawlSettings, guard: AddressGuard, judge: Callable[[Url], Awaitable[str | None]]
+    ) -> None:
+        self._parts = (browser, settings, guard, judge)
+        self._renderer: BrowserRenderer | None = None
+
+    async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
+        """The page after its scripts ran."""
+        if self._renderer is None:
+            from sitelore.fetch.browser.renderer import BrowserRenderer  # noqa: PLC0415 see above
+
+            self._renderer = BrowserRenderer(*self._parts)
+        return await self._renderer.render(request)
+
+    async def close(self) -> None:
+        """Drop the run's cookies and pages."""
+        if self._renderer is not None:
+            await self._renderer.close()
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run a coroutine as a task while the body runs; cancel it at the end."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _pause(stop: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_RETRY_DELAY_S):
+            await stop.wait()

@@ -1,0 +1,147 @@
+"""Tests of what the application needs: compiled libraries, a browser, and the services that the settings name."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from sitelore.app.settings import OperatorSettings, installed_browser
+from sitelore.fetch.browser.chromium import INSTALL_HINT, has_playwright
+from sitelore.model.errors import SiteloreError, StorageError
+
+_TIMEOUT_S = 15.0
+_CLOCK_SKEW_S = 30.0
+
+
+class Check(NamedTuple):
+    """The result of one check. `ok` None: missing, but optional."""
+
+    name: str
+    ok: bool | None
+    message: str
+
+
+def check_libraries() -> list[Check]:
+    """The two compiled libraries: where each is, and the version of its interface."""
+    from sitelore.extract.native import library as native  # noqa: PLC0415 a missing library is reported, not raised
+    from sitelore.store import vector_rows  # noqa: PLC0415 as above
+
+    checks: list[Check] = []
+    for name, load, version in (
+        ("extract", native.library, native.VERSION),
+        ("near", vector_rows.library, vector_rows.VERSION),
+    ):
+        try:
+            checks.append(Check(name, True, f"Compiled library {load()._name}, version {version}."))  # noqa: SLF001 as ctypes names it
+        except ImportError as problem:
+            checks.append(Check(name, False, f"{str(problem)[:1].upper()}{str(problem)[1:]}."))
+    return checks
+
+
+def check_browser() -> Check:
+    """Whether pages that need scripts can be rendered, and if not, how to enable it. A crawl works without."""
+    browser = installed_browser()
+    if browser is None or not has_playwright():
+        found = f"{browser.path} is installed, but the library that drives it is not. " if browser else "No browser was found. "
+        return Check("browser", None, found + INSTALL_HINT)
+    version = browser.version()
+    if not version:
+        return Check("browser", None, f"The browser {browser.path} does not start. {INSTALL_HINT}")
+    return Check("browser", True, f"Pages that need scripts are rendered with {version} ({browser.path}).")
+
+
+async def check_services(settings: OperatorSettings) -> list[Check]:
+    """Connect to the database, Redis and the blob store, and use each."""
+    missing = [name for name in ("asyncpg", "redis", "obstore") if find_spec(name) is None]
+    if missing:
+        return [Check("servers", False, f"Missing: {', '.join(missing)}. Install them with: pip install 'sitelore[scaled]'.")]
+    return list(
+        await asyncio.gather(
+            _result("database", _use_database(settings)),
+            _result("redis", _use_redis(settings)),
+            _result("blobs", _use_blobs(settings)),
+        )
+    )
+
+
+async def check_vectors(settings: OperatorSettings) -> list[Check]:
+    """Connect to the vector store, where the settings name one."""
+    if settings.vectors in {"", "database"}:
+        return []
+    return [await _result("vectors", _use_vectors(settings), "SITELORE_VECTORS")]
+
+
+async def unavailable_services(settings: OperatorSettings) -> dict[str, str]:
+    """The services that cannot be used now, each with the reason. Raises where a setting is wrong."""
+    checks = {"database": _use_database(settings), "redis": _use_redis(settings), "blobs": _use_blobs(settings)}
+    problems = await asyncio.gather(*(_problem(name, check) for name, check in checks.items()))
+    return {name: problem for name, problem in zip(checks, problems, strict=True) if problem}
+
+
+async def _problem(name: str, check: Awaitable[str]) -> str:
+    try:
+        async with asyncio.timeout(_TIMEOUT_S):
+            await check
+    except StorageError as problem:
+        return str(problem)
+    except TimeoutError:
+        return _timeout_message(name)
+    return ""
+
+
+def _timeout_message(name: str, variable: str = "") -> str:
+    return f"The {name} named by {variable or f'SITELORE_{name.upper()}_URL'} did not answer within {_TIMEOUT_S:.0f} s."
+
+
+async def _result(name: str, check: Awaitable[str], variable: str = "") -> Check:
+    try:
+        async with asyncio.timeout(_TIMEOUT_S):
+            return Check(name, True, await check)
+    except SiteloreError as problem:
+        return Check(name, False, str(problem))
+    except TimeoutError:
+        return Check(name, False, _timeout_message(name, variable))
+
+
+async def _use_database(settings: OperatorSettings) -> str:
+    from sitelore.store.engine import database_time, open_postgres  # noqa: PLC0415 only where services are configured
+
+    engine = await open_postgres(settings.database_url)
+    try:
+        skew_s = abs(await engine.read(database_time) - time.time())
+    finally:
+        await engine.close()
+    if skew_s > _CLOCK_SKEW_S:
+        return f"The database works. Its clock, which counts, differs from this machine's by {skew_s:.0f} s."
+    return "The database works."
+
+
+async def _use_vectors(settings: OperatorSettings) -> str:
+    from sitelore.store.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where services are configured
+
+    rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
+    try:
+        await rest.collections()
+    finally:
+        await rest.close()
+    return "Qdrant answers; it compares the vectors."
+
+
+async def _use_redis(settings: OperatorSettings) -> str:
+    from sitelore.store.redis_signals import check_redis  # noqa: PLC0415 only where services are configured
+
+    return f"Redis works ({await check_redis(settings.redis_url)})."
+
+
+async def _use_blobs(settings: OperatorSettings) -> str:
+    from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 only where services are configured
+
+    blobs = ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets)
+    try:
+        await blobs.check()
+    finally:
+        await blobs.close()
+    return "The blob store can be read and written."

@@ -1,0 +1,157 @@
+"""Settings of the operator, read from environment variables. Settings of one crawl are in `model/settings.py`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
+from sitelore.model.errors import UsageError
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+
+_MAX_READERS = 64
+_MAX_SITES = 256
+_MAX_CONCURRENCY = 4096
+_MIN_TOKEN_CHARS = 16
+_MIN_S, _MAX_S = 0.05, 86_400.0
+_BLOB_CREDENTIALS = {"key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "region": "AWS_REGION"}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSettings:
+    """Read from `SITELORE_*` variables."""
+
+    readers: int = 1
+    """`SITELORE_READERS`: extraction processes."""
+    tokens: tuple[str, ...] = field(default=(), repr=False)
+    """`SITELORE_TOKENS`: bearer tokens for the API; without any, it listens on loopback only."""
+    allow_private: tuple[str, ...] = ()
+    """`SITELORE_ALLOW_PRIVATE`: private addresses that crawls of the API may reach: HOST, HOST:PORT, CIDR, `any`."""
+    sites_at_once: int = 4
+    """`SITELORE_SITES_AT_ONCE`: sites that one process crawls at the same time."""
+    database_url: str = field(default="", repr=False)
+    """`SITELORE_DATABASE_URL`: Postgres. Requires Redis and blobs too; many processes can then share the work."""
+    redis_url: str = field(default="", repr=False)
+    """`SITELORE_REDIS_URL`: Redis or Valkey, for rate limits, notifications and events."""
+    blobs_url: str = field(default="", repr=False)
+    """`SITELORE_BLOBS_URL`: `s3://bucket/prefix?endpoint=…` or `file:///directory`."""
+    blobs_secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    """`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, where the URL does not contain them."""
+    concurrency: int = 64
+    """`SITELORE_CONCURRENCY`: concurrent requests of one worker process, over all its runs."""
+    lease_s: float = 60.0
+    """`SITELORE_LEASE_S`: how long a URL stays leased to a worker that has died."""
+    patience_s: float = 300.0
+    """`SITELORE_PATIENCE_S`: how long to retry while the database or the blob store is unavailable."""
+    start_s: float = 60.0
+    """`SITELORE_START_S`: how long a worker or a server waits for the services at its start."""
+    upkeep_s: float = 1.0
+    """`SITELORE_UPKEEP_S`: seconds between two maintenance cycles."""
+    embeddings: str = ""
+    """`SITELORE_EMBEDDINGS`: the embedding model (`index/embedding.py`); empty: the local model, if it is installed."""
+    embeddings_key: str = field(default="", repr=False)
+    """`SITELORE_EMBEDDINGS_KEY`: the API key of the embedding endpoint."""
+    vectors: str = field(default="", repr=False)
+    """`SITELORE_VECTORS`: the vector store (`store/qdrant_rest.py`); empty or `database`: the database."""
+    vectors_key: str = field(default="", repr=False)
+    """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
+
+    redaction: Redaction = BUILT_IN_ALONE
+    """`SITELORE_SECRET_RULES`, a file of additional rules for secrets, and `SITELORE_REDACTION_KEY`."""
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether Postgres, Redis and an object store are configured."""
+        return bool(self.database_url)
+
+
+def installed_browser() -> BrowserExecutable | None:
+    """The browser named by `SITELORE_BROWSER`, or the first one found in the usual places."""
+    return find_browser(os.environ.get("SITELORE_BROWSER", "").strip(), os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "").strip())
+
+
+def operator_settings() -> OperatorSettings:
+    """Read the settings from the environment."""
+    urls = {name: os.environ.get(f"SITELORE_{name.upper()}", "").strip() for name in ("database_url", "redis_url", "blobs_url")}
+    if any(urls.values()) and not all(urls.values()):
+        missing = ", ".join(f"SITELORE_{name.upper()}" for name, url in urls.items() if not url)
+        raise UsageError(
+            f"SITELORE_DATABASE_URL, SITELORE_REDIS_URL and SITELORE_BLOBS_URL must be set together; missing: {missing}"
+        )
+    return OperatorSettings(
+        **urls,
+        blobs_secrets={name: text for name, variable in _BLOB_CREDENTIALS.items() if (text := os.environ.get(variable, ""))},
+        concurrency=_number("SITELORE_CONCURRENCY", 64, _MAX_CONCURRENCY),
+        lease_s=_seconds("SITELORE_LEASE_S", 60.0),
+        patience_s=_seconds("SITELORE_PATIENCE_S", 300.0),
+        start_s=_seconds("SITELORE_START_S", 60.0),
+        upkeep_s=_seconds("SITELORE_UPKEEP_S", 1.0),
+        readers=_number("SITELORE_READERS", 1, _MAX_READERS),
+        tokens=_tokens(),
+        allow_private=_words("SITELORE_ALLOW_PRIVATE"),
+        sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
+        embeddings=os.environ.get("SITELORE_EMBEDDINGS", "").strip(),
+        embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
+        vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
+        vectors_key=_key("SITELORE_VECTORS_KEY"),
+        redaction=operator_redaction(),
+    )
+
+
+def operator_redaction() -> Redaction:
+    """The operator's redaction rules, and the key of the hashes that mark equal secrets. The key is never shown."""
+    name, key = os.environ.get("SITELORE_SECRET_RULES", "").strip(), os.environ.get("SITELORE_REDACTION_KEY", "").encode()
+    if key and len(key) < _MIN_TOKEN_CHARS:
+        raise UsageError(f"SITELORE_REDACTION_KEY has fewer than {_MIN_TOKEN_CHARS} characters; use a longer one")
+    if not name:
+        return Redaction(key=key)
+    from sitelore.extract.redaction.rules import checked_rules  # noqa: PLC0415 needed only for additional rules
+
+    try:
+        text = Path(name).read_text(encoding="utf-8-sig")
+    except OSError as problem:
+        raise UsageError(f"SITELORE_SECRET_RULES: cannot read {name}: {problem.strerror}") from problem
+    except UnicodeDecodeError:
+        raise UsageError(f"SITELORE_SECRET_RULES: {name} is not UTF-8 text") from None
+    return Redaction(rules=checked_rules(text, name), key=key)
+
+
+def _number(name: str, default: int, maximum: int) -> int:
+    text = os.environ.get(name, str(default))
+    if not text.isdecimal() or not 1 <= int(text) <= maximum:
+        raise UsageError(f"invalid {name} {text!r} (use a number from 1 to {maximum})")
+    return int(text)
+
+
+def _seconds(name: str, default: float) -> float:
+    text = os.environ.get(name, str(default))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not _MIN_S <= seconds <= _MAX_S:
+        raise UsageError(f"invalid {name} {text!r} (use a number of seconds from {_MIN_S} to {_MAX_S:.0f})")
+    return seconds
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(os.environ.get(name, "").replace(",", " ").split())
+
+
+def _tokens() -> tuple[str, ...]:
+    """Bearer tokens. An error message never contains one."""
+    tokens = _words("SITELORE_TOKENS")
+    if any(len(token) < _MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable() for token in tokens):
+        raise UsageError(
+            f"SITELORE_TOKENS has a token of fewer than {_MIN_TOKEN_CHARS} plain ASCII characters; use a longer one"
+        )
+    return tokens
+
+
+def _key(name: str) -> str:
+    """An API key. An error message never contains it."""
+    key = os.environ.get(name, "").strip()
+    if not key.isascii() or any(not "!" <= sign <= "~" for sign in key):
+        raise UsageError(f"{name} has characters that are not allowed in an HTTP header; use printable ASCII without spaces")
+    return key

@@ -1,0 +1,148 @@
+"""Builds the application: `embedded` in one process and one directory, `scaled` on servers, `build_app` by the settings.
+
+Parts are imported inside the functions: every command imports this module, and `--help` must not load a database.
+"""
+# ruff: noqa: PLC0415 see above
+
+from __future__ import annotations
+
+import fcntl
+import time
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from sitelore.model.errors import BadConfig, DataDirBusy, DiskFull, NoSuchRun
+from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from sitelore.app.app import App
+    from sitelore.app.settings import OperatorSettings
+
+_SCALED_LIBRARIES = ("asyncpg", "greenlet", "obstore", "redis")
+_POLL_S = 0.5
+_POSTGRES_CONNECTIONS = 6
+
+
+@asynccontextmanager
+async def build_app(data: Path, *, writing: bool) -> AsyncIterator[App]:
+    """The application on the servers that the environment names; without any, on the data directory."""
+    from sitelore.app.settings import operator_settings
+
+    settings = operator_settings()
+    if settings.is_scaled:
+        async with scaled(settings) as app:
+            yield app
+        return
+    async with embedded(
+        data,
+        writing=writing,
+        readers=settings.readers,
+        sites_at_once=settings.sites_at_once,
+        redaction=settings.redaction,
+    ) as app:
+        yield app
+
+
+@asynccontextmanager
+async def embedded(
+    data: Path, *, writing: bool, readers: int = 1, sites_at_once: int = 4, redaction: Redaction = BUILT_IN_ALONE
+) -> AsyncIterator[App]:
+    """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile."""
+    from sitelore.app.app import App, LazySearch
+    from sitelore.app.settings import installed_browser
+    from sitelore.crawl.extraction_pool import ExtractionPool
+    from sitelore.crawl.worker_context import WorkerContext
+    from sitelore.fetch.browser.chromium import Browser
+    from sitelore.frontier.gate import LocalGate
+    from sitelore.store.blobs import SqliteBlobs
+    from sitelore.store.engine import open_sqlite
+    from sitelore.store.ledger import SqlLedger
+    from sitelore.store.signals import LocalEvents, LocalNotifier
+
+    with _data_directory(data, writing=writing):
+        async with AsyncExitStack() as opened:
+            engine = await open_sqlite(data / "sitelore.db")
+            ledger = SqlLedger(engine)
+            opened.push_async_callback(ledger.close)
+            blobs = SqliteBlobs(data / "blobs.db")
+            opened.push_async_callback(blobs.close)
+            reader = ExtractionPool(readers)
+            opened.push_async_callback(reader.close)
+            browser = Browser(installed_browser)
+            opened.push_async_callback(browser.close)
+            context = WorkerContext(ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
+            search = LazySearch(engine, ledger, blobs, time.time, redaction)
+            opened.push_async_callback(search.close)
+            yield App(context, blobs, reader, browser, search, sites_at_once, redaction)
+
+
+@asynccontextmanager
+async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
+    """The application on Postgres, Redis and an object store. Redis and the object store are connected on first use."""
+    if missing := [name for name in _SCALED_LIBRARIES if find_spec(name) is None]:
+        raise BadConfig(f"Postgres, Redis and S3 need {', '.join(missing)}: pip install 'sitelore[scaled]'")
+    from sitelore.app.app import App, LazySearch
+    from sitelore.app.settings import installed_browser
+    from sitelore.crawl.extraction_pool import ExtractionPool
+    from sitelore.crawl.worker_context import ConcurrencyLimiter, WorkerConfig, WorkerContext
+    from sitelore.fetch.browser.chromium import Browser
+    from sitelore.store.clock import DatabaseClock
+    from sitelore.store.engine import PostgresTerms, open_postgres
+    from sitelore.store.ledger import SqlLedger
+    from sitelore.store.object_blobs import ObjectBlobs
+    from sitelore.store.redis_gate import RedisGate
+    from sitelore.store.redis_signals import RedisNotifier, open_redis
+
+    lease_s = settings.lease_s
+    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
+    engine = await open_postgres(
+        settings.database_url, PostgresTerms(_POSTGRES_CONNECTIONS, settings.patience_s, frozen_s=min(10.0, lease_s / 2))
+    )
+    async with AsyncExitStack() as opened:
+        ledger = SqlLedger(engine)
+        opened.push_async_callback(ledger.close)
+        clock = await opened.enter_async_context(DatabaseClock(engine).kept())
+        blobs = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
+        opened.push_async_callback(blobs.close)
+        redis = open_redis(settings.redis_url)
+        opened.push_async_callback(redis.aclose)
+        gate = RedisGate(redis, slot_s=lease_s / 2)
+        opened.push_async_callback(gate.close)
+        notifier = RedisNotifier(redis)
+        opened.push_async_callback(notifier.close)
+        reader = ExtractionPool(settings.readers)
+        opened.push_async_callback(reader.close)
+        browser = Browser(installed_browser)
+        opened.push_async_callback(browser.close)
+        config = WorkerConfig(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
+        context = WorkerContext(ledger, gate, notifier, notifier, clock, config, ConcurrencyLimiter(settings.concurrency))
+        search = LazySearch(engine, ledger, blobs, clock, settings.redaction)
+        opened.push_async_callback(search.close)
+        yield App(context, blobs, reader, browser, search, settings.sites_at_once, settings.redaction)
+
+
+@contextmanager
+def _data_directory(data: Path, *, writing: bool) -> Iterator[None]:
+    """Create and lock the directory for writing; for reading, require that something was crawled into it."""
+    if not writing:
+        if not (data / "sitelore.db").exists():
+            raise NoSuchRun(f"no crawl data in {data}; run `sitelore crawl URL` first, or name another directory with --data")
+        yield
+        return
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        lock = (data / "lock").open("w")
+    except OSError as error:
+        raise DiskFull(f"cannot write to {data}: {error.strerror}; choose another directory with --data") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise DataDirBusy(
+                f"another process is writing to {data}; wait until it has finished, or choose another directory with --data"
+            ) from error
+        yield

@@ -1,0 +1,490 @@
+"""`sitelore crawl` and `sitelore pipeline`: choose a run, work on it, write its files and show its figures."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sitelore.app.wiring import build_app
+from sitelore.cli.console import (
+    DATA,
+    AsJson,
+    Data,
+    Links,
+    counted,
+    data_console,
+    data_option,
+    log_everything,
+    note,
+    print_json,
+    run_long,
+)
+from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
+from sitelore.model.settings import (
+    USER_AGENT,
+    CrawlSettings,
+    Identity,
+    LinkStyle,
+    Overrides,
+    Pace,
+    PersonalPolicy,
+    Pipeline,
+    ReadMode,
+    Rendering,
+    RenderMode,
+    Scope,
+)
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from sitelore.app.app import App
+    from sitelore.cli.summary import Summary
+    from sitelore.crawl.progress import Progress
+    from sitelore.model.frontier import Run
+
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
+_SHOWN_SEEDS = 3
+
+
+class Output(StrEnum):
+    """Files that a crawl can write."""
+
+    DB = "db"
+    MD = "md"
+    JSONL = "jsonl"
+    WARC = "warc"
+    LLMS_TXT = "llms-txt"
+
+
+Outputs = Annotated[
+    list[Output] | None,
+    typer.Option(help="Files to write besides the database; db writes none. Repeatable.  [default: md]"),
+]
+OutputFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]")]
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOptions:
+    """Options of `crawl` that decide what is crawled, as typed."""
+
+    urls: tuple[str, ...] = ()
+    sitemaps: tuple[str, ...] = ()
+    domain_config: Path | None = None
+    max_pages: int | None = None
+    max_depth: int | None = None
+    scope: Scope = Scope.HOST
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    read: ReadMode = ReadMode.FULL
+    rendering: Rendering = field(default_factory=Rendering)
+    documents: bool = True
+    personal: PersonalPolicy = PersonalPolicy.CHUNKS
+    personal_ids: tuple[str, ...] = ()
+    delay_s: float | None = None
+    concurrency: int = 8
+    user_agent: str | None = None
+    ttl: str | None = None
+    force: bool = False
+    time_limit: str | None = None
+    allow_private: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """Options of `crawl` and `pipeline` that decide what is written and shown."""
+
+    data: Path
+    out: Path
+    outputs: frozenset[str]
+    links: LinkStyle = LinkStyle.ABSOLUTE
+    resume: bool = False
+    debug: bool = False
+    as_json: bool = False
+
+
+def crawl(
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL]...", help="Seed URLs.", show_default=False)] = None,
+    sitemap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Crawl the URLs of this sitemap; without a URL argument, only those. Repeatable."),
+    ] = None,
+    domain_config: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON or YAML file with rules per domain.")] = None,
+    output: Outputs = None,
+    out: OutputFolder = None,
+    links: Links = LinkStyle.ABSOLUTE,
+    max_pages: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after N pages; aliases and errors do not count.")
+    ] = None,
+    max_depth: Annotated[int | None, typer.Option(min=0, metavar="N", help="Follow links up to N steps from a seed.")] = None,
+    scope: Annotated[
+        Scope,
+        typer.Option(
+            help="URLs to follow: same host (with or without www), same origin, same domain with all subdomains, "
+            "or prefix (below the path of a seed)."
+        ),
+    ] = Scope.HOST,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Follow only matching URLs. Repeatable.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Skip matching URLs. Repeatable.")] = None,
+    read: Annotated[
+        ReadMode,
+        typer.Option(
+            help="What to extract: full, or content (no structured data, forms or media; "
+            "`sitelore reprocess --read full` adds them later)."
+        ),
+    ] = ReadMode.FULL,
+    render: Annotated[
+        RenderMode,
+        typer.Option(help="Render pages in a browser: auto (only pages that are empty without scripts), never, or always."),
+    ] = RenderMode.AUTO,
+    expand_frames: Annotated[
+        bool, typer.Option("--expand-frames", help="In a browser: include the content of frames.")
+    ] = False,
+    screenshots: Annotated[bool, typer.Option("--screenshots", help="In a browser: keep a screenshot of every page.")] = False,
+    documents: Annotated[bool, typer.Option("--documents/--no-documents", help="Extract PDF and office files.")] = True,
+    personal: Annotated[
+        PersonalPolicy,
+        typer.Option(
+            help="Mask e-mail addresses, phone numbers, card numbers and IBANs: off, chunks (in search results and "
+            "logs), or everywhere. Contact pages keep theirs."
+        ),
+    ] = PersonalPolicy.CHUNKS,
+    personal_id: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="National id to mask as well: us-ssn, de-tax-id, fr-nir, … Repeatable."),
+    ] = None,
+    delay: Annotated[
+        float | None,
+        typer.Option(min=0, max=3600, metavar="S", help="Seconds between requests to a host.  [default: adapts to the host]"),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")] = 8,
+    user_agent: Annotated[
+        str | None,
+        typer.Option(metavar="UA", help="User-Agent header. robots.txt is still matched for Sitelore."),
+    ] = None,
+    ttl: Annotated[str | None, typer.Option(metavar="AGE", help="Skip pages fetched less than this ago: 30m, 24h, 7d.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Fetch every page again, even if it is unchanged.")] = False,
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Stop after this time (90s, 30m, 2h) with exit code 15; resumable.")
+    ] = None,
+    allow_private: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST|CIDR|any",
+            help="Private addresses that links and redirects may reach. Seed URLs are always allowed. Repeatable.",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the latest unfinished run with its settings.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be crawled; fetches only robots.txt and sitemaps.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log to stderr; show extraction strategies and failures.")] = False,
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> int:
+    """Crawl a site into Markdown files and a database."""
+    if debug:
+        log_everything(personal)
+    options = CrawlOptions(
+        urls=tuple(urls or ()),
+        sitemaps=tuple(sitemap or ()),
+        domain_config=domain_config,
+        max_pages=max_pages,
+        max_depth=max_depth,
+        scope=scope,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        read=read,
+        rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
+        documents=documents,
+        personal=personal,
+        personal_ids=tuple(personal_id or ()),
+        delay_s=delay,
+        concurrency=concurrency,
+        user_agent=user_agent,
+        ttl=ttl,
+        force=force,
+        time_limit=time_limit,
+        allow_private=tuple(allow_private or ()),
+    )
+    settings = crawl_settings(options, resume=resume)
+    if dry_run:
+        from sitelore.cli.fetch_once import show_plan
+
+        return show_plan(settings, as_json=as_json)
+    outputs = frozenset(output or [Output.MD])
+    return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json))
+
+
+def pipeline(
+    name: Annotated[Pipeline, typer.Argument(metavar="NAME", help="index-site: all pages. update-delta: changed pages.")],
+    site: Annotated[str, typer.Argument(metavar="SITE", help="A site, as listed by `sitelore runs`.")],
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="[URL]...", help="With update-delta: only these.", show_default=False)
+    ] = None,
+    output: Outputs = None,
+    out: OutputFolder = None,
+    links: Links = LinkStyle.ABSOLUTE,
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> int:
+    """Re-crawl a known site, fully or incrementally. The settings are those of its last run."""
+
+    async def create_run(app: App) -> Run:
+        from sitelore.crawl.pipelines import start_pipeline
+
+        return await start_pipeline(app.ledger, site, name, urls or (), app.clock(), app.redaction)
+
+    outputs = frozenset(output or [Output.MD])
+    return _run(create_run, OutputOptions(data, out or data / "pages", outputs, links, as_json=as_json))
+
+
+def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSettings:
+    """The settings of a new run. With `resume`, the URLs only say which site's run to continue."""
+    from sitelore.intake.seeds import typed_url
+    from sitelore.model.url import Url
+
+    if not options.urls and not options.sitemaps and not resume:
+        raise UsageError("a crawl needs a URL, a --sitemap or --resume; for example: sitelore crawl https://example.com")
+    seeds = tuple(typed_url(text) for text in options.urls)
+    sitemaps = tuple(typed_url(text) for text in options.sitemaps)
+    overrides = _overrides(options.domain_config)
+    loaders = [url for rules in overrides for loader in rules.loaders if (url := Url.parse(loader.url))]
+    origins = dict.fromkeys(url.origin for url in (*seeds, *sitemaps, *loaders))
+    return CrawlSettings(
+        seeds=tuple(map(str, seeds)),
+        sitemaps=tuple(map(str, sitemaps)),
+        scope=options.scope,
+        include=options.include,
+        exclude=options.exclude,
+        max_pages=options.max_pages,
+        max_depth=options.max_depth,
+        user_agent=_user_agent(options.user_agent),
+        ttl_s=None if options.ttl is None else parse_duration(options.ttl, "--ttl"),
+        force=options.force,
+        time_limit_s=None if options.time_limit is None else parse_duration(options.time_limit, "--time-limit"),
+        pace=Pace(delay_s=options.delay_s, concurrency=options.concurrency, per_host=options.concurrency),
+        overrides=overrides,
+        read=options.read,
+        rendering=options.rendering,
+        documents=options.documents,
+        personal=options.personal,
+        personal_ids=_personal_ids(options.personal_ids),
+        identity=next((rules.identity for rules in overrides if rules.identity != Identity()), Identity()),
+        open_origins=tuple(origins),
+        allow_private=tuple(map(_private_address, options.allow_private)),
+    )
+
+
+def parse_duration(text: str, option: str) -> float:
+    """`24h`, `30m`, `7d`, `1h30m` in seconds."""
+    compact = text.replace(" ", "").lower()
+    if not _DURATION.fullmatch(compact):
+        raise UsageError(f"{option}: invalid duration {text!r} (use 90s, 30m, 24h or 7d)")
+    return sum(float(amount) * _UNIT_S[unit] for amount, unit in _DURATION_PART.findall(compact))
+
+
+def _user_agent(text: str | None) -> str:
+    if text is None:
+        return USER_AGENT
+    if not text.strip() or not text.isascii() or not text.isprintable():
+        raise UsageError("--user-agent: invalid value (use one line of ASCII text)")
+    return text.strip()
+
+
+def _personal_ids(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    from sitelore.extract.redaction.personal_data import NATIONAL_IDS
+
+    for name in names:
+        if name not in NATIONAL_IDS:
+            raise UsageError(f"--personal-id: unknown kind {name!r} (use {', '.join(NATIONAL_IDS)})")
+    return tuple(dict.fromkeys(names))
+
+
+def _private_address(text: str) -> str:
+    if text == "any":
+        return text
+    if "/" in text:
+        from ipaddress import ip_network
+
+        try:
+            return str(ip_network(text, strict=False))
+        except ValueError:
+            raise UsageError(f"--allow-private: invalid network {text!r} (use 10.0.0.0/8 or fd00::/8)") from None
+    if not _HOST.fullmatch(text):
+        raise UsageError(f"--allow-private: invalid host {text!r} (use HOST, HOST:PORT, a network such as 10.0.0.0/8, or any)")
+    return text.lower()
+
+
+def _overrides(path: Path | None) -> tuple[Overrides, ...]:
+    if path is None:
+        return ()
+    from sitelore.cli.domain_config import read_domain_config
+
+    return read_domain_config(path)
+
+
+def run_crawl(settings: CrawlSettings, output: OutputOptions) -> int:
+    """Crawl with these settings, or resume a run. Returns the exit code."""
+    return _run(lambda app: _new_or_resumed_run(app, settings, output), output)
+
+
+def _run(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> int:
+    from sitelore.extract.malloc_tuning import share_one_heap
+
+    share_one_heap()
+    return run_long(_crawl_and_report(choose_run, output))
+
+
+async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> int:
+    import time
+
+    from sitelore.cli.export_files import ExportedFiles, PageStyle, write_exports
+    from sitelore.cli.summary import Session, debug_lines, summarise
+    from sitelore.crawl.progress import Progress
+    from sitelore.model.rendering import RenderReason
+
+    async with build_app(output.data, writing=True) as app:
+        run = await choose_run(app)
+        progress, began = Progress(), time.monotonic()
+        run, stopped = await _work(app, run, progress)
+        session = Session(progress.pages, time.monotonic() - began)
+        files = ExportedFiles()
+        if not isinstance(stopped, Interrupted):
+            files = await write_exports(app, run, output.out, output.outputs, PageStyle(links=output.links))
+        summary = await summarise(app, run, output.data, files, session)
+        _show_summary(summary, output)
+        if missing := summary.counts.rendering.get(RenderReason.NO_BROWSER):
+            need = "needs" if missing == 1 else "need"
+            note(f"note: {counted(missing, 'page')} {need} a browser, but none is available; see `sitelore doctor`")
+        if output.debug:
+            for line in await debug_lines(app, run):
+                note(line)
+        if stopped is not None:
+            _show_how_to_resume(stopped, summary, output)
+            return stopped.exit_code
+        return await _exit_code(app, run, summary)
+
+
+async def _exit_code(app: App, run: Run, summary: Summary) -> int:
+    """1, with the reason on stderr, if the run failed or kept no page."""
+    from sitelore.model.states import RunState
+
+    if run.state is RunState.FAILED:
+        note(f"sitelore: run {run.id} failed: {run.error or 'no reason was recorded'}")
+        return 1
+    if not summary.counts.pages:
+        note(f"sitelore: no page was kept: {await _reason_of_seeds(app, run)}")
+        return 1
+    return 0
+
+
+async def _new_or_resumed_run(app: App, settings: CrawlSettings, output: OutputOptions) -> Run:
+    from sitelore.model.url import Url
+
+    if not output.resume:
+        if (unfinished := await app.unfinished_run()) is not None:
+            note(f"note: run {unfinished.id} of {unfinished.site_name} is unfinished; {_resume_hint(output)}")
+        return await app.create_run(settings)
+    urls = (*settings.seeds, *settings.sitemaps)
+    site = Url.trusted(urls[0]).authority if urls else None
+    run = await app.unfinished_run(site)
+    if run is None:
+        raise NoSuchRun(f"no unfinished run{f' of {site}' if site else ''} in {output.data}; crawl without --resume")
+    note(f"resuming run {run.id} of {run.site_name}")
+    return run
+
+
+async def _work(app: App, run: Run, progress: Progress) -> tuple[Run, Interrupted | OutOfTime | None]:
+    from sitelore.cli.progress import show_progress
+
+    try:
+        async with show_progress(progress), _stop_on_signals() as stop:
+            return await app.crawl(run, progress, stop), None
+    except (Interrupted, OutOfTime) as stopped:
+        return await app.ledger.run(run.id) or run, stopped
+
+
+@asynccontextmanager
+async def _stop_on_signals() -> AsyncIterator[asyncio.Event]:
+    """An event that Ctrl-C sets. The second Ctrl-C abandons requests in flight, the third ends the process at once."""
+    import asyncio
+    import os
+    import signal
+
+    stop = asyncio.Event()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    received = 0
+
+    def on_signal() -> None:
+        nonlocal received
+        received += 1
+        if received == 1:
+            note("stopping: finishing the requests in flight (Ctrl-C again abandons them)")
+            stop.set()
+        elif received == 2:
+            task.cancel()
+        else:
+            os._exit(Interrupted.exit_code)  # safe at any moment: finished pages are on the disk
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal)
+    try:
+        yield stop
+    except asyncio.CancelledError:
+        if received < 2:
+            raise
+        task.uncancel()
+        raise Interrupted("interrupted") from None
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _show_summary(summary: Summary, output: OutputOptions) -> None:
+    import sys
+
+    from sitelore.cli.summary import as_json, as_table
+
+    if output.as_json:
+        print_json(as_json(summary))
+    else:
+        data_console().print(as_table(summary))
+    sys.stdout.flush()
+
+
+def _show_how_to_resume(stopped: Interrupted | OutOfTime, summary: Summary, output: OutputOptions) -> None:
+    from sitelore.model.states import ENDED
+
+    reason = "interrupted" if isinstance(stopped, Interrupted) else "time limit reached"
+    hint = "" if summary.run.state in ENDED else f"; {_resume_hint(output)}"
+    note(f"sitelore: {reason} after {counted(summary.counts.pages, 'page')}{hint}")
+
+
+def _resume_hint(output: OutputOptions) -> str:
+    return f"continue with `sitelore crawl --resume{data_option(output.data)}`"
+
+
+async def _reason_of_seeds(app: App, run: Run) -> str:
+    """Why the seeds brought no page, as recorded."""
+    from sitelore.model.frontier import Source
+
+    reasons: list[str] = []
+    async for row in app.ledger.rows(run.id, sitemaps=True):
+        if row.source is Source.SEED:
+            reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "") or f"state {row.state}"
+            reasons.append(f"{row.url}: {reason.rstrip('.')}")
+    return "; ".join(reasons[:_SHOWN_SEEDS]) or "the run has no seed"

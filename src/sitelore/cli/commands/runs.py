@@ -1,0 +1,259 @@
+"""`sitelore runs`, `show`, `export` and `compare`: list, show, export and compare runs."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sitelore.app.wiring import build_app
+from sitelore.cli.console import (
+    DATA,
+    AsJson,
+    Data,
+    Links,
+    RunName,
+    counted,
+    data_console,
+    data_option,
+    note,
+    print_json,
+    run_async,
+    visible,
+)
+from sitelore.model.errors import NoSuchRun
+from sitelore.model.settings import LinkStyle
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sitelore.app.app import App
+    from sitelore.cli.export_files import PageStyle
+    from sitelore.export.compare import Difference
+    from sitelore.export.rows import Row
+    from sitelore.model.frontier import Run, RunCounts
+
+_SEARCHED_RUNS = 1000
+_SHOWN_CHARS = 160
+_ENTRY_NAMES = {"json": "row", "csv": "row", "tools": "action"}
+
+
+class Format(StrEnum):
+    """Files that a run can be written to."""
+
+    JSON = "json"
+    CSV = "csv"
+    JSONL = "jsonl"
+    MD = "md"
+    WARC = "warc"
+    LLMS_TXT = "llms-txt"
+    ACTIONS = "actions"
+    TOOLS = "tools"
+
+
+def runs(as_json: AsJson = False, data: Data = DATA) -> None:
+    """List the runs in the data directory, newest first."""
+    listed = run_async(_list_runs(data))
+    if not as_json:
+        _print_runs(data, listed)
+        return
+    print_json(
+        [
+            {
+                "run": run.id,
+                "site": run.site_name,
+                "state": run.state.value,
+                "pages": counts.pages,
+                "urls": counts.urls,
+                "created_at": run.created_at,
+                "started_at": run.started_at,
+                "finished_at": run.finished_at,
+            }
+            for run, counts in listed
+        ]
+    )
+
+
+def show(run: RunName = "latest", as_json: AsJson = False, data: Data = DATA) -> None:
+    """Show the figures and settings of a run."""
+    run_async(_show_run(data, run, as_json=as_json))
+
+
+def export(
+    run: RunName = "latest",
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="json, csv: one row per URL. jsonl, md, llms-txt: the pages. warc: the responses. "
+            "actions, tools: the site's actions.",
+        ),
+    ] = Format.JSON,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="A file, or a folder for md.  [default: stdout; DATA/pages for md]"),
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With jsonl and md: keep blocks that repeat over the site in every page.")
+    ] = False,
+    links: Links = LinkStyle.ABSOLUTE,
+    data: Data = DATA,
+) -> None:
+    """Write a run to a file. Rows are sorted, so two exports of equal crawls are equal."""
+    from sitelore.cli.export_files import PageStyle
+
+    run_async(_export_run(data, run, form.value, out, PageStyle(whole, links)))
+
+
+def compare(
+    before: Annotated[str, typer.Argument(metavar="A", help="An export (.json, .csv, .jsonl), a run id, or `latest`.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The export or run to compare it with.")],
+    as_json: AsJson = False,
+    data: Data = DATA,
+) -> int:
+    """Compare two runs or exports. The exit code is 1 if they differ."""
+    return run_async(_compare(data, before, after, as_json=as_json))
+
+
+async def find_run(app: App, data: Path, name: str) -> Run:
+    """The run with this id or unique prefix of an id, or the latest."""
+    from sitelore.model.ids import RunId
+
+    if name != "latest" and (run := await app.ledger.run(RunId(name))) is not None:
+        return run
+    known = await app.ledger.runs(1 if name == "latest" else _SEARCHED_RUNS)
+    matching = known if name == "latest" else [run for run in known if name and run.id.startswith(name)]
+    if len(matching) > 1:
+        raise NoSuchRun(f"{len(matching)} runs in {data} start with {name!r}; give more characters of the id")
+    if not matching:
+        raise NoSuchRun(
+            f"no run in {data} yet"
+            if name == "latest"
+            else f"no run {name!r} in {data}; see `sitelore runs{data_option(data)}`"
+        )
+    return matching[0]
+
+
+async def _list_runs(data: Path) -> list[tuple[Run, RunCounts]]:
+    async with build_app(data, writing=False) as app:
+        return [(run, await app.ledger.counts(run.id)) for run in await app.ledger.runs()]
+
+
+def _print_runs(data: Path, listed: list[tuple[Run, RunCounts]]) -> None:
+    from datetime import UTC, datetime
+
+    from rich.table import Table
+
+    from sitelore.cli.progress import duration
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("run", "site", "state", "pages", "URLs", "started (UTC)", "took"):
+        table.add_column(column, no_wrap=column != "site", overflow="fold")
+    for run, counts in listed:
+        began, ended = run.started_at, run.finished_at
+        start = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%d %H:%M") if began else "-"
+        took = duration(ended - began) if began and ended else "-"
+        table.add_row(run.id, run.site_name, run.state.value, f"{counts.pages:,}", f"{counts.urls:,}", start, took)
+    data_console().print(table if listed else f"no runs in {data} yet")
+
+
+async def _show_run(data: Path, name: str, *, as_json: bool) -> None:
+    import msgspec
+
+    from sitelore.cli import summary as summaries
+
+    async with build_app(data, writing=False) as app:
+        run = await find_run(app, data, name)
+        summary = await summaries.summarise(app, run, data)
+    settings = msgspec.to_builtins(run.settings)
+    if as_json:
+        print_json({**summaries.as_json(summary), "settings": settings})
+        return
+    console = data_console()
+    console.print(summaries.as_table(summary))
+    defaults = msgspec.to_builtins(type(run.settings)())
+    console.print("settings", style="dim")
+    for key, value in settings.items():
+        if value != defaults[key]:
+            console.print(f"  {key} = {msgspec.json.encode(value).decode()}", markup=False, soft_wrap=True)
+
+
+async def _export_run(data: Path, name: str, form: str, out: Path | None, style: PageStyle) -> None:
+    from sitelore.cli.export_files import write_export, write_manifest, write_tree
+    from sitelore.export.files import whole_file
+
+    async with build_app(data, writing=False) as app:
+        run = await find_run(app, data, name)
+        if form == "md":
+            tree = await write_tree(app, run, out or data / "pages", style)
+            note(f"{counted(tree.pages, 'page')} written to {tree.folder}, {counted(tree.removed, 'old file')} removed")
+        elif form == "actions" and out is not None:
+            manifest, is_new = await write_manifest(app, run, out)
+            result = f"written to {out}" if is_new else f"{out} is up to date"
+            note(f"{counted(len(manifest['actions']), 'action')}, version {manifest['version']}: {result}")
+        elif out is None:
+            await write_export(app, run, form, sys.stdout.buffer, style)
+            sys.stdout.buffer.flush()
+        else:
+            with whole_file(out) as sink:
+                count = await write_export(app, run, form, sink, style)
+            note(f"{counted(count, _ENTRY_NAMES.get(form, 'page'))} written to {out}")
+
+
+async def _compare(data: Path, before: str, after: str, *, as_json: bool) -> int:
+    from contextlib import AsyncExitStack
+
+    from sitelore.export.compare import Change, differences
+
+    for name in (before, after):
+        if not _is_file(name) and ("/" in name or name.endswith((".json", ".csv", ".jsonl"))):
+            raise NoSuchRun(f"{name} is neither a file nor a run")
+    listed: list[dict[str, object]] = []
+    totals = dict.fromkeys(Change, 0)
+    async with AsyncExitStack() as opened:
+        app = None
+        if not (_is_file(before) and _is_file(after)):
+            app = await opened.enter_async_context(build_app(data, writing=False))
+        async for difference in differences(await _rows(app, data, before), await _rows(app, data, after)):
+            totals[difference.change] += 1
+            if as_json:
+                changed = {field: [old, new] for field, old, new in difference.fields}
+                listed.append({"change": difference.change.value, "key": difference.key, "fields": changed})
+            else:
+                _print_difference(difference)
+    if as_json:
+        print_json({**{change.value: number for change, number in totals.items()}, "differences": listed})
+    else:
+        note(", ".join(f"{number} {change}" for change, number in totals.items()) if any(totals.values()) else "no difference")
+    return 1 if any(totals.values()) else 0
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).is_file()
+
+
+async def _rows(app: App | None, data: Path, name: str) -> AsyncIterator[Row]:
+    from sitelore.export.compare import of_file, of_run
+
+    if _is_file(name):
+        return of_file(Path(name))
+    assert app is not None  # built when one of the two is not a file
+    run = await find_run(app, data, name)
+    return of_run(app.ledger.rows(run.id))
+
+
+def _print_difference(difference: Difference) -> None:
+    sign = {"added": "+", "removed": "-", "changed": "~"}[difference.change.value]
+    sys.stdout.write(f"{sign} {difference.key}\n")
+    for field, old, new in difference.fields:
+        sys.stdout.write(f"    {field}: {_shown(old)} → {_shown(new)}\n")
+
+
+def _shown(value: object) -> str:
+    import msgspec
+
+    text = visible(msgspec.json.encode(value).decode())
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

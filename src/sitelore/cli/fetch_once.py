@@ -1,0 +1,148 @@
+"""Requests outside of a run: one page for `inspect`, robots.txt and sitemaps for `crawl --dry-run`.
+
+Robots.txt, the address guard and the rate limit of a crawl apply. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from sitelore.app.app import PoliteClient
+from sitelore.cli.console import counted, data_console, print_json, run_async, visible
+from sitelore.crawl.extraction_pool import ExtractionPool
+from sitelore.frontier.classify import refused_by_robots
+from sitelore.frontier.scope import ScopeRule
+from sitelore.model.errors import SiteloreError
+from sitelore.model.response import FetchFailure, Request, Response, RobotsVerdict
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import REDIRECT_STATES
+from sitelore.model.url import Url
+from sitelore.ports import Reader
+
+_MAX_REDIRECTS = 10
+_MAX_SITEMAPS = 50
+
+
+class FetchError(SiteloreError):
+    """A page could not be fetched."""
+
+
+async def fetch_page(url: Url) -> Response:
+    """Fetch a page and follow its redirects. Raises `FetchError`."""
+    client = PoliteClient.without_storage(CrawlSettings(seeds=(str(url),), open_origins=(url.origin,)))
+    try:
+        for _ in range(_MAX_REDIRECTS):
+            verdict = await client.robots.judge(url)
+            if not verdict.allowed:
+                raise FetchError(f"{url} was not fetched: {_robots_reason(verdict, url)}")
+            response = await client.fetcher.fetch(Request(url))
+            if isinstance(response, FetchFailure):
+                raise FetchError(f"{url}: {response.failure}: {response.detail}")
+            target = Url.parse(response.header("location") or "", url) if response.status in REDIRECT_STATES else None
+            if target is None:
+                if response.status != 200:
+                    raise FetchError(f"{response.url} answered {response.status}")
+                return response
+            url = target
+        raise FetchError(f"{url}: more than {_MAX_REDIRECTS} redirects")
+    finally:
+        await client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPlan:
+    """A seed, and what robots.txt says about it."""
+
+    url: str
+    allowed: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapPlan:
+    """A sitemap: what it lists, and how much of that is in scope."""
+
+    url: str
+    kind: str = ""
+    listed: int = 0
+    in_scope: int = 0
+    sitemaps: int = 0
+    problem: str = ""
+
+
+def show_plan(settings: CrawlSettings, *, as_json: bool) -> int:
+    """Print what a crawl with these settings would start from."""
+    seeds, sitemaps = run_async(_plan(settings))
+    values, defaults = msgspec.to_builtins(settings), msgspec.to_builtins(CrawlSettings())
+    if as_json:
+        plan: dict[str, Any] = {"settings": values, "seeds": seeds, "sitemaps": sitemaps}
+        print_json(plan)
+        return 0
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    console = data_console()
+    for name, value in {"scope": values["scope"], **changed}.items():
+        console.print(f"{name} = {msgspec.json.encode(value).decode()}", markup=False, soft_wrap=True)
+    for seed in seeds:
+        console.print(f"{'✓' if seed.allowed else '✗'} seed {seed.url}  ({visible(seed.why)})", markup=False, soft_wrap=True)
+    for sitemap in sitemaps:
+        mark, content = ("✗", sitemap.problem) if sitemap.problem else ("✓", _content(sitemap))
+        console.print(f"{mark} sitemap {sitemap.url}  ({visible(content)})", markup=False, soft_wrap=True)
+    if not settings.sitemap_only and any(seed.allowed for seed in seeds):
+        console.print("A crawl would also follow the links of these pages; their number is not known before.")
+    return 0
+
+
+def _content(sitemap: SitemapPlan) -> str:
+    urls, children = counted(sitemap.listed, "URL"), counted(sitemap.sitemaps, "sitemap")
+    return f"{sitemap.kind}: {urls}, {sitemap.in_scope:,} in scope, {children}"
+
+
+async def _plan(settings: CrawlSettings) -> tuple[list[SeedPlan], list[SitemapPlan]]:
+    client, reader = PoliteClient.without_storage(settings), ExtractionPool(1)
+    try:
+        seeds: list[SeedPlan] = []
+        queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))
+        for seed in map(Url.trusted, settings.seeds):
+            verdict = await client.robots.judge(seed)
+            seeds.append(SeedPlan(seed, verdict.allowed, _robots_reason(verdict, seed)))
+            listed = (Url.parse(text, seed) for text in verdict.sitemaps) if settings.discover_sitemaps else ()
+            queue.extend(url for url in listed if url is not None and url not in queue)
+        return seeds, await _sitemaps(queue, ScopeRule(settings, ()), client, reader)
+    finally:
+        await reader.close()
+        await client.close()
+
+
+async def _sitemaps(queue: deque[Url], scope: ScopeRule, client: PoliteClient, reader: Reader) -> list[SitemapPlan]:
+    plans: list[SitemapPlan] = []
+    seen = set(queue)
+    while queue and len(plans) < _MAX_SITEMAPS:
+        url = queue.popleft()
+        if not (verdict := await client.robots.judge(url)).allowed:
+            plans.append(SitemapPlan(url, problem=_robots_reason(verdict, url)))
+            continue
+        response = await client.fetcher.fetch(Request(url, whole_types=True))
+        if isinstance(response, FetchFailure):
+            plans.append(SitemapPlan(url, problem=f"{response.failure}: {response.detail}"))
+        elif response.status != 200:
+            plans.append(SitemapPlan(url, problem=f"answered {response.status}"))
+        else:
+            sitemap = await reader.read_sitemap(response)
+            in_scope = sum(scope.refusal(entry.url) is None for entry in sitemap.entries)
+            plans.append(SitemapPlan(url, sitemap.kind, len(sitemap.entries), in_scope, len(sitemap.children), sitemap.problem))
+            children = [child.url for child in sitemap.children if child.url not in seen]
+            seen.update(children)
+            queue.extend(children)
+    return plans
+
+
+def _robots_reason(verdict: RobotsVerdict, url: Url) -> str:
+    if verdict.line:
+        return f"robots.txt line {verdict.line}: {verdict.rule}"
+    if verdict.state == "unreachable":
+        return refused_by_robots(verdict, url.authority).detail
+    return {"unavailable": "no robots.txt", "ignored": "robots.txt is ignored"}.get(verdict.state, "no robots.txt rule matches")

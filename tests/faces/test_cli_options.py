@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sitelore.cli.commands.crawl import CrawlOptions, crawl_settings, parse_duration
+from sitelore.cli.domain_config import read_domain_config
+from sitelore.model.errors import BadConfig, BadUrl, UsageError
+from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, Rendering, RenderMode, SlashForm
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("30m", 1800), ("24h", 86400), ("7d", 604800), ("1h30m", 5400), ("0.5h", 1800), ("2w", 1209600)],
+)
+def test_a_length_of_time_reads_as_people_write_it(text: str, seconds: float) -> None:
+    assert parse_duration(text, "--ttl") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "24", "h", "-1h", "1y", "1h 30", "soon"])
+def test_what_is_no_length_of_time_is_refused_by_name(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--ttl: invalid duration .* \(use 90s, 30m, 24h or 7d\)"):
+        parse_duration(text, "--ttl")
+
+
+def test_what_is_typed_is_open_and_nothing_else() -> None:
+    settings = crawl_settings(CrawlOptions(urls=("http://localhost:8000/a",), sitemaps=("http://10.0.0.1/sitemap.xml",)))
+    assert settings.seeds == ("http://localhost:8000/a",)
+    assert settings.open_origins == ("http://localhost:8000", "http://10.0.0.1")
+    assert settings.allow_private == ()
+
+
+def test_a_crawl_needs_something_to_start_from() -> None:
+    with pytest.raises(UsageError, match="needs a URL, a --sitemap or --resume"):
+        crawl_settings(CrawlOptions())
+    assert crawl_settings(CrawlOptions(), resume=True).seeds == ()
+
+
+def test_a_file_path_is_no_url() -> None:
+    with pytest.raises(BadUrl):
+        crawl_settings(CrawlOptions(urls=("./site/index.html",)))
+
+
+def test_what_is_asked_of_the_browser_is_a_setting_of_the_run() -> None:
+    asked = Rendering(mode=RenderMode.ALWAYS, screenshots=True)
+    assert crawl_settings(CrawlOptions(urls=("https://example.com",), rendering=asked)).rendering == asked
+    assert crawl_settings(CrawlOptions(urls=("https://example.com",))).rendering.mode is RenderMode.AUTO
+
+
+@pytest.mark.parametrize("agent", ["", "a\r\nb: c", "naïve"])
+def test_a_user_agent_cannot_smuggle_headers(agent: str) -> None:
+    with pytest.raises(UsageError, match="--user-agent"):
+        crawl_settings(CrawlOptions(urls=("https://example.com",), user_agent=agent))
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/99", "x/y", "a b", ""])
+def test_a_private_address_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--allow-private"):
+        crawl_settings(CrawlOptions(urls=("https://example.com",), allow_private=(text,)))
+
+
+def test_private_addresses_are_named_by_host_network_or_any() -> None:
+    settings = crawl_settings(
+        CrawlOptions(urls=("https://example.com",), allow_private=("Wiki:8080", "10.1.2.3/8", "any", "[::1]:80"))
+    )
+    assert settings.allow_private == ("wiki:8080", "10.0.0.0/8", "any", "[::1]:80")
+
+
+def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path) -> None:
+    rules = {"domain": "Example.com", "mainContentSelectors": ["main"], "removeSelectors": [".ad"]}
+    one, many = tmp_path / "one.json", tmp_path / "many.yaml"
+    one.write_text(json.dumps(rules))
+    many.write_text("- domain: example.com\n  mainContentSelectors: [main]\n  removeSelectors: [.ad]\n- domain: b.example\n")
+    expected = Overrides("example.com", ("main",), (".ad",))
+    assert read_domain_config(one) == (expected,)
+    assert read_domain_config(many) == (expected, Overrides("b.example"))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            '{"domain": "a", "mainSelectors": []}',
+            r"site.json: unknown key 'mainSelectors' \(did you mean 'mainContentSelectors'\?\); known keys are domain, main",
+        ),
+        ('{"domain": "a", "x": []}', "unknown key 'x'; known keys are"),
+        ('{"mainContentSelectors": ["main"]}', "the key domain is missing; it must be a host name"),
+        ('{"domain": "https://example.com/x"}', r"domain must be a host name .* \(did you mean example.com\?\)"),
+        ('{"domain": 5}', "domain must be a host name such as example.com, not 5"),
+        ('{"domain": "a", "removeSelectors": ".x"}', "removeSelectors must be a list of CSS selectors, not text"),
+        ('{"domain": "a", "removeSelectors": [".x", 5]}', "removeSelectors, item 2: 5 is not a CSS selector"),
+        (
+            '{"domain": "a", "mainContentSelectors": ["main", "div..x"]}',
+            "mainContentSelectors, item 2: 'div..x' is not a CSS selector: expected an identifier at position 4",
+        ),
+        ('[{"domain": "a"}, {"domain": "b", "removeSelectors": ["//div"]}]', "entry 2: removeSelectors, item 1: '//div'"),
+        ('[{"domain": "a"}, {"domain": "A."}]', "entry 2: domain a is already in entry 1"),
+        (
+            '{"domain": "a", "identity": {"slash": "sometimes"}}',
+            "identity.slash must be one of keep, add, strip, not 'sometimes'",
+        ),
+        ('{"domain": "a", "render": "sometimes"}', "render must be one of auto, never, always, not 'sometimes'"),
+        ('{"domain": "a", "identity": {"forceHttps": "yes please"}}', "identity.forceHttps must be true or false"),
+        ('{"domain": "a", "identity": {"case": true}}', "unknown key 'case' in identity"),
+        ('{"domain": "a", "loaders": {}}', "loaders must be a list of objects, not an object"),
+        ('{"domain": "a", "loaders": [{"link": 1}]}', "unknown key 'link' in loaders, item 1"),
+        ('{"domain": "a", "loaders": [{"url": "x y"}]}', "loaders, item 1: url must be an absolute"),
+        ('{"domain": "a", "loaders": [{"url": "/x"}]}', "loaders, item 1: text must be a list of paths"),
+        ('{"domain": "a", "loaders": [{"url": "/x", "text": "t", "record": "{id}"}]}', "record must contain the fixed part"),
+        ('{"domain": "a", "loaders": [{"url": "/x", "text": "t", "page": "/x"}]}', "page must be a template"),
+        ('{"domain": "a", "loaders": [{"url": "/x", "text": "t", "next": "a..b"}]}', "next must be a path"),
+        ('{"domain": "a", "loaders": [{"url": "/g", "text": "t", "query": "{__schema{a}}"}]}', "query: a schema is asked for"),
+        ('{"domain": "a", "loaders": [{"url": "/g", "text": "t", "query": "mutation{a}"}]}', "query: only queries are sent"),
+        ('{"domain": "a", "own": "yes"}', "own must be true or false"),
+        ('{"domain": "a", "identity": {"Slash": "add"}}', r"did you mean 'slash'"),
+        ('{"domain": "a", "domain": "b"}', "key 'domain' appears twice"),
+        ("a: &x [1]\nb: *x", "aliases are not allowed"),
+        ("[" * 5000, "nested too deeply|neither JSON nor YAML"),
+        ("[1]", "entry 1 must contain an object, .* it contains a number"),
+        ("[]", "is an empty list"),
+        ("{", "neither JSON nor YAML"),
+        ("", "must contain an object"),
+    ],
+)
+def test_a_wrong_domain_config_says_what_is_wrong(content: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "site.json"
+    path.write_text(content)
+    with pytest.raises(BadConfig, match=sentence):
+        read_domain_config(path)
+
+
+def test_a_site_may_say_when_two_addresses_are_one_page(tmp_path: Path) -> None:
+    path = tmp_path / "site.yaml"
+    path.write_text("domain: example.com\nidentity: {forceHttps: true, slash: strip, query: sort}\nrender: never\n")
+    settings = crawl_settings(CrawlOptions(urls=("https://example.com",), domain_config=path))
+    assert settings.identity == Identity(force_https=True, slash=SlashForm.STRIP, query=QueryForm.SORT)
+    assert [rules.render for rules in settings.overrides] == [RenderMode.NEVER]
+
+
+def test_a_site_may_declare_collections_of_its_api(tmp_path: Path) -> None:
+    path = tmp_path / "site.yaml"
+    path.write_text(
+        "domain: example.com\nown: true\nloaders:\n- {url: /api/posts, record: '/api/posts/{id}', text: [body, more.text]}\n"
+        "- {url: 'https://api.example.com/g', query: '{ __schema { types { name } } }', text: name, variables: {n: 5}}\n"
+    )
+    settings = crawl_settings(CrawlOptions(urls=("https://example.com",), domain_config=path))
+    [rules] = settings.overrides
+    assert rules.loaders[0] == Loader("https://example.com/api/posts", record="/api/posts/{id}", text=("body", "more.text"))
+    assert (rules.loaders[1].variables, rules.own) == ('{"n":5}', True)
+    assert settings.open_origins == ("https://example.com", "https://api.example.com")
+
+
+def test_a_domain_config_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match="cannot read"):
+        read_domain_config(tmp_path / "none.json")

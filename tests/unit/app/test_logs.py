@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import pytest
+
+from sitelore.app.logs import JsonLines, PlainLines, safe
+from sitelore.model.redaction import Redaction
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("see https://x.example/a?q=secret#frag now", "see https://x.example/a now"),
+        ("http://user:pw@x.example/a", "http://x.example/a"),
+        ("'https://x.example/?a=1', \"http://y.example#b\"", "'https://x.example/', \"http://y.example\""),
+        ("nothing to hide", "nothing to hide"),
+    ],
+)
+def test_addresses_lose_what_may_be_private(said: str, kept: str) -> None:
+    assert safe(said) == kept
+
+
+def test_secrets_and_broken_text_do_not_get_through() -> None:
+    assert "AKIA" not in safe("key AKIAQ3EGRZ7XK2L5MNP4 of ours")
+    assert json.loads(json.dumps(safe("half a pair \ud800")))
+    assert len(safe("x" * 100_000)) <= 8000
+
+
+def test_a_record_is_one_line_of_json_with_what_it_is_about() -> None:
+    extra = {"run": "r1", "url": "https://x.example/a?b=c", "worker": "w1", "status": 200, "ok": True, "nothing": None}
+    try:
+        int("https://x.example/?token=secret")
+    except ValueError:
+        record = logging.getLogger("test").makeRecord(
+            "sitelore.x", logging.WARNING, __file__, 1, "line\nbreak %s", ("here",), sys.exc_info(), extra=extra
+        )
+    text = JsonLines().format(record)
+    assert "\n" not in text
+    assert "secret" not in text
+    line = json.loads(text)
+    assert {name: line[name] for name in extra} == {**extra, "url": "https://x.example/a"}
+    assert (line["level"], line["logger"], line["message"]) == ("warning", "sitelore.x", "line\nbreak here")
+    assert line["time"].endswith("Z")
+    assert "ValueError" in line["traceback"]
+
+
+def test_data_of_persons_is_masked_unless_a_crawl_says_otherwise() -> None:
+    record = logging.makeLogRecord({"msg": "mail %s to jane@example.com", "args": ("ghp_" + "a1B2" * 9,), "name": "sitelore.x"})
+    assert "mail [REDACTED:github-token] to [REDACTED:email]" in PlainLines().format(record)
+    assert "jane@example.com" in PlainLines(Redaction()).format(record)
+    assert json.loads(JsonLines().format(record))["message"] == "mail [REDACTED:github-token] to [REDACTED:email]"
+
+
+def test_a_traceback_for_a_person_is_redacted_too() -> None:
+    try:
+        int("ghp_" + "a1B2" * 9)
+    except ValueError:
+        record = logging.getLogger("test").makeRecord("sitelore.x", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
+    told = PlainLines().format(record)
+    assert "Traceback" in told
+    assert "[REDACTED:github-token]" in told
+    assert "a1B2" * 9 not in told.replace('"a1B2" * 9', "")
