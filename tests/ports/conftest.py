@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from scripts.servers import LocalServers
 from tests.web.fleet import administer
 
-from sitelore.store.dense_sql import SCHEMA as VECTORS
-from sitelore.store.engine import PostgresEngine, PostgresTerms, SqliteEngine, open_postgres, open_sqlite
+from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.schema import metadata
+from sitelore.store.vectors.pgvector import SCHEMA as VECTORS
 
 _numbers = itertools.count()
 
@@ -31,7 +31,7 @@ class Database:
 
     async def engine(self) -> SqliteEngine | PostgresEngine:
         engine = await (
-            open_sqlite(self.where) if isinstance(self.where, Path) else open_postgres(self.where, PostgresTerms(pool=4))
+            open_sqlite(self.where) if isinstance(self.where, Path) else open_postgres(self.where, PostgresConfig(pool_size=4))
         )
         self._opened.append(engine)
         return engine

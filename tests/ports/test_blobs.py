@@ -15,8 +15,8 @@ from sitelore.model.document import Blob
 from sitelore.model.errors import BadConfig, CorruptData, StorageError
 from sitelore.model.ids import BlobKey, CleanBytes
 from sitelore.ports import Blobs
-from sitelore.store.blobs import SqliteBlobs
-from sitelore.store.object_blobs import ObjectBlobs
+from sitelore.store.blobs.object_store import ObjectBlobs
+from sitelore.store.blobs.sqlite import SqliteBlobs
 
 
 def blob(content: bytes) -> Blob:
@@ -141,7 +141,7 @@ async def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> Non
 
 async def test_a_store_that_is_away_is_waited_for_and_then_named(tmp_path: Path) -> None:
     away = "s3://key:secret@bucket?endpoint=http://127.0.0.1:1"
-    for blobs in (ObjectBlobs(away), ObjectBlobs(away, patience_s=0.2)):
+    for blobs in (ObjectBlobs(away), ObjectBlobs(away, retry_for_s=0.2)):
         with pytest.raises(StorageError, match="s3://bucket") as problem:
             await blobs.put([blob(b"x")])
         assert "secret" not in str(problem.value)
@@ -149,7 +149,7 @@ async def test_a_store_that_is_away_is_waited_for_and_then_named(tmp_path: Path)
 
 
 async def test_a_wrong_key_is_said_at_once(s3_url: str) -> None:
-    blobs = ObjectBlobs(s3_url.replace("sitelore-secret", "wrong"), patience_s=60)
+    blobs = ObjectBlobs(s3_url.replace("sitelore-secret", "wrong"), retry_for_s=60)
     with pytest.raises(StorageError, match="refuses") as problem:
         await blobs.check()
     assert "wrong" not in str(problem.value)

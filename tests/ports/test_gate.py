@@ -35,8 +35,8 @@ class Shared:
     """Two processes' gates over one Redis, emptied, and a client of the test's own."""
 
     def __init__(self, url: str) -> None:
+        from sitelore.store.notifications.redis import open_redis
         from sitelore.store.redis_gate import RedisGate
-        from sitelore.store.redis_signals import open_redis
 
         self.clients = [open_redis(url) for _ in range(3)]
         self.redis = self.clients[2]
@@ -194,8 +194,8 @@ async def test_the_slots_of_a_dead_process_come_back_and_those_of_a_slow_one_do_
     dead, alive = shared.gates
     assert await dead.enter(HOST, FAST) == 0.0
     assert await alive.enter(HOST, FAST) == 0.0
-    assert dead._holder is not None
-    dead._holder.cancel()
+    assert dead._slot_renewer is not None
+    dead._slot_renewer.cancel()
     began = time.monotonic()
     await pass_through(alive, HOST, FAST)
     assert time.monotonic() - began <= SLOT_S + 0.5

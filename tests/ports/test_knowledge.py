@@ -36,10 +36,10 @@ from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Knowledge
-from sitelore.store import dense_sql
-from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.index.search_index import SqlKnowledge
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.likeness import OwnLikeness
+from sitelore.store.vectors import pgvector
+from sitelore.store.vectors.search import LocalVectorSearch
 
 MODEL = "words-4"
 EPOCH = "e1"
@@ -183,7 +183,7 @@ def standings(*changed: Standing) -> Callable[[RunOutcome], Reckoning]:
 @pytest.fixture
 def without_pgvector(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Postgres where the extension cannot be had."""
-    monkeypatch.setattr(dense_sql, "_MAKE", ("CREATE EXTENSION there_is_none",))
+    monkeypatch.setattr(pgvector, "_CREATE", ("CREATE EXTENSION there_is_none",))
 
 
 @pytest.fixture
@@ -607,11 +607,11 @@ async def test_a_glance_leaves_nothing_behind_even_when_it_fails(database: Datab
     engine = await database.engine()
     for _ in range(6):  # more often than there are connections
         with pytest.raises(sa.exc.DBAPIError):
-            await engine.glance(lambda conn: conn.execute(sa.text("SELECT nothing FROM nowhere")))
-    assert await engine.glance(lambda conn: conn.scalar(sa.text("SELECT 7"))) == 7
+            await engine.read_autocommit(lambda conn: conn.execute(sa.text("SELECT nothing FROM nowhere")))
+    assert await engine.read_autocommit(lambda conn: conn.scalar(sa.text("SELECT 7"))) == 7
     if isinstance(database.where, str):
         held = sa.text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'")
-        assert await engine.run(lambda conn: conn.scalar(held)) == 0
+        assert await engine.write(lambda conn: conn.scalar(held)) == 0
 
 
 # Vectors
@@ -709,13 +709,13 @@ async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_
     database: Database, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_database: list[int] = []
-    compare = dense_sql.nearest
+    compare = pgvector.nearest
 
     def noted(*args: Any) -> Likeness | None:
         by_database.append(1)
         return compare(*args)
 
-    monkeypatch.setattr(dense_sql, "nearest", noted)
+    monkeypatch.setattr(pgvector, "nearest", noted)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     other = (await shop.crawled({"a": "one/two"}, tenant="other")).site
     for one in (site, other):
@@ -724,9 +724,9 @@ async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_
 
     async def near(text: str) -> Likeness:
         found = await shop.knowledge.likeness(site, MODEL, question(text), 9)
-        comparing = shop.knowledge._comparing
-        assert isinstance(comparing, OwnLikeness)
-        await asyncio.gather(*comparing._reading.values())
+        vector_search = shop.knowledge._vector_search
+        assert isinstance(vector_search, LocalVectorSearch)
+        await asyncio.gather(*vector_search._matrix_reads.values())
         return found
 
     asked = ["one", "two", "three", "four", "five", "one"]
@@ -764,11 +764,11 @@ async def test_an_extension_that_comes_late_finds_the_vectors_there_are(
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await shop.indexed(site)
     with monkeypatch.context() as before:
-        before.setattr(dense_sql, "_MAKE", ("CREATE EXTENSION there_is_none",))
+        before.setattr(pgvector, "_CREATE", ("CREATE EXTENSION there_is_none",))
         await shop.embedded()
     await shop.knowledge.put_vectors("another model", [("text", vector("text"))])
     engine = await database.engine()
-    assert await engine.read(dense_sql.is_ready) == isinstance(database.where, str)
+    assert await engine.read(pgvector.is_ready) == isinstance(database.where, str)
     found = await shop.knowledge.likeness(site, MODEL, question("two"), 9)
     assert (sorted(found.numbers), found.numbers[0], found.embedded) == ([1, 2, 3], 2, 3)
 

@@ -15,7 +15,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.listing_sql import EDGES_PER_PAGE, KEY_LASTS_S
+from sitelore.store.runs.listing import EDGES_PER_PAGE, IDEMPOTENCY_KEY_TTL_S
 
 NOW = 1_700_000_000.0
 SETTINGS = CrawlSettings(seeds=("https://site.example/",))
@@ -125,4 +125,4 @@ async def test_a_key_makes_one_run_however_often_and_at_once_it_is_used(ledger: 
     assert other == (made[0][0], "what was asked", False)
     assert (await make(Once("another key", "what was asked")))[2]
     assert len(await ledger.runs()) == 2
-    assert (await make(once, NOW + KEY_LASTS_S + 1))[2], "a key is forgotten after a day"
+    assert (await make(once, NOW + IDEMPOTENCY_KEY_TTL_S + 1))[2], "a key is forgotten after a day"

@@ -24,11 +24,12 @@ from sitelore.index.searching import Searcher
 from sitelore.model.errors import UsageError, VectorsAway
 from sitelore.model.ids import SiteId
 from sitelore.model.knowledge import Presence, SearchMode, SearchQuery, Standing
-from sitelore.store import dense_sql, qdrant_rest, qdrant_vectors
-from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.index.search_index import SqlKnowledge
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.qdrant_rest import QdrantServer
-from sitelore.store.qdrant_vectors import QdrantLikeness
+from sitelore.store.vectors import pgvector, qdrant_rest
+from sitelore.store.vectors import qdrant as qdrant_search
+from sitelore.store.vectors.qdrant import QdrantVectorSearch
+from sitelore.store.vectors.qdrant_rest import QdrantServer
 
 KEY = "the-operators-key"
 
@@ -46,7 +47,7 @@ def served(qdrant: Qdrant, name: str = "") -> QdrantServer:
 @pytest.fixture
 async def shop(database: Database, qdrant: Qdrant) -> AsyncIterator[Shop]:
     engine = await database.engine()
-    knowledge = SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant)))
+    knowledge = SqlKnowledge(engine, QdrantVectorSearch(engine, served(qdrant)))
     yield Shop(SqlLedger(engine), knowledge)
     await knowledge.close()
 
@@ -54,7 +55,7 @@ async def shop(database: Database, qdrant: Qdrant) -> AsyncIterator[Shop]:
 async def another(database: Database, qdrant: Qdrant) -> SqlKnowledge:
     """The knowledge of a process that has just started."""
     engine = await database.engine()
-    return SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant)))
+    return SqlKnowledge(engine, QdrantVectorSearch(engine, served(qdrant)))
 
 
 class OneVector:
@@ -93,7 +94,7 @@ async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: 
     assert same(found.scores, [truth[number] for number in found.numbers])
     assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
     for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
-        monkeypatch.setattr(qdrant_vectors, "_FEW", few)
+        monkeypatch.setattr(qdrant_search, "_FEW", few)
         some = array("I", ranked[30:40])
         among = await shop.knowledge.likeness(
             site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
@@ -233,7 +234,7 @@ async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(sho
     qdrant.status = 503  # it is missed, and found by its version
     await shop.knowledge.put_vectors(MODEL, [(hash_of_it, vector("something else"))])
     qdrant.status = 0
-    fresh = QdrantLikeness(shop.knowledge._engine, served(qdrant))
+    fresh = QdrantVectorSearch(shop.knowledge._engine, served(qdrant))
     await fresh.catch_up(MODEL, site)
     await fresh.close()
     [collection] = qdrant.collections.values()
@@ -259,14 +260,14 @@ async def test_vectors_that_are_none_are_passed_over(shop: Shop, qdrant: Qdrant)
 async def test_with_qdrant_the_database_holds_no_vectors_to_compare(database: Database, shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
-    assert not await (await database.engine()).read(dense_sql.is_ready)
+    assert not await (await database.engine()).read(pgvector.is_ready)
 
 
 async def test_databases_share_one_qdrant_under_names_of_their_own(database: Database, shop: Shop, qdrant: Qdrant) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
-    named = SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant, "#second")))
+    named = SqlKnowledge(engine, QdrantVectorSearch(engine, served(qdrant, "#second")))
     assert await named.texts_to_embed(MODEL, 9) == []
     assert sorted(name.split("-")[0] for name in qdrant.collections) == ["second", "sitelore"]
     await named.close()
@@ -290,7 +291,7 @@ async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
-    wrong = SqlKnowledge(engine, QdrantLikeness(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
+    wrong = SqlKnowledge(engine, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
     with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as told:
         await wrong.likeness(site, MODEL, question("one"), 9)
     assert "not-the-key" not in str(told.value)

@@ -9,8 +9,8 @@ from tests.ports.frontier import NOW, ended, facts, started, the_row, u
 from sitelore.model.frontier import Effects, Lease, PageFacts, Reread, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, CleanText
 from sitelore.model.states import UrlState
-from sitelore.store import rereading_sql
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.pages import reads
 
 HEADERS = (("x-robots-tag", "noindex"), ("content-language", "de"), ("x-robots-tag", "other: none"))
 
@@ -51,12 +51,12 @@ async def test_sketches_are_those_of_kept_pages_in_key_order(ledger: SqlLedger) 
 
 
 async def test_sketches_come_whole_over_many_pages(ledger: SqlLedger) -> None:
-    per_page, rereading_sql.SKETCHES_PER_PAGE = rereading_sql.SKETCHES_PER_PAGE, 2
+    per_page, reads.SKETCHES_PER_PAGE = reads.SKETCHES_PER_PAGE, 2
     try:
         run = await kept(ledger, *"abcdefg")
         assert [page.url.path async for page in ledger.sketches(run.id)] == [f"/{name}" for name in "abcdefg"]
     finally:
-        rereading_sql.SKETCHES_PER_PAGE = per_page
+        reads.SKETCHES_PER_PAGE = per_page
 
 
 async def test_a_document_read_again_takes_the_place_of_the_one_before_and_of_no_other(ledger: SqlLedger) -> None:

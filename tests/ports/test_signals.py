@@ -11,7 +11,7 @@ from scripts.servers import LocalServers
 from sitelore.model.events import EventKind, RunEvent
 from sitelore.model.ids import RunId
 from sitelore.ports import Events, Signals
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.store.notifications.local import LocalEvents, LocalSignals
 
 RUN, OTHER = RunId("run-1"), RunId("run-2")
 LONG_S, SHORT_S = 10.0, 0.05
@@ -30,7 +30,7 @@ async def both(request: pytest.FixtureRequest) -> AsyncIterator[Both]:
         signals, events = LocalSignals(), LocalEvents()
         yield Both(signals, signals, events, events)
         return
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.notifications.redis import RedisSignals, open_redis
 
     url = request.getfixturevalue("redis_url")
     clients = [open_redis(url), open_redis(url)]
@@ -94,7 +94,7 @@ async def test_a_slow_watcher_costs_a_bounded_amount(both: Both) -> None:
 
 
 async def test_without_redis_nothing_fails_and_a_bell_still_rings_here() -> None:
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.notifications.redis import RedisSignals, open_redis
 
     redis = open_redis("redis://127.0.0.1:1/0")
     signals = RedisSignals(redis)
@@ -108,7 +108,7 @@ async def test_without_redis_nothing_fails_and_a_bell_still_rings_here() -> None
 
 async def test_bells_ring_when_a_broken_subscription_stands_again(servers: LocalServers) -> None:
     """A signal may have been missed meanwhile: whoever waits looks for itself."""
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.notifications.redis import RedisSignals, open_redis
 
     redis = open_redis(servers.valkey.url)
     signals = RedisSignals(redis)
@@ -125,11 +125,11 @@ async def test_signals_that_are_closed_end_whatever_their_connection_does_at_tha
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client may lose a cancellation that comes while it sends: some of these would have waited for ever."""
-    from sitelore.store import redis_signals
+    from sitelore.store.notifications import redis as redis_notifications
 
-    monkeypatch.setattr(redis_signals, "_LISTEN_S", 0.002)  # a ping follows: it sends nearly all the time
-    clients = [redis_signals.open_redis(redis_url) for _ in range(40)]
-    some = [redis_signals.RedisSignals(client) for client in clients]
+    monkeypatch.setattr(redis_notifications, "_LISTEN_S", 0.002)  # a ping follows: it sends nearly all the time
+    clients = [redis_notifications.open_redis(redis_url) for _ in range(40)]
+    some = [redis_notifications.RedisSignals(client) for client in clients]
     for signals in some:
         async with signals.listening() as bell:
             assert await bell.wait(LONG_S), "it rings when the subscription stands"

@@ -45,8 +45,10 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.states import Proof, SkipReason, UrlState
-from sitelore.store import reading_sql, waves_sql, yields_sql
+from sitelore.store.engine import Engine
+from sitelore.store.frontier import pattern_stats, waves
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.pages import reads
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, urls
 
@@ -206,7 +208,7 @@ async def test_behind_candidates_that_are_all_traps_the_next_ones_get_their_chan
             admit=tuple(one.url for one in wave.candidates if one.url not in traps), trapped=tuple((t, "why") for t in traps)
         )
 
-    opened = await engine.run(waves_sql.open_wave, run.id, 1, plan, 3)
+    opened = await engine.write(waves.open_wave, run.id, 1, plan, 3)
     assert opened == WaveOpened(2, 2, trapped=7)
     assert [len(wave.candidates) for wave in calls] == [3, 3, 3]
     assert (await ledger.counts(run.id)).skipped == {"trap": 7}
@@ -277,11 +279,11 @@ async def test_the_kept_count_that_is_carried_equals_a_count_of_the_rows(databas
         held = await leases(ledger, run)
         count = sa.select(sa.func.count()).select_from(urls).where(urls.c.run_id == run.id, is_kept())
         carried = sa.select(runs.c.kept_before).where(runs.c.id == run.id)
-        assert (
-            await engine.read(lambda conn, c=carried: conn.scalar(c))
-            == await engine.read(lambda conn, c=count: conn.scalar(c))
-            == 4
-        )
+        assert await scalar(engine, carried) == await scalar(engine, count) == 4
+
+
+async def scalar(engine: Engine, query: sa.Select[int]) -> int | None:
+    return await engine.read(lambda conn: conn.scalar(query))
 
 
 # The end of a run
@@ -345,7 +347,7 @@ async def test_a_circle_of_aliases_comes_to_an_end(ledger: SqlLedger) -> None:
 
 
 async def test_rows_come_in_byte_order_page_by_page(ledger: SqlLedger) -> None:
-    names = [f"{letter}{n}" for n in range(reading_sql.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
+    names = [f"{letter}{n}" for n in range(reads.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
     run = await begin(
         ledger, *(seed(name, n) for n, name in enumerate(names)), Offer(u("s"), 0, Source.SITEMAP, kind=Kind.SITEMAP)
     )
@@ -398,7 +400,7 @@ async def test_counting_on_from_what_was_written_down_gives_what_counting_all_ro
     ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shapes come and go between waves; contents repeat within a wave, over waves and over shapes."""
-    monkeypatch.setattr(yields_sql, "MANY", 2)
+    monkeypatch.setattr(pattern_stats, "STORED_FROM_PAGES", 2)
     chance = random.Random(5)
     seen: list[WaveFacts] = []
     run = await begin(ledger, seed("start", shape="s0"))

@@ -218,7 +218,7 @@ async def test_the_clock_is_the_databases_whatever_this_machine_believes(
     monkeypatch.setattr(time, "time", lambda: 12.0)
     async with new_database(postgres_url) as url:
         engine = await open_postgres(url)
-        async with DatabaseClock(engine).kept() as clock:
+        async with DatabaseClock(engine).kept_in_sync() as clock:
             assert abs(clock() - await engine.read(database_time)) < 2
             before = clock()
             assert clock() >= before
@@ -232,9 +232,9 @@ async def test_a_run_whose_answer_was_lost_is_made_once(database: Database) -> N
     class Losing:
         """Loses the first answer."""
 
-        async def run(self, fn: Callable[..., T], *args: Any) -> T:
-            await engine.run(fn, *args)
-            return await engine.run(fn, *args)
+        async def write(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+            await engine.write(fn, *args, **kwargs)
+            return await engine.write(fn, *args, **kwargs)
 
     run = await begin(SqlLedger(cast("Engine", Losing())), seed("a"))
     assert [one.id for one in await SqlLedger(engine).runs()] == [run.id]

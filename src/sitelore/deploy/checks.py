@@ -21,12 +21,12 @@ _CLOCKS_S = 30.0
 def check_libraries() -> list[Found]:
     """The two compiled libraries: where each is, and the version of its interface."""
     from sitelore.extract.native import library as native  # noqa: PLC0415 a missing library is a finding here, not a failure
-    from sitelore.store import vector_rows  # noqa: PLC0415 as above
+    from sitelore.store.vectors import in_memory  # noqa: PLC0415 as above
 
     found: list[Found] = []
     for name, load, version in (
         ("extract", native.library, native.VERSION),
-        ("near", vector_rows.library, vector_rows.VERSION),
+        ("int8_dot", in_memory.native_library, in_memory.NATIVE_VERSION),
     ):
         try:
             found.append((name, True, f"Compiled library {load()._name}, version {version}."))  # noqa: SLF001 as ctypes names it
@@ -112,7 +112,7 @@ async def _database(settings: OperatorSettings) -> str:
 
 
 async def _vectors(settings: OperatorSettings) -> str:
-    from sitelore.store.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where one is named
+    from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where one is named
 
     rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
     try:
@@ -123,13 +123,13 @@ async def _vectors(settings: OperatorSettings) -> str:
 
 
 async def _redis(settings: OperatorSettings) -> str:
-    from sitelore.store.redis_signals import check_redis  # noqa: PLC0415 only where servers are named
+    from sitelore.store.notifications.redis import check_redis  # noqa: PLC0415 only where servers are named
 
     return f"Redis can be used ({await check_redis(settings.redis_url)})."
 
 
 async def _blobs(settings: OperatorSettings) -> str:
-    from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 only where servers are named
+    from sitelore.store.blobs.object_store import ObjectBlobs  # noqa: PLC0415 only where servers are named
 
     blobs = ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets)
     try:

@@ -17,10 +17,10 @@ from sitelore.fetch.browser import Browser
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
-from sitelore.store.blobs import SqliteBlobs
+from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.store.notifications.local import LocalEvents, LocalSignals
 
 __all__ = ["House", "embedded"]
 

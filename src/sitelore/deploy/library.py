@@ -11,8 +11,8 @@ from sitelore.store.engine import Engine
 
 if TYPE_CHECKING:
     from sitelore.crawl.library import Library
-    from sitelore.store.knowledge import SqlKnowledge
-    from sitelore.store.likeness import Comparing
+    from sitelore.store.index.search_index import SqlKnowledge
+    from sitelore.store.vectors.search import VectorSearch
 
 
 class LibraryDoor:
@@ -34,10 +34,10 @@ class LibraryDoor:
             from sitelore.crawl.indexing import Indexing  # noqa: PLC0415 see above
             from sitelore.crawl.library import Library  # noqa: PLC0415 see above
             from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
-            from sitelore.store.knowledge import SqlKnowledge  # noqa: PLC0415 see above
+            from sitelore.store.index.search_index import SqlKnowledge  # noqa: PLC0415 see above
 
             operator = operator_settings()
-            self._knowledge = SqlKnowledge(self._engine, _comparing(self._engine, operator))
+            self._knowledge = SqlKnowledge(self._engine, _vector_search(self._engine, operator))
             indexing = Indexing(self._ledger, self._knowledge, self._blobs, self._clock, self._redaction)
             self._opened = Library(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
         return self._opened
@@ -50,11 +50,11 @@ class LibraryDoor:
             await self._knowledge.close()
 
 
-def _comparing(engine: Engine, operator: OperatorSettings) -> Comparing | None:
-    """Who compares vectors, if not the database or this process."""
+def _vector_search(engine: Engine, operator: OperatorSettings) -> VectorSearch | None:
+    """The vector search backend, when it is not the database or this process."""
     if operator.vectors in {"", "database"}:
         return None
-    from sitelore.store.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is named
-    from sitelore.store.qdrant_vectors import QdrantLikeness  # noqa: PLC0415 see above
+    from sitelore.store.vectors.qdrant import QdrantVectorSearch  # noqa: PLC0415 see above
+    from sitelore.store.vectors.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is named
 
-    return QdrantLikeness(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
+    return QdrantVectorSearch(engine, QdrantServer.read(operator.vectors, operator.vectors_key))

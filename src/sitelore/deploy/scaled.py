@@ -28,22 +28,22 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[House]:
     if missing:
         raise BadConfig(f"working on servers needs {', '.join(missing)}: pip install 'sitelore[scaled]'")
     # Imported here: an embedded crawl need not pay for them, nor have them.
+    from sitelore.store.blobs.object_store import ObjectBlobs  # noqa: PLC0415 see above
     from sitelore.store.clock import DatabaseClock  # noqa: PLC0415 see above
-    from sitelore.store.engine import PostgresTerms, open_postgres  # noqa: PLC0415 see above
+    from sitelore.store.engine import PostgresConfig, open_postgres  # noqa: PLC0415 see above
     from sitelore.store.ledger import SqlLedger  # noqa: PLC0415 see above
-    from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 see above
+    from sitelore.store.notifications.redis import RedisSignals, open_redis  # noqa: PLC0415 see above
     from sitelore.store.redis_gate import RedisGate  # noqa: PLC0415 see above
-    from sitelore.store.redis_signals import RedisSignals, open_redis  # noqa: PLC0415 see above
 
     lease_s = settings.lease_s
     # A process that is frozen inside a transaction or while it holds a slot must not outlast its leases.
     engine = await open_postgres(
-        settings.database_url, PostgresTerms(_POOL, settings.patience_s, frozen_s=min(10.0, lease_s / 2))
+        settings.database_url, PostgresConfig(_POOL, settings.patience_s, idle_in_transaction_s=min(10.0, lease_s / 2))
     )
     async with AsyncExitStack() as opened:
         ledger = SqlLedger(engine)
         opened.push_async_callback(ledger.close)
-        clock = await opened.enter_async_context(DatabaseClock(engine).kept())
+        clock = await opened.enter_async_context(DatabaseClock(engine).kept_in_sync())
         blobs = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
         opened.push_async_callback(blobs.close)
         redis = open_redis(settings.redis_url)

@@ -53,7 +53,7 @@ class OperatorSettings:
     embeddings_key: str = field(default="", repr=False)
     """`SITELORE_EMBEDDINGS_KEY`: what an endpoint wants to see."""
     vectors: str = field(default="", repr=False)
-    """`SITELORE_VECTORS`: who compares vectors (`store/qdrant_rest.py`); nothing, or `database`: the database."""
+    """`SITELORE_VECTORS`: who compares vectors (`store/vectors/qdrant_rest.py`); nothing, or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
     """`SITELORE_VECTORS_KEY`: what a vector store wants to see."""
 

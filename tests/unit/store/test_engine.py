@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, StorageError
 from sitelore.store import engine
-from sitelore.store.engine import is_away, open_postgres, open_sqlite, postgres_problem, sqlite_problem
+from sitelore.store.engine import is_unavailable, open_postgres, open_sqlite, postgres_error, sqlite_error
 from sitelore.store.schema import sites
 
 
@@ -24,7 +24,9 @@ async def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> Non
 async def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
-    await opened.run(lambda conn: conn.execute(sa.insert(sites), [{"name": f"{n:0900}", "created_at": 1} for n in range(2000)]))
+    await opened.write(
+        lambda conn: conn.execute(sa.insert(sites), [{"name": f"{n:0900}", "created_at": 1} for n in range(2000)])
+    )
     await opened.close()
     data = bytearray(path.read_bytes())
     data[4096 * 20 : 4096 * 200] = os.urandom(4096 * 180)
@@ -50,13 +52,13 @@ async def test_a_path_that_is_a_directory_is_one_sentence(tmp_path: Path) -> Non
 
 async def test_a_full_disk_ends_the_transaction_and_keeps_what_was_written(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
-    await opened.run(lambda conn: conn.execute(sa.insert(sites).values(name="kept", created_at=1)))
-    pages = await opened.run(lambda conn: conn.scalar(sa.text("PRAGMA page_count")))
-    await opened.run(
+    await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="kept", created_at=1)))
+    pages = await opened.write(lambda conn: conn.scalar(sa.text("PRAGMA page_count")))
+    await opened.write(
         lambda conn: conn.execute(sa.text(f"PRAGMA max_page_count = {pages}"))
     )  # SQLite's own words for a full disk
-    with pytest.raises(DiskFull, match="no room"):
-        await opened.run(
+    with pytest.raises(DiskFull, match="no space left"):
+        await opened.write(
             lambda conn: conn.execute(sa.insert(sites), [{"name": "x" * 5000 + str(n), "created_at": 1} for n in range(9)])
         )
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 1
@@ -70,7 +72,7 @@ async def test_a_database_that_another_process_holds_is_one_sentence(tmp_path: P
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(DataDirBusy, match=str(path)):
-        await opened.run(lambda conn: conn.execute(sa.insert(sites).values(name="x", created_at=1)))
+        await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="x", created_at=1)))
     other.close()
     await opened.close()
 
@@ -83,7 +85,7 @@ async def test_a_function_that_raises_leaves_nothing_behind(tmp_path: Path) -> N
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError, match="half way"):
-        await opened.run(fails)
+        await opened.write(fails)
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 0
     await opened.close()
 
@@ -98,7 +100,7 @@ async def test_readers_do_not_wait_for_the_writer(tmp_path: Path) -> None:
         loop.call_soon_threadsafe(inside.set)
         asyncio.run_coroutine_threadsafe(read.wait(), loop).result(30)
 
-    writing = asyncio.create_task(opened.run(writes))
+    writing = asyncio.create_task(opened.write(writes))
     await inside.wait()
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 0
     read.set()
@@ -114,17 +116,17 @@ async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path) -> 
 
 
 def test_a_mistake_of_ours_is_not_dressed_up() -> None:
-    assert sqlite_problem(sqlite3.OperationalError("no such column: x"), Path("a.db")) is None
-    assert postgres_problem(sqlite3.OperationalError("syntax error"), "db") is None
-    assert isinstance(sqlite_problem(sqlite3.OperationalError("attempt to write a readonly database"), Path("a.db")), DiskFull)
-    assert isinstance(sqlite_problem(OSError(5, "Input/output error"), Path("a.db")), DiskFull)
+    assert sqlite_error(sqlite3.OperationalError("no such column: x"), Path("a.db")) is None
+    assert postgres_error(sqlite3.OperationalError("syntax error"), "db") is None
+    assert isinstance(sqlite_error(sqlite3.OperationalError("attempt to write a readonly database"), Path("a.db")), DiskFull)
+    assert isinstance(sqlite_error(OSError(5, "Input/output error"), Path("a.db")), DiskFull)
 
 
 def test_postgres_problems_are_told_apart_by_their_code() -> None:
     def problem(state: str) -> object:
         error = RuntimeError("server says so")
         error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it
-        return type(postgres_problem(error, "db"))
+        return type(postgres_error(error, "db"))
 
     assert problem("53100") is problem("25006") is DiskFull
     assert problem("XX001") is CorruptData
@@ -135,10 +137,10 @@ def test_a_server_that_is_away_is_told_from_one_that_refuses() -> None:
     def away(state: str) -> bool:
         error = RuntimeError("server says so")
         error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it
-        return is_away(error)
+        return is_unavailable(error)
 
     assert all(map(away, ("57P01", "57P03", "08003", "08006", "53300", "25P03")))
     assert not any(map(away, ("28P01", "3D000", "53100", "23505", "40001", "")))
-    assert is_away(ConnectionRefusedError())
-    assert is_away(TimeoutError())
-    assert not is_away(OSError(28, "No space left on device"))
+    assert is_unavailable(ConnectionRefusedError())
+    assert is_unavailable(TimeoutError())
+    assert not is_unavailable(OSError(28, "No space left on device"))

@@ -11,24 +11,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sitelore.model.knowledge import Likeness
-from sitelore.store.matrices import Matrix, nearest
-from sitelore.store.vector_rows import Rows
+from sitelore.store.vectors.in_memory import QuantisedVectors, SiteMatrix, nearest
 
 Floats = NDArray[np.float32]
 DIMS = 16
 
 
-def matrix(chance: np.random.Generator, chunks: int, rows: Rows, spread: int = 1) -> Matrix:
+def matrix(chance: np.random.Generator, chunks: int, rows: QuantisedVectors, spread: int = 1) -> SiteMatrix:
     numbers = np.cumsum(chance.integers(1, spread + 1, chunks)).astype(np.int64)
     pages = np.sort(chance.integers(0, chunks // 3 + 1, chunks)).astype(np.int64)
-    return Matrix(1, 1, {}, rows, [], numbers, pages, chance.integers(0, len(rows), chunks))
+    return SiteMatrix(1, 1, {}, rows, [], numbers, pages, chance.integers(0, len(rows), chunks))
 
 
 def plainly(
-    held: Matrix, stale: list[int], query: Floats, limit: int, also: list[int], among: Collection[int] | None
+    held: SiteMatrix, stale: list[int], query: Floats, limit: int, also: list[int], among: Collection[int] | None
 ) -> Likeness:
     shown = [
-        (float(held.rows.values[at].astype(np.float32) @ query), int(number))
+        (float(held.vectors.values[at].astype(np.float32) @ query), int(number))
         for number, page, at in zip(held.numbers, held.pages, held.at, strict=True)
         if page not in stale and (among is None or int(number) in among)
     ]
@@ -49,7 +48,7 @@ def plainly(
 def test_the_nearest_are_those_of_a_whole_sort(seed: int, chunks: int, spread: int, limit: int, filtered: float | None) -> None:
     # Small whole numbers: sums are exact in whatever order they are added, and many are equal.
     chance = np.random.default_rng(seed)
-    rows = Rows.of(chance.integers(-3, 4, (max(1, chunks // 2), DIMS)).astype(np.float16))
+    rows = QuantisedVectors.quantise(chance.integers(-3, 4, (max(1, chunks // 2), DIMS)).astype(np.float16))
     held = matrix(chance, chunks, rows, spread)
     query = chance.integers(-3, 4, DIMS).astype(np.float32)
     stale = [0] if seed % 3 == 0 else []
@@ -71,12 +70,12 @@ vectors = st.builds(
 @settings(max_examples=60, deadline=None)
 def test_eight_bits_are_never_further_off_than_they_say(drawn: tuple[np.random.Generator, tuple[int, int], float]) -> None:
     chance, shape, spread = drawn
-    rows = Rows.of((spread * chance.standard_normal(shape)).astype(np.float16))
+    rows = QuantisedVectors.quantise((spread * chance.standard_normal(shape)).astype(np.float16))
     query = chance.standard_normal(shape[1]).astype(np.float32)
-    known = rows.about(query)
+    known = rows.approximate_similarity(query)
     assert known is not None
     exact = rows.values.astype(np.float64) @ query.astype(np.float64)
-    computed = rows.likeness(np.arange(len(rows)), query)
+    computed = rows.similarity(np.arange(len(rows)), query)
     assert (np.abs(known[0] - exact) <= known[1]).all()
     assert (np.abs(known[0] - computed) <= known[1]).all()
 
@@ -87,9 +86,9 @@ def test_the_nearest_by_eight_bits_are_the_nearest_in_full(
     drawn: tuple[np.random.Generator, tuple[int, int], float], limit: int
 ) -> None:
     chance, shape, spread = drawn
-    held = matrix(chance, 2_000, Rows.of((spread * chance.standard_normal(shape)).astype(np.float16)))
+    held = matrix(chance, 2_000, QuantisedVectors.quantise((spread * chance.standard_normal(shape)).astype(np.float16)))
     query = chance.standard_normal(shape[1]).astype(np.float32)
-    likeness = held.rows.likeness(held.at, query)
+    likeness = held.vectors.similarity(held.at, query)
     order = np.lexsort((held.numbers, -likeness))[:limit]
     found = nearest(held, [], query, limit, [], None)
     assert found.numbers[:limit] == held.numbers[order].tolist()
@@ -98,7 +97,7 @@ def test_the_nearest_by_eight_bits_are_the_nearest_in_full(
 @pytest.mark.parametrize("query", [np.zeros(DIMS), np.full(DIMS, np.inf), np.full(DIMS, np.nan)])
 def test_a_question_that_is_no_vector_is_no_error(query: NDArray[np.float64]) -> None:
     chance = np.random.default_rng(1)
-    held = matrix(chance, 1_500, Rows.of(chance.standard_normal((1_500, DIMS)).astype(np.float16)))
+    held = matrix(chance, 1_500, QuantisedVectors.quantise(chance.standard_normal((1_500, DIMS)).astype(np.float16)))
     with np.errstate(invalid="ignore"):
         assert len(nearest(held, [], query.astype(np.float32), 3, (), None).numbers) <= 3
 
@@ -108,16 +107,16 @@ def test_rows_are_changed_picked_and_followed_by_others_as_if_made_at_once() -> 
     first, second, third = (chance.standard_normal((count, DIMS)).astype(np.float16) for count in (40, 7, 3))
     second[0, 0], second[1, 1] = np.nan, np.inf
     at = np.array([4, 39, 0], np.int64)
-    built = Rows.of(first).followed_by(Rows.of(second))
-    built = built.with_changes(at, Rows.of(third)).picked(np.arange(46, -1, -1))
+    built = QuantisedVectors.quantise(first).append(QuantisedVectors.quantise(second))
+    built = built.replace(at, QuantisedVectors.quantise(third)).take(np.arange(46, -1, -1))
     whole = np.concatenate((first, np.nan_to_num(second, nan=0.0, posinf=0.0)))
     whole[at] = third
-    made = Rows.of(whole[::-1].copy())
+    made = QuantisedVectors.quantise(whole[::-1].copy())
     assert (built.values == made.values).all()
     assert (built.codes is None) == (made.codes is None)
     if built.codes is not None:
         assert (built.codes == made.codes).all()
         assert (built.errors == made.errors).all()
     assert (built.scales == made.scales).all()
-    assert built.longest >= made.longest
+    assert built.max_length >= made.max_length
     assert built.nbytes == made.nbytes
