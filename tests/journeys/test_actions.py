@@ -15,7 +15,7 @@ from sitelore.deploy.embedded import embedded
 from sitelore.export.manifest import manifest_schema
 from sitelore.export.pages import document_of
 from sitelore.extract.offers.brand_probe import brand_probe, packed, unpacked
-from sitelore.fetch.finding_browser import find_browser
+from sitelore.fetch.browser.chromium import find_browser
 
 HEAD = """<!doctype html><html lang=en><head><title>{0}</title><style>:root{{--primary:222 47% 11%;--secondary:24 95% 53%}}
 @font-face{{font-family:__Inter_abc123;src:url(x.woff2)}}</style></head><body><header><nav><a href=/>Home</a>

@@ -10,8 +10,8 @@ from sitelore.ports import Blobs, Clock, Ledger
 from sitelore.store.engine import Engine
 
 if TYPE_CHECKING:
-    from sitelore.crawl.library import Library
-    from sitelore.store.index.search_index import SqlKnowledge
+    from sitelore.crawl.search_service import SearchService
+    from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.vectors.search import VectorSearch
 
 
@@ -24,30 +24,30 @@ class LibraryDoor:
         self._blobs = blobs
         self._clock = clock
         self._redaction = redaction
-        self._opened: Library | None = None
-        self._knowledge: SqlKnowledge | None = None
+        self._opened: SearchService | None = None
+        self._search_index: SqlSearchIndex | None = None
 
-    def open(self) -> Library:
+    def open(self) -> SearchService:
         """The library; the same one each time."""
         if self._opened is None:
             # Imported here: numpy, words of many languages and a model's runtime are nothing that a crawl needs.
-            from sitelore.crawl.indexing import Indexing  # noqa: PLC0415 see above
-            from sitelore.crawl.library import Library  # noqa: PLC0415 see above
+            from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
             from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
-            from sitelore.store.index.search_index import SqlKnowledge  # noqa: PLC0415 see above
+            from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
-            self._knowledge = SqlKnowledge(self._engine, _vector_search(self._engine, operator))
-            indexing = Indexing(self._ledger, self._knowledge, self._blobs, self._clock, self._redaction)
-            self._opened = Library(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
+            self._search_index = SqlSearchIndex(self._engine, _vector_search(self._engine, operator))
+            indexing = Indexing(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
+            self._opened = SearchService(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
         return self._opened
 
     async def close(self) -> None:
         """Give back what a model and a vector store hold."""
         if self._opened is not None and self._opened.embedder is not None:
             await self._opened.embedder.close()
-        if self._knowledge is not None:
-            await self._knowledge.close()
+        if self._search_index is not None:
+            await self._search_index.close()
 
 
 def _vector_search(engine: Engine, operator: OperatorSettings) -> VectorSearch | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sitelore.export.pages import moment
-from sitelore.model.knowledge import Hit, SearchAnswer, SearchQuery
+from sitelore.model.search import Hit, SearchAnswer, SearchQuery
 
 
 def answer_json(query: SearchQuery, answer: SearchAnswer) -> dict[str, Any]:

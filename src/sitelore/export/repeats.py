@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from sitelore.model.frontier import Sketched
+from sitelore.model.frontier import PageSketch
 from sitelore.model.sketch import line_numbers, lines_of
 from sitelore.model.url import Url
 
@@ -55,10 +55,10 @@ class _Page:
     lines: Lines
 
 
-async def find_repeats(pages: AsyncIterator[Sketched]) -> Repeats:
+async def find_repeats(pages: AsyncIterator[PageSketch]) -> Repeats:
     """What repeats over the pages of a run."""
     # The pages whose URLs have the smallest hashes: a sample that does not depend on the order they come in.
-    kept: list[tuple[int, str, Sketched]] = []
+    kept: list[tuple[int, str, PageSketch]] = []
     async for page in pages:
         entry = (-int.from_bytes(blake2b(page.url.encode(), digest_size=8).digest(), "big"), str(page.url), page)
         if len(kept) < PAGES:
@@ -68,7 +68,7 @@ async def find_repeats(pages: AsyncIterator[Sketched]) -> Repeats:
     return repeats_among([page for _, _, page in sorted(kept, key=lambda entry: entry[1])])
 
 
-def repeats_among(pages: Iterable[Sketched]) -> Repeats:
+def repeats_among(pages: Iterable[PageSketch]) -> Repeats:
     """The same for pages at hand."""
     read = [_Page(folder_of(page.url), frozenset(lines_of(page.sketch)) - {_EMPTY}) for page in pages]
     counts = _counts(read)

@@ -28,9 +28,9 @@ from sitelore.extract.plaintext import defused, escaped, first_heading, normal_l
 from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
 from sitelore.extract.structured.texts import as_read, texts_of, with_texts
+from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
-from sitelore.model.loading import is_loaded
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
 from sitelore.model.url import Url

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from sitelore.index.atoms import Atom, Break
 from sitelore.index.overlaps import HIGHEST
-from sitelore.model.knowledge import ChunkSizes
+from sitelore.model.search import ChunkSizes
 
 _MARGIN = 0.98  # tokens of a whole are not exactly the sum of its parts' tokens
 _NARROWEST = 0.68  # how much smaller than the target a piece is at least, where there is a choice

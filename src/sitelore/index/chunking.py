@@ -14,7 +14,7 @@ from sitelore.index.hygiene import flags_of
 from sitelore.index.overlaps import Piece, reaches_of
 from sitelore.index.plain import plain_text
 from sitelore.model.ids import NO_TEXT, ChunkId, CleanText, piece_of
-from sitelore.model.knowledge import Chunk, ChunkSizes
+from sitelore.model.search import Chunk, ChunkSizes
 from sitelore.model.url import Url
 
 _LOOKED_BACK = 400  # headings: a page of nothing else must not cost its length squared

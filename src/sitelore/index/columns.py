@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sitelore.index.lexical import Entries, LiveChunks
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import SearchQuery, Shelf
+from sitelore.model.search import ChunkTable, SearchQuery
 
 Mask = NDArray[np.bool_]
 _LAST = chr(0x10FFFF)
@@ -21,7 +21,7 @@ _LAST = chr(0x10FFFF)
 class SiteColumns:
     """The live chunks of one version of a site, with the pages they are of."""
 
-    def __init__(self, site: SiteId, shelf: Shelf) -> None:
+    def __init__(self, site: SiteId, shelf: ChunkTable) -> None:
         self.site = site
         self.version = shelf.version
         self.chunks = LiveChunks(np.frombuffer(shelf.numbers, "<u4"), np.frombuffer(shelf.lengths, "<u2"))

@@ -13,9 +13,9 @@ from sitelore.index.embedding_model import find_model
 from sitelore.index.embedding_remote import Endpoint, RemoteEmbedder
 from sitelore.model.errors import EmbeddingFailed, TextsRefused, UsageError
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import IndexProgress, ToEmbed
+from sitelore.model.search import IndexProgress, TextToEmbed
 from sitelore.model.url import Url
-from sitelore.ports import Embedder, Knowledge
+from sitelore.ports import Embedder, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def _remote(spec: str, key: str) -> Embedder:
 
 
 async def embed_missing(
-    knowledge: Knowledge,
+    search_index: SearchIndex,
     embedder: Embedder,
     *,
     site: SiteId | None = None,
@@ -74,18 +74,18 @@ async def embed_missing(
     A batch is kept before the next is begun, so it may be cut off anywhere. Texts that the model refuses are left out, and
     tried again the next time. Raises `EmbeddingFailed` when nothing is to be had: what was made before that is kept.
     """
-    shelves = await knowledge.shelves(None, embedder.model)
+    shelves = await search_index.site_stats(None, embedder.model)
     # Chunks with equal texts share a vector: it may be fewer in the end.
     total = sum(shelf.chunks - shelf.embedded for shelf in shelves if site in {None, shelf.site})
     done, refused, in_a_row = 0, dict[str, str](), 0
     while not (stop and stop.is_set()):
-        waiting = await knowledge.texts_to_embed(embedder.model, batch + len(refused), site)
+        waiting = await search_index.texts_to_embed(embedder.model, batch + len(refused), site)
         texts = [text for text in waiting if text.text_hash not in refused][:batch]
         if not texts:
             break
         made, failed = await _embed(embedder, texts)
         if made:
-            await knowledge.put_vectors(embedder.model, made)
+            await search_index.put_vectors(embedder.model, made)
         refused |= failed
         in_a_row = 0 if made else in_a_row + len(failed)
         if in_a_row >= _REFUSALS_IN_A_ROW or len(refused) > _MOST_REFUSED:
@@ -94,7 +94,7 @@ async def embed_missing(
         yield _progress(total, done, refused)
 
 
-async def _embed(embedder: Embedder, texts: Sequence[ToEmbed]) -> tuple[list[tuple[str, bytes]], dict[str, str]]:
+async def _embed(embedder: Embedder, texts: Sequence[TextToEmbed]) -> tuple[list[tuple[str, bytes]], dict[str, str]]:
     """Vectors by text hash, and the texts that were refused. A batch that is refused is halved until the culprit is alone."""
     waiting = [list(texts)]
     made: list[tuple[str, bytes]] = []

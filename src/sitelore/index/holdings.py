@@ -14,8 +14,8 @@ from sitelore.index.columns import Mask, SiteColumns
 from sitelore.index.lexical import NOWHERE, Entries, Numbers, Places, joined, unpacked
 from sitelore.index.lexical import Collection as Lengths
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import SearchQuery, SiteShelf
-from sitelore.ports import Knowledge
+from sitelore.model.search import SearchQuery, SiteIndexStats
+from sitelore.ports import SearchIndex
 
 CACHED_CHUNKS = 2_000_000
 """Of all sites together that are kept in memory between questions, about 30 bytes each."""
@@ -62,23 +62,23 @@ class Holdings:
         found, live = self.sites[site].chunks.places(numbers)
         return found + self._firsts[site], live
 
-    async def entries(self, knowledge: Knowledge, terms: Collection[str]) -> dict[str, Entries]:
+    async def entries(self, search_index: SearchIndex, terms: Collection[str]) -> dict[str, Entries]:
         """Where terms stand in all sites."""
         parts: dict[str, list[Entries]] = {}
         for first, site in zip(self._firsts, self.sites, strict=True):
             if len(site.chunks):
-                for term, found in (await _entries(knowledge, site, terms)).items():
+                for term, found in (await _entries(search_index, site, terms)).items():
                     if len(found.places):
                         parts.setdefault(term, []).append(Entries(found.places + first, found.counts) if first else found)
         return {term: joined(found) for term, found in parts.items()}
 
 
-async def _entries(knowledge: Knowledge, site: SiteColumns, terms: Collection[str]) -> dict[str, Entries]:
+async def _entries(search_index: SearchIndex, site: SiteColumns, terms: Collection[str]) -> dict[str, Entries]:
     """Where terms stand in one site. Questions share most of their words: what was read for one is kept for the next."""
     kept = site.entries
     missing = [term for term in terms if term not in kept]
     if missing:
-        packed = await knowledge.postings(site.site, missing)
+        packed = await search_index.postings(site.site, missing)
         for term in missing:
             kept[term] = unpacked(packed[term], site.chunks) if term in packed else NOWHERE
     found = {term: kept[term] for term in terms}
@@ -93,12 +93,12 @@ async def _entries(knowledge: Knowledge, site: SiteColumns, terms: Collection[st
 class Catalogue:
     """Sites as they were last seen; a site that has changed since is read again."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
+    def __init__(self, search_index: SearchIndex) -> None:
+        self._search_index = search_index
         self._seen: OrderedDict[SiteId, SiteColumns] = OrderedDict()
         self._last = Holdings(())
 
-    async def holdings(self, shelves: Sequence[SiteShelf]) -> Holdings:
+    async def holdings(self, shelves: Sequence[SiteIndexStats]) -> Holdings:
         """These sites as they are now."""
         ordered = sorted(shelves, key=lambda shelf: shelf.name)
         sites = [await self._columns(shelf) for shelf in ordered]
@@ -108,11 +108,11 @@ class Catalogue:
             last = self._last = Holdings(sites)
         return last
 
-    async def _columns(self, shelf: SiteShelf) -> SiteColumns:
+    async def _columns(self, shelf: SiteIndexStats) -> SiteColumns:
         seen = self._seen.get(shelf.site)
         # Pages may cease to be searched before their chunks are dropped; the version rises only then.
         if seen is None or (seen.version, len(seen.chunks)) != (shelf.version, shelf.chunks):
-            seen = SiteColumns(shelf.site, await self._knowledge.shelf(shelf.site))
+            seen = SiteColumns(shelf.site, await self._search_index.chunk_table(shelf.site))
             self._seen[shelf.site] = seen
         self._seen.move_to_end(shelf.site)
         return seen

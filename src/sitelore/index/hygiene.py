@@ -13,7 +13,7 @@ import re2
 
 from sitelore.index.hygiene_rules import RULES
 from sitelore.model.ids import CleanText, piece_of
-from sitelore.model.knowledge import Flag
+from sitelore.model.search import Flag
 
 _BEFORE, _AFTER = 160, 500
 _MOST_EVIDENCE = 200

@@ -14,7 +14,7 @@ from math import sqrt
 from sitelore.index.atoms import Atom, Break
 from sitelore.index.sentences import clause_starts, word_starts
 from sitelore.index.tokens import count_tokens
-from sitelore.model.knowledge import ChunkSizes
+from sitelore.model.search import ChunkSizes
 
 HIGHEST = 1.22
 """The largest share that is taken, in parts of the one that is asked for."""

@@ -41,8 +41,8 @@ from sitelore.index.proximity import Neighbours
 from sitelore.index.snippets import snippet_of
 from sitelore.index.terms import Asked, query_terms
 from sitelore.model.errors import VectorsAway
-from sitelore.model.knowledge import Card, Hit, SearchAnswer, SearchMode, SearchQuery
-from sitelore.ports import Embedder, Knowledge
+from sitelore.model.search import ChunkRecord, Hit, SearchAnswer, SearchMode, SearchQuery
+from sitelore.ports import Embedder, SearchIndex
 
 MAX_QUESTION = 2_000
 """Characters; the rest is not read."""
@@ -95,7 +95,7 @@ class _Worded:
 class _Read:
     """A candidate with its text."""
 
-    card: Card
+    card: ChunkRecord
     place: int
     score: float
     lexical: float
@@ -105,10 +105,10 @@ class _Read:
 class Searcher:
     """Answers questions over what is indexed. Without an embedder, or while it fails, by words alone."""
 
-    def __init__(self, knowledge: Knowledge, embedder: Embedder | None = None) -> None:
-        self._knowledge = knowledge
+    def __init__(self, search_index: SearchIndex, embedder: Embedder | None = None) -> None:
+        self._search_index = search_index
         self._embedder = embedder
-        self._catalogue = Catalogue(knowledge)
+        self._catalogue = Catalogue(search_index)
         self._had_vectors = False
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
@@ -124,7 +124,7 @@ class Searcher:
             begun.cancel()
 
     async def _answer(self, query: SearchQuery, begun: asyncio.Future[bytes | None] | None) -> SearchAnswer:
-        shelves = await self._knowledge.shelves(query.tenant, self._embedder.model if self._embedder else "")
+        shelves = await self._search_index.site_stats(query.tenant, self._embedder.model if self._embedder else "")
         wanted = [shelf for shelf in shelves if shelf.chunks and (not query.sites or shelf.name in query.sites)]
         question = _question(query, await self._catalogue.holdings(wanted))
         chunks = sum(
@@ -155,7 +155,7 @@ class Searcher:
     async def _words(self, question: _Question) -> _Worded:
         query, holdings = question.query, question.holdings
         terms = {term for word in question.asked for term in word.terms}
-        words = weighed(question.asked, await holdings.entries(self._knowledge, terms), holdings.lengths)
+        words = weighed(question.asked, await holdings.entries(self._search_index, terms), holdings.lengths)
         found = scores(words, holdings.lengths)
         best = best_by_words(found, holdings.pages, question.allowed, question.depth, max(PER_PAGE, query.per_page))
         return _Worded(words, found, best)
@@ -190,7 +190,7 @@ class Searcher:
             among = None if mask is None else site.chunks.numbers[mask].astype("<u4").tobytes()
             if mask is not None and not mask.any():
                 continue
-            near = await self._knowledge.likeness(site.site, model, vector, 2 * depth, also, among)
+            near = await self._search_index.likeness(site.site, model, vector, 2 * depth, also, among)
             places, live = holdings.places(index, np.asarray(near.numbers, np.uint32))
             nearness = np.asarray(np.round(np.asarray(near.scores, np.float64)[live], _SAME), np.float64)
             parts.append(certain(places, nearness, always, 2 * depth))
@@ -222,11 +222,11 @@ class Searcher:
             at += len(rows)
         return read
 
-    async def _cards(self, holdings: Holdings, places: Places) -> dict[int, Card]:
-        cards: dict[int, Card] = {}
+    async def _cards(self, holdings: Holdings, places: Places) -> dict[int, ChunkRecord]:
+        cards: dict[int, ChunkRecord] = {}
         for index, (_, site, numbers) in enumerate(holdings.split(places)):
             if numbers:
-                found = await self._knowledge.cards(site.site, numbers)
+                found = await self._search_index.chunk_records(site.site, numbers)
                 standing, live = holdings.places(index, np.array([card.number for card in found], np.uint32))
                 shown = [card for card, is_live in zip(found, live.tolist(), strict=True) if is_live]
                 cards.update(zip(standing.tolist(), shown, strict=True))

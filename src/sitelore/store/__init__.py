@@ -13,10 +13,10 @@ transaction; `engine.py` runs it in SQLite's writer or reader threads, or on a c
     runs/             create, start, crash and end runs; the run queue; lists; idempotency keys
     frontier/         offers, claims and leases; settle; waves; counts by URL pattern
     pages/            rows and counts for exports and the API; deletion detection; reprocessing
-    index/            `ports.Knowledge` (`search_index.py`): chunks, postings, reads of the search index
+    index/            `ports.SearchIndex` (`search_index.py`): chunks, postings, reads of the search index
     vectors/          embeddings, and vector search in memory, by pgvector or by Qdrant
     blobs/            `ports.Blobs` in a SQLite file, or in S3 or a shared directory
-    notifications/    `ports.Signals` and `ports.Events` within a process, or between processes by Redis
+    notifications/    `ports.Notifier` and `ports.Events` within a process, or between processes by Redis
     redis_gate.py     `ports.HostGate` for many processes; the rate limit itself is `gate.lua`
 
 Nothing here decides about a crawl: which offer is admissible, how a visit ends, what a wave admits and which pages are gone

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Lease, Offer, Run, Sketched, UrlRow
+from sitelore.model.frontier import Lease, Offer, PageSketch, Run, UrlRow
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.listing import Edge
 from sitelore.model.settings import CrawlSettings
@@ -42,7 +42,7 @@ class SqlLedger(Repository):
     claim = write(claims.claim)
     settle = write(settlements.settle)
     release = write(claims.release)
-    pulse = read(claims.pulse)
+    queue_stats = read(claims.queue_stats)
     open_wave = write(waves.open_wave)
     canonical_claims = read(waves.canonical_claims)
 
@@ -71,8 +71,8 @@ class SqlLedger(Repository):
 
         return await self._engine.write(create)
 
-    def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """The leader lock of a task: whether this process holds it, until the block ends."""
+    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
+        """The leader lock of a task: whether this process got it, until the block ends."""
         return self._engine.leader_lock(task)
 
     async def renew(self, leases: Sequence[Lease], until: float) -> int:
@@ -93,7 +93,7 @@ class SqlLedger(Repository):
         """Every URL with the page it was first found on, sorted by key."""
         return iterate_pages(lambda after: self._engine.read_long(listing.edges_after, run, after), listing.EDGES_PER_PAGE)
 
-    def sketches(self, run: RunId) -> AsyncIterator[Sketched]:
+    def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
         """Text sketches of every kept page, sorted by key."""
         return iterate_pages(lambda after: self._engine.read(reads.run_sketches_after, run, after), reads.SKETCHES_PER_PAGE)
 

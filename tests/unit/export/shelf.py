@@ -18,7 +18,7 @@ FETCHED_AT = 1_700_000_000.0
 
 
 @dataclass
-class Shelf:
+class ChunkTable:
     """Documents in memory, behind the `Blobs` port, and the rows that name them."""
 
     kept: dict[BlobKey, bytes] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import jsonschema_rs
-from tests.unit.export.shelf import Shelf
+from tests.unit.export.shelf import ChunkTable
 
 from sitelore.export.manifest import all_of, build_manifest, encoded, made, manifest_schema, read_manifest
 from sitelore.export.tools import encoded_tools, tools_of
@@ -143,7 +143,7 @@ def test_odd_limits_of_fields_make_no_broken_schema() -> None:
     assert properties["f"]["type"] == "array"
 
 
-async def test_a_manifest_is_built_from_stored_pages(shelf: Shelf) -> None:
+async def test_a_manifest_is_built_from_stored_pages(shelf: ChunkTable) -> None:
     for url, document in shop(1, 2):
         shelf.page(url, **document)
     shelf.page("http://shop.example/plain")

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
-from tests.unit.export.shelf import Shelf
+from tests.unit.export.shelf import ChunkTable
 
 from sitelore.export.files import whole_file
 from sitelore.export.markdown import write_markdown
@@ -25,7 +25,7 @@ def tree(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
 
 
-async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: Shelf, tmp_path: Path) -> None:
+async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/", markdown="# Home")
     shelf.alias("http://example.com/index.php", "http://example.com/")
     shelf.alias("http://example.com/old", "http://example.com/")
@@ -37,7 +37,7 @@ async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: Shelf
     assert (result.pages, result.markdown_chars) == (1, 6)
 
 
-async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(shelf: Shelf, tmp_path: Path) -> None:
+async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(shelf: ChunkTable, tmp_path: Path) -> None:
     facts = {
         "description": "Says hi",
         "lang": "en",
@@ -68,14 +68,14 @@ async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(she
     }
 
 
-async def test_the_file_starts_with_the_title_once(shelf: Shelf, tmp_path: Path) -> None:
+async def test_the_file_starts_with_the_title_once(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a", title="Tea & *more*", markdown="# Tea & \\*more\\*\n\nText.")
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     _, body = front_and_body(tmp_path / "example.com/a.md")
     assert body == "\n# Tea & \\*more\\*\n\nText.\n"
 
 
-async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(shelf: Shelf, tmp_path: Path) -> None:
+async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a", title="", description="", lang="", author="")
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
@@ -85,14 +85,14 @@ async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(she
 @pytest.mark.parametrize(
     "title", ["a: b\n---\nx: 1", 'say "hi" \\ #no', "- [x]", "\u2028line\x85\ufeff", "\x00\x7f", "😀 &a *b !!c", "yes"]
 )
-async def test_no_title_breaks_the_front_matter(title: str, shelf: Shelf, tmp_path: Path) -> None:
+async def test_no_title_breaks_the_front_matter(title: str, shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a", title=title, description=title, author=title)
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
     assert (front["title"], front["description"], front["author"]) == (title, title, title)
 
 
-async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: Shelf, tmp_path: Path) -> None:
+async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: ChunkTable, tmp_path: Path) -> None:
     links = {
         "http://example.com/b/c#part": "b/c.md#part",
         "http://example.com/": "index.md",
@@ -117,14 +117,14 @@ async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: Shelf, 
     assert body == "\n# Page\n\n[up](../a.md)\n"
 
 
-async def test_links_can_be_written_as_text(shelf: Shelf, tmp_path: Path) -> None:
+async def test_links_can_be_written_as_text(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a", markdown="# Hi\n\n[b](http://example.com/b) ![i](http://example.com/i)")
     for style, body in ((LinkStyle.TEXT, "b ![i](http://example.com/i)"), (LinkStyle.NONE, "b i")):
         await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=style)
         assert front_and_body(tmp_path / "example.com/a.md")[1] == f"\n# Hi\n\n{body}\n"
 
 
-async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: Shelf, tmp_path: Path) -> None:
+async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: ChunkTable, tmp_path: Path) -> None:
     for path in ("a", "b/c", "d"):
         shelf.page(f"http://example.com/{path}")
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
@@ -136,7 +136,7 @@ async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: She
     assert not (tmp_path / "example.com/b").exists()
 
 
-async def test_another_site_in_the_same_folder_is_left_alone(shelf: Shelf, tmp_path: Path) -> None:
+async def test_another_site_in_the_same_folder_is_left_alone(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://one.example/a")
     await write_markdown(shelf.rows, shelf, tmp_path, "one.example")
     shelf.found.clear()
@@ -145,7 +145,7 @@ async def test_another_site_in_the_same_folder_is_left_alone(shelf: Shelf, tmp_p
     assert tree(tmp_path) == {"one.example/a.md", "two.example/a.md"}
 
 
-async def test_a_run_without_any_page_removes_nothing(shelf: Shelf, tmp_path: Path) -> None:
+async def test_a_run_without_any_page_removes_nothing(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a")
     await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
     shelf.found.clear()
@@ -157,7 +157,7 @@ async def test_a_run_without_any_page_removes_nothing(shelf: Shelf, tmp_path: Pa
     assert tree(tmp_path) == {"example.com/b.md"}, "what was spared is still known as ours"
 
 
-async def test_a_list_that_someone_edited_cannot_remove_files_elsewhere(shelf: Shelf, tmp_path: Path) -> None:
+async def test_a_list_that_someone_edited_cannot_remove_files_elsewhere(shelf: ChunkTable, tmp_path: Path) -> None:
     folder, outside = tmp_path / "out", tmp_path / "precious.md"
     outside.write_text("mine")
     shelf.page("http://example.com/a")
@@ -169,7 +169,7 @@ async def test_a_list_that_someone_edited_cannot_remove_files_elsewhere(shelf: S
     assert outside.read_text() == "mine"
 
 
-async def test_files_that_an_interrupted_export_wrote_are_still_ours(shelf: Shelf, tmp_path: Path) -> None:
+async def test_files_that_an_interrupted_export_wrote_are_still_ours(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a")
     lost = shelf.page("http://example.com/b")
     assert lost.document is not None
@@ -183,7 +183,7 @@ async def test_files_that_an_interrupted_export_wrote_are_still_ours(shelf: Shel
     assert tree(tmp_path) == {"example.com/c.md"}
 
 
-async def test_a_folder_that_cannot_be_written_is_one_sentence(shelf: Shelf, tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_is_one_sentence(shelf: ChunkTable, tmp_path: Path) -> None:
     shelf.page("http://example.com/a")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write"):

@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from tests.unit.export.shelf import Shelf
+from tests.unit.export.shelf import ChunkTable
 
 from sitelore.export.llms_txt import write_llms_txt
 from sitelore.export.pages import crawl_status, write_jsonl
@@ -48,7 +48,7 @@ CONTRACT = {
     ],
 )
 async def test_links_in_the_markdown_of_json_lines_are_written_in_the_chosen_style(
-    style: LinkStyle, markdown: str, shelf: Shelf
+    style: LinkStyle, markdown: str, shelf: ChunkTable
 ) -> None:
     links = [{"url": "http://example.com/b/c"}]
     shelf.page("http://example.com/a/x", markdown="[b](http://example.com/b/c#d) ![i](http://example.com/i)", links=links)
@@ -74,11 +74,11 @@ async def test_links_in_the_markdown_of_json_lines_are_written_in_the_chosen_sty
         (UrlState.SKIPPED, None),
     ],
 )
-def test_every_state_has_its_crawl_status(state: UrlState, status: str | None, shelf: Shelf) -> None:
+def test_every_state_has_its_crawl_status(state: UrlState, status: str | None, shelf: ChunkTable) -> None:
     assert crawl_status(shelf.other("http://example.com/", state)) == status
 
 
-async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(shelf: Shelf) -> None:
+async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(shelf: ChunkTable) -> None:
     shelf.page("http://example.com/b", h1="Hi")
     shelf.page("http://example.com/a")
     shelf.alias("http://example.com/c", "http://example.com/a")
@@ -91,7 +91,7 @@ async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(sh
     assert second["h1"] == "Hi"
 
 
-async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(shelf: Shelf) -> None:
+async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(shelf: ChunkTable) -> None:
     page = shelf.page("http://example.com/a")
     shelf.found.clear()
     unchanged = SkipReason.LASTMOD
@@ -102,7 +102,7 @@ async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(shelf: 
     assert json.loads(sink.getvalue())["crawl_status"] == "OK"
 
 
-async def test_many_pages_keep_their_order(shelf: Shelf) -> None:
+async def test_many_pages_keep_their_order(shelf: ChunkTable) -> None:
     for number in range(50):
         shelf.page(f"http://example.com/{number:03}", markdown=str(number))
     sink = io.BytesIO()
@@ -110,7 +110,7 @@ async def test_many_pages_keep_their_order(shelf: Shelf) -> None:
     assert [json.loads(line)["markdown"] for line in sink.getvalue().splitlines()] == [str(number) for number in range(50)]
 
 
-async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(shelf: Shelf) -> None:
+async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(shelf: ChunkTable) -> None:
     shelf.page("http://example.com/", title="Example", description="All about\nexamples.")
     shelf.page("http://example.com/docs/a", title="A [draft]", description="First")
     shelf.page("http://example.com/docs-old/x", title="Old")
@@ -124,7 +124,7 @@ async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(shelf: She
     )
 
 
-async def test_llms_txt_leaves_out_what_asks_not_to_be_indexed(shelf: Shelf) -> None:
+async def test_llms_txt_leaves_out_what_asks_not_to_be_indexed(shelf: ChunkTable) -> None:
     page = shelf.page("http://example.com/hidden")
     shelf.found.clear()
     shelf.other("http://example.com/hidden", UrlState.VISITED, document=page.document, noindex=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.unit.export.shelf import Shelf
+from tests.unit.export.shelf import ChunkTable
 
 from sitelore.export.compare import Change, Difference, differences, of_file, of_run
 from sitelore.export.rows import FIELDS, cell, export_row, write_csv, write_json
@@ -18,7 +18,7 @@ from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
 
-async def as_json(shelf: Shelf) -> bytes:
+async def as_json(shelf: ChunkTable) -> bytes:
     sink = io.BytesIO()
     await write_json(shelf.rows(), sink)
     return sink.getvalue()
@@ -28,7 +28,7 @@ async def listed(found: AsyncIterator[Difference]) -> list[Difference]:
     return [difference async for difference in found]
 
 
-async def test_a_row_holds_what_the_contract_names(shelf: Shelf) -> None:
+async def test_a_row_holds_what_the_contract_names(shelf: ChunkTable) -> None:
     row = export_row(shelf.page("http://example.com/a"))
     assert tuple(row) == FIELDS
     assert {"url", "key", "state", "status_code", "depth", "parent", "redirect_chain", "final_url"} <= row.keys()
@@ -36,18 +36,18 @@ async def test_a_row_holds_what_the_contract_names(shelf: Shelf) -> None:
     assert row["final_url"] == "http://example.com/a"
 
 
-async def test_a_url_that_was_not_fetched_has_no_final_url(shelf: Shelf) -> None:
+async def test_a_url_that_was_not_fetched_has_no_final_url(shelf: ChunkTable) -> None:
     row = export_row(shelf.other("http://example.com/x", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, detail="line 2"))
     assert (row["final_url"], row["skip_reason"], row["detail"]) == (None, "robots", "line 2")
 
 
-async def test_a_redirect_chain_says_which_hops_are_permanent(shelf: Shelf) -> None:
+async def test_a_redirect_chain_says_which_hops_are_permanent(shelf: ChunkTable) -> None:
     hops = (Hop(Url.trusted("http://example.com/a"), 301), Hop(Url.trusted("http://example.com/b"), 302))
     row = export_row(shelf.alias("http://example.com/a", "http://example.com/c", redirect_chain=hops))
     assert [hop["permanent"] for hop in row["redirect_chain"]] == [True, False]
 
 
-async def test_the_json_export_is_an_array_with_one_sorted_row_a_line(shelf: Shelf) -> None:
+async def test_the_json_export_is_an_array_with_one_sorted_row_a_line(shelf: ChunkTable) -> None:
     for path in ("b", "a", "c"):
         shelf.page(f"http://example.com/{path}")
     data = await as_json(shelf)
@@ -55,11 +55,11 @@ async def test_the_json_export_is_an_array_with_one_sorted_row_a_line(shelf: She
     assert data.count(b"\n") == 5
 
 
-async def test_an_empty_export_is_an_empty_array(shelf: Shelf) -> None:
+async def test_an_empty_export_is_an_empty_array(shelf: ChunkTable) -> None:
     assert json.loads(await as_json(shelf)) == []
 
 
-async def test_no_cell_of_a_csv_export_can_run_as_a_formula(shelf: Shelf) -> None:
+async def test_no_cell_of_a_csv_export_can_run_as_a_formula(shelf: ChunkTable) -> None:
     for number, start in enumerate(("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d")):
         shelf.other(f"http://example.com/{number}", UrlState.VISITED, title=CleanText(f"{start}HYPERLINK(1)"))
     sink = io.BytesIO()
@@ -72,7 +72,7 @@ def test_numbers_and_plain_text_stay_as_they_are_in_a_cell() -> None:
     assert [cell(value) for value in (200, None, False, "a=b")] == ["200", "", "false", "a=b"]
 
 
-async def test_a_csv_cell_with_commas_quotes_and_line_breaks_reads_back(shelf: Shelf) -> None:
+async def test_a_csv_cell_with_commas_quotes_and_line_breaks_reads_back(shelf: ChunkTable) -> None:
     title = 'a, "b"\nc'
     shelf.other("http://example.com/", UrlState.VISITED, title=CleanText(title))
     sink = io.BytesIO()
@@ -81,7 +81,7 @@ async def test_a_csv_cell_with_commas_quotes_and_line_breaks_reads_back(shelf: S
     assert row["title"] == title
 
 
-async def test_comparing_names_what_came_went_and_changed(shelf: Shelf, tmp_path: Path) -> None:
+async def test_comparing_names_what_came_went_and_changed(shelf: ChunkTable, tmp_path: Path) -> None:
     for path in ("a", "b"):
         shelf.page(f"http://example.com/{path}")
     before = tmp_path / "before.json"
@@ -98,7 +98,7 @@ async def test_comparing_names_what_came_went_and_changed(shelf: Shelf, tmp_path
     ]
 
 
-async def test_a_csv_export_equals_the_json_export_of_the_same_run(shelf: Shelf, tmp_path: Path) -> None:
+async def test_a_csv_export_equals_the_json_export_of_the_same_run(shelf: ChunkTable, tmp_path: Path) -> None:
     hops = (Hop(Url.trusted("http://example.com/a"), 301),)
     shelf.page("http://example.com/", title="=1+1")
     shelf.alias("http://example.com/a", "http://example.com/", redirect_chain=hops)
@@ -110,7 +110,7 @@ async def test_a_csv_export_equals_the_json_export_of_the_same_run(shelf: Shelf,
     assert await listed(differences(of_file(one), of_file(two))) == []
 
 
-async def test_an_array_laid_out_by_another_program_compares_too(shelf: Shelf, tmp_path: Path) -> None:
+async def test_an_array_laid_out_by_another_program_compares_too(shelf: ChunkTable, tmp_path: Path) -> None:
     for path in ("a", "b"):
         shelf.page(f"http://example.com/{path}")
     pretty = tmp_path / "pretty.json"

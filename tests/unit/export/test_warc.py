@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from tests.unit.export.shelf import Shelf
+from tests.unit.export.shelf import ChunkTable
 
 from sitelore.export.warc import write_warc
 from sitelore.model.frontier import Hop, Run
@@ -35,7 +35,7 @@ def parse(record: bytes) -> tuple[dict[str, str], bytes]:
     return fields, rest[:size]
 
 
-async def archive(run: Run, shelf: Shelf) -> list[tuple[dict[str, str], bytes]]:
+async def archive(run: Run, shelf: ChunkTable) -> list[tuple[dict[str, str], bytes]]:
     sink = io.BytesIO()
     count = await write_warc(run, shelf.rows(), shelf, sink)
     records = [parse(member) for member in members(sink.getvalue())]
@@ -43,7 +43,7 @@ async def archive(run: Run, shelf: Shelf) -> list[tuple[dict[str, str], bytes]]:
     return records
 
 
-async def test_every_record_has_the_fields_the_standard_demands(shelf: Shelf, run: Run) -> None:
+async def test_every_record_has_the_fields_the_standard_demands(shelf: ChunkTable, run: Run) -> None:
     shelf.page("http://example.com/a")
     shelf.other("http://example.com/b", UrlState.SKIPPED)
     records = await archive(run, shelf)
@@ -55,7 +55,7 @@ async def test_every_record_has_the_fields_the_standard_demands(shelf: Shelf, ru
     assert records[1][0]["WARC-Warcinfo-ID"] == records[0][0]["WARC-Record-ID"]
 
 
-async def test_a_response_holds_the_http_head_and_the_snapshot(shelf: Shelf, run: Run) -> None:
+async def test_a_response_holds_the_http_head_and_the_snapshot(shelf: ChunkTable, run: Run) -> None:
     shelf.page("http://example.com/a")
     _, (fields, block) = await archive(run, shelf)
     head, _, body = block.partition(b"\r\n\r\n")
@@ -68,7 +68,7 @@ async def test_a_response_holds_the_http_head_and_the_snapshot(shelf: Shelf, run
     assert fields["WARC-Block-Digest"] == f"sha256:{b32encode(sha256(block).digest()).decode()}"
 
 
-async def test_a_charset_is_named_only_where_the_bytes_prove_it(shelf: Shelf, run: Run) -> None:
+async def test_a_charset_is_named_only_where_the_bytes_prove_it(shelf: ChunkTable, run: Run) -> None:
     page = shelf.page("http://example.com/a")
     shelf.found = [replace(page, snapshot=shelf.add("<p>é".encode("latin-1")))]
     _, (_, latin) = await archive(run, shelf)
@@ -78,7 +78,7 @@ async def test_a_charset_is_named_only_where_the_bytes_prove_it(shelf: Shelf, ru
     assert b"content-type: text/html; charset=utf-8\r\n" in utf8
 
 
-async def test_a_redirect_is_a_response_with_its_location(shelf: Shelf, run: Run) -> None:
+async def test_a_redirect_is_a_response_with_its_location(shelf: ChunkTable, run: Run) -> None:
     one, two, end = (Url.trusted(f"http://example.com/{name}") for name in ("1", "2", "end"))
     hops = (Hop(one, 301), Hop(two, 302))
     shelf.alias(one, end, redirect_chain=hops, status_code=301, fetched_at=1.0)
@@ -88,7 +88,7 @@ async def test_a_redirect_is_a_response_with_its_location(shelf: Shelf, run: Run
     assert b"location: http://example.com/end\r\n" in second
 
 
-async def test_a_page_confirmed_by_304_is_a_revisit(shelf: Shelf, run: Run) -> None:
+async def test_a_page_confirmed_by_304_is_a_revisit(shelf: ChunkTable, run: Run) -> None:
     page = shelf.page("http://example.com/a")
     shelf.found = [replace(page, state=UrlState.NOT_MODIFIED, status_code=304)]
     _, (fields, block) = await archive(run, shelf)
@@ -97,7 +97,7 @@ async def test_a_page_confirmed_by_304_is_a_revisit(shelf: Shelf, run: Run) -> N
     assert block.startswith(b"HTTP/1.1 304 Not Modified\r\n")
 
 
-async def test_the_same_run_gives_the_same_archive(shelf: Shelf, run: Run) -> None:
+async def test_the_same_run_gives_the_same_archive(shelf: ChunkTable, run: Run) -> None:
     shelf.page("http://example.com/a")
     one, two = io.BytesIO(), io.BytesIO()
     await write_warc(run, shelf.rows(), shelf, one)
@@ -105,7 +105,7 @@ async def test_the_same_run_gives_the_same_archive(shelf: Shelf, run: Run) -> No
     assert one.getvalue() == two.getvalue()
 
 
-async def test_no_header_value_can_start_a_header_of_its_own(shelf: Shelf, run: Run) -> None:
+async def test_no_header_value_can_start_a_header_of_its_own(shelf: ChunkTable, run: Run) -> None:
     page = shelf.page("http://example.com/a")
     shelf.found = [replace(page, etag='"x"\r\nset-cookie: a=b')]
     _, (_, block) = await archive(run, shelf)

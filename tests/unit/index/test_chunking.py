@@ -19,7 +19,7 @@ from sitelore.index.chunking import chunk_page
 from sitelore.index.sentences import sentence_starts
 from sitelore.index.tokens import count_tokens
 from sitelore.model.ids import CleanText
-from sitelore.model.knowledge import Chunk, ChunkSizes
+from sitelore.model.search import Chunk, ChunkSizes
 from sitelore.model.url import Url
 
 WORDS = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sitelore.index.candidates import best_by_words
 from sitelore.index.lexical import K1, B, Collection, Entries, LiveChunks, merged, scores, unpacked, weighed
 from sitelore.index.terms import Asked
-from sitelore.model.knowledge import Postings
+from sitelore.model.search import Postings
 
 
 def live(numbers: Sequence[int], lengths: Sequence[int] | None = None) -> LiveChunks:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Lease, Offer, Pulse
+from sitelore.model.frontier import Lease, Offer, QueueStats
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
 from sitelore.store.schema import key_of, pages, runs, urls
@@ -140,8 +140,8 @@ _queued_counts = sa.select(
 _leased_count = sa.select(sa.func.count()).where(_admitted, urls.c.state == _IN_PROGRESS)
 
 
-def pulse(conn: sa.Connection, run: RunId, now: float) -> Pulse:
+def queue_stats(conn: sa.Connection, run: RunId, now: float) -> QueueStats:
     """Queue statistics of a run: rows that are due, delayed and leased, and when the next delayed one is due."""
     queued, delayed, next_retry_at = conn.execute(_queued_counts, {"run": run, "now": now}).one()
     in_progress = conn.scalar(_leased_count, {"run": run}) or 0
-    return Pulse(queued - delayed, delayed, in_progress, next_retry_at)
+    return QueueStats(queued - delayed, delayed, in_progress, next_retry_at)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import ShapeYield
+from sitelore.model.frontier import PatternYield
 from sitelore.model.ids import RunId
 from sitelore.model.states import UrlState
 from sitelore.store.schema import pattern_stats, urls
@@ -61,26 +61,26 @@ _new_counts = (
 )
 
 
-def count_pages(conn: sa.Connection, run: RunId, patterns: Iterable[str]) -> dict[str, ShapeYield]:
+def count_pages(conn: sa.Connection, run: RunId, patterns: Iterable[str]) -> dict[str, PatternYield]:
     """Page counts of these URL patterns; patterns without pages are left out."""
-    counts: dict[str, ShapeYield] = {}
+    counts: dict[str, PatternYield] = {}
     requested = set(patterns)
     counted_since: dict[tuple[int, int], list[str]] = defaultdict(list)
     for row in select_in_batches(conn, _stored_counts, requested, run=run):
-        counts[row.shape] = ShapeYield(row.pages, row.distinct_pages, row.novel_pages)
+        counts[row.shape] = PatternYield(row.pages, row.distinct_pages, row.novel_pages)
         counted_since[row.first_seq, row.last_seq].append(row.shape)
     for (first_seq, last_seq), of_wave in counted_since.items():
         rows = select_in_batches(conn, _new_counts, of_wave, run=run, first_seq=first_seq, last_seq=last_seq)
         for pattern, pages, distinct, novel in rows:
             before = counts[pattern]
-            counts[pattern] = ShapeYield(before.pages + pages, before.distinct + distinct, before.novel + novel)
+            counts[pattern] = PatternYield(before.pages + pages, before.distinct + distinct, before.novel + novel)
     for pattern, pages, distinct, novel in select_in_batches(conn, _full_counts, requested.difference(counts), run=run):
-        counts[pattern] = ShapeYield(pages, distinct, novel)
+        counts[pattern] = PatternYield(pages, distinct, novel)
     return counts
 
 
 def store_counts(
-    conn: sa.Connection, run: RunId, admitted: Iterable[str], counts: dict[str, ShapeYield], first_seq: int, last_seq: int
+    conn: sa.Connection, run: RunId, admitted: Iterable[str], counts: dict[str, PatternYield], first_seq: int, last_seq: int
 ) -> None:
     """Store the counts of patterns of which a wave admits rows, numbered from `first_seq` up to `last_seq`."""
     rows = []

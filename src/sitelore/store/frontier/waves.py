@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sitelore.model.frontier import (
     CANDIDATES_PER_WAVE,
     Candidate,
-    Kept,
+    KeptPage,
     Kind,
     Merge,
     UrlRow,
@@ -102,11 +102,11 @@ def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> WaveFact
     )
 
 
-def _kept(row: Sequence[Any]) -> Kept:
-    return Kept(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]), row[5] or "")
+def _kept(row: Sequence[Any]) -> KeptPage:
+    return KeptPage(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]), row[5] or "")
 
 
-def _related(conn: sa.Connection, run: RunId, settled: tuple[Kept, ...]) -> tuple[Kept, ...]:
+def _related(conn: sa.Connection, run: RunId, settled: tuple[KeptPage, ...]) -> tuple[KeptPage, ...]:
     """Other kept pages with the content or identity of one of these, and pages linked to one of these by a canonical link."""
     own = {key_of(page.url) for page in settled}
     lookups = (
@@ -115,7 +115,7 @@ def _related(conn: sa.Connection, run: RunId, settled: tuple[Kept, ...]) -> tupl
         (_with_url, {key_of(page.canonical) for page in settled if page.canonical} - own),
         (_with_canonical, own),
     )
-    related: dict[str, Kept] = {}
+    related: dict[str, KeptPage] = {}
     for statement, keys in lookups:
         for row in select_in_batches(conn, statement, keys, run=run):
             if row[0] not in own and is_page(row.kind, row.state, row.skip_reason, row.seq):

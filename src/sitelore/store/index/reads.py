@@ -14,7 +14,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from sitelore.model.ids import NO_TEXT, SiteId
-from sitelore.model.knowledge import Card, Flag, PageNow, Presence, Shelf, ShelfPage, SiteShelf
+from sitelore.model.search import ChunkRecord, ChunkTable, ChunkTablePage, Flag, Presence, SiteIndexStats, StoredPage
 from sitelore.model.url import Url
 from sitelore.store.schema import (
     HAS_CHUNKS,
@@ -101,7 +101,7 @@ def disable_seqscan(conn: sa.Connection) -> None:
         conn.execute(_NO_SEQSCAN)
 
 
-def shelves(conn: sa.Connection, tenant: str | None, model: str, counts: EmbeddedCounts) -> list[SiteShelf]:
+def site_stats(conn: sa.Connection, tenant: str | None, model: str, counts: EmbeddedCounts) -> list[SiteIndexStats]:
     """Index statistics of every site of the tenant. Chunks are only counted one by one where `counts` is out of date."""
     disable_seqscan(conn)
     rows = conn.execute(_sites).all() if tenant is None else conn.execute(_sites_of_tenant, {"tenant": tenant}).all()
@@ -119,7 +119,7 @@ def shelves(conn: sa.Connection, tenant: str | None, model: str, counts: Embedde
             # Pages become stale and current again without a new version, so their chunks are subtracted each time.
             embedded -= (conn.scalar(_embedded_stale, values) or 0) if row.stale else 0
         stats.append(
-            SiteShelf(
+            SiteIndexStats(
                 row.id, row.name, row.tenant, row.index_version, row.index_epoch or "",
                 row.indexed_pages - row.unwanted + row.new, row.waiting, row.chunk_count - row.stale, embedded, row.held,
             )
@@ -131,17 +131,17 @@ _SUMMARY_BYTES = 4 + 2 + 1
 """Bytes of one chunk in a chunk summary (`pages.shelved`, see `writes.chunk_summary`)."""
 
 
-def shelf(conn: sa.Connection, site: SiteId) -> Shelf:
+def chunk_table(conn: sa.Connection, site: SiteId) -> ChunkTable:
     """The table of all live chunks of a site: numbers, pages, lengths and flags."""
     version = conn.scalar(sa.select(sites.c.index_version).where(sites.c.id == site))
     if not version:
-        return Shelf(version or 0)
+        return ChunkTable(version or 0)
     c = pages.c
     query = sa.select(c.number, c.url, c.long_url, c.lang, c.indexed_kind, c.dated, c.shelved)
     query = query.where(c.site_id == site, c.number.is_not(None), _is_live).order_by(c.number)
     rows = conn.execute(query).all()
     live = tuple(
-        ShelfPage(number, long_url or url, lang or "", kind or "page", dated)
+        ChunkTablePage(number, long_url or url, lang or "", kind or "page", dated)
         for number, url, long_url, lang, kind, dated, _ in rows
     )
     summaries = [row[6] or b"" for row in rows]
@@ -152,7 +152,7 @@ def shelf(conn: sa.Connection, site: SiteId) -> Shelf:
     flagged = np.frombuffer(b"".join(summary[6 * n :] for summary, n in sized), "u1")
     of_page = np.repeat(np.array([page.number for page in live], dtype="<u4"), sizes)
     order = np.argsort(numbers)
-    return Shelf(version, live, *(column[order].tobytes() for column in (numbers, of_page, lengths, flagged)))
+    return ChunkTable(version, live, *(column[order].tobytes() for column in (numbers, of_page, lengths, flagged)))
 
 
 def _chunk_query(page: Any, with_pages: sa.FromClause) -> sa.Select[Any]:
@@ -177,10 +177,10 @@ _page_of_chunk = sa.select(pages).where(_of_page, _is_live).offset(sa.literal_co
 _chunks_in_postgres = _chunk_query(_page_of_chunk, chunks.join(_page_of_chunk, sa.true()))
 
 
-def cards(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[Card]:
+def chunk_records(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
     """The live chunks among these numbers with their texts, in the given order."""
     query = _chunks_in_postgres if conn.dialect.name == "postgresql" else _chunks
-    found = {row[0]: _card(site, row) for row in select_in_batches(conn, query, set(numbers), site=site)}
+    found = {row[0]: _chunk_record(site, row) for row in select_in_batches(conn, query, set(numbers), site=site)}
     return [found[number] for number in numbers if number in found]
 
 
@@ -189,12 +189,12 @@ def headings_of(text: str | None) -> tuple[Any, ...]:
     return _headings_decoder.decode(text) if text else ()
 
 
-def _card(site: SiteId, row: Any) -> Card:
+def _chunk_record(site: SiteId, row: Any) -> ChunkRecord:
     (
         number, chunk, name, url, long_url, title, indexed_title, lang, kind, dated, presence, fetched_at,
         text, lead, headings, first_byte, end_byte, tokens, landmark, fragment, flags,
     ) = row  # fmt: skip
-    return Card(
+    return ChunkRecord(
         number, chunk, site, name, Url.trusted(long_url or url), indexed_title or title, lang or "", kind or "page", dated,
         text or NO_TEXT, lead or NO_TEXT, headings_of(headings), first_byte, end_byte, tokens, landmark or "", fragment or "",
         _flags_of(flags), Presence(presence), fetched_at,
@@ -206,7 +206,7 @@ def _flags_of(text: str | None) -> tuple[Flag, ...]:
     return tuple(Flag(rule, evidence) for rule, evidence in flags)
 
 
-def page_now(conn: sa.Connection, tenant: str, url: Url) -> PageNow | None:
+def stored_page(conn: sa.Connection, tenant: str, url: Url) -> StoredPage | None:
     """The tenant's page of this URL, even one that is gone; the one fetched last where several sites have it."""
     c = pages.c
     query = sa.select(c.site_id, sites.c.name, c.url, c.long_url, c.document, c.presence, c.evidence, c.fetched_at)
@@ -216,7 +216,7 @@ def page_now(conn: sa.Connection, tenant: str, url: Url) -> PageNow | None:
     if row is None:
         return None
     full_url, presence = Url.trusted(row.long_url or row.url), Presence(row.presence)
-    return PageNow(row.site_id, row.name, full_url, row.document, presence, row.evidence or "", row.fetched_at)
+    return StoredPage(row.site_id, row.name, full_url, row.document, presence, row.evidence or "", row.fetched_at)
 
 
 _stale_pages = sa.select(pages.c.number).where(pages.c.site_id == sa.bindparam("site"), _is_stale)

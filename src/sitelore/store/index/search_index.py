@@ -1,4 +1,4 @@
-"""`ports.Knowledge` over SQL: each method runs one repository function in one transaction (see `ledger.py`)."""
+"""`ports.SearchIndex` over SQL: each method runs one repository function in one transaction (see `ledger.py`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Collection, Sequence
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Sketched
+from sitelore.model.frontier import PageSketch
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness, SiteShelf, ToEmbed
+from sitelore.model.search import Similarities, SiteIndexStats, TextToEmbed
 from sitelore.store.engine import Engine, Repository, iterate_pages, read_autocommit, read_long, write
 from sitelore.store.index import postings as segments
 from sitelore.store.index import reads, writes
@@ -18,7 +18,7 @@ from sitelore.store.vectors import embeddings, pgvector
 from sitelore.store.vectors.search import LocalVectorSearch, VectorQuery, VectorSearch
 
 
-class SqlKnowledge(Repository):
+class SqlSearchIndex(Repository):
     """The search index in SQLite or Postgres, on the engine of the ledger, which is closed by whoever opened it.
 
     `vector_search`: the vector search backend, when it is not this process or the database.
@@ -31,28 +31,28 @@ class SqlKnowledge(Repository):
         self._nothing_to_embed: embeddings.NothingToEmbed = {}
         self._last_texts: set[str] = set()
 
-    reckon = write(presence.reckon)
+    check_presence = write(presence.check_presence)
     release_held = write(presence.release_held)
     open_epoch = write(writes.open_epoch)
     pages_to_index = read_long(writes.pages_to_index)
     write_pages = write(writes.write_pages)
     forget = write(writes.forget)
-    shelf = read_long(reads.shelf)
+    chunk_table = read_long(reads.chunk_table)
     postings = read_autocommit(segments.find_postings)
-    cards = read_autocommit(reads.cards)
-    page = read_long(reads.page_now)
+    chunk_records = read_autocommit(reads.chunk_records)
+    page = read_long(reads.stored_page)
 
-    async def shelves(self, tenant: str | None, model: str = "") -> list[SiteShelf]:
+    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
         """Index statistics of every site of the tenant (None: of all), by name."""
-        return await self._engine.read_long(reads.shelves, tenant, model, self._embedded_counts)
+        return await self._engine.read_long(reads.site_stats, tenant, model, self._embedded_counts)
 
-    def sketches(self, site: SiteId) -> AsyncIterator[Sketched]:
+    def sketches(self, site: SiteId) -> AsyncIterator[PageSketch]:
         """Text sketches of every searchable page of the site, sorted by key."""
         return iterate_pages(
             lambda after: self._engine.read_long(page_reads.site_sketches_after, site, after), page_reads.SKETCHES_PER_PAGE
         )
 
-    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:
+    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
         """Texts of live chunks that have no vector of this model."""
         texts = await self._engine.read_long(embeddings.texts_to_embed, model, limit, site, self._nothing_to_embed)
         hashes = {text.text_hash for text in texts}
@@ -70,7 +70,7 @@ class SqlKnowledge(Repository):
 
     async def likeness(
         self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
-    ) -> Likeness:
+    ) -> Similarities:
         """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
         return await self._vector_search.nearest(VectorQuery(site, model, query, limit, also, among))
 

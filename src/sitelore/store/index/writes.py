@@ -11,7 +11,7 @@ from zlib import crc32
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Indexed, IndexedPage, IndexWritten, PageToIndex
+from sitelore.model.search import IndexedChunk, IndexedPage, IndexWritten, PageToIndex
 from sitelore.model.url import Url
 from sitelore.store.index import postings
 from sitelore.store.index.postings import ChunkTerms
@@ -139,7 +139,7 @@ def _chunks_of_pages(conn: sa.Connection, site: SiteId, page_numbers: Sequence[i
     return found
 
 
-def _replace_chunks(changes: _Changes, site: SiteId, page: int, new: Sequence[Indexed], old: _ChunksById) -> bytes:
+def _replace_chunks(changes: _Changes, site: SiteId, page: int, new: Sequence[IndexedChunk], old: _ChunksById) -> bytes:
     """Collect the changes of one page and give its chunk summary.
 
     A chunk whose id and terms are unchanged keeps its number; other metadata of it is overwritten.
@@ -168,19 +168,19 @@ def _replace_chunks(changes: _Changes, site: SiteId, page: int, new: Sequence[In
     return chunk_summary(numbers, new)
 
 
-def chunk_summary(numbers: Sequence[int], indexed: Sequence[Indexed]) -> bytes:
+def chunk_summary(numbers: Sequence[int], indexed: Sequence[IndexedChunk]) -> bytes:
     """Numbers, lengths and flags of a page's chunks, packed: n times uint32, n times uint16, n times uint8."""
     lengths = array("H", [min(chunk.length, _MAX_LENGTH) for chunk in indexed])
     flags = bytes(bool(chunk.chunk.flags) for chunk in indexed)
     return array("I", numbers).tobytes() + lengths.tobytes() + flags
 
 
-def _terms_checksum(indexed: Indexed) -> int:
+def _terms_checksum(indexed: IndexedChunk) -> int:
     counts = array("Q", [indexed.length, *indexed.terms.values()]).tobytes()
     return crc32("\0".join(indexed.terms).encode("utf-8", "replace"), crc32(counts))
 
 
-def _chunk_metadata(indexed: Indexed) -> tuple[Any, ...]:
+def _chunk_metadata(indexed: IndexedChunk) -> tuple[Any, ...]:
     """The values of `chunk_texts` in the order of its columns, without its key."""
     chunk = indexed.chunk
     headings = [storable(text) or "" for text in chunk.headings]

@@ -1,5 +1,5 @@
-"""`ports.Signals` and `ports.Events` within one process. `redis.py` builds on them and only transports notifications and events
-between processes.
+"""`ports.Notifier` and `ports.Events` within one process. `redis.py` builds on them: it only transports notifications and
+events between processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sitelore.model.ids import RunId
 _MAX_UNREAD = 1000
 
 
-class LocalBell:
+class LocalSubscription:
     """A subscription. Notifications that arrive between waits are coalesced."""
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class LocalBell:
         return is_notified
 
 
-class LocalSignals:
+class LocalNotifier:
     """Notifications between the tasks of one process."""
 
     def __init__(self) -> None:
-        self._subscriptions: dict[LocalBell, RunId | None] = {}
+        self._subscriptions: dict[LocalSubscription, RunId | None] = {}
 
-    async def ring(self, run: RunId) -> None:
+    async def notify(self, run: RunId) -> None:
         """Notify that there may be work for this run."""
         self.notify_local(run)
 
@@ -52,9 +52,9 @@ class LocalSignals:
                 subscription.notify()
 
     @asynccontextmanager
-    async def listening(self, run: RunId | None = None) -> AsyncIterator[LocalBell]:
+    async def subscribe(self, run: RunId | None = None) -> AsyncIterator[LocalSubscription]:
         """A subscription to the notifications of this run, or of any."""
-        subscription = LocalBell()
+        subscription = LocalSubscription()
         self._subscriptions[subscription] = run
         try:
             yield subscription

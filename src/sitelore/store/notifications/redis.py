@@ -1,4 +1,4 @@
-"""`ports.Signals` and `ports.Events` between processes, by publish and subscribe of Redis.
+"""`ports.Notifier` and `ports.Events` between processes, by publish and subscribe of Redis.
 
 Redis stores nothing of this: a notification without subscribers is dropped, so nothing can pile up. Each process has one Redis
 subscription, made for its first subscriber. After a reconnect every local subscription is notified, because notifications may
@@ -21,8 +21,8 @@ from redis.exceptions import AuthenticationError, RedisError
 from sitelore.model.errors import BadConfig, StorageError
 from sitelore.model.events import RunEvent
 from sitelore.model.ids import RunId
-from sitelore.ports import Bell
-from sitelore.store.notifications.local import LocalEvents, LocalSignals
+from sitelore.ports import Subscription
+from sitelore.store.notifications.local import LocalEvents, LocalNotifier
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,26 +80,26 @@ def _end_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-class RedisSignals:
+class RedisNotifier:
     """Notifications and events between all processes that share one Redis."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._local = LocalSignals()
+        self._local = LocalNotifier()
         self._local_events = LocalEvents()
         self._listener: asyncio.Task[None] | None = None
         self._subscribed = asyncio.Event()
 
-    async def ring(self, run: RunId) -> None:
+    async def notify(self, run: RunId) -> None:
         """Notify that there may be work for this run. When Redis loses the notification, polling finds the work."""
         self._local.notify_local(run)
         await self._send(_SIGNALS, run.encode())
 
     @asynccontextmanager
-    async def listening(self, run: RunId | None = None) -> AsyncIterator[Bell]:
+    async def subscribe(self, run: RunId | None = None) -> AsyncIterator[Subscription]:
         """A subscription to the notifications of this run, or of any."""
         self._listen()
-        async with self._local.listening(run) as subscription:
+        async with self._local.subscribe(run) as subscription:
             yield subscription
 
     async def publish(self, event: RunEvent) -> None:

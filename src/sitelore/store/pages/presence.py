@@ -12,11 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import RunId, SiteId
-from sitelore.model.knowledge import PageStanding, Presence, Reckoning, RunOutcome, Standing
+from sitelore.model.search import PageInRun, Presence, PresenceChange, PresenceChanges, RunOutcome
 from sitelore.model.settings import CrawlSettings, Pipeline, Scope
 from sitelore.model.states import ENDED, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
-from sitelore.ports import Reckon
+from sitelore.ports import PresenceCheck
 from sitelore.store.index.writes import drop_unsearchable
 from sitelore.store.rows import maybe_url, settings_of, storable
 from sitelore.store.schema import key_of, pages, runs, sites, urls
@@ -56,7 +56,7 @@ _pages_with_rows = (
 )  # fmt: skip
 
 
-def reckon(conn: sa.Connection, site: SiteId, decide: Reckon, now: float) -> list[Reckoning]:
+def check_presence(conn: sa.Connection, site: SiteId, decide: PresenceCheck, now: float) -> list[PresenceChanges]:
     """Check the presence of the site's pages by every ended run that was not used for it yet, in the order of their ends."""
     conn.execute(sa.select(sites.c.id).where(sites.c.id == site).with_for_update())
     results = []
@@ -83,14 +83,14 @@ def release_held(conn: sa.Connection, site: SiteId, now: float, *, agreed: bool)
 
 def _outcome(conn: sa.Connection, site: SiteId, run: Any) -> RunOutcome:
     values = {"site": site, "run": run.id, "finished_at": run.finished_at or run.created_at}
-    standings = tuple(
-        PageStanding(
+    pages_in_run = tuple(
+        PageInRun(
             Url.trusted(long_url or key), _PRESENCES[presence], soft_misses, _STATES[state], status_code, _REASONS[reason],
             maybe_url(alias_of),
         )
         for key, long_url, presence, soft_misses, state, status_code, reason, alias_of in conn.execute(_pages_with_rows, values)
     )  # fmt: skip
-    return RunOutcome(RunId(run.id), _is_complete(conn, site, run), standings)
+    return RunOutcome(RunId(run.id), _is_complete(conn, site, run), pages_in_run)
 
 
 def _is_complete(conn: sa.Connection, site: SiteId, run: Any) -> bool:
@@ -150,12 +150,12 @@ _pages_not_in_run = (
 )
 
 
-def _store_presence(conn: sa.Connection, site: SiteId, changed: Sequence[Standing], now: float) -> None:
-    by_key = {key_of(standing.url): standing for standing in changed}
+def _store_presence(conn: sa.Connection, site: SiteId, changed: Sequence[PresenceChange], now: float) -> None:
+    by_key = {key_of(change.url): change for change in changed}
     rows = []
-    for key, standing in sorted(by_key.items()):
-        presence, evidence = standing.presence.value, storable(standing.evidence)
-        rows.append((presence, presence, now, evidence, standing.soft_misses, int(standing.held), site, key))
+    for key, change in sorted(by_key.items()):
+        presence, evidence = change.presence.value, storable(change.evidence)
+        rows.append((presence, presence, now, evidence, change.soft_misses, int(change.held), site, key))
     execute_many(conn, _presence_statement, rows)
 
 

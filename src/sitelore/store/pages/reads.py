@@ -6,7 +6,7 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Kind, Known, RunCounts, Sketched, UrlRow
+from sitelore.model.frontier import Kind, KnownPage, PageSketch, RunCounts, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
@@ -45,29 +45,29 @@ def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
     return [found[0] for found in conn.execute(query)]
 
 
-def known(conn: sa.Connection, site: SiteId, url: Url) -> Known | None:
+def known(conn: sa.Connection, site: SiteId, url: Url) -> KnownPage | None:
     """What earlier visits stored about a URL of the site."""
     found = conn.execute(sa.select(*KNOWN_COLUMNS).where(pages.c.site_id == site, pages.c.url == key_of(url))).one_or_none()
     return None if found is None else known_of(found)
 
 
-def run_sketches_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, Sketched]]:
+def run_sketches_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, PageSketch]]:
     """Text sketches of the next kept pages of a run; fewer than `SKETCHES_PER_PAGE` when these are the last."""
     return _sketches_after(conn, urls, sa.and_(urls.c.run_id == run, is_kept()), after)
 
 
-def site_sketches_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, Sketched]]:
+def site_sketches_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, PageSketch]]:
     """Text sketches of the next searchable pages of a site; fewer than `SKETCHES_PER_PAGE` when these are the last."""
     return _sketches_after(conn, pages, sa.and_(pages.c.site_id == site, sa.text(IS_SEARCHABLE)), after)
 
 
 def _sketches_after(
     conn: sa.Connection, table: sa.Table, condition: sa.ColumnElement[bool], after: str
-) -> list[tuple[str, Sketched]]:
+) -> list[tuple[str, PageSketch]]:
     c = table.c
     query = sa.select(c.url, c.long_url, c.sketch).where(condition, c.url > after, c.sketch.is_not(None))
     rows = conn.execute(query.order_by(c.url).limit(SKETCHES_PER_PAGE))
-    return [(key, Sketched(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
+    return [(key, PageSketch(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
 
 
 def counts(conn: sa.Connection, run: RunId) -> RunCounts:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageFacts, Reread
+from sitelore.model.frontier import PageFacts, ReprocessedPage
 from sitelore.model.ids import RunId
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.frontier.settle import page_columns
@@ -15,7 +15,7 @@ from sitelore.store.schema import key_of
 from sitelore.store.statements import execute_many, reprocessed_page_statement, reprocessed_url_statement
 
 
-def replace_documents(conn: sa.Connection, run: RunId, pages: Sequence[Reread]) -> None:
+def replace_documents(conn: sa.Connection, run: RunId, pages: Sequence[ReprocessedPage]) -> None:
     """Replace the documents of reprocessed pages, except where a crawl stored a newer one meanwhile."""
     site = lock_runs(conn, [run])[run]
     of_run, of_site = [], []

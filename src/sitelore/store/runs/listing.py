@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, UrlRow
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing, UrlOrder
+from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
@@ -81,13 +81,13 @@ def runs_by_state(conn: sa.Connection) -> dict[str, int]:
 
 def create_run_once(
     conn: sa.Connection,
-    once: Once,
+    once: IdempotencyKey,
     site: str,
     settings: CrawlSettings,
     offers: Sequence[Offer],
     now: float,
     tenant: str = DEFAULT_TENANT,
-) -> RunOnce:
+) -> IdempotentRun:
     """The run created under this idempotency key, or a new one. A second concurrent call waits and gets the same run."""
     c = idempotency_keys.c
     conn.execute(sa.delete(idempotency_keys).where(c.created_at < now - IDEMPOTENCY_KEY_TTL_S))
@@ -96,9 +96,9 @@ def create_run_once(
     if conn.execute(insert).rowcount:
         run = create_run(conn, site, settings, offers, now, tenant)
         conn.execute(sa.update(idempotency_keys).where(c.key == once.key).values(run_id=run.id))
-        return RunOnce(run, once.fingerprint, is_new=True)
+        return IdempotentRun(run, once.fingerprint, is_new=True)
     stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(c.key == once.key)).one()
     earlier = find_run(conn, stored.run_id)
     if earlier is None:
         raise AssertionError(f"run {stored.run_id} has an idempotency key but does not exist")
-    return RunOnce(earlier, stored.fingerprint, is_new=False)
+    return IdempotentRun(earlier, stored.fingerprint, is_new=False)

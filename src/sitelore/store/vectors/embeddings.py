@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import ToEmbed
+from sitelore.model.search import TextToEmbed
 from sitelore.store.index.reads import has_vector, headings_of, of_stale_page
 from sitelore.store.rows import storable
 from sitelore.store.schema import chunk_texts, chunks, models, sites, vectors
@@ -31,7 +31,7 @@ NothingToEmbed = dict[tuple[str, int | None], tuple[int, int, int]]
 
 def texts_to_embed(
     conn: sa.Connection, model: str, limit: int, site: SiteId | None, nothing_to_embed: NothingToEmbed
-) -> list[ToEmbed]:
+) -> list[TextToEmbed]:
     """Texts of live chunks that have no vector of this model; each once, though it may occur on many pages."""
     model_row = conn.execute(sa.select(models.c.id, models.c.version).where(models.c.name == model)).one_or_none()
     site_versions = sa.select(sa.func.count(), sa.func.sum(sites.c.index_version))
@@ -48,12 +48,12 @@ def texts_to_embed(
     return _texts_of_chunks(conn, missing)
 
 
-def _texts_of_chunks(conn: sa.Connection, missing: dict[str, tuple[int, int]]) -> list[ToEmbed]:
+def _texts_of_chunks(conn: sa.Connection, missing: dict[str, tuple[int, int]]) -> list[TextToEmbed]:
     by_site: dict[int, dict[int, str]] = {}
     for text_hash, (site, number) in missing.items():
         by_site.setdefault(site, {})[number] = text_hash
     return [
-        ToEmbed(hashes[row.number], _embedded_text(row))
+        TextToEmbed(hashes[row.number], _embedded_text(row))
         for site, hashes in by_site.items()
         for row in select_in_batches(conn, _texts, hashes, site=site)
     ]

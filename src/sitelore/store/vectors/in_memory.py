@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store.index.reads import stale_pages
 from sitelore.store.vectors import embeddings
 from sitelore.store.vectors.embeddings import Versions
@@ -270,7 +270,7 @@ def _with_new(
 
 def nearest(
     matrix: SiteMatrix, stale: Sequence[int], query: _Floats, limit: int, also: Collection[int], among: bytes | None
-) -> Likeness:
+) -> Similarities:
     """The nearest chunks, nearest first and by number among equals, then those in `also` that are not among them."""
     numbers, pages, at = matrix.numbers, matrix.pages, matrix.at
     if among is not None:
@@ -290,7 +290,7 @@ def nearest(
         more = more[~np.isin(more, found)]
         found = np.concatenate((found, more))
         scores = np.concatenate((scores, matrix.vectors.similarity(at[more], query)))
-    return Likeness(numbers[found].tolist(), scores.tolist(), len(numbers))
+    return Similarities(numbers[found].tolist(), scores.tolist(), len(numbers))
 
 
 def _candidates(vectors: QuantisedVectors, at: _Ints, query: _Floats, limit: int) -> _Ints:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store.index.reads import stale_pages
 from sitelore.store.schema import chunks, models, sites
 from sitelore.store.statements import BATCH, batches, select_in_batches
@@ -205,7 +205,7 @@ class Selection:
     among: Sequence[int] | None = None
 
 
-def nearest(conn: sa.Connection, vector: Sequence[float], selection: Selection, counts: VectorCounts) -> Likeness:
+def nearest(conn: sa.Connection, vector: Sequence[float], selection: Selection, counts: VectorCounts) -> Similarities:
     """The nearest chunks, nearest first and by number among equals, then those in `also`. `is_ready` was true."""
     site, versions, among, dims = selection.site, selection.versions, selection.among, len(vector)
     shown = (site, versions.model_id, dims, stale_pages(conn, site))
@@ -224,7 +224,7 @@ def nearest(conn: sa.Connection, vector: Sequence[float], selection: Selection, 
         count = _count(conn, shown, (versions.site_version, versions.model_version, dims), counts)
     else:
         count = conn.exec_driver_sql(_COUNT_AMONG, (*shown, among)).scalar_one()
-    return Likeness(list(scores), list(scores.values()), count)
+    return Similarities(list(scores), list(scores.values()), count)
 
 
 def _count(

@@ -19,7 +19,7 @@ import numpy as np
 
 from sitelore.model.errors import VectorsAway
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store.engine import Engine
 from sitelore.store.vectors import sync
 from sitelore.store.vectors.qdrant_rest import Json, NoCollection, QdrantRest, QdrantServer
@@ -50,11 +50,11 @@ class QdrantVectorSearch:
         self._marks: dict[tuple[str, SiteId], SyncState] = {}
         self._counted: sync.EmbeddedCounts = {}
 
-    async def nearest(self, asked: VectorQuery) -> Likeness:
+    async def nearest(self, asked: VectorQuery) -> Similarities:
         """The nearest live chunks, exactly. `embedded` is what the database has; of `among` it may be less."""
         shown = await self._engine.read_long(sync.search_context, asked.model, asked.site, self._counted)
         if shown is None or not shown.embedded:
-            return Likeness()
+            return Similarities()
         among = asked.allowed_numbers
         limit = max(0, asked.limit)
         wanted = sorted(set(asked.also) if among is None else set(asked.also).intersection(among))
@@ -68,7 +68,7 @@ class QdrantVectorSearch:
         also = set(wanted)
         best = kept[:limit]
         best += (number for number in kept[limit:] if number in also)
-        return Likeness(best, [found[number] for number in best], total)
+        return Similarities(best, [found[number] for number in best], total)
 
     async def _found(
         self, asked: VectorQuery, chosen: Json, limit: int, among: list[int] | None, wanted: Sequence[int]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sitelore.model.errors import SiteloreError
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store.engine import Engine
 from sitelore.store.schema import sites
 from sitelore.store.vectors import embeddings, pgvector
@@ -66,7 +66,7 @@ class VectorSearch(Protocol):
         """Whether vectors are stored outside the database, so that the pgvector table is not needed."""
         ...
 
-    async def nearest(self, query: VectorQuery) -> Likeness:
+    async def nearest(self, query: VectorQuery) -> Similarities:
         """The nearest live chunks, and those requested by number."""
         ...
 
@@ -99,21 +99,21 @@ class LocalVectorSearch:
         self._query_counts: dict[_MatrixKey, tuple[Versions, int]] = {}
         self._matrix_reads: dict[_MatrixKey, asyncio.Task[None]] = {}
 
-    async def nearest(self, query: VectorQuery) -> Likeness:
+    async def nearest(self, query: VectorQuery) -> Similarities:
         """The nearest live chunks, exactly."""
-        result: Likeness | MatrixAndStale | None = await self._engine.read_autocommit(self._cached_matrix, query)
+        result: Similarities | MatrixAndStale | None = await self._engine.read_autocommit(self._cached_matrix, query)
         if result is None:
             result = await self._engine.read_long(self._compare_or_load, query)
         if isinstance(result, tuple):
             return await asyncio.to_thread(nearest, *result, query.vector, query.limit, query.also, query.among)
-        return result or Likeness()
+        return result or Similarities()
 
     def _cached_matrix(self, conn: sa.Connection, query: VectorQuery) -> MatrixAndStale | None:
         """The site's matrix, if it is cached in the state of the database."""
         versions = embeddings.versions(conn, query.site, query.model)
         return None if versions is None else self._cache.get_current(conn, query.site, versions, len(query.query) // 4)
 
-    def _compare_or_load(self, conn: sa.Connection, query: VectorQuery) -> Likeness | MatrixAndStale | None:
+    def _compare_or_load(self, conn: sa.Connection, query: VectorQuery) -> Similarities | MatrixAndStale | None:
         """The result of pgvector, or without pgvector the matrix to search."""
         vector = query.vector
         if not pgvector.is_ready(conn):
