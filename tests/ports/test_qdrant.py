@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import u
-from tests.ports.test_knowledge import MODEL, Shop, numbers_of, question, same, standings, vector
+from tests.ports.test_search_index import MODEL, Shop, numbers_of, question, same, standings, vector
 from tests.web import serve
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.qdrant import Qdrant, running_qdrant
@@ -94,7 +94,7 @@ async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: 
     assert same(found.scores, [truth[number] for number in found.numbers])
     assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
     for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
-        monkeypatch.setattr(qdrant_search, "_FEW", few)
+        monkeypatch.setattr(qdrant_search, "_MAX_FILTER_IDS", few)
         some = array("I", ranked[30:40])
         among = await shop.search_index.likeness(
             site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
@@ -205,7 +205,7 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
         answer = await searcher.search(SearchQuery("three"))
     assert (answer.mode, [hit.card.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
     told = [record.getMessage() for record in caplog.records]
-    assert any(text.startswith("vectors wait to be sent") and "answered 503" in text for text in told)
+    assert any(text.startswith("vectors not sent, retrying later") and "answered 503" in text for text in told)
     assert any(text.startswith("a question is answered by words alone: the Qdrant at 127.0.0.1") for text in told)
     assert KEY not in " ".join(told)
     assert qdrant.chunks() == {}
@@ -245,7 +245,7 @@ async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(sho
     assert all(same(held, np.frombuffer(vector("something else"), "<f2").astype(np.float32)) for held in vectors)
 
 
-async def test_vectors_that_are_none_are_passed_over(shop: Shop, qdrant: Qdrant) -> None:
+async def test_invalid_vectors_are_ignored(shop: Shop, qdrant: Qdrant) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
     one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)

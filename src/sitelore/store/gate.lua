@@ -30,7 +30,7 @@ end
 local since = tonumber(ARGV[6])
 if since >= 0 then last = math.max(last, now - since) end
 local closed_until = math.max(number('closed_until') or 0, now + tonumber(ARGV[7]))
-local asked = math.max(number('asked') or 0, tonumber(ARGV[8]))
+local crawl_delay = math.max(number('asked') or 0, tonumber(ARGV[8]))
 local latency, cooldown = number('latency'), number('cooldown') or 0
 local closed_at, streak = number('closed_at') or 0, number('streak') or 0
 local leaving, leaving_until = record.leaving or '', number('leaving_until') or 0
@@ -38,7 +38,7 @@ local leaving, leaving_until = record.leaving or '', number('leaving_until') or 
 local function gap_s()
   local gap = fixed
   if gap < 0 then gap = math.min(math.max((latency or 0) * LATENCY_SHARE, SHORTEST_GAP_S), LONGEST_GAP_S) end
-  return math.max(gap, asked)
+  return math.max(gap, crawl_delay)
 end
 
 local function hold(which) redis.call('ZADD', KEYS[2], string.format('%.6f', now + slot_s), which) end
@@ -105,11 +105,11 @@ elseif command == 'leave' then
   end
   judge(elapsed, status, ARGV[12] == '1', tonumber(ARGV[13]), tonumber(ARGV[14]))
 elseif command == 'delay' then
-  asked = tonumber(ARGV[8])
+  crawl_delay = tonumber(ARGV[8])
 end
 
 local function text(value) return string.format('%.6f', value) end
-redis.call('HSET', KEYS[1], 'last', text(last), 'closed_until', text(closed_until), 'asked', text(asked),
+redis.call('HSET', KEYS[1], 'last', text(last), 'closed_until', text(closed_until), 'asked', text(crawl_delay),
   'cooldown', text(cooldown), 'closed_at', text(closed_at), 'streak', streak, 'leaving', leaving,
   'leaving_until', text(leaving_until))
 if latency then redis.call('HSET', KEYS[1], 'latency', text(latency)) end

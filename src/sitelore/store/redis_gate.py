@@ -146,7 +146,7 @@ class RedisGate:
         self._post("sent", host, None, slot)
 
     async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
-        """Give the slot back and adapt the rate. Redis is told in the background."""
+        """Give the slot back and adapt the rate. Redis gets the feedback in the background."""
         state = self._host(host)
         if state.pending_slot and feedback.status is None:
             slot, state.pending_slot = state.pending_slot, ""  # it was never sent

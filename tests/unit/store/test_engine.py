@@ -14,14 +14,14 @@ from sitelore.store.engine import is_unavailable, open_postgres, open_sqlite, po
 from sitelore.store.schema import sites
 
 
-async def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_gives_a_one_line_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.write_bytes(b"this is not a database at all, whatever its name says" * 100)
     with pytest.raises(CorruptData, match=str(path)):
         await open_sqlite(path)
 
 
-async def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_damaged_database_gives_a_one_line_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
     await opened.write(
@@ -39,18 +39,18 @@ async def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
             await opened.close()
 
 
-async def test_a_directory_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_directory_that_cannot_be_created_gives_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DiskFull, match="file"):
         await open_sqlite(tmp_path / "file" / "below" / "ledger.db")
 
 
-async def test_a_path_that_is_a_directory_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_path_that_is_a_directory_gives_a_one_line_error(tmp_path: Path) -> None:
     with pytest.raises(DiskFull, match=str(tmp_path)):
         await open_sqlite(tmp_path)
 
 
-async def test_a_full_disk_ends_the_transaction_and_keeps_what_was_written(tmp_path: Path) -> None:
+async def test_a_full_disk_rolls_back_the_transaction_and_keeps_earlier_commits(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
     await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="kept", created_at=1)))
     pages = await opened.write(lambda conn: conn.scalar(sa.text("PRAGMA page_count")))
@@ -65,7 +65,9 @@ async def test_a_full_disk_ends_the_transaction_and_keeps_what_was_written(tmp_p
     await opened.close()
 
 
-async def test_a_database_that_another_process_holds_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_locked_by_another_process_gives_a_one_line_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine, "_BUSY_TIMEOUT_MS", 1)
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
@@ -77,7 +79,7 @@ async def test_a_database_that_another_process_holds_is_one_sentence(tmp_path: P
     await opened.close()
 
 
-async def test_a_function_that_raises_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_function_that_raises_is_rolled_back(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
 
     def fails(conn: sa.Connection) -> None:
@@ -109,20 +111,20 @@ async def test_readers_do_not_wait_for_the_writer(tmp_path: Path) -> None:
     await opened.close()
 
 
-async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
+async def test_an_unreachable_server_gives_a_one_line_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be reached") as raised:
         await open_postgres(f"postgresql://someone:secret@/nothing?host={tmp_path}")
     assert "secret" not in str(raised.value)
 
 
-def test_a_mistake_of_ours_is_not_dressed_up() -> None:
+def test_programming_errors_are_not_translated() -> None:
     assert sqlite_error(sqlite3.OperationalError("no such column: x"), Path("a.db")) is None
     assert postgres_error(sqlite3.OperationalError("syntax error"), "db") is None
     assert isinstance(sqlite_error(sqlite3.OperationalError("attempt to write a readonly database"), Path("a.db")), DiskFull)
     assert isinstance(sqlite_error(OSError(5, "Input/output error"), Path("a.db")), DiskFull)
 
 
-def test_postgres_problems_are_told_apart_by_their_code() -> None:
+def test_postgres_errors_are_classified_by_sqlstate() -> None:
     def problem(state: str) -> object:
         error = RuntimeError("server says so")
         error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it
@@ -133,7 +135,7 @@ def test_postgres_problems_are_told_apart_by_their_code() -> None:
     assert problem("08006") is problem("57P01") is StorageError
 
 
-def test_a_server_that_is_away_is_told_from_one_that_refuses() -> None:
+def test_an_unavailable_server_is_distinguished_from_one_that_rejects() -> None:
     def away(state: str) -> bool:
         error = RuntimeError("server says so")
         error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it

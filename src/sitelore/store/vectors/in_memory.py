@@ -31,7 +31,7 @@ from sitelore.store.vectors.embeddings import Versions
 NATIVE_VERSION = 2
 """Version of the interface: a library that another version of the package left behind is rejected."""
 _MAX_BYTES = 1 << 30
-"""Of all cached matrices together; the least recently used one is dropped first."""
+"""Limit for all cached matrices together; the least recently used one is dropped first."""
 _MAX_GAP_FACTOR, _SMALL_TABLE = 8, 1 << 16
 """A lookup table over all chunk numbers is far faster than a search, and small unless numbers run far ahead of chunks."""
 _COMPARED_IN_FULL = 1_000

@@ -1,11 +1,12 @@
-"""Vectors compared by Qdrant, which holds a copy of what the database says and can be given it again at any time.
+"""Vector search by Qdrant, which holds a copy of the vectors in the database and can be filled again at any time.
 
-A collection holds the vectors of one model. A point is a chunk: its id is the site's number and the chunk's, and it says whose
-it is (`tenant`, `site`), so that every question is asked within both. One more point for each site, the mark, says up to which
-versions of the database the copy is complete. Vectors are sent as they are put; whatever that missed (Qdrant was away, chunks
-were dropped, pages came back) is found by comparing the two where the mark is behind, when nothing is left to embed.
+A collection holds the vectors of one model. A point is a chunk: its id combines the numbers of site and chunk, and its payload
+has `tenant` and `site`, by which every search is filtered. One more point for each site, the sync marker, holds the versions of
+the database up to which the copy is complete. Vectors are sent when they are stored. What that missed (Qdrant was unavailable,
+chunks were dropped, pages came back) is found by comparing both sides where the marker is behind, when nothing is left to
+embed.
 
-The copy may lag behind, so what Qdrant finds is looked up in the database before it is given: a chunk that is gone stays gone.
+The copy may lag behind, so results of Qdrant are checked against the database: a deleted chunk is never returned.
 """
 
 from __future__ import annotations
@@ -29,217 +30,219 @@ from sitelore.store.vectors.sync import ChunkVector, SiteVectors, SyncState, Vec
 _LOG = logging.getLogger(__name__)
 
 _FIELDS: dict[str, Json] = {"tenant": {"type": "keyword", "is_tenant": True}, "site": {"type": "integer"}}
-_NUMBERS_AT_ONCE = 400_000
-_POINTS_AT_ONCE = 1_000
-_IDS_AT_ONCE = 10_000
-_FEW = 2_000
-"""Chunks that are named one by one in a question; of more, the nearest of all are sifted first."""
-_MORE = 4
-"""Times as many are asked for to be sifted."""
+_MAX_BATCH_NUMBERS = 400_000
+_MAX_BATCH_POINTS = 1_000
+_MAX_BATCH_IDS = 10_000
+_MAX_FILTER_IDS = 2_000
+"""Up to so many chunk numbers are sent as a filter; with more, the nearest of all chunks are filtered here first."""
+_OVERSAMPLING = 4
+"""How many times `limit` is requested when results are filtered here."""
 
 
 class QdrantVectorSearch:
-    """By Qdrant. While it cannot be used `nearest` raises `VectorsAway`; nothing else does."""
+    """Vector search by Qdrant. While Qdrant is unavailable, `nearest` raises `VectorsAway`; the other methods log it."""
 
     is_external = True
 
     def __init__(self, engine: Engine, server: QdrantServer) -> None:
         self._engine = engine
         self._rest = QdrantRest(server)
-        self._made: set[str] = set()
-        self._marks: dict[tuple[str, SiteId], SyncState] = {}
-        self._counted: sync.EmbeddedCounts = {}
+        self._created: set[str] = set()
+        self._markers: dict[tuple[str, SiteId], SyncState] = {}
+        self._counts: sync.EmbeddedCounts = {}
 
-    async def nearest(self, asked: VectorQuery) -> Similarities:
-        """The nearest live chunks, exactly. `embedded` is what the database has; of `among` it may be less."""
-        shown = await self._engine.read_long(sync.search_context, asked.model, asked.site, self._counted)
-        if shown is None or not shown.embedded:
+    async def nearest(self, query: VectorQuery) -> Similarities:
+        """The nearest live chunks, exactly. `embedded` is the count of the database; with `among` it may be too high."""
+        context = await self._engine.read_long(sync.search_context, query.model, query.site, self._counts)
+        if context is None or not context.embedded:
             return Similarities()
-        among = asked.allowed_numbers
-        limit = max(0, asked.limit)
-        wanted = sorted(set(asked.also) if among is None else set(asked.also).intersection(among))
-        total = shown.embedded if among is None else min(shown.embedded, len(among))
-        chosen = _within(shown.tenant, asked.site)
-        if shown.stale:
-            chosen["must_not"] = [{"key": "page", "match": {"any": shown.stale}}]
-        found = await self._found(asked, chosen, limit, among, wanted)
-        live = await self._engine.read_long(sync.live_chunks, asked.site, list(found))
-        kept = sorted((number for number in found if number in live), key=lambda number: (-found[number], number))
-        also = set(wanted)
-        best = kept[:limit]
-        best += (number for number in kept[limit:] if number in also)
-        return Similarities(best, [found[number] for number in best], total)
+        among = query.allowed_numbers
+        limit = max(0, query.limit)
+        also = sorted(set(query.also) if among is None else set(query.also).intersection(among))
+        total = context.embedded if among is None else min(context.embedded, len(among))
+        site_filter = _site_filter(context.tenant, query.site)
+        if context.stale:
+            site_filter["must_not"] = [{"key": "page", "match": {"any": context.stale}}]
+        scores = await self._scores(query, site_filter, limit, among, also)
+        live = await self._engine.read_long(sync.live_chunks, query.site, list(scores))
+        ranked = sorted((number for number in scores if number in live), key=lambda number: (-scores[number], number))
+        requested = set(also)
+        best = ranked[:limit]
+        best += (number for number in ranked[limit:] if number in requested)
+        return Similarities(best, [scores[number] for number in best], total)
 
-    async def _found(
-        self, asked: VectorQuery, chosen: Json, limit: int, among: list[int] | None, wanted: Sequence[int]
+    async def _scores(
+        self, query: VectorQuery, site_filter: Json, limit: int, among: list[int] | None, also: Sequence[int]
     ) -> dict[int, float]:
-        """Numbers with their scores: the nearest, and those that are wanted anyhow."""
-        vector = asked.vector
-        collection, of_site = self._collection(asked.model, len(vector)), asked.site << 32
+        """Scores by chunk number: of the nearest chunks, and of those in `also`."""
+        vector = query.vector
+        collection, first_id = self._collection(query.model, len(vector)), query.site << 32
         numbers = vector.tolist()
-        searches = [(_named(chosen, of_site, wanted), len(wanted))] if wanted else []
+        searches = [(_with_ids(site_filter, first_id, also), len(also))] if also else []
         if limit and among is None:
-            searches.append((chosen, limit))
-        elif limit and among and len(among) > _FEW:
-            searches.append((chosen, _MORE * limit))
+            searches.append((site_filter, limit))
+        elif limit and among and len(among) > _MAX_FILTER_IDS:
+            searches.append((site_filter, _OVERSAMPLING * limit))
         elif limit and among:
-            searches.append((_named(chosen, of_site, among), limit))
+            searches.append((_with_ids(site_filter, first_id, among), limit))
         if not searches:
             return {}
         try:
-            answers = await self._rest.nearest(collection, numbers, searches)
-            found = {point - of_site: score for answer in answers for point, score in answer}
-            if among is not None and len(among) > _FEW:
+            results = await self._rest.nearest(collection, numbers, searches)
+            scores = {point - first_id: score for result in results for point, score in result}
+            if among is not None and len(among) > _MAX_FILTER_IDS:
                 allowed = set(among)
-                came = len(answers[-1])
-                found = {number: score for number, score in found.items() if number in allowed}
-                if came == _MORE * limit and len(found) < limit + len(wanted):
-                    more = await self._rest.nearest(collection, numbers, [(_named(chosen, of_site, among), limit)])
-                    found.update((point - of_site, score) for point, score in more[0])
+                is_full = len(results[-1]) == _OVERSAMPLING * limit
+                scores = {number: score for number, score in scores.items() if number in allowed}
+                if is_full and len(scores) < limit + len(also):
+                    more = await self._rest.nearest(collection, numbers, [(_with_ids(site_filter, first_id, among), limit)])
+                    scores.update((point - first_id, score) for point, score in more[0])
         except NoCollection:
-            self._forget(asked.model)
+            self._forget(query.model)
             raise
-        return found
+        return scores
 
     async def put(self, model: str, hashes: Collection[str]) -> None:
-        """Send the vectors of these texts, for every chunk that says them."""
+        """Send the vectors of these texts, for every chunk that has one of them."""
         try:
             await self._send(model, await self._engine.read_long(sync.vectors_of_texts, model, hashes))
         except VectorsAway as problem:
-            _LOG.warning("vectors wait to be sent: %s", problem)
+            _LOG.warning("vectors not sent, retrying later: %s", problem)
 
     async def catch_up(self, model: str, site: SiteId | None) -> None:
-        """Make the copy of every site that is behind complete; nothing is asked of Qdrant where this process knows it is."""
+        """Complete the copy of every site that is behind. Sites that this process knows to be complete need no request."""
         try:
-            for standing in await self._behind(model, site):
-                async with self._engine.leader_lock(f"vectors {standing.site} {model}") as is_ours:
-                    if is_ours:
-                        await self._complete(model, standing.site)
+            for state in await self._sites_behind(model, site):
+                async with self._engine.leader_lock(f"vectors {state.site} {model}") as is_leader:
+                    if is_leader:
+                        await self._complete(model, state.site)
         except VectorsAway as problem:
-            _LOG.warning("vectors wait to be sent: %s", problem)
+            _LOG.warning("vectors not sent, retrying later: %s", problem)
 
     async def close(self) -> None:
         """End all connections."""
         await self._rest.close()
 
-    async def _behind(self, model: str, site: SiteId | None) -> list[SyncState]:
-        """Sites of which something has changed since their mark."""
-        now = await self._engine.read_long(sync.sync_states, model, site)
-        unknown = [one for one in now if (model, one.site) not in self._marks]
+    async def _sites_behind(self, model: str, site: SiteId | None) -> list[SyncState]:
+        """Sites that have changed since their sync marker."""
+        states = await self._engine.read_long(sync.sync_states, model, site)
+        unknown = [state for state in states if (model, state.site) not in self._markers]
         if unknown:
-            await self._read_marks(model, unknown)
-        marks = [(one, self._marks.get((model, one.site))) for one in now]
-        same = [mark for one, mark in marks if mark is not None and mark.chunks_version == one.chunks_version]
-        since = min((mark.vectors_version for mark in same), default=0)
-        if all(mark == one for one, mark in marks):
+            await self._read_markers(model, unknown)
+        pairs = [(state, self._markers.get((model, state.site))) for state in states]
+        if all(marker == state for state, marker in pairs):
             return []
+        same_chunks = [marker for state, marker in pairs if marker and marker.chunks_version == state.chunks_version]
+        since = min((marker.vectors_version for marker in same_chunks), default=0)
         latest = await self._engine.read_long(sync.latest_vectors, model, since)
         behind = []
-        for one, mark in marks:
-            if mark is None or mark.chunks_version != one.chunks_version or latest.get(one.site, 0) > mark.vectors_version:
-                behind.append(one)
+        for state, marker in pairs:
+            has_new_chunks = marker is None or marker.chunks_version != state.chunks_version
+            if marker is None or has_new_chunks or latest.get(state.site, 0) > marker.vectors_version:
+                behind.append(state)
             else:
-                self._marks[model, one.site] = one
+                self._markers[model, state.site] = state
         return behind
 
-    async def _read_marks(self, model: str, unknown: Sequence[SyncState]) -> None:
-        """As far as every collection of the model has the same."""
-        ids = {one.site << 32: one for one in unknown}
-        marks: dict[int, list[list[int]]] = {}
+    async def _read_markers(self, model: str, unknown: Sequence[SyncState]) -> None:
+        """Read the sync markers of sites. A marker counts only if all collections of the model have the same."""
+        states = {state.site << 32: state for state in unknown}
+        markers: dict[int, list[list[int]]] = {}
         collections = await self._collections(model)
         for name in collections:
-            for point, payload in (await self._rest.payloads(name, sorted(ids))).items():
-                marks.setdefault(point, []).append(payload.get("versions") or [])
-        for point, found in marks.items():
-            one = ids[point]
-            if len(found) == len(collections) and len(found[0]) == 2 and all(versions == found[0] for versions in found):
-                self._marks[model, one.site] = SyncState(one.site, one.tenant, *found[0])
+            for point, payload in (await self._rest.payloads(name, sorted(states))).items():
+                markers.setdefault(point, []).append(payload.get("versions") or [])
+        for point, of_collections in markers.items():
+            state, first = states[point], of_collections[0]
+            if len(of_collections) == len(collections) and len(first) == 2 and all(m == first for m in of_collections):
+                self._markers[model, state.site] = SyncState(state.site, state.tenant, *first)
 
     async def _complete(self, model: str, site: SiteId) -> None:
-        whole = await self._engine.read_long(sync.site_vectors, model, site)
-        if whole is None:
+        site_vectors = await self._engine.read_long(sync.site_vectors, model, site)
+        if site_vectors is None:
             return
-        there = await self._collections(model)
-        for dims in sorted({*whole.by_dims, *there.values()}):
+        collections = await self._collections(model)
+        for dims in sorted({*site_vectors.by_dims, *collections.values()}):
             collection = self._collection(model, dims)
-            if collection not in there:
-                await self._make(collection, dims)
-            await self._compare(model, whole, dims)
-        self._marks[model, site] = whole.state
+            if collection not in collections:
+                await self._create(collection, dims)
+            await self._sync(model, site_vectors, dims)
+        self._markers[model, site] = site_vectors.state
 
-    async def _compare(self, model: str, whole: SiteVectors, dims: int) -> None:
-        """What the database has and Qdrant has not is sent, what only Qdrant has is dropped, and the mark is set."""
-        collection, standing, wanted = self._collection(model, dims), whole.state, whole.by_dims.get(dims, {})
-        of_site = standing.site << 32
-        held: dict[int, VectorRow] = {}
-        chosen = _within(standing.tenant, standing.site)
-        async for point, payload in self._rest.all_payloads(collection, chosen, list(VectorRow._fields)):
-            held[point - of_site] = VectorRow(*(payload.get(name) for name in VectorRow._fields))  # type: ignore[arg-type] # not ours yet
-        missing = [number for number, one in wanted.items() if held.get(number) != one]
-        for start in range(0, len(missing), _POINTS_AT_ONCE):
-            some = missing[start : start + _POINTS_AT_ONCE]
-            await self._send(model, await self._engine.read_long(sync.vectors_of_chunks, model, standing.site, some))
-        extra = [of_site + number for number in held if number not in wanted and number < whole.next_chunk]
-        for start in range(0, len(extra), _IDS_AT_ONCE):
-            await self._rest.drop(collection, extra[start : start + _IDS_AT_ONCE])
-        versions = [standing.chunks_version, standing.vectors_version]
-        await self._rest.put(collection, [{"id": of_site, "vector": [0.0] * dims, "payload": {"versions": versions}}])
+    async def _sync(self, model: str, site_vectors: SiteVectors, dims: int) -> None:
+        """Send what is missing in Qdrant, delete what is not in the database, and set the sync marker."""
+        collection, state, expected = self._collection(model, dims), site_vectors.state, site_vectors.by_dims.get(dims, {})
+        first_id = state.site << 32
+        actual: dict[int, VectorRow] = {}
+        site_filter = _site_filter(state.tenant, state.site)
+        async for point, payload in self._rest.all_payloads(collection, site_filter, list(VectorRow._fields)):
+            fields = (payload.get(name) for name in VectorRow._fields)
+            actual[point - first_id] = VectorRow(*fields)  # type: ignore[arg-type] # any JSON; only compared
+        missing = [number for number, row in expected.items() if actual.get(number) != row]
+        for start in range(0, len(missing), _MAX_BATCH_POINTS):
+            batch = missing[start : start + _MAX_BATCH_POINTS]
+            await self._send(model, await self._engine.read_long(sync.vectors_of_chunks, model, state.site, batch))
+        extra = [first_id + number for number in actual if number not in expected and number < site_vectors.next_chunk]
+        for start in range(0, len(extra), _MAX_BATCH_IDS):
+            await self._rest.drop(collection, extra[start : start + _MAX_BATCH_IDS])
+        versions = [state.chunks_version, state.vectors_version]
+        await self._rest.put(collection, [{"id": first_id, "vector": [0.0] * dims, "payload": {"versions": versions}}])
 
-    async def _send(self, model: str, written: Iterable[ChunkVector]) -> None:
+    async def _send(self, model: str, vectors: Iterable[ChunkVector]) -> None:
         by_dims: dict[int, list[ChunkVector]] = {}
-        for one in written:
-            by_dims.setdefault(len(one.half) // 2, []).append(one)
-        for dims, same in by_dims.items():
+        for vector in vectors:
+            by_dims.setdefault(len(vector.half) // 2, []).append(vector)
+        for dims, of_dims in by_dims.items():
             collection = self._collection(model, dims)
-            if collection not in self._made:
-                await self._make(collection, dims)
-            at_once = max(1, min(_POINTS_AT_ONCE, _NUMBERS_AT_ONCE // dims))
-            for start in range(0, len(same), at_once):
-                points = await asyncio.to_thread(_points, same[start : start + at_once], dims)
+            if collection not in self._created:
+                await self._create(collection, dims)
+            batch_size = max(1, min(_MAX_BATCH_POINTS, _MAX_BATCH_NUMBERS // dims))
+            for start in range(0, len(of_dims), batch_size):
+                points = await asyncio.to_thread(_points, of_dims[start : start + batch_size], dims)
                 try:
                     await self._rest.put(collection, points)
                 except NoCollection:
                     self._forget(model)
                     raise
 
-    async def _make(self, collection: str, dims: int) -> None:
+    async def _create(self, collection: str, dims: int) -> None:
         await self._rest.make(collection, dims, _FIELDS)
-        self._made.add(collection)
+        self._created.add(collection)
 
     async def _collections(self, model: str) -> dict[str, int]:
-        """Collections of this model that are there, with their dimensions."""
-        begin = self._collection(model, 0)[:-1]
-        names = [name for name in await self._rest.collections() if name.startswith(begin)]
-        return {name: int(name[len(begin) :]) for name in names if name[len(begin) :].isdecimal()}
+        """Existing collections of this model, with their dimensions."""
+        prefix = self._collection(model, 0)[:-1]
+        names = [name for name in await self._rest.collections() if name.startswith(prefix)]
+        return {name: int(name[len(prefix) :]) for name in names if name[len(prefix) :].isdecimal()}
 
     def _collection(self, model: str, dims: int) -> str:
         return f"{self._rest.server.name}-{hashlib.sha256(model.encode()).hexdigest()[:12]}-{dims}"
 
     def _forget(self, model: str) -> None:
-        """It lost a collection: what was known of it is not so."""
-        self._made.clear()
-        for key in [key for key in self._marks if key[0] == model]:
-            del self._marks[key]
+        """Qdrant lost a collection: forget what is known of the model's collections and markers."""
+        self._created.clear()
+        for key in [key for key in self._markers if key[0] == model]:
+            del self._markers[key]
 
 
-def _within(tenant: str, site: int) -> Json:
-    """The filter that everything is asked with."""
+def _site_filter(tenant: str, site: int) -> Json:
+    """The filter of every search: points of the tenant's site."""
     return {"must": [{"key": "tenant", "match": {"value": tenant}}, {"key": "site", "match": {"value": site}}]}
 
 
-def _named(chosen: Json, of_site: int, numbers: Sequence[int]) -> Json:
-    return {**chosen, "must": [*chosen["must"], {"has_id": [of_site + number for number in numbers]}]}
+def _with_ids(site_filter: Json, first_id: int, numbers: Sequence[int]) -> Json:
+    return {**site_filter, "must": [*site_filter["must"], {"has_id": [first_id + number for number in numbers]}]}
 
 
-def _points(written: Sequence[ChunkVector], dims: int) -> list[Json]:
-    """What is no number is taken for nothing, as in the process."""
-    halves = np.frombuffer(b"".join(one.half for one in written), "<f2").reshape(-1, dims).astype(np.float32)
-    vectors = np.nan_to_num(halves, nan=0.0, posinf=0.0, neginf=0.0).tolist()
+def _points(vectors: Sequence[ChunkVector], dims: int) -> list[Json]:
+    """The points of chunks; NaN and infinity become 0, as in memory."""
+    halves = np.frombuffer(b"".join(vector.half for vector in vectors), "<f2").reshape(-1, dims).astype(np.float32)
+    numbers = np.nan_to_num(halves, nan=0.0, posinf=0.0, neginf=0.0).tolist()
     return [
-        {"id": one.site << 32 | one.number, "vector": vector, "payload": _payload(one)}
-        for one, vector in zip(written, vectors, strict=True)
+        {
+            "id": vector.site << 32 | vector.number,
+            "vector": values,
+            "payload": {"tenant": vector.tenant, "site": vector.site, **vector.row._asdict()},
+        }
+        for vector, values in zip(vectors, numbers, strict=True)
     ]
-
-
-def _payload(one: ChunkVector) -> Json:
-    return {"tenant": one.tenant, "site": one.site, **one.row._asdict()}

@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 _QUERIES_BEFORE_MATRIX = 4
 """Queries at unchanged versions before a site's matrix is read: reading it costs as much as twenty answers."""
 _MAX_MATRIX_BYTES = 1 << 29
-"""Of one matrix beside a database with pgvector; larger sites are always compared by pgvector."""
+"""Limit for one matrix where pgvector is available; larger sites are always compared by pgvector."""
 
 
 @dataclass(frozen=True, slots=True)

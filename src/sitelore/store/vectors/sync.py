@@ -15,7 +15,7 @@ from sitelore.store.statements import BATCH, select_in_batches
 from sitelore.store.vectors import embeddings
 
 TEXT_HASH_CHARS = 16
-"""Of a text hash: enough to tell the versions of a chunk's text apart."""
+"""Stored characters of a text hash: enough to tell the versions of a chunk's text apart."""
 
 
 class VectorRow(NamedTuple):

@@ -1,4 +1,4 @@
-"""Who may work on which run, and what becomes of runs that crash, are cancelled or have ended."""
+"""Lifecycle of runs: the queue, starts, crashes, cancellation, the leader lock and the database clock."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_site_has_one_running_run_and_the_next_one_waits_for_it(ledger: 
     assert not await ledger.begin_run(RunId("none"), NOW)
 
 
-async def test_of_many_who_begin_runs_of_one_site_at_once_one_succeeds(database: Database) -> None:
+async def test_of_concurrent_starts_of_runs_of_a_site_one_succeeds(database: Database) -> None:
     ledgers = [await database.ledger() for _ in range(3)]
     runs = [await begin(ledgers[0], seed("a")) for _ in range(6)]
     begun = await asyncio.gather(*(ledgers[n % 3].begin_run(run.id, NOW) for n, run in enumerate(runs)))
@@ -72,13 +72,13 @@ async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledge
     assert await workable(10) == ["b1", "c1", "a2"], "the others had no turn yet"
 
 
-async def test_sites_take_turns_whoever_has_queued_how_much(ledger: SqlLedger) -> None:
-    """Eighty runs of nine sites, one of which asked for half of them before anyone else did."""
+async def test_queued_runs_are_scheduled_round_robin_by_site(ledger: SqlLedger) -> None:
+    """Eighty runs of nine sites, one of which queued half of them before the others."""
     settings = (await begin(ledger, site="first")).settings
     [spare] = await ledger.runs()
     await ledger.end_run(spare.id, RunState.CANCELLED, NOW)
-    asked = ["greedy"] * 40 + [f"site{number % 8}" for number in range(40)]
-    made = [(site, (await ledger.create_run(site, settings, [], NOW + at)).id) for at, site in enumerate(asked)]
+    requested = ["greedy"] * 40 + [f"site{number % 8}" for number in range(40)]
+    made = [(site, (await ledger.create_run(site, settings, [], NOW + at)).id) for at, site in enumerate(requested)]
     order = {run: number for number, (_, run) in enumerate(made)}
     sites = {run: site for site, run in made}
     begun: list[str] = []
@@ -91,7 +91,7 @@ async def test_sites_take_turns_whoever_has_queued_how_much(ledger: SqlLedger) -
         await ledger.end_run(workable[0].id, RunState.COMPLETED, NOW + 1000)
         begun.append(workable[0].id)
     assert len(begun) == 80
-    for site in set(asked):
+    for site in set(requested):
         of_site = [order[RunId(run)] for run in begun if sites[RunId(run)] == site]
         assert of_site == sorted(of_site), f"{site}: first come, first served"
     rounds = [sites[RunId(run)] for run in begun]
@@ -99,14 +99,16 @@ async def test_sites_take_turns_whoever_has_queued_how_much(ledger: SqlLedger) -
     assert set(rounds[45:]) == {"greedy"}
 
 
-async def test_runs_that_are_made_at_once_stand_in_line_one_behind_the_other(database: Database) -> None:
+async def test_runs_created_concurrently_get_different_queue_rounds(database: Database) -> None:
     """A site that asks for many runs at the same moment has one turn in each round all the same."""
     ledgers = [await database.ledger() for _ in range(4)]
     settings = (await begin(ledgers[0], site="first")).settings
     [spare] = await ledgers[0].runs()
     await ledgers[0].end_run(spare.id, RunState.CANCELLED, NOW)
-    asked = ["greedy"] * 24 + [f"site{number % 3}" for number in range(9)]
-    made = await asyncio.gather(*(ledgers[at % 4].create_run(site, settings, [], NOW + at) for at, site in enumerate(asked)))
+    requested = ["greedy"] * 24 + [f"site{number % 3}" for number in range(9)]
+    made = await asyncio.gather(
+        *(ledgers[at % 4].create_run(site, settings, [], NOW + at) for at, site in enumerate(requested))
+    )
     sites = {run.id: run.site_name for run in made}
     served = []
     for _ in range(12):
@@ -117,7 +119,7 @@ async def test_runs_that_are_made_at_once_stand_in_line_one_behind_the_other(dat
     assert [served.count(site) for site in ("greedy", "site0", "site1", "site2")] == [3, 3, 3, 3]
 
 
-async def test_a_site_that_comes_late_has_its_turn_in_the_round_that_is_served(ledger: SqlLedger) -> None:
+async def test_a_new_site_joins_the_current_queue_round(ledger: SqlLedger) -> None:
     settings = (await begin(ledger, site="old")).settings
     early = [await ledger.create_run("old", settings, [], NOW + n) for n in range(1, 6)]
     for _ in range(3):
@@ -134,7 +136,7 @@ async def test_a_site_that_comes_late_has_its_turn_in_the_round_that_is_served(l
     assert served == ["old2", "late0", "old3", "late1", "old4"]
 
 
-async def test_a_run_that_crashes_pauses_once_and_then_has_failed(ledger: SqlLedger) -> None:
+async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> None:
     run, [lease] = await started(ledger, "p")
     assert await ledger.crash_run(run.id, "early", NOW, 10.0, 2) is None, "it was not running"
     await ledger.begin_run(run.id, NOW)
@@ -152,14 +154,14 @@ async def test_a_run_that_crashes_pauses_once_and_then_has_failed(ledger: SqlLed
     assert await state_of(ledger, run.id) is RunState.FAILED
 
 
-async def test_a_cancelled_run_gives_nothing_out_and_its_rows_say_why(ledger: SqlLedger) -> None:
+async def test_a_cancelled_run_leases_nothing_and_its_rows_have_a_reason(ledger: SqlLedger) -> None:
     run, [lease, _] = await started(ledger, "p", "q")
     await ledger.begin_run(run.id, NOW)
     await ledger.settle([visited(lease, "kept", [link("later", lease)])])
     await ledger.release(run.id, NOW, W1)
     [late] = await leases(ledger, run, W2)
     assert await ledger.end_run(run.id, RunState.CANCELLED, NOW)
-    assert not await ledger.end_run(run.id, RunState.COMPLETED, NOW), "the first end stands"
+    assert not await ledger.end_run(run.id, RunState.COMPLETED, NOW), "the first end counts"
     assert await leases(ledger, run, W2, now=NOW + 1000) == []
     assert await ledger.settle([visited(late, "late")]) == [False]
     for path in ("q", "later"):
@@ -168,8 +170,8 @@ async def test_a_cancelled_run_gives_nothing_out_and_its_rows_say_why(ledger: Sq
     assert (await the_row(ledger, run, "p")).state is UrlState.VISITED
 
 
-async def test_a_lease_tells_its_wave_and_the_run_the_hosts_that_count_in_it(ledger: SqlLedger) -> None:
-    """Hosts that join while a wave is under way count from the next one on, whoever looks at the run when."""
+async def test_a_lease_has_its_wave_and_the_run_has_the_hosts_of_the_wave(ledger: SqlLedger) -> None:
+    """Hosts that join during a wave count from the next wave on."""
     run, [first, second] = await started(ledger, "a", "b")
     assert (first.wave, second.wave) == (1, 1)
     await ledger.settle([visited(first, "a", [link("c", first)], joins_host="www.site.test")])
@@ -184,7 +186,7 @@ async def test_a_lease_tells_its_wave_and_the_run_the_hosts_that_count_in_it(led
     assert [lease.wave for lease in await leases(ledger, run)] == [2]
 
 
-async def test_a_lease_that_its_worker_does_not_know_of_runs_out(ledger: SqlLedger) -> None:
+async def test_a_lease_unknown_to_its_worker_expires(ledger: SqlLedger) -> None:
     """The answer to a claim was lost: renewing what is known must not prolong the rest."""
     run = await begin(ledger, seed("known"), seed("unknown", 1))
     await ledger.open_wave(run.id, 0, admit_all)
@@ -195,7 +197,7 @@ async def test_a_lease_that_its_worker_does_not_know_of_runs_out(ledger: SqlLedg
     assert await ledger.renew([*known, *unknown], NOW + 600) == 1
 
 
-async def test_a_turn_is_had_by_one_at_a_time(database: Database) -> None:
+async def test_the_leader_lock_is_held_by_one_process_at_a_time(database: Database) -> None:
     one = await database.ledger()
     other = await database.ledger() if not hasattr(database.where, "exists") else one  # a file has one process
     async with (
@@ -213,7 +215,7 @@ async def test_a_turn_is_had_by_one_at_a_time(database: Database) -> None:
         assert after_an_error
 
 
-async def test_the_clock_is_the_databases_whatever_this_machine_believes(
+async def test_the_database_clock_does_not_depend_on_the_wall_clock_of_the_machine(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sitelore.store.clock import DatabaseClock
@@ -229,7 +231,7 @@ async def test_the_clock_is_the_databases_whatever_this_machine_believes(
         await engine.close()
 
 
-async def test_a_run_whose_answer_was_lost_is_made_once(database: Database) -> None:
+async def test_a_run_is_created_once_when_the_answer_to_its_commit_is_lost(database: Database) -> None:
     """The engine runs a function again when the connection went away after its commit."""
     engine = await database.engine()
 

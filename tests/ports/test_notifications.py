@@ -1,4 +1,4 @@
-"""Signals and events, within one process and between processes."""
+"""Notifications and events, within one process and between processes."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ async def both(request: pytest.FixtureRequest) -> AsyncIterator[Both]:
     await asyncio.gather(*(client.aclose() for client in clients))
 
 
-async def rung(ring: Callable[[], asyncio.Future[None]], wait: Callable[[], asyncio.Future[bool]]) -> bool:
-    """Ring until it is heard: whoever subscribes needs a moment."""
+async def notified_until_received(ring: Callable[[], asyncio.Future[None]], wait: Callable[[], asyncio.Future[bool]]) -> bool:
+    """Notify until it arrives: a new subscription takes a moment."""
     async with asyncio.timeout(LONG_S):
         while True:
             await ring()
@@ -49,29 +49,31 @@ async def rung(ring: Callable[[], asyncio.Future[None]], wait: Callable[[], asyn
                 return True
 
 
-async def test_a_bell_rings_for_its_run_and_for_no_other(both: Both) -> None:
-    async with both.there.subscribe(RUN) as bell, both.there.subscribe() as any_bell:
-        assert await rung(lambda: asyncio.ensure_future(both.here.notify(RUN)), lambda: asyncio.ensure_future(bell.wait(0.2)))
-        while await bell.wait(SHORT_S) or await any_bell.wait(SHORT_S):
+async def test_a_subscription_is_notified_for_its_run_only(both: Both) -> None:
+    async with both.there.subscribe(RUN) as subscription, both.there.subscribe() as any_subscription:
+        assert await notified_until_received(
+            lambda: asyncio.ensure_future(both.here.notify(RUN)), lambda: asyncio.ensure_future(subscription.wait(0.2))
+        )
+        while await subscription.wait(SHORT_S) or await any_subscription.wait(SHORT_S):
             pass
         await both.here.notify(OTHER)
-        assert await any_bell.wait(LONG_S)
-        assert not await bell.wait(SHORT_S)
+        assert await any_subscription.wait(LONG_S)
+        assert not await subscription.wait(SHORT_S)
 
 
-async def test_what_rang_while_nobody_waited_is_heard_once(both: Both) -> None:
-    async with both.here.subscribe(RUN) as bell:
-        while await bell.wait(SHORT_S):
+async def test_notifications_between_waits_are_coalesced(both: Both) -> None:
+    async with both.here.subscribe(RUN) as subscription:
+        while await subscription.wait(SHORT_S):
             pass  # the ring of a fresh subscription
         for _ in range(500):
             await both.here.notify(RUN)
-        assert await bell.wait(LONG_S)
-        while await bell.wait(SHORT_S):
+        assert await subscription.wait(LONG_S)
+        while await subscription.wait(SHORT_S):
             pass  # what still came over the wire: one or a few, never five hundred
-        assert not await bell.wait(SHORT_S)
+        assert not await subscription.wait(SHORT_S)
 
 
-async def test_a_watcher_sees_what_happens_to_its_run_in_order(both: Both) -> None:
+async def test_a_follower_gets_the_events_of_its_run_in_order(both: Both) -> None:
     async with both.told_there.follow(RUN) as events:
         for number in range(5):
             await both.told_here.publish(RunEvent(OTHER, EventKind.WAVE, 1.0, {"wave": number}))
@@ -81,7 +83,7 @@ async def test_a_watcher_sees_what_happens_to_its_run_in_order(both: Both) -> No
     assert [(event.run, event.facts["wave"]) for event in seen] == [(RUN, number) for number in range(5)]
 
 
-async def test_a_slow_watcher_costs_a_bounded_amount(both: Both) -> None:
+async def test_unread_events_of_a_slow_follower_are_bounded(both: Both) -> None:
     async with both.told_here.follow(RUN) as events:
         for number in range(3000):
             await both.told_here.publish(RunEvent(RUN, EventKind.PROGRESS, 1.0, {"settled": number}))
@@ -93,35 +95,35 @@ async def test_a_slow_watcher_costs_a_bounded_amount(both: Both) -> None:
     assert seen == sorted(seen, key=int)
 
 
-async def test_without_redis_nothing_fails_and_a_bell_still_rings_here() -> None:
+async def test_without_redis_local_notifications_still_arrive() -> None:
     from sitelore.store.notifications.redis import RedisNotifier, open_redis
 
     redis = open_redis("redis://127.0.0.1:1/0")
     notifier = RedisNotifier(redis)
-    async with notifier.subscribe(RUN) as bell:
+    async with notifier.subscribe(RUN) as subscription:
         await notifier.notify(RUN)
-        assert await bell.wait(LONG_S)
+        assert await subscription.wait(LONG_S)
         await notifier.publish(RunEvent(RUN, EventKind.STATE, 1.0))
     await notifier.close()
     await redis.aclose()
 
 
-async def test_bells_ring_when_a_broken_subscription_stands_again(servers: LocalServers) -> None:
-    """A signal may have been missed meanwhile: whoever waits looks for itself."""
+async def test_subscriptions_are_notified_after_a_reconnect(servers: LocalServers) -> None:
+    """A notification may have been missed meanwhile, so every subscriber has to look for work."""
     from sitelore.store.notifications.redis import RedisNotifier, open_redis
 
     redis = open_redis(servers.valkey.url)
     notifier = RedisNotifier(redis)
-    async with notifier.follow(RUN), notifier.subscribe(RUN) as bell:
-        while await bell.wait(SHORT_S):
+    async with notifier.follow(RUN), notifier.subscribe(RUN) as subscription:
+        while await subscription.wait(SHORT_S):
             pass
         servers.valkey.restart()
-        assert await bell.wait(LONG_S)
+        assert await subscription.wait(LONG_S)
     await notifier.close()
     await redis.aclose()
 
 
-async def test_signals_that_are_closed_end_whatever_their_connection_does_at_that_moment(
+async def test_close_ends_the_listener_even_when_the_client_swallows_the_cancellation(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client may lose a cancellation that comes while it sends: some of these would have waited for ever."""
@@ -131,8 +133,8 @@ async def test_signals_that_are_closed_end_whatever_their_connection_does_at_tha
     clients = [redis_notifications.open_redis(redis_url) for _ in range(40)]
     some = [redis_notifications.RedisNotifier(client) for client in clients]
     for notifier in some:
-        async with notifier.subscribe() as bell:
-            assert await bell.wait(LONG_S), "it rings when the subscription stands"
+        async with notifier.subscribe() as subscription:
+            assert await subscription.wait(LONG_S), "it is notified when the subscription is made"
     async with asyncio.timeout(LONG_S):
         for notifier in some:
             await notifier.close()

@@ -1,4 +1,4 @@
-"""Likeness in the process: the same as comparing with every vector and sorting all."""
+"""In-memory vector search equals a comparison with every vector and a full sort."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plainly(
     filtered=st.sampled_from([None, 0.0, 0.05, 0.6, 1.0]),
 )
 @settings(max_examples=80, deadline=None)
-def test_the_nearest_are_those_of_a_whole_sort(seed: int, chunks: int, spread: int, limit: int, filtered: float | None) -> None:
+def test_the_nearest_equal_a_full_sort(seed: int, chunks: int, spread: int, limit: int, filtered: float | None) -> None:
     # Small whole numbers: sums are exact in whatever order they are added, and many are equal.
     chance = np.random.default_rng(seed)
     rows = QuantisedVectors.quantise(chance.integers(-3, 4, (max(1, chunks // 2), DIMS)).astype(np.float16))
@@ -68,7 +68,9 @@ vectors = st.builds(
 
 @given(vectors)
 @settings(max_examples=60, deadline=None)
-def test_eight_bits_are_never_further_off_than_they_say(drawn: tuple[np.random.Generator, tuple[int, int], float]) -> None:
+def test_the_error_of_quantised_similarities_is_within_its_bound(
+    drawn: tuple[np.random.Generator, tuple[int, int], float],
+) -> None:
     chance, shape, spread = drawn
     rows = QuantisedVectors.quantise((spread * chance.standard_normal(shape)).astype(np.float16))
     query = chance.standard_normal(shape[1]).astype(np.float32)
@@ -82,7 +84,7 @@ def test_eight_bits_are_never_further_off_than_they_say(drawn: tuple[np.random.G
 
 @given(vectors, st.integers(1, 300))
 @settings(max_examples=40, deadline=None)
-def test_the_nearest_by_eight_bits_are_the_nearest_in_full(
+def test_the_nearest_by_quantised_search_are_the_nearest_in_full_precision(
     drawn: tuple[np.random.Generator, tuple[int, int], float], limit: int
 ) -> None:
     chance, shape, spread = drawn
@@ -95,14 +97,14 @@ def test_the_nearest_by_eight_bits_are_the_nearest_in_full(
 
 
 @pytest.mark.parametrize("query", [np.zeros(DIMS), np.full(DIMS, np.inf), np.full(DIMS, np.nan)])
-def test_a_question_that_is_no_vector_is_no_error(query: NDArray[np.float64]) -> None:
+def test_a_query_without_direction_is_not_an_error(query: NDArray[np.float64]) -> None:
     chance = np.random.default_rng(1)
     held = matrix(chance, 1_500, QuantisedVectors.quantise(chance.standard_normal((1_500, DIMS)).astype(np.float16)))
     with np.errstate(invalid="ignore"):
         assert len(nearest(held, [], query.astype(np.float32), 3, (), None).numbers) <= 3
 
 
-def test_rows_are_changed_picked_and_followed_by_others_as_if_made_at_once() -> None:
+def test_replaced_taken_and_appended_vectors_equal_a_single_quantisation() -> None:
     chance = np.random.default_rng(2)
     first, second, third = (chance.standard_normal((count, DIMS)).astype(np.float16) for count in (40, 7, 3))
     second[0, 0], second[1, 1] = np.nan, np.inf

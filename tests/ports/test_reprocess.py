@@ -1,4 +1,4 @@
-"""What a page needs to be read again, what repeats is found by, and documents that take the place of others."""
+"""Stored pages for the next run, text sketches, and reprocessed documents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def kept(ledger: SqlLedger, *paths: str) -> Run:
     return run
 
 
-async def test_headers_sketch_and_volatile_places_are_known_to_the_next_run(ledger: SqlLedger) -> None:
+async def test_headers_sketch_and_volatile_parts_are_stored_for_the_next_run(ledger: SqlLedger) -> None:
     run = await kept(ledger, "a")
     assert (await the_row(ledger, run, "a")).headers == HEADERS
     known = await ledger.known(run.site, u("a"))
@@ -50,7 +50,7 @@ async def test_sketches_are_those_of_kept_pages_in_key_order(ledger: SqlLedger) 
     assert found == [(u("a"), b"a" * 8), (u("b"), b"b" * 8), (u("c"), b"c" * 8)]
 
 
-async def test_sketches_come_whole_over_many_pages(ledger: SqlLedger) -> None:
+async def test_all_sketches_are_read_over_several_pages(ledger: SqlLedger) -> None:
     per_page, reads.SKETCHES_PER_PAGE = reads.SKETCHES_PER_PAGE, 2
     try:
         run = await kept(ledger, *"abcdefg")
@@ -59,7 +59,7 @@ async def test_sketches_come_whole_over_many_pages(ledger: SqlLedger) -> None:
         reads.SKETCHES_PER_PAGE = per_page
 
 
-async def test_a_document_read_again_takes_the_place_of_the_one_before_and_of_no_other(ledger: SqlLedger) -> None:
+async def test_a_reprocessed_document_replaces_the_document_it_was_made_from_only(ledger: SqlLedger) -> None:
     run = await kept(ledger, "a", "b")
     before = await the_row(ledger, run, "a")
     new = PageFacts(
@@ -80,7 +80,7 @@ async def test_a_document_read_again_takes_the_place_of_the_one_before_and_of_no
     assert (await the_row(ledger, run, "b")).document == "doc/b"
 
 
-async def test_what_a_later_run_knows_of_a_page_stays_when_an_older_run_is_read_again(ledger: SqlLedger) -> None:
+async def test_reprocessing_an_older_run_does_not_change_the_page_of_a_later_run(ledger: SqlLedger) -> None:
     first = await kept(ledger, "a")
     _, [lease] = await started(ledger, "a")
     await ledger.settle([settled(lease, facts("later"))])

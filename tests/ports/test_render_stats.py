@@ -1,4 +1,4 @@
-"""What a run leaves about pages that a browser read, and when the next run knows it."""
+"""Render notes of pages, and the render statistics that a run leaves for the next run of its site."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def crawled(ledger: SqlLedger, reasons: dict[str, RenderReason | None]) ->
     return run
 
 
-async def test_why_and_how_a_browser_read_a_page_comes_back_as_it_was(ledger: SqlLedger) -> None:
+async def test_the_render_note_of_a_page_is_stored(ledger: SqlLedger) -> None:
     run, [lease, other] = await started(ledger, "a", "b")
     page = replace(facts("a"), render=NOTE, screenshot=BlobKey("picture"))
     plain = settled(other, None)
@@ -48,7 +48,7 @@ async def test_why_and_how_a_browser_read_a_page_comes_back_as_it_was(ledger: Sq
     assert (await ledger.counts(run.id)).rendering == {"shell": 1}
 
 
-async def test_a_run_goes_by_what_was_known_when_it_was_made(ledger: SqlLedger) -> None:
+async def test_a_run_uses_the_render_statistics_from_its_creation(ledger: SqlLedger) -> None:
     first = await crawled(ledger, {"a": RenderReason.SHELL, "b": RenderReason.FAILED, "c": None, "d": RenderReason.ALWAYS})
     assert first.site_rendering == SiteRendering()
     made_before = await ledger.create_run(first.site_name, CrawlSettings(), [], NOW)
@@ -64,7 +64,7 @@ async def test_a_run_goes_by_what_was_known_when_it_was_made(ledger: SqlLedger) 
     assert fourth.site_rendering == SiteRendering(runs=3, browser=2, http=0), "a run that read nothing teaches nothing"
 
 
-async def test_a_run_that_was_told_what_to_do_teaches_nothing(ledger: SqlLedger) -> None:
+async def test_a_run_with_a_fixed_render_mode_does_not_change_the_statistics(ledger: SqlLedger) -> None:
     first = await crawled(ledger, {"a": RenderReason.SHELL})
     never = CrawlSettings(rendering=Rendering(mode=RenderMode.NEVER))
     run = await ledger.create_run(first.site_name, never, [], NOW)

@@ -1,4 +1,4 @@
-"""Chunks, words, vectors and presence: one suite over every database."""
+"""The search index (chunks, postings, vectors, deletion detection): one suite over both databases."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class Shop:
     ) -> Run:
         """A run that has met these pages with this content, and these others with these ends."""
         self.now += 100.0
-        asked = settings or CrawlSettings(seeds=(str(u("a")),))
+        query = settings or CrawlSettings(seeds=(str(u("a")),))
         paths = [*pages, *(ends or {})]
         offers = [seed(path, position) for position, path in enumerate(paths)]
-        run = await self.ledger.create_run("site", asked, offers, self.now, tenant)
+        run = await self.ledger.create_run("site", query, offers, self.now, tenant)
         assert await self.ledger.begin_run(run.id, self.now)
         await self.ledger.open_wave(run.id, 0, admit_all)
         held = {lease.url: lease for lease in await self.ledger.claim(run.id, W1, 1000, self.now, 60.0)}
@@ -86,7 +86,7 @@ class Shop:
         return run
 
     async def indexed(self, site: SiteId, epoch: str = EPOCH) -> IndexWritten:
-        """Every page that waits, each with the chunks its content stands for."""
+        """Index every page that needs it, with the chunks of its content."""
         await self.search_index.open_epoch(site, epoch)
         total = IndexWritten()
         while waiting := await self.search_index.pages_to_index(site, 3):
@@ -106,11 +106,11 @@ class Shop:
         return count
 
     async def texts(self, site: SiteId) -> list[str]:
-        """What can be found, read off the shelf."""
-        cards = await self.search_index.chunk_records(site, numbers_of(await self.search_index.chunk_table(site)))
-        return sorted(card.text for card in cards)
+        """Texts of all live chunks."""
+        records = await self.search_index.chunk_records(site, numbers_of(await self.search_index.chunk_table(site)))
+        return sorted(record.text for record in records)
 
-    async def said(self, site: SiteId, term: str) -> dict[int, int]:
+    async def term_counts(self, site: SiteId, term: str) -> dict[int, int]:
         """Live chunks with this term, and how often."""
         live = set(numbers_of(await self.search_index.chunk_table(site)))
         found: dict[int, int] = {}
@@ -162,8 +162,8 @@ def question(text: str) -> bytes:
     return bytes(np.frombuffer(vector(text), "<f2").astype("<f4").tobytes())
 
 
-def numbers_of(shelf: ChunkTable) -> list[int]:
-    return list(array("I", shelf.numbers))
+def numbers_of(table: ChunkTable) -> list[int]:
+    return list(array("I", table.numbers))
 
 
 def nothing(_: RunOutcome) -> PresenceChanges:
@@ -198,12 +198,12 @@ async def shop(database: Database) -> AsyncIterator[Shop]:
     await search_index.close()
 
 
-async def only_shelf(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteIndexStats:
+async def only_site(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteIndexStats:
     [found] = await shop.search_index.site_stats(tenant, model)
     return found
 
 
-def test_the_sql_knowledge_keeps_the_port(shop: Shop) -> None:
+def test_the_sql_search_index_implements_the_port(shop: Shop) -> None:
     port: SearchIndex = shop.search_index  # the type checker's half of this test
     assert {name for name in vars(SearchIndex) if not name.startswith("_")} <= set(dir(port))
 
@@ -211,7 +211,7 @@ def test_the_sql_knowledge_keeps_the_port(shop: Shop) -> None:
 # Writing
 
 
-async def test_pages_wait_until_their_chunks_say_what_they_say(shop: Shop) -> None:
+async def test_pages_need_indexing_until_their_chunks_match_their_document(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     waiting = await shop.search_index.pages_to_index(site, 10)
     assert [(one.url, one.document, one.title, one.fetched_at) for one in waiting] == [
@@ -224,20 +224,20 @@ async def test_pages_wait_until_their_chunks_say_what_they_say(shop: Shop) -> No
     await shop.crawled({"a": "one/other", "b": "three"})
     assert [one.url for one in await shop.search_index.pages_to_index(site, 10)] == [u("a")]
     assert await shop.texts(site) == ["three"], "what a page no longer says is not shown, though it is not indexed yet"
-    shelf = await only_shelf(shop)
-    assert (shelf.pages, shelf.waiting, shelf.chunks) == (2, 1, 1)
+    stats = await only_site(shop)
+    assert (stats.pages, stats.waiting, stats.chunks) == (2, 1, 1)
     assert await shop.indexed(site) == IndexWritten(pages=1, added=1, kept=1, dropped=1)
     assert await shop.texts(site) == ["one", "other", "three"]
 
 
-async def test_a_chunk_that_stays_keeps_its_number_though_it_moves(shop: Shop) -> None:
+async def test_an_unchanged_chunk_keeps_its_number_when_it_moves(shop: Shop) -> None:
     site = (await shop.crawled({"a": "first part/second part/third part"})).site
     await shop.indexed(site)
-    before = {card.text: card for card in await shop.search_index.chunk_records(site, [1, 2, 3])}
+    before = {record.text: record for record in await shop.search_index.chunk_records(site, [1, 2, 3])}
     await shop.crawled({"a": "first longer part/second part/third part"})
     await shop.indexed(site)
     numbers = numbers_of(await shop.search_index.chunk_table(site))
-    after = {card.text: card for card in await shop.search_index.chunk_records(site, numbers)}
+    after = {record.text: record for record in await shop.search_index.chunk_records(site, numbers)}
     assert numbers == [2, 3, 4]
     moved = after[CleanText("third part")]
     assert moved.number == before[CleanText("third part")].number
@@ -251,21 +251,21 @@ async def test_a_chunk_whose_terms_change_gets_a_new_number(shop: Shop) -> None:
     page = page_of(u("a"), "same")
     other = replace(page.chunks[0], terms={"same": 1, "heading": 1}, length=2)
     assert await shop.search_index.write_pages(site, EPOCH, [replace(page, chunks=(other,))]) == IndexWritten(1, 1, 0, 1)
-    assert await shop.said(site, "same") == await shop.said(site, "heading") == {2: 1}
+    assert await shop.term_counts(site, "same") == await shop.term_counts(site, "heading") == {2: 1}
 
 
 async def test_writing_the_same_again_changes_nothing(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/two", "b": ""})).site
     await shop.indexed(site)
-    before, shelf = await only_shelf(shop), await shop.search_index.chunk_table(site)
+    before, table = await only_site(shop), await shop.search_index.chunk_table(site)
     pages = [page_of(u("a"), "one/two/two"), page_of(u("b"), "")]
     assert await shop.search_index.write_pages(site, EPOCH, pages) == IndexWritten(pages=2, kept=3)
-    assert await only_shelf(shop) == before
-    assert await shop.search_index.chunk_table(site) == shelf
-    assert len(numbers_of(shelf)) == 3, "a page may say the same twice"
+    assert await only_site(shop) == before
+    assert await shop.search_index.chunk_table(site) == table
+    assert len(numbers_of(table)) == 3, "a page may say the same twice"
 
 
-async def test_chunks_of_what_a_page_no_longer_says_are_not_written(shop: Shop) -> None:
+async def test_chunks_of_an_outdated_document_are_not_written(shop: Shop) -> None:
     site = (await shop.crawled({"a": "new", "b": "hidden"}, noindex=["b"])).site
     await shop.search_index.open_epoch(site, EPOCH)
     late = [page_of(u("a"), "old"), page_of(u("b"), "hidden"), page_of(u("unknown"), "x")]
@@ -274,7 +274,7 @@ async def test_chunks_of_what_a_page_no_longer_says_are_not_written(shop: Shop) 
     assert [one.url for one in await shop.search_index.pages_to_index(site, 9)] == [u("a")]
 
 
-async def test_another_manner_makes_every_page_wait_and_leaves_it_searchable(shop: Shop) -> None:
+async def test_a_new_index_epoch_queues_every_page_and_keeps_it_searchable(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one", "b": "two"})).site
     await shop.indexed(site)
     await shop.search_index.open_epoch(site, EPOCH)
@@ -285,10 +285,10 @@ async def test_another_manner_makes_every_page_wait_and_leaves_it_searchable(sho
     await shop.search_index.write_pages(site, EPOCH, [page_of(u("a"), "one")])
     assert len(await shop.search_index.pages_to_index(site, 9)) == 2, "made in the old manner"
     assert await shop.indexed(site, "e2") == IndexWritten(pages=2, kept=2)
-    assert (await only_shelf(shop)).epoch == "e2"
+    assert (await only_site(shop)).epoch == "e2"
 
 
-async def test_a_card_says_all_that_is_known_of_a_chunk(shop: Shop) -> None:
+async def test_a_chunk_record_has_all_fields_of_a_chunk(shop: Shop) -> None:
     site = (await shop.crawled({"a": "x"})).site
     await shop.search_index.open_epoch(site, EPOCH)
     [one] = page_of(u("a"), "x").chunks
@@ -305,45 +305,45 @@ async def test_a_card_says_all_that_is_known_of_a_chunk(shop: Shop) -> None:
     )
     page = page_of(u("a"), "x", lang="de", kind="pdf", dated=7.5, chunks=(replace(one, chunk=chunk, length=70_000),))
     await shop.search_index.write_pages(site, EPOCH, [page])
-    [card] = await shop.search_index.chunk_records(site, [9, 1, 9])
-    assert (card.number, card.id, card.site, card.site_name, card.url) == (1, chunk.id, site, "site", u("a"))
-    assert (card.title, card.lang, card.kind, card.dated) == ("Title", "de", "pdf", 7.5)
-    assert (card.text, card.lead, card.headings, card.flags) == ("naïve\ufffd text", "| h |", ("Ä", '"B"'), chunk.flags)
-    assert (card.start, card.end, card.tokens, card.landmark, card.fragment) == (10, 22, 1, "main", ":~:text=x")
-    assert (card.presence, card.fetched_at) == (Presence.PRESENT, shop.now)
-    shelf = await shop.search_index.chunk_table(site)
-    assert [(page.number, page.url, page.lang, page.kind, page.dated) for page in shelf.pages] == [
+    [record] = await shop.search_index.chunk_records(site, [9, 1, 9])
+    assert (record.number, record.id, record.site, record.site_name, record.url) == (1, chunk.id, site, "site", u("a"))
+    assert (record.title, record.lang, record.kind, record.dated) == ("Title", "de", "pdf", 7.5)
+    assert (record.text, record.lead, record.headings, record.flags) == ("naïve\ufffd text", "| h |", ("Ä", '"B"'), chunk.flags)
+    assert (record.start, record.end, record.tokens, record.landmark, record.fragment) == (10, 22, 1, "main", ":~:text=x")
+    assert (record.presence, record.fetched_at) == (Presence.PRESENT, shop.now)
+    table = await shop.search_index.chunk_table(site)
+    assert [(page.number, page.url, page.lang, page.kind, page.dated) for page in table.pages] == [
         (1, u("a"), "de", "pdf", 7.5)
     ]
-    assert (shelf.numbers, shelf.page_numbers) == (array("I", [1]).tobytes(), array("I", [1]).tobytes())
-    assert (shelf.lengths, shelf.flagged) == (array("H", [65_535]).tobytes(), b"\1")
+    assert (table.numbers, table.page_numbers) == (array("I", [1]).tobytes(), array("I", [1]).tobytes())
+    assert (table.lengths, table.flagged) == (array("H", [65_535]).tobytes(), b"\1")
 
 
-async def test_cards_come_in_the_order_asked_for(shop: Shop) -> None:
+async def test_chunk_records_come_in_the_requested_order(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
-    assert [card.text for card in await shop.search_index.chunk_records(site, [3, 1, 2])] == ["three", "one", "two"]
+    assert [record.text for record in await shop.search_index.chunk_records(site, [3, 1, 2])] == ["three", "one", "two"]
 
 
-async def test_a_url_beyond_the_length_of_a_key_comes_back_whole(shop: Shop) -> None:
+async def test_a_url_longer_than_a_key_is_returned_in_full(shop: Shop) -> None:
     path = "a" * 3000
     site = (await shop.crawled({path: "long"})).site
     assert [one.url for one in await shop.search_index.pages_to_index(site, 9)] == [u(path)]
     await shop.indexed(site)
-    [card] = await shop.search_index.chunk_records(site, [1])
-    assert card.url == u(path)
+    [record] = await shop.search_index.chunk_records(site, [1])
+    assert record.url == u(path)
     assert [page.url for page in (await shop.search_index.chunk_table(site)).pages] == [u(path)]
 
 
-async def test_a_site_that_is_forgotten_comes_back_the_same_but_for_numbers(shop: Shop) -> None:
+async def test_a_dropped_index_is_rebuilt_with_new_chunk_numbers(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three ignore", "c": "four"})).site
     await shop.indexed(site)
     before, texts = await shop.search_index.chunk_table(site), await shop.texts(site)
     await shop.search_index.forget(site)
     assert await shop.texts(site) == []
-    assert await shop.said(site, "one") == {}
-    shelf = await only_shelf(shop)
-    assert (shelf.pages, shelf.waiting, shelf.chunks) == (3, 3, 0)
+    assert await shop.term_counts(site, "one") == {}
+    stats = await only_site(shop)
+    assert (stats.pages, stats.waiting, stats.chunks) == (3, 3, 0)
     await shop.indexed(site)
     after = await shop.search_index.chunk_table(site)
     assert await shop.texts(site) == texts
@@ -354,7 +354,7 @@ async def test_a_site_that_is_forgotten_comes_back_the_same_but_for_numbers(shop
     )  # fmt: skip
 
 
-async def test_two_writers_of_one_site_take_turns(database: Database, shop: Shop) -> None:
+async def test_writers_of_one_site_are_serialised(database: Database, shop: Shop) -> None:
     site = (await shop.crawled({f"p{at}": f"word{at}/both" for at in range(40)})).site
     other = SqlSearchIndex(await database.engine())
     await shop.search_index.open_epoch(site, EPOCH)
@@ -366,23 +366,23 @@ async def test_two_writers_of_one_site_take_turns(database: Database, shop: Shop
     ]
     written = await asyncio.gather(*writes)
     assert sum(one.added for one in written) == 80
-    shelf = await shop.search_index.chunk_table(site)
-    assert len(set(numbers_of(shelf))) == 80
-    assert len(await shop.said(site, "both")) == 40
-    assert (await only_shelf(shop)).chunks == 80
+    table = await shop.search_index.chunk_table(site)
+    assert len(set(numbers_of(table))) == 80
+    assert len(await shop.term_counts(site, "both")) == 40
+    assert (await only_site(shop)).chunks == 80
 
 
 # Words
 
 
-async def test_postings_say_where_a_term_stands_how_often_and_in_how_long_a_chunk(shop: Shop) -> None:
+async def test_postings_hold_chunk_number_term_count_and_chunk_length(shop: Shop) -> None:
     site = (await shop.crawled({"a": "b b a/c", "d": "a a a d"})).site
     await shop.indexed(site)
     found = await shop.search_index.postings(site, ["a", "b", "none", "", "x" * 5000, "\0", "\ud800"])
     assert found == {"a": [Postings([1, 3], [1, 3], [3, 4]).packed()], "b": [Postings([1], [2], [3]).packed()]}
 
 
-async def test_terms_that_no_index_takes_do_not_stop_a_page(shop: Shop) -> None:
+async def test_terms_that_cannot_be_stored_do_not_fail_a_page(shop: Shop) -> None:
     site = (await shop.crawled({"a": "x"})).site
     await shop.search_index.open_epoch(site, EPOCH)
     page = page_of(u("a"), "x")
@@ -395,7 +395,7 @@ async def test_terms_that_no_index_takes_do_not_stop_a_page(shop: Shop) -> None:
     assert found[longer] == [Postings([1], [2], [1]).packed()]
 
 
-async def test_segments_stay_few_and_joining_them_keeps_what_they_say(shop: Shop) -> None:
+async def test_segments_are_merged_without_changing_their_postings(shop: Shop) -> None:
     texts = {f"p{at:03d}": f"word{at % 7} all/only{at} all" for at in range(40)}
     site = (await shop.crawled(texts)).site
     await shop.search_index.open_epoch(site, EPOCH)
@@ -403,12 +403,12 @@ async def test_segments_stay_few_and_joining_them_keeps_what_they_say(shop: Shop
         await shop.search_index.write_pages(site, EPOCH, [page_of(u(path), text)])
     blocks = (await shop.search_index.postings(site, ["all"]))["all"]
     assert len(blocks) <= 16
-    assert len(await shop.said(site, "all")) == 80
-    assert len(await shop.said(site, "word3")) == len([at for at in range(40) if at % 7 == 3])
-    assert [len(await shop.said(site, f"only{at}")) for at in (0, 22, 39)] == [1, 1, 1]
+    assert len(await shop.term_counts(site, "all")) == 80
+    assert len(await shop.term_counts(site, "word3")) == len([at for at in range(40) if at % 7 == 3])
+    assert [len(await shop.term_counts(site, f"only{at}")) for at in (0, 22, 39)] == [1, 1, 1]
 
 
-async def test_dead_numbers_leave_the_postings_in_the_end(shop: Shop) -> None:
+async def test_dead_chunks_are_removed_from_postings_eventually(shop: Shop) -> None:
     site = (await shop.crawled({"a": "stays", "b": "first word"})).site
     await shop.indexed(site)
     for round_ in range(12):
@@ -416,14 +416,14 @@ async def test_dead_numbers_leave_the_postings_in_the_end(shop: Shop) -> None:
         await shop.indexed(site)
     [*blocks] = (await shop.search_index.postings(site, ["word"]))["word"]
     assert sum(len(block) for block in blocks) // 8 <= 2
-    assert len(await shop.said(site, "word")) == len(await shop.said(site, "stays")) == 1
-    assert await shop.said(site, "round10") == {}
+    assert len(await shop.term_counts(site, "word")) == len(await shop.term_counts(site, "stays")) == 1
+    assert await shop.term_counts(site, "round10") == {}
 
 
 # Presence
 
 
-async def test_a_run_says_how_it_met_every_page_and_is_asked_once(shop: Shop) -> None:
+async def test_every_ended_run_is_used_once_for_the_presence_check(shop: Shop) -> None:
     def ends_as(state: UrlState, **more: Any) -> Callable[[Lease], Settlement]:
         return lambda lease: ended(lease, state, **more)
 
@@ -457,15 +457,15 @@ async def test_a_run_says_how_it_met_every_page_and_is_asked_once(shop: Shop) ->
     assert {one.presence for one in met.values()} == {Presence.PRESENT}
 
 
-async def test_exactly_the_chunks_of_pages_that_are_gone_go_and_come_back_with_them(shop: Shop) -> None:
+async def test_chunks_are_dropped_and_restored_with_their_page(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three", "c": "four"})).site
     await shop.indexed(site)
     await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.GONE, "410")), shop.now)
     assert await shop.texts(site) == ["four", "three"]
     assert await shop.search_index.chunk_records(site, [1, 2]) == []
     assert await shop.search_index.pages_to_index(site, 9) == []
-    shelf = await only_shelf(shop)
-    assert (shelf.pages, shelf.waiting, shelf.chunks, shelf.held) == (2, 0, 2, 0)
+    stats = await only_site(shop)
+    assert (stats.pages, stats.waiting, stats.chunks, stats.held) == (2, 0, 2, 0)
     await shop.crawled({"a": "one/two", "b": "three", "c": "four"})
     assert await shop.texts(site) == ["four", "three"]
     await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.PRESENT)), shop.now)
@@ -473,7 +473,7 @@ async def test_exactly_the_chunks_of_pages_that_are_gone_go_and_come_back_with_t
     assert await shop.texts(site) == ["four", "one", "three", "two"]
 
 
-async def test_what_became_of_a_page_is_given_to_the_next_decision(shop: Shop) -> None:
+async def test_the_presence_of_a_page_is_input_of_the_next_check(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.UNKNOWN, "soft 404", 1)), shop.now)
     await shop.crawled({"b": "two"})
@@ -484,12 +484,12 @@ async def test_what_became_of_a_page_is_given_to_the_next_decision(shop: Shop) -
         (u("b"), Presence.PRESENT, 0),
     ]
     await shop.indexed(site)
-    assert [card.presence for card in await shop.search_index.chunk_records(site, [1])] == [Presence.UNKNOWN], (
+    assert [record.presence for record in await shop.search_index.chunk_records(site, [1])] == [Presence.UNKNOWN], (
         "what it last said stays"
     )
 
 
-async def test_an_earlier_run_says_nothing_about_what_a_later_one_found(shop: Shop) -> None:
+async def test_a_run_does_not_decide_about_pages_fetched_after_it_ended(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await shop.crawled({"a": "one", "b": "two"})
     seen: list[RunOutcome] = []
@@ -501,31 +501,31 @@ async def test_an_earlier_run_says_nothing_about_what_a_later_one_found(shop: Sh
 
 
 @pytest.mark.parametrize("agreed", [True, False])
-async def test_pages_that_are_held_stay_until_somebody_decides(shop: Shop, agreed: bool) -> None:
+async def test_held_pages_stay_until_a_user_decides(shop: Shop, agreed: bool) -> None:
     site = (await shop.crawled({"a": "one", "b": "two", "c": "three"})).site
     await shop.indexed(site)
     held = [PresenceChange(u(path), Presence.PRESENT, "404", held=True) for path in "ab"]
     await shop.search_index.check_presence(site, standings(*held), shop.now)
     assert await shop.texts(site) == ["one", "three", "two"]
-    assert (await only_shelf(shop)).held == 2
+    assert (await only_site(shop)).held == 2
     assert await shop.search_index.release_held(site, shop.now, agreed=agreed) == 2
     assert await shop.texts(site) == (["three"] if agreed else ["one", "three", "two"])
-    assert (await only_shelf(shop)).held == 0
+    assert (await only_site(shop)).held == 0
     assert await shop.search_index.release_held(site, shop.now, agreed=True) == 0
 
 
-async def test_pages_that_became_aliases_or_want_no_index_lose_their_chunks(shop: Shop) -> None:
+async def test_chunks_of_aliases_and_noindex_pages_are_dropped(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one", "b": "two", "c": "three"})).site
     await shop.indexed(site)
     merged = WavePlan(merges=(Merge(u("c"), u("a"), Proof.CANONICAL),))
     await shop.crawled({"a": "one", "b": "two", "c": "three"}, noindex=["b"], plan=lambda _: merged)
     assert await shop.texts(site) == ["one"]
     assert await shop.search_index.pages_to_index(site, 9) == []
-    assert (await only_shelf(shop)).chunks == 1
-    version = (await only_shelf(shop)).version
+    assert (await only_site(shop)).chunks == 1
+    version = (await only_site(shop)).version
     await shop.search_index.check_presence(site, nothing, shop.now)
-    shelf = await only_shelf(shop)
-    assert (shelf.pages, shelf.chunks, shelf.version) == (1, 1, version + 1)
+    stats = await only_site(shop)
+    assert (stats.pages, stats.chunks, stats.version) == (1, 1, version + 1)
     await shop.crawled({"a": "one", "b": "two", "c": "three"})
     assert await shop.texts(site) == ["one"]
     assert await shop.indexed(site) == IndexWritten(pages=2, added=2)
@@ -541,7 +541,7 @@ NARROW = [
 ]
 
 
-async def test_a_run_that_did_not_look_everywhere_is_not_complete(shop: Shop) -> None:
+async def test_a_run_that_did_not_cover_the_site_is_not_complete(shop: Shop) -> None:
     def skipped(reason: SkipReason) -> Callable[[Lease], Settlement]:
         return lambda lease: ended(lease, UrlState.SKIPPED, skip_reason=reason)
 
@@ -565,7 +565,7 @@ async def test_a_run_that_did_not_look_everywhere_is_not_complete(shop: Shop) ->
 # Tenants
 
 
-async def test_two_tenants_with_the_same_pages_never_see_each_others(shop: Shop) -> None:
+async def test_tenants_with_equal_pages_are_isolated(shop: Shop) -> None:
     pages = {"a": "one/two", "b": "three"}
     ours, theirs = (await shop.crawled(pages)).site, (await shop.crawled(pages, tenant="theirs")).site
     assert ours != theirs
@@ -589,7 +589,7 @@ async def test_two_tenants_with_the_same_pages_never_see_each_others(shop: Shop)
     assert again.site == theirs
 
 
-async def test_a_page_is_found_by_its_address_within_its_tenant(shop: Shop) -> None:
+async def test_a_page_is_found_by_its_url_within_its_tenant(shop: Shop) -> None:
     site = (await shop.crawled({"a": "ours"})).site
     await shop.crawled({"a": "theirs"}, tenant="theirs")
     await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.GONE, "410")), shop.now)
@@ -601,7 +601,7 @@ async def test_a_page_is_found_by_its_address_within_its_tenant(shop: Shop) -> N
     assert await shop.search_index.page("default", u("b")) is None
 
 
-async def test_sketches_are_those_of_pages_that_are_searched(shop: Shop) -> None:
+async def test_sketches_of_a_site_are_those_of_searchable_pages(shop: Shop) -> None:
     pages = {path: path for path in "abcd"}
     site = (await shop.crawled(pages, noindex=["b"], sketch=b"s")).site
     await shop.search_index.check_presence(site, standings(PresenceChange(u("c"), Presence.GONE, "410")), shop.now)
@@ -609,7 +609,7 @@ async def test_sketches_are_those_of_pages_that_are_searched(shop: Shop) -> None
     assert found == [(u("a"), b"s"), (u("d"), b"s")]
 
 
-async def test_a_glance_leaves_nothing_behind_even_when_it_fails(database: Database) -> None:
+async def test_an_autocommit_read_leaves_no_open_transaction_even_when_it_fails(database: Database) -> None:
     engine = await database.engine()
     for _ in range(6):  # more often than there are connections
         with pytest.raises(sa.exc.DBAPIError):
@@ -623,23 +623,23 @@ async def test_a_glance_leaves_nothing_behind_even_when_it_fails(database: Datab
 # Vectors
 
 
-async def test_a_text_is_embedded_once_wherever_it_stands(shop: Shop) -> None:
+async def test_a_text_is_embedded_once_on_however_many_pages(shop: Shop) -> None:
     site = (await shop.crawled({"a": "same/one", "b": "same"})).site
     await shop.indexed(site)
     texts = await shop.search_index.texts_to_embed(MODEL, 9, site)
     assert sorted(one.text for one in texts) == ["Top\none", "Top\nsame"]
     assert await shop.search_index.texts_to_embed(MODEL, 9, SiteId(99)) == []
     assert await shop.embedded() == 2
-    assert (await only_shelf(shop)).embedded == 3
+    assert (await only_site(shop)).embedded == 3
     await shop.crawled({"a": "same/one", "b": "same", "c": "one"})
     await shop.indexed(site)
     assert await shop.search_index.texts_to_embed(MODEL, 9) == []
-    assert (await only_shelf(shop)).embedded == 4
+    assert (await only_site(shop)).embedded == 4
     assert len(await shop.search_index.texts_to_embed("another model", 9)) == 2
-    assert (await only_shelf(shop, model="another model")).embedded == 0
+    assert (await only_site(shop, model="another model")).embedded == 0
 
 
-async def test_texts_of_pages_that_are_not_shown_are_not_embedded(shop: Shop) -> None:
+async def test_texts_of_hidden_pages_are_not_embedded(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one", "b": "two"})).site
     await shop.indexed(site)
     await shop.crawled({"a": "one", "b": "other"})
@@ -648,7 +648,7 @@ async def test_texts_of_pages_that_are_not_shown_are_not_embedded(shop: Shop) ->
     assert await shop.embedded() == 2
 
 
-async def test_likeness_is_exact(shop: Shop) -> None:
+async def test_vector_search_is_exact(shop: Shop) -> None:
     texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
     site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
     await shop.indexed(site)
@@ -656,39 +656,39 @@ async def test_likeness_is_exact(shop: Shop) -> None:
         await shop.search_index.likeness(site, MODEL, question("x"), 5), numbers=(), scores=(), embedded=0
     )
     await shop.embedded()
-    cards = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
-    asked = np.frombuffer(question("what is asked"), "<f4")
-    truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
+    records = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
+    query = np.frombuffer(question("what is asked"), "<f4")
+    truth = {record.number: float(np.frombuffer(vector(record.text), "<f2").astype(np.float32) @ query) for record in records}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.search_index.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    found = await shop.search_index.likeness(site, MODEL, query.tobytes(), 7, also=[ranked[20], ranked[0], 999])
     assert found.embedded == 60
     assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
     assert same(found.scores, [truth[number] for number in found.numbers])
     assert len(found.numbers) == len(set(found.numbers))
     assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
     few = array("I", ranked[30:40])
-    among = await shop.search_index.likeness(site, MODEL, asked.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
+    among = await shop.search_index.likeness(site, MODEL, query.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
     assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
     assert (among.embedded, set(among.numbers) <= set(few), ranked[39] in among.numbers) == (10, True, True)
-    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
-    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
-    assert len((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
+    assert list((await shop.search_index.likeness(site, MODEL, query.tobytes(), 0)).numbers) == []
+    assert list((await shop.search_index.likeness(site, MODEL, query.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.search_index.likeness(site, MODEL, query.tobytes(), 500)).numbers) == 60
 
 
 def same(found: Iterable[float], wanted: Iterable[float]) -> bool:
     return bool(np.allclose(list(found), list(wanted), atol=2e-3))
 
 
-async def test_likeness_follows_every_change(shop: Shop) -> None:
+async def test_vector_search_follows_every_change(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await shop.indexed(site)
 
     async def near() -> list[str]:
         found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
         assert found.embedded == len(found.numbers)
-        cards = await shop.search_index.chunk_records(site, list(found.numbers))
-        assert len(cards) == len(found.numbers)
-        return sorted(card.text for card in cards)
+        records = await shop.search_index.chunk_records(site, list(found.numbers))
+        assert len(records) == len(found.numbers)
+        return sorted(record.text for record in records)
 
     assert await near() == []
     [first, *rest] = await shop.search_index.texts_to_embed(MODEL, 9)
@@ -711,7 +711,7 @@ async def test_likeness_follows_every_change(shop: Shop) -> None:
     assert await near() == []
 
 
-async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_changes_by_the_database(
+async def test_an_unchanged_site_is_searched_in_memory_and_a_changing_one_by_pgvector(
     database: Database, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_database: list[int] = []
@@ -735,8 +735,8 @@ async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_
         await asyncio.gather(*vector_search._matrix_reads.values())
         return found
 
-    asked = ["one", "two", "three", "four", "five", "one"]
-    found = [await near(text) for text in asked]
+    query = ["one", "two", "three", "four", "five", "one"]
+    found = [await near(text) for text in query]
     in_postgres = isinstance(database.where, str)
     assert len(by_database) == (4 if in_postgres else 0)
     assert list(found[0].numbers) == list(found[-1].numbers)
@@ -751,7 +751,7 @@ async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_
 
 
 @pytest.mark.usefixtures("without_pgvector")
-async def test_without_pgvector_the_process_compares(shop: Shop) -> None:
+async def test_without_pgvector_vectors_are_searched_in_memory(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await shop.indexed(site)
     await shop.embedded()
@@ -764,7 +764,7 @@ async def test_without_pgvector_the_process_compares(shop: Shop) -> None:
     assert (await shop.search_index.likeness(site, MODEL, question("two"), 9)).embedded == 3
 
 
-async def test_an_extension_that_comes_late_finds_the_vectors_there_are(
+async def test_a_pgvector_installed_later_gets_the_existing_vectors(
     database: Database, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
@@ -779,7 +779,7 @@ async def test_an_extension_that_comes_late_finds_the_vectors_there_are(
     assert (sorted(found.numbers), found.numbers[0], found.embedded) == ([1, 2, 3], 2, 3)
 
 
-async def test_vectors_and_chunks_that_come_at_once_find_each_other(database: Database, shop: Shop) -> None:
+async def test_vectors_and_chunks_written_concurrently_are_joined(database: Database, shop: Shop) -> None:
     pages = {f"p{at}": f"word{at}" for at in range(24)}
     site = (await shop.crawled(pages)).site
     await shop.search_index.open_epoch(site, EPOCH)
@@ -790,7 +790,7 @@ async def test_vectors_and_chunks_that_come_at_once_find_each_other(database: Da
     assert (await shop.search_index.likeness(site, MODEL, question("x"), 99)).embedded == 24
 
 
-async def test_vectors_that_are_none_are_passed_over(shop: Shop) -> None:
+async def test_invalid_vectors_are_ignored(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
     one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)
@@ -807,7 +807,7 @@ async def test_vectors_that_are_none_are_passed_over(shop: Shop) -> None:
     assert list((await shop.search_index.likeness(SiteId(99), MODEL, question("one"), 9)).numbers) == []
 
 
-async def test_a_site_that_nobody_knows_is_empty(shop: Shop) -> None:
+async def test_an_unknown_site_is_empty(shop: Shop) -> None:
     nowhere = SiteId(99)
     assert await shop.search_index.chunk_table(nowhere) == ChunkTable(0)
     assert await shop.search_index.pages_to_index(nowhere, 9) == []
