@@ -116,7 +116,7 @@ class RedisGate:
         slot = f"{self._id}:{self._slot_count}"
         state.is_calling = True
         try:
-            wait_s, opens_s, gap_s = await self._ask("enter", host, pace, slot)
+            wait_s, opens_s, gap_s = await self._execute("enter", host, pace, slot)
         except UNAVAILABLE:
             state.not_before = self._clock() + _UNAVAILABLE_WAIT_S
             return _UNAVAILABLE_WAIT_S
@@ -172,7 +172,7 @@ class RedisGate:
         state = self._host(host)
         state.crawl_delay_s = max(0.0, min(delay_s, pace.max_crawl_delay_s))
         try:
-            _, opens_s, gap_s = await self._ask("delay", host, pace, "")
+            _, opens_s, gap_s = await self._execute("delay", host, pace, "")
         except UNAVAILABLE:
             return
         self._update(host, state, opens_s, gap_s, self._clock())
@@ -220,7 +220,7 @@ class RedisGate:
 
     # Calls of the script
 
-    def _call(self, command: str, host: str, pace: Pace | None, slot: str, feedback_args: Sequence[str] = ()) -> _Call:
+    def _new_call(self, command: str, host: str, pace: Pace | None, slot: str, feedback_args: Sequence[str] = ()) -> _Call:
         state, now = self._host(host), self._clock()
         fixed = state.gap_s if pace is None else fixed_gap_s(host, pace)
         args = (
@@ -238,8 +238,8 @@ class RedisGate:
         name = f"sitelore:gate:{host}"
         return _Call((name, f"{name}:slots", "sitelore:gates"), args, asyncio.get_running_loop().create_future())
 
-    async def _ask(self, command: str, host: str, pace: Pace, slot: str) -> _Answer:
-        call = self._call(command, host, pace, slot)
+    async def _execute(self, command: str, host: str, pace: Pace, slot: str) -> _Answer:
+        call = self._new_call(command, host, pace, slot)
         self._send(call)
         try:
             return await call.result
@@ -249,7 +249,7 @@ class RedisGate:
             raise
 
     def _post(self, command: str, host: str, pace: Pace | None, slot: str, feedback_args: Sequence[str] = ()) -> None:
-        call = self._call(command, host, pace, slot, feedback_args)
+        call = self._new_call(command, host, pace, slot, feedback_args)
         call.result.add_done_callback(lambda result: self._posted(host, result))
         self._send(call)
 
