@@ -111,7 +111,7 @@ async def _read_one(response: Response, options: ReadOptions) -> Reading:
 
 def _options(*, full: bool) -> ReadOptions:
     """Without a snapshot, and with the operator's own rules for secrets."""
-    return ReadOptions(keep_snapshot=False, offers=full, redaction=operator_redaction())
+    return ReadOptions(keep_snapshot=False, full=full, redaction=operator_redaction())
 
 
 def _rewrite(markdown: str, links: LinkStyle, page: Url) -> str:

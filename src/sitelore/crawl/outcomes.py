@@ -73,7 +73,7 @@ async def page(
 def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
     if not page_fetch.screenshot:
         return None
-    from sitelore.extract.offers.screenshots import screenshot_blob  # noqa: PLC0415 few runs take any
+    from sitelore.extract.page_media import screenshot_blob  # noqa: PLC0415 few runs take any
 
     return screenshot_blob(page_fetch.screenshot, reading)
 

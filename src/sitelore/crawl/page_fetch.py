@@ -123,7 +123,7 @@ async def _in_browser(lease: Lease, decision: RenderDecision, context: VisitCont
     rendered = await context.renderer.render(_request(lease.url, context.settings.rendering))
     if isinstance(rendered, RenderFailure):
         return _given_up(lease, rendered, decision, context)
-    from sitelore.extract.offers.brand_probe import with_probed  # noqa: PLC0415 most crawls open no browser
+    from sitelore.extract.brand.home_page import with_probed  # noqa: PLC0415 most crawls open no browser
 
     response = with_probed(rendered.response, rendered.probed)
     led = _led_away(lease.url, rendered, context)
@@ -137,7 +137,7 @@ async def _in_browser(lease: Lease, decision: RenderDecision, context: VisitCont
 
 
 def _request(url: Url, wishes: Rendering) -> RenderRequest:
-    from sitelore.extract.offers.brand_probe import brand_probe  # noqa: PLC0415 as above
+    from sitelore.extract.brand.home_page import brand_probe  # noqa: PLC0415 as above
 
     return RenderRequest(
         url,

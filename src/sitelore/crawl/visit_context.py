@@ -88,7 +88,7 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         overrides=settings.overrides,
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
-        offers=settings.read is ReadMode.FULL,
+        full=settings.read is ReadMode.FULL,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),
     )

@@ -13,9 +13,9 @@ from sitelore.export.tools import encoded_tools, tools_of
 from sitelore.extract import dom
 from sitelore.extract.about.links import find_links, resolver_for
 from sitelore.extract.about.survey import links_of
-from sitelore.extract.offers.actions import MARKED, read_actions
-from sitelore.extract.offers.forms import read_forms
-from sitelore.extract.offers.selectors import Selectors
+from sitelore.extract.interactive.actions import MARKED, read_actions
+from sitelore.extract.interactive.forms import read_forms
+from sitelore.extract.interactive.selectors import Selectors
 from sitelore.model.url import Url
 
 HEADER = """<header><form role=search action=/search><input type=search name=q required placeholder="What?"></form>

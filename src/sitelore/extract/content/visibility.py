@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import accumulate
 
 from sitelore.extract import dom
+from sitelore.extract.brand.styles import parse_colour
 from sitelore.extract.content.folding import folded, keep_titles
-from sitelore.extract.offers.colours import colour_of
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
@@ -217,7 +217,7 @@ def is_unpainted(style: str) -> bool:
         return False
     if text[1] == "transparent":
         return True
-    return paper is not None and colour_of(text[1]) == colour_of(paper[1]) != ""
+    return paper is not None and parse_colour(text[1]) == parse_colour(paper[1]) != ""
 
 
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:

@@ -7,10 +7,9 @@ import pytest
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import resolver_for
-from sitelore.extract.offers import forms as reading_forms
-from sitelore.extract.offers import known_forms
-from sitelore.extract.offers.forms import read_forms
-from sitelore.extract.offers.selectors import Selectors
+from sitelore.extract.interactive import forms as form_module
+from sitelore.extract.interactive.forms import read_forms
+from sitelore.extract.interactive.selectors import Selectors
 from sitelore.model.url import Url
 
 SEARCH = '<form action="/search"><input name="q" id="q" placeholder="Search"><button aria-label="Go">Go</button></form>'
@@ -23,18 +22,18 @@ def forms(source: str, page: str = "http://site.example/a/") -> tuple[dict[str, 
 
 def anew(source: str, page: str = "http://site.example/a/") -> tuple[dict[str, Any], ...]:
     """As a process reads it that has read nothing before."""
-    known_forms._forms.clear()
+    form_module._cache.clear()
     return forms(source, page)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_known() -> None:
-    known_forms._forms.clear()
+    form_module._cache.clear()
 
 
 def test_a_form_that_repeats_is_read_once_and_then_known(monkeypatch: pytest.MonkeyPatch) -> None:
     first = forms(f"<p>a</p>{SEARCH}", "http://site.example/a/")
-    monkeypatch.setattr(reading_forms, "_form", None)
+    monkeypatch.setattr(form_module._FormReader, "read", None)
     assert forms(f"<p>b</p>{SEARCH}", "http://site.example/b/") == first
     assert first[0]["kind"] == "search"
 
@@ -65,9 +64,9 @@ def test_what_is_done_to_a_form_that_was_known_is_not_done_to_the_next() -> None
 def test_what_surrounds_a_form_is_looked_at_again(other: str) -> None:
     page = "http://site.example/c/"
     expected = anew(other, page)
-    known_forms._forms.clear()
+    form_module._cache.clear()
     forms(f"<p>{SEARCH}")
-    assert known_forms._forms
+    assert form_module._cache
     for _ in range(3):
         assert forms(other, page) == expected
     # And what the other page taught is not told of the first.
@@ -98,22 +97,22 @@ def test_what_refers_to_other_parts_of_the_page_is_read_anew() -> None:
 
 
 def test_as_many_are_remembered_as_there_is_room_for() -> None:
-    for number in range(known_forms._MAX_FORMS + 5):
+    for number in range(form_module._CACHE_SIZE + 5):
         forms(f"<form action=/search{number}><input name=q></form>")
-    assert 0 < len(known_forms._forms) <= known_forms._MAX_FORMS
-    known = list(known_forms._forms)
-    assert forms(f"<form action=/long><input name=q value='{'x' * known_forms._MAX_MARKUP}'></form>")
-    assert list(known_forms._forms) == known
+    assert 0 < len(form_module._cache) <= form_module._CACHE_SIZE
+    known = list(form_module._cache)
+    assert forms(f"<form action=/long><input name=q value='{'x' * form_module._MAX_CACHED_CHARS}'></form>")
+    assert list(form_module._cache) == known
 
 
 def test_the_oldest_goes_first() -> None:
     def search(number: int) -> str:
         return f"<form action=/search{number}><input name=q></form>"
 
-    for number in range(known_forms._MAX_FORMS + 1):
+    for number in range(form_module._CACHE_SIZE + 1):
         forms(search(number))
-    known = list(known_forms._forms)
-    forms(search(known_forms._MAX_FORMS))
-    assert list(known_forms._forms) == known
+    known = list(form_module._cache)
+    forms(search(form_module._CACHE_SIZE))
+    assert list(form_module._cache) == known
     forms(search(0))
-    assert list(known_forms._forms)[:-1] == known[1:]
+    assert list(form_module._cache)[:-1] == known[1:]

@@ -20,12 +20,16 @@ _PATTERN = re2.compile("".join(["[", *(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low
 _MAX_KINDS = 16
 
 
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     """Remove the invisible characters of a text."""
-    return text if text.isascii() and text.isprintable() else without(text, unseen(text.encode("utf-8", "replace")))
+    return (
+        text
+        if text.isascii() and text.isprintable()
+        else remove_characters(text, find_invisible(text.encode("utf-8", "replace")))
+    )
 
 
-def unseen(utf8: bytes) -> frozenset[str]:
+def find_invisible(utf8: bytes) -> frozenset[str]:
     """Return the invisible characters that a UTF-8 text contains; all of them when it contains many different ones."""
     kinds: list[bytes] = []
     start = 0
@@ -38,7 +42,7 @@ def unseen(utf8: bytes) -> frozenset[str]:
     return frozenset(b"".join(kinds).decode())
 
 
-def without(text: str, chars: frozenset[str]) -> str:
+def remove_characters(text: str, chars: frozenset[str]) -> str:
     """Remove these characters. Joiners that shape Persian, Indic scripts or emoji stay: those with no ASCII neighbour."""
     if len(chars) > _MAX_KINDS:
         text = text.translate(_ALL_BUT_JOINERS)
