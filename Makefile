@@ -150,7 +150,7 @@ fuzz-native: $(DEV_STAMP)  ## run the compiled code under sanitizers on generate
 
 lint-native: $(DEV_STAMP)  ## compile the C sources with all warnings as errors
 	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null $(wildcard src/sitelore/extract/native/*.c src/sitelore/extract/native/*/*.c)
-	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null src/sitelore/store/near.c
+	$(CC) $(STRICT) -Isrc/sitelore/extract/native -o /dev/null src/sitelore/store/vectors/int8_dot.c
 
 STRICT := -O2 -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Werror
 
@@ -178,7 +178,7 @@ define install_from
 	@$(PY) -m compileall -q src
 endef
 
-COMPILED := hatch_build.py $(wildcard src/sitelore/extract/native/*.[ch] src/sitelore/extract/native/*/*.[ch]) src/sitelore/store/near.c
+COMPILED := hatch_build.py $(wildcard src/sitelore/extract/native/*.[ch] src/sitelore/extract/native/*/*.[ch]) src/sitelore/store/vectors/int8_dot.c
 
 $(RUN_STAMP): $(VENV)/.made requirements/run.txt pyproject.toml $(COMPILED)
 	$(call install_from,requirements/run.txt)

@@ -1,5 +1,5 @@
-"""Compiles the C sources in `extract/native/` and `store/` when a wheel is built, with the system's C compiler or the ziglang
-package.
+"""Compiles the C sources in `extract/native/` and `store/vectors/` when a wheel is built, with the system's C compiler or the
+ziglang package.
 
 They become plain shared libraries that ctypes loads, so neither Python headers nor a matching Python version are needed. The
 package does not work without them: a build that cannot compile them fails and shows the compiler's output.
@@ -20,7 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARIES = {
     Path("src/sitelore/extract/native/extract"): "src/sitelore/extract/native/**/*.c",
-    Path("src/sitelore/store/near"): "src/sitelore/store/near.c",
+    Path("src/sitelore/store/vectors/int8_dot"): "src/sitelore/store/vectors/int8_dot.c",
 }
 """Each library, and its sources."""
 INCLUDE = Path("src/sitelore/extract/native")

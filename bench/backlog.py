@@ -37,9 +37,9 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs
-from sitelore.store.engine import PostgresTerms, open_postgres
+from sitelore.store.engine import PostgresConfig, open_postgres
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.signals import LocalEvents, LocalNotifier
+from sitelore.store.notifications.local import LocalEvents, LocalNotifier
 
 LOOKS = 100
 AT_ONCE = 4
@@ -135,7 +135,7 @@ class Line:
 
 
 async def measure(server: Postgres, asked: argparse.Namespace) -> bool:
-    engine = await open_postgres(server.url, PostgresTerms(pool=AT_ONCE + 2))
+    engine = await open_postgres(server.url, PostgresConfig(pool_size=AT_ONCE + 2))
     ledger = SqlLedger(engine)
     line = Line(ledger, server.pid, asked)
     names = ("making one", "worker", "upkeep", "list", "states")

@@ -24,8 +24,8 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import SearchIndex
-from sitelore.store.engine import PostgresTerms, open_postgres, open_sqlite
-from sitelore.store.knowledge import SqlSearchIndex
+from sitelore.store.engine import PostgresConfig, open_postgres, open_sqlite
+from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
 
 NOW = 1_000_000.0
@@ -127,7 +127,7 @@ async def open_shared_library() -> AsyncIterator[SearchService]:
     """A library on a Postgres of its own."""
     with postgres_alone() as server:
         async with new_database(server.url) as url:
-            engine = await open_postgres(url, PostgresTerms(4, 60.0, frozen_s=60.0))
+            engine = await open_postgres(url, PostgresConfig(4, 60.0, idle_in_transaction_s=60.0))
             knowledge = SqlSearchIndex(engine)
             try:
                 yield SearchService(SqlLedger(engine), knowledge, server.pid)

@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 NATIVE = ROOT / "src" / "sitelore" / "extract" / "native"
-NEAR = ROOT / "src" / "sitelore" / "store" / "near.c"
+INT8_DOT = ROOT / "src" / "sitelore" / "store" / "vectors" / "int8_dot.c"
 DOCUMENTS = 2_000
 _SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 _WRAP = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc"
@@ -76,7 +76,7 @@ def build(folder: Path) -> None:
     failing.write_text(_FAILING_ALLOCATOR)
     sources = [*sorted(NATIVE.rglob("*.c")), failing]
     flags = ["-g", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", *_SANITIZE, f"-I{NATIVE}"]
-    for target, parts in (("extract.so", [*sources, _WRAP]), ("near.so", [NEAR])):
+    for target, parts in (("extract.so", [*sources, _WRAP]), ("int8_dot.so", [INT8_DOT])):
         subprocess.run(["gcc", *flags, "-o", str(folder / target), *map(str, parts)], check=True)  # noqa: S607 the one on the path
 
 
@@ -96,12 +96,12 @@ def drive(folder: Path, documents: int) -> None:
 
     vars(native)["_FOLDER"] = folder
     assert native.library_path().parent == folder
-    near = ctypes.CDLL(str(folder / "near.so"))
+    int8_dot = ctypes.CDLL(str(folder / "int8_dot.so"))
     pages = _page_fuzzer(native.library())
     others: tuple[Callable[[random.Random], None], ...] = (
         _fuzz_prefilter,
         _fuzz_links,
-        lambda chance: _fuzz_vectors(near, chance),
+        lambda chance: _fuzz_vectors(int8_dot, chance),
     )
     for seed in range(documents):
         chance = random.Random(seed)  # noqa: S311 no secrets
@@ -199,12 +199,12 @@ def _fuzz_links(chance: random.Random) -> None:
     assert out.raw[:size].count(0) == hrefs.count(0)
 
 
-def _fuzz_vectors(near: ctypes.CDLL, chance: random.Random) -> None:
+def _fuzz_vectors(int8_dot: ctypes.CDLL, chance: random.Random) -> None:
     count, dims = chance.randrange(20), chance.randrange(1, 400)
     codes = exact(chance.randbytes(count * dims))
     query = (ctypes.c_int16 * dims)(*(chance.randrange(-300, 300) for _ in range(dims)))
     sums = (ctypes.c_int32 * count)()
-    near.compare(ctypes.c_int64(count), ctypes.c_int64(dims), codes, query, sums)
+    int8_dot.dot_products(ctypes.c_int64(count), ctypes.c_int64(dims), codes, query, sums)
     numbers = [byte - 256 if byte > 127 else byte for byte in bytes(codes)]
     for row, total in enumerate(sums):
         assert total == sum(code * each for code, each in zip(numbers[row * dims : (row + 1) * dims], query, strict=True))

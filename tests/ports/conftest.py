@@ -1,4 +1,4 @@
-"""The ledger over every database: SQLite in a file, and a real Postgres on a socket of its own."""
+"""Fixtures: the ledger over SQLite in a file, and over a real Postgres on its own socket."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import sqlalchemy as sa
 from scripts.servers import LocalServers
 from tests.web.fleet import administer
 
-from sitelore.store.dense_sql import SCHEMA as VECTORS
-from sitelore.store.engine import PostgresEngine, PostgresTerms, SqliteEngine, open_postgres, open_sqlite
+from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.schema import metadata
+from sitelore.store.vectors.pgvector import SCHEMA as VECTORS
 
 _numbers = itertools.count()
 
 
 class Database:
-    """An empty database of its own for one test. Everything opened through it is closed by the fixture."""
+    """An empty database for one test. The fixture closes all engines opened through it."""
 
     def __init__(self, where: Path | str) -> None:
         self.where = where
@@ -31,7 +31,7 @@ class Database:
 
     async def engine(self) -> SqliteEngine | PostgresEngine:
         engine = await (
-            open_sqlite(self.where) if isinstance(self.where, Path) else open_postgres(self.where, PostgresTerms(pool=4))
+            open_sqlite(self.where) if isinstance(self.where, Path) else open_postgres(self.where, PostgresConfig(pool_size=4))
         )
         self._opened.append(engine)
         return engine
@@ -47,13 +47,13 @@ class Database:
 
 @pytest.fixture(scope="session")
 def postgres_url(request: pytest.FixtureRequest) -> str:
-    """A server to make databases on."""
+    """A Postgres server on which tests create databases."""
     return os.environ.get("SITELORE_TEST_DATABASE_URL") or _local(request).postgres.url
 
 
 @pytest.fixture(scope="session")
 def redis_url(request: pytest.FixtureRequest) -> str:
-    """A Redis that tests may empty."""
+    """A Redis that tests may flush."""
     return os.environ.get("SITELORE_TEST_REDIS_URL") or _local(request).valkey.url
 
 
@@ -64,7 +64,7 @@ def s3_url(request: pytest.FixtureRequest) -> str:
 
 
 def _local(request: pytest.FixtureRequest) -> LocalServers:
-    """Started only where a test needs one and the environment names none."""
+    """Local servers, started only when a test needs one and the environment names none."""
     servers = request.getfixturevalue("servers")
     assert isinstance(servers, LocalServers)
     return servers
@@ -82,8 +82,8 @@ async def _drop_database(server: str, url: str) -> None:
 
 @pytest.fixture(scope="session")
 def emptied_url(postgres_url: str) -> Iterator[str]:
-    """A database that every test leaves empty: making one for each would take longer than the tests."""
-    with ThreadPoolExecutor(1) as thread:  # the test that asks first has a running loop in this one
+    """A database that every test empties: creating one for each test would take longer than the tests."""
+    with ThreadPoolExecutor(1) as thread:  # this thread has a running event loop
         url = thread.submit(asyncio.run, _new_database(postgres_url)).result()
         yield url
         thread.submit(asyncio.run, _drop_database(postgres_url, url)).result()
@@ -110,7 +110,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    """A database of each kind that has no tables yet."""
+    """A database of each kind without tables."""
     if request.param == "sqlite":
         database = Database(tmp_path / "ledger.db")
         yield database

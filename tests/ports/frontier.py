@@ -1,4 +1,4 @@
-"""Short words for ledger tests."""
+"""Factories and shortcuts for ledger tests."""
 
 from __future__ import annotations
 

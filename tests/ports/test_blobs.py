@@ -15,8 +15,8 @@ from sitelore.model.document import Blob
 from sitelore.model.errors import BadConfig, CorruptData, StorageError
 from sitelore.model.ids import BlobKey, CleanBytes
 from sitelore.ports import Blobs
-from sitelore.store.blobs import SqliteBlobs
-from sitelore.store.object_blobs import ObjectBlobs
+from sitelore.store.blobs.object_store import ObjectBlobs
+from sitelore.store.blobs.sqlite import SqliteBlobs
 
 
 def blob(content: bytes) -> Blob:
@@ -48,7 +48,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
     return f"{url}/{tmp_path.name}?{options}"
 
 
-async def test_what_was_put_comes_back_also_to_who_opens_it_later(where: Path | str) -> None:
+async def test_stored_blobs_can_be_read_after_reopening(where: Path | str) -> None:
     many = [blob(f"page {n}".encode() * n) for n in range(40)]
     async with opened(where) as blobs:
         await blobs.put(many)
@@ -58,7 +58,7 @@ async def test_what_was_put_comes_back_also_to_who_opens_it_later(where: Path | 
         assert await blobs.get(many[7].key) == b"page 7" * 7
 
 
-async def test_a_frame_without_its_size_is_read_too(where: Path | str) -> None:
+async def test_a_frame_without_a_content_size_is_decompressed(where: Path | str) -> None:
     content = b"streamed " * 1000
     stream = zstandard.ZstdCompressor(write_content_size=False).compressobj()
     data = stream.compress(content) + stream.flush()
@@ -68,22 +68,22 @@ async def test_a_frame_without_its_size_is_read_too(where: Path | str) -> None:
         assert await blobs.get(one.key) == content
 
 
-async def test_who_asks_at_the_same_moment_is_answered_each_for_itself(where: Path | str) -> None:
+async def test_concurrent_gets_each_get_their_own_result(where: Path | str) -> None:
     many = [blob(f"page {n}".encode() * n) for n in range(20)]
     async with opened(where) as blobs:
         await blobs.put(many)
         keys = [*(one.key for one in many), many[3].key, BlobKey("0" * 64)]
         given_up = asyncio.create_task(blobs.get(many[0].key))
-        asked = asyncio.gather(*map(blobs.get, keys), return_exceptions=True)
+        results = asyncio.gather(*map(blobs.get, keys), return_exceptions=True)
         await asyncio.sleep(0)
         given_up.cancel()
-        *found, again, missing = await asked
+        *found, again, missing = await results
     assert found == [f"page {n}".encode() * n for n in range(20)]
     assert again == b"page 3" * 3
     assert isinstance(missing, KeyError)
 
 
-async def test_a_closed_file_answers_nobody(path: Path) -> None:
+async def test_a_get_after_close_fails(path: Path) -> None:
     async with opened(path) as blobs:
         await blobs.put([blob(b"x")])
     with pytest.raises(RuntimeError):
@@ -97,7 +97,7 @@ async def test_a_key_without_a_blob_is_a_key_error(where: Path | str) -> None:
                 await blobs.get(BlobKey(key))
 
 
-async def test_putting_a_blob_again_changes_nothing(where: Path | str) -> None:
+async def test_a_repeated_put_changes_nothing(where: Path | str) -> None:
     one = blob(b"once")
     async with opened(where) as blobs, opened(where) as other:
         await asyncio.gather(*(store.put([one, one, blob(f"{n}".encode())]) for n in range(8) for store in (blobs, other)))
@@ -110,14 +110,14 @@ async def test_putting_a_blob_again_changes_nothing(where: Path | str) -> None:
         db.close()
 
 
-async def test_no_blobs_make_no_file(path: Path) -> None:
+async def test_a_put_of_no_blobs_creates_no_file(path: Path) -> None:
     async with opened(path) as blobs:
         await blobs.put([])
     assert not path.exists()
 
 
 @pytest.mark.parametrize("data", [b"garbage", blob(b"fine").data[:-3]])
-async def test_a_damaged_blob_is_named(where: Path | str, data: bytes) -> None:
+async def test_the_error_for_a_damaged_blob_names_its_key(where: Path | str, data: bytes) -> None:
     one = Blob(blob(b"fine").key, CleanBytes(data))
     async with opened(where) as blobs:
         await blobs.put([one])
@@ -125,31 +125,31 @@ async def test_a_damaged_blob_is_named(where: Path | str, data: bytes) -> None:
             await blobs.get(one.key)
 
 
-async def test_a_file_that_is_no_database_is_one_sentence(path: Path) -> None:
+async def test_a_file_that_is_not_a_database_gives_a_one_line_error(path: Path) -> None:
     path.write_bytes(b"this is no database " * 200)
     async with opened(path) as blobs:
         with pytest.raises(CorruptData, match=str(path)):
             await blobs.get(BlobKey("0" * 64))
 
 
-async def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_missing_directory_gives_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     async with opened(tmp_path / "file" / "blobs.db") as blobs:
         with pytest.raises(StorageError):
             await blobs.put([blob(b"x")])
 
 
-async def test_a_store_that_is_away_is_waited_for_and_then_named(tmp_path: Path) -> None:
+async def test_an_unavailable_blob_store_is_retried_and_then_named_in_the_error(tmp_path: Path) -> None:
     away = "s3://key:secret@bucket?endpoint=http://127.0.0.1:1"
-    for blobs in (ObjectBlobs(away), ObjectBlobs(away, patience_s=0.2)):
+    for blobs in (ObjectBlobs(away), ObjectBlobs(away, retry_for_s=0.2)):
         with pytest.raises(StorageError, match="s3://bucket") as problem:
             await blobs.put([blob(b"x")])
         assert "secret" not in str(problem.value)
         await blobs.close()
 
 
-async def test_a_wrong_key_is_said_at_once(s3_url: str) -> None:
-    blobs = ObjectBlobs(s3_url.replace("sitelore-secret", "wrong"), patience_s=60)
+async def test_a_wrong_key_fails_without_retries(s3_url: str) -> None:
+    blobs = ObjectBlobs(s3_url.replace("sitelore-secret", "wrong"), retry_for_s=60)
     with pytest.raises(StorageError, match="refuses") as problem:
         await blobs.check()
     assert "wrong" not in str(problem.value)
@@ -167,12 +167,12 @@ async def test_a_check_leaves_nothing_behind(where: Path | str) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "bucket", "http://bucket", "s3://", "file://host/x", "s3://b?colour=red"])
-def test_a_url_that_names_no_store_is_one_sentence(url: str) -> None:
+def test_an_invalid_blob_store_url_gives_a_one_line_error(url: str) -> None:
     with pytest.raises(BadConfig, match="SITELORE_BLOBS_URL"):
         ObjectBlobs(url)
 
 
-def test_several_may_open_a_new_file_at_the_same_moment(tmp_path: Path) -> None:
+def test_several_processes_can_create_a_file_at_the_same_time(tmp_path: Path) -> None:
     async def put_one(path: Path, number: int) -> None:
         async with opened(path) as blobs:
             await blobs.put([blob(f"{number}".encode())])

@@ -75,8 +75,8 @@ class Simulation:
     next_seq: int = 1
 
     def offer(self, page: int, row: Row) -> None:
-        stands = self.rows.get(page)
-        if stands is None or (stands.state == "DISCOVERED" and row.rank < stands.rank):
+        current = self.rows.get(page)
+        if current is None or (current.state == "DISCOVERED" and row.rank < current.rank):
             self.rows[page] = row
 
     def visit(self, page: int) -> None:
@@ -232,7 +232,7 @@ async def _one_step(
 
 
 @pytest.mark.parametrize("number", range(3))
-async def test_a_crawl_comes_out_as_simulated_whatever_happens_on_the_way(database: Database, number: int) -> None:
+async def test_a_crawl_matches_its_simulation_under_any_interleaving_and_crash(database: Database, number: int) -> None:
     site = make_site(number)
     for budget in (7, 1000):
         expected = Simulation(site, budget).crawl()

@@ -35,8 +35,8 @@ class Shared:
     """Two processes' gates over one Redis, emptied, and a client of the test's own."""
 
     def __init__(self, url: str) -> None:
+        from sitelore.store.notifications.redis import open_redis
         from sitelore.store.redis_gate import RedisGate
-        from sitelore.store.redis_signals import open_redis
 
         self.clients = [open_redis(url) for _ in range(3)]
         self.redis = self.clients[2]
@@ -51,7 +51,7 @@ class Shared:
 async def shared(redis_url: str) -> AsyncIterator[Shared]:
     both = Shared(redis_url)
     await both.redis.flushall()
-    await both.redis.set("sitelore:gates", "0")  # this Redis has been here for ever: a new host is asked at once
+    await both.redis.set("sitelore:gates", "0")  # as if this Redis were old: a new host is open at once
     yield both
     await both.close()
 
@@ -71,7 +71,7 @@ async def gates(request: pytest.FixtureRequest) -> AsyncIterator[list[HostGate]]
 
 
 async def pass_through(gate: HostGate, host: str = HOST, pace: Pace = PACE) -> float:
-    """Wait as told until it is our turn; when that was."""
+    """Wait until the gate lets us through; gives the time of that."""
     async with asyncio.timeout(20):
         while wait_s := await gate.enter(host, pace):  # noqa: ASYNC110 the gate answers with a time
             await asyncio.sleep(wait_s)
@@ -119,13 +119,13 @@ async def test_no_more_than_per_host_requests_are_in_progress(gates: list[HostGa
 @pytest.mark.parametrize("status", [429, 503])
 async def test_retry_after_closes_a_host_for_everyone(gates: list[HostGate], status: int) -> None:
     assert await gates[0].enter(HOST, FAST) == 0.0
-    told = time.monotonic()
+    closed_at = time.monotonic()
     await gates[0].leave(HOST, FAST, Feedback(0.01, status=status, retry_after_s=0.8))
     for gate in gates:
         assert await gate.enter(HOST, FAST) > 0.3
     assert HOST in await gates[1].closed_hosts()
     assert await gates[1].enter(OTHER, FAST) == 0.0
-    assert await pass_through(gates[1], HOST, FAST) - told >= 0.8
+    assert await pass_through(gates[1], HOST, FAST) - closed_at >= 0.8
     assert HOST not in await gates[1].closed_hosts()
 
 
@@ -194,8 +194,8 @@ async def test_the_slots_of_a_dead_process_come_back_and_those_of_a_slow_one_do_
     dead, alive = shared.gates
     assert await dead.enter(HOST, FAST) == 0.0
     assert await alive.enter(HOST, FAST) == 0.0
-    assert dead._holder is not None
-    dead._holder.cancel()
+    assert dead._slot_renewer is not None
+    dead._slot_renewer.cancel()
     began = time.monotonic()
     await pass_through(alive, HOST, FAST)
     assert time.monotonic() - began <= SLOT_S + 0.5
@@ -222,7 +222,7 @@ async def test_after_a_flush_the_gap_holds_and_known_state_is_restored(shared: S
     assert await other.enter(OTHER, FAST) > 20
     await shared.redis.flushall()
     assert await pass_through(other) - began >= GAP_S, "the gap holds though nobody remembers the last request"
-    assert await one.enter(OTHER, FAST) > 20, "whoever knew of the closing tells it again"
+    assert await one.enter(OTHER, FAST) > 20, "a process that knows of the closing restores it"
     assert await other.enter(OTHER, FAST) > 20
 
 

@@ -1,4 +1,4 @@
-"""Runs, offers, claims, leases and settling: one suite over every database."""
+"""Runs, offers, claims, leases and settlements: one suite over both databases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from sitelore.ports import Ledger
 from sitelore.store.ledger import SqlLedger
 
 
-def test_the_sql_ledger_keeps_the_port(ledger: SqlLedger) -> None:
+def test_the_sql_ledger_implements_the_port(ledger: SqlLedger) -> None:
     port: Ledger = ledger  # the type checker's half of this test
     assert {name for name in vars(Ledger) if not name.startswith("_")} <= set(dir(port))
 
@@ -45,7 +45,7 @@ def test_the_sql_ledger_keeps_the_port(ledger: SqlLedger) -> None:
 # Runs
 
 
-async def test_a_run_comes_back_with_the_settings_it_was_asked_for(ledger: SqlLedger) -> None:
+async def test_a_run_is_stored_with_its_settings(ledger: SqlLedger) -> None:
     settings = CrawlSettings(
         seeds=("http://site.test/",), scope=Scope.DOMAIN, max_pages=7, pace=Pace(delay_s=0.5), exclude=("/a*",)
     )
@@ -72,7 +72,7 @@ async def test_run_ids_stay_unique_within_one_second(ledger: SqlLedger) -> None:
     assert len(made) == 60
 
 
-async def test_a_run_moves_only_where_the_drawing_allows(ledger: SqlLedger) -> None:
+async def test_a_run_changes_state_only_as_the_state_diagram_allows(ledger: SqlLedger) -> None:
     run = await begin(ledger)
     assert not await ledger.move_run(run.id, RunState.COMPLETED, NOW)
     assert await ledger.move_run(run.id, RunState.RUNNING, NOW + 1)
@@ -93,7 +93,7 @@ async def test_a_run_moves_only_where_the_drawing_allows(ledger: SqlLedger) -> N
 # Offers
 
 
-async def test_the_smallest_rank_of_several_offers_stays(ledger: SqlLedger) -> None:
+async def test_the_offer_with_the_smallest_rank_wins(ledger: SqlLedger) -> None:
     run = await begin(
         ledger,
         Offer(u("p"), 3, Source.LINK, u("far"), 9, 0, shape="far"),
@@ -106,7 +106,7 @@ async def test_the_smallest_rank_of_several_offers_stays(ledger: SqlLedger) -> N
     assert row.redirect_chain == (Hop(u("from"), 302),)
 
 
-async def test_a_refused_offer_is_recorded_until_an_admissible_one_comes(ledger: SqlLedger) -> None:
+async def test_a_refused_offer_is_stored_until_an_admissible_one_replaces_it(ledger: SqlLedger) -> None:
     run, [lease] = await started(ledger, "")
     refused = link("p", lease, 0, refusal=SkipReason.NOFOLLOW, detail="rel=nofollow")
     assert await ledger.settle([visited(lease, "a", [refused])]) == [True]
@@ -124,7 +124,7 @@ async def test_a_worse_offer_never_turns_an_admissible_row_into_a_refused_one(le
     assert (await the_row(ledger, run, "p")).state is UrlState.DISCOVERED
 
 
-async def test_an_admitted_row_takes_no_offers(ledger: SqlLedger) -> None:
+async def test_an_admitted_row_ignores_offers(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
     better = Offer(two.url, 0, Source.SEED, parent=u("x"), lastmod=5.0)
     await ledger.settle([visited(one, "a", [better])])
@@ -132,7 +132,7 @@ async def test_an_admitted_row_takes_no_offers(ledger: SqlLedger) -> None:
     assert (row.state, row.parent, row.lastmod) == (UrlState.IN_PROGRESS, None, None)
 
 
-async def test_a_row_given_up_as_a_trap_takes_no_offers(ledger: SqlLedger) -> None:
+async def test_a_row_skipped_as_a_trap_ignores_offers(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
     await ledger.settle([visited(one, "a", [link("t", one, 4)]), visited(two, "b")])
     trap = lambda wave: WavePlan(trapped=tuple((c.url, "grows for ever") for c in wave.candidates))  # noqa: E731 - a plan is a function
@@ -143,7 +143,7 @@ async def test_a_row_given_up_as_a_trap_takes_no_offers(ledger: SqlLedger) -> No
     assert (row.state, row.skip_reason, row.detail) == (UrlState.SKIPPED, SkipReason.TRAP, "grows for ever")
 
 
-async def test_the_largest_lastmod_stays_whichever_offer_wins(ledger: SqlLedger) -> None:
+async def test_the_largest_lastmod_is_stored_whichever_offer_wins(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
     good = [link("p", one, 0, lastmod=10.0), link("q", one, 1)]
     worse = [link("p", two, 0, lastmod=30.0), link("q", two, 1, lastmod=7.0)]
@@ -211,7 +211,7 @@ async def test_a_url_too_long_for_an_index_is_a_row_like_any_other(ledger: SqlLe
     assert known is not None
 
 
-async def test_text_that_a_database_would_refuse_is_stored_readably(ledger: SqlLedger) -> None:
+async def test_text_that_a_database_would_reject_is_stored_with_replacements(ledger: SqlLedger) -> None:
     run, [lease] = await started(ledger, "")
     page = dataclasses.replace(facts("a"), title=CleanText("nul \0 and \ud800 half"), etag='"\0"')
     verdict = Verdict(UrlState.VISITED, 200, detail="de\0tail", error="e\0")
@@ -235,7 +235,7 @@ async def test_rows_are_claimed_in_seq_order_with_a_raised_token(ledger: SqlLedg
     assert (row.state, row.claimed_by, row.wave, row.seq) == (UrlState.IN_PROGRESS, W1, 1, 1)
 
 
-async def test_rows_of_closed_hosts_and_rows_not_yet_due_stay_unclaimed(ledger: SqlLedger) -> None:
+async def test_rows_of_closed_hosts_and_rows_not_yet_due_are_not_claimed(ledger: SqlLedger) -> None:
     offers = [
         Offer(u("a", host), 0, Source.SEED, position=n) for n, host in enumerate(("one.test", "two.test:81", "three.test"))
     ]
@@ -252,7 +252,7 @@ async def test_rows_of_closed_hosts_and_rows_not_yet_due_stay_unclaimed(ledger: 
     assert await ledger.queue_stats(run.id, NOW) == QueueStats(in_progress=3)
 
 
-async def test_a_lease_carries_what_earlier_runs_left(ledger: SqlLedger) -> None:
+async def test_a_lease_has_the_page_stored_by_earlier_runs(ledger: SqlLedger) -> None:
     _, [old] = await started(ledger, "p")
     page = dataclasses.replace(facts("body", u("canon")), etag='"v1"', last_modified="Mon", noindex=True, word_count=3)
     await ledger.settle([Settlement(old, Verdict(UrlState.VISITED), Effects(page=page, fetched=True), NOW + 7)])
@@ -283,7 +283,7 @@ async def test_concurrent_claimers_never_share_a_row(database: Database) -> None
     assert len(claimed) == len(set(claimed)) == 200
 
 
-async def test_released_leases_go_to_the_next_worker_and_fence_off_the_first(ledger: SqlLedger) -> None:
+async def test_a_released_lease_goes_to_the_next_worker_and_the_first_is_rejected_by_its_token(ledger: SqlLedger) -> None:
     run, [lease] = await started(ledger, "p")
     assert await ledger.release(run.id, NOW + 59) == 0
     assert await ledger.release(run.id, NOW + 60) == 1
@@ -297,7 +297,7 @@ async def test_released_leases_go_to_the_next_worker_and_fence_off_the_first(led
     assert (await the_row(ledger, run, "p")).content_hash == "new"
 
 
-async def test_a_released_row_that_nobody_took_again_is_fenced_too(ledger: SqlLedger) -> None:
+async def test_a_settlement_of_a_released_row_is_rejected_before_the_next_claim(ledger: SqlLedger) -> None:
     run, [lease] = await started(ledger, "p")
     await ledger.release(run.id, NOW, W1)
     assert await ledger.settle([visited(lease, "late")]) == [False]
@@ -377,7 +377,7 @@ async def test_a_retry_goes_back_to_the_queue_and_counts(ledger: SqlLedger) -> N
     assert (row.state, row.attempts, row.fetches, row.retry_at, row.error) == (UrlState.VISITED, 1, 2, None, "")
 
 
-async def test_a_page_left_alone_keeps_the_time_and_lastmod_of_its_last_fetch(ledger: SqlLedger) -> None:
+async def test_a_page_that_was_not_fetched_keeps_the_time_and_lastmod_of_its_last_fetch(ledger: SqlLedger) -> None:
     first = await begin(ledger, seed("p", lastmod=100.0))
     await ledger.open_wave(first.id, 0, admit_all)
     [lease] = await leases(ledger, first)
@@ -402,7 +402,7 @@ async def test_a_page_left_alone_keeps_the_time_and_lastmod_of_its_last_fetch(le
     assert (known.fetched_at, known.lastmod) == (NOW + 99, 100.0)
 
 
-async def test_a_missing_page_leaves_what_is_known_alone(ledger: SqlLedger) -> None:
+async def test_a_missing_page_does_not_change_the_stored_page(ledger: SqlLedger) -> None:
     _, [lease] = await started(ledger, "p")
     await ledger.settle([visited(lease, "body")])
     run, [lease] = await started(ledger, "p")
@@ -438,7 +438,7 @@ async def test_settling_from_many_workers_at_once_loses_nothing(database: Databa
     assert [rows[u(name)].parent for name in "xyz"] == [u("p0")] * 3
 
 
-async def test_an_offer_made_by_a_fenced_visit_is_still_written_by_the_next(ledger: SqlLedger) -> None:
+async def test_offers_of_a_rejected_visit_are_written_by_the_next_one(ledger: SqlLedger) -> None:
     run, [lease] = await started(ledger, "p")
     await ledger.release(run.id, NOW, W1)
     [taken] = await leases(ledger, run, W2)

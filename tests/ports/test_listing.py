@@ -1,4 +1,4 @@
-"""Lists with totals and runs made once per key, over every database."""
+"""Lists with totals, and runs created under an idempotency key, over both databases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.listing_sql import EDGES_PER_PAGE, KEY_LASTS_S
+from sitelore.store.runs.listing import EDGES_PER_PAGE, IDEMPOTENCY_KEY_TTL_S
 
 NOW = 1_700_000_000.0
 SETTINGS = CrawlSettings(seeds=("https://site.example/",))
@@ -69,7 +69,7 @@ async def test_a_list_is_sorted_with_rows_without_a_value_last(ledger: SqlLedger
     assert [row.url for part in parts for row in part] == [row.url for row in rows]
 
 
-async def test_a_list_holds_the_states_that_were_asked_for(ledger: SqlLedger) -> None:
+async def test_a_list_has_the_requested_states_only(ledger: SqlLedger) -> None:
     run = await _crawled(ledger, 10)
     visited, total = await ledger.list_rows(run.id, UrlListing(frozenset({UrlState.VISITED}), limit=2))
     assert (len(visited), total) == (2, 6)
@@ -87,7 +87,7 @@ async def test_edges_lead_from_the_page_a_url_was_found_on(ledger: SqlLedger) ->
     assert [edge.url for edge in edges] == sorted(edge.url for edge in edges)
 
 
-async def test_runs_of_two_tenants_with_sites_of_one_name_are_told_apart(ledger: SqlLedger) -> None:
+async def test_runs_of_equally_named_sites_of_two_tenants_are_listed_apart(ledger: SqlLedger) -> None:
     settings = CrawlSettings(seeds=("https://a.example/",))
     ours = await ledger.create_run("a.example", settings, (), NOW, "one")
     theirs = await ledger.create_run("a.example", settings, (), NOW + 1, "two")
@@ -111,7 +111,7 @@ async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) 
     assert await ledger.runs_by_state() == {"CANCELLED": 1, "QUEUED": 2}
 
 
-async def test_a_key_makes_one_run_however_often_and_at_once_it_is_used(ledger: SqlLedger) -> None:
+async def test_an_idempotency_key_creates_one_run_even_in_concurrent_calls(ledger: SqlLedger) -> None:
     once = IdempotencyKey("key", "what was asked")
 
     async def make(key: IdempotencyKey, now: float = NOW) -> tuple[str, str, bool]:
@@ -125,4 +125,4 @@ async def test_a_key_makes_one_run_however_often_and_at_once_it_is_used(ledger: 
     assert other == (made[0][0], "what was asked", False)
     assert (await make(IdempotencyKey("another key", "what was asked")))[2]
     assert len(await ledger.runs()) == 2
-    assert (await make(once, NOW + KEY_LASTS_S + 1))[2], "a key is forgotten after a day"
+    assert (await make(once, NOW + IDEMPOTENCY_KEY_TTL_S + 1))[2], "a key is forgotten after a day"

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from tests.ports.conftest import Database
 
 from sitelore.model.errors import StorageError
-from sitelore.store.knowledge import SqlSearchIndex
+from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.migrations import current, sqlite_tables
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
@@ -53,69 +53,68 @@ def _definitions(conn: sa.Connection) -> list[Any]:
     return [tuple(row) for row in (*indexes, *columns)]
 
 
-async def test_the_sum_of_all_migrations_is_the_schema(new_database: Database) -> None:
+async def test_the_sum_of_all_migrations_equals_the_schema(new_database: Database) -> None:
     engine = await new_database.engine()
-    made_at_once = await engine.run(_definitions)
-    assert await engine.run(_differences) == []
-    await engine.run(_drop_all)
-    await engine.run(upgrade)
-    assert await engine.run(_differences) == []
-    assert await engine.run(_definitions) == made_at_once
+    made_at_once = await engine.write(_definitions)
+    assert await engine.write(_differences) == []
+    await engine.write(_drop_all)
+    await engine.write(upgrade)
+    assert await engine.write(_differences) == []
+    assert await engine.write(_definitions) == made_at_once
     assert await engine.read(lambda conn: conn.scalar(sa.select(versions.c.version_num))) == REVISION
 
 
-def test_the_ready_tables_of_a_new_sqlite_database_are_the_schema() -> None:
+def test_the_generated_sql_of_a_new_sqlite_database_equals_the_schema() -> None:
     assert sqlite_tables.FILE.read_text(encoding="utf-8") == sqlite_tables.sqlite_tables()
 
 
-async def test_opening_a_database_again_leaves_it_alone(new_database: Database) -> None:
+async def test_reopening_a_database_does_not_change_it(new_database: Database) -> None:
     first = await new_database.engine()
-    await first.run(lambda conn: conn.execute(sa.text("INSERT INTO sites (name, created_at) VALUES ('kept', 1)")))
+    await first.write(lambda conn: conn.execute(sa.text("INSERT INTO sites (name, created_at) VALUES ('kept', 1)")))
     second = await new_database.engine()
     assert await second.read(lambda conn: conn.scalar(sa.text("SELECT count(*) FROM sites"))) == 1
 
 
-async def test_a_database_without_its_latest_step_is_upgraded(new_database: Database) -> None:
+async def test_a_database_of_an_older_version_is_upgraded(new_database: Database) -> None:
     engine = await new_database.engine()
-    await engine.run(metadata.drop_all)
-    await engine.run(lambda conn: conn.execute(sa.delete(versions)))
-    await engine.run(migrate, "the test's")
-    assert await engine.run(_differences) == []
+    await engine.write(metadata.drop_all)
+    await engine.write(lambda conn: conn.execute(sa.delete(versions)))
+    await engine.write(migrate, "the test's")
+    assert await engine.write(_differences) == []
 
 
-async def test_sites_and_pages_from_before_there_were_tenants_are_kept_and_wait_to_be_indexed(new_database: Database) -> None:
+async def test_sites_and_pages_from_before_tenants_are_kept_and_queued_for_indexing(new_database: Database) -> None:
     engine = await new_database.engine()
-    await engine.run(_downgrade, "0004")
+    await engine.write(_downgrade, "0004")
     site = "INSERT INTO sites (id, name, created_at, rendering) VALUES (7, 'kept', 1, '{}')"
     page = (
         "INSERT INTO pages (site_id, url, fetched_at, content_hash, novelty, document, title, word_count, noindex)"
         " VALUES (7, 'http://kept/', 1, '', '', 'doc', 'Kept', 1, 0)"
     )
-    for statement in (site, page):
-        await engine.run(lambda conn, statement=statement: conn.execute(sa.text(statement)))
-    await engine.run(migrate, "the test's")
-    assert await engine.run(_differences) == []
+    await engine.write(lambda conn: [conn.execute(sa.text(statement)) for statement in (site, page)])
+    await engine.write(migrate, "the test's")
+    assert await engine.write(_differences) == []
     search_index = SqlSearchIndex(engine)
-    [shelf] = await search_index.site_stats("default")
-    assert (shelf.site, shelf.name, shelf.pages, shelf.waiting, shelf.version) == (7, "kept", 1, 1, 0)
-    assert [page.title for page in await search_index.pages_to_index(shelf.site, 9)] == ["Kept"]
+    [stats] = await search_index.site_stats("default")
+    assert (stats.site, stats.name, stats.pages, stats.waiting, stats.version) == (7, "kept", 1, 1, 0)
+    assert [page.title for page in await search_index.pages_to_index(stats.site, 9)] == ["Kept"]
 
 
 async def test_a_database_of_a_newer_version_is_refused(new_database: Database) -> None:
     engine = await new_database.engine()
-    await engine.run(lambda conn: conn.execute(sa.update(versions).values(version_num="9999")))
+    await engine.write(lambda conn: conn.execute(sa.update(versions).values(version_num="9999")))
     with pytest.raises(StorageError, match="newer version"):
         await new_database.engine()
 
 
 async def test_foreign_tables_of_the_same_name_are_refused(new_database: Database) -> None:
     engine = await new_database.engine()
-    await engine.run(versions.drop)
+    await engine.write(versions.drop)
     with pytest.raises(StorageError, match="not Sitelore's"):
         await new_database.engine()
 
 
-def test_a_new_database_is_made_without_importing_alembic(tmp_path: Path) -> None:
+def test_a_new_database_is_created_without_importing_alembic(tmp_path: Path) -> None:
     script = (
         "import asyncio, sys, pathlib\n"
         "from sitelore.store.engine import open_sqlite\n"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import u
-from tests.ports.test_knowledge import MODEL, Shop, numbers_of, question, same, standings, vector
+from tests.ports.test_search_index import MODEL, Shop, numbers_of, question, same, standings, vector
 from tests.web import serve
 from tests.web.journey import crawl_in, crawl_settings
 from tests.web.qdrant import Qdrant, running_qdrant
@@ -24,11 +24,12 @@ from sitelore.index.searching import Searcher
 from sitelore.model.errors import UsageError, VectorsAway
 from sitelore.model.ids import SiteId
 from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
-from sitelore.store import dense_sql, qdrant_rest, qdrant_vectors
-from sitelore.store.knowledge import SqlSearchIndex
+from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.qdrant_rest import QdrantServer
-from sitelore.store.qdrant_vectors import QdrantVectorSearch
+from sitelore.store.vectors import pgvector, qdrant_rest
+from sitelore.store.vectors import qdrant as qdrant_search
+from sitelore.store.vectors.qdrant import QdrantVectorSearch
+from sitelore.store.vectors.qdrant_rest import QdrantServer
 
 KEY = "the-operators-key"
 
@@ -93,7 +94,7 @@ async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: 
     assert same(found.scores, [truth[number] for number in found.numbers])
     assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
     for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
-        monkeypatch.setattr(qdrant_vectors, "_FEW", few)
+        monkeypatch.setattr(qdrant_search, "_MAX_FILTER_IDS", few)
         some = array("I", ranked[30:40])
         among = await shop.search_index.likeness(
             site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
@@ -204,7 +205,7 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
         answer = await searcher.search(SearchQuery("three"))
     assert (answer.mode, [hit.card.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
     told = [record.getMessage() for record in caplog.records]
-    assert any(text.startswith("vectors wait to be sent") and "answered 503" in text for text in told)
+    assert any(text.startswith("vectors not sent, retrying later") and "answered 503" in text for text in told)
     assert any(text.startswith("a question is answered by words alone: the Qdrant at 127.0.0.1") for text in told)
     assert KEY not in " ".join(told)
     assert qdrant.chunks() == {}
@@ -244,7 +245,7 @@ async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(sho
     assert all(same(held, np.frombuffer(vector("something else"), "<f2").astype(np.float32)) for held in vectors)
 
 
-async def test_vectors_that_are_none_are_passed_over(shop: Shop, qdrant: Qdrant) -> None:
+async def test_invalid_vectors_are_ignored(shop: Shop, qdrant: Qdrant) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
     one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)
@@ -263,7 +264,7 @@ async def test_vectors_that_are_none_are_passed_over(shop: Shop, qdrant: Qdrant)
 async def test_with_qdrant_the_database_holds_no_vectors_to_compare(database: Database, shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
-    assert not await (await database.engine()).read(dense_sql.is_ready)
+    assert not await (await database.engine()).read(pgvector.is_ready)
 
 
 async def test_databases_share_one_qdrant_under_names_of_their_own(database: Database, shop: Shop, qdrant: Qdrant) -> None:

@@ -1,4 +1,4 @@
-"""What happens between waves and at the end of a run: one suite over every database."""
+"""Opening of waves and finalisation of runs: one suite over both databases."""
 
 from __future__ import annotations
 
@@ -45,14 +45,16 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.states import Proof, SkipReason, UrlState
-from sitelore.store import reading_sql, waves_sql, yields_sql
+from sitelore.store.engine import Engine
+from sitelore.store.frontier import pattern_stats, waves
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.pages import reads
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, urls
 
 
 def watching(seen: list[WaveFacts], plan: Callable[[WaveFacts], WavePlan] = admit_all) -> Callable[[WaveFacts], WavePlan]:
-    """The plan, with a look at what it was told."""
+    """The plan, which also records the facts that it was given."""
 
     def planned(wave: WaveFacts) -> WavePlan:
         seen.append(wave)
@@ -126,7 +128,7 @@ async def test_redirect_targets_of_this_depth_come_before_the_next_depth(ledger:
     assert [one.url for one in seen[0].candidates] == [u("target")]
 
 
-async def test_a_plan_sees_the_pages_of_the_wave_and_those_related_to_them(ledger: SqlLedger) -> None:
+async def test_a_plan_gets_the_pages_of_the_wave_and_related_pages(ledger: SqlLedger) -> None:
     run, [same, named, names, plain] = await started(ledger, "same", "named", "names", "plain")
     more = [link(name, same, n) for n, name in enumerate(["copy", "points", "pointed", "gone", "silent", "mute", "to-mute"])]
     await ledger.settle([
@@ -150,7 +152,7 @@ async def test_a_plan_sees_the_pages_of_the_wave_and_those_related_to_them(ledge
     assert [one.url for one in seen[1].related] == [u("same"), u("named"), u("names"), u("mute")]
 
 
-async def test_pages_merge_into_aliases_and_leave_the_count(ledger: SqlLedger) -> None:
+async def test_merged_pages_become_aliases_and_are_no_longer_counted(ledger: SqlLedger) -> None:
     run, held = await started(ledger, "a", "b", "c")
     await ledger.settle([visited(lease, "same", [link("d", held[0])]) for lease in held])
     merges = (Merge(u("b"), u("a"), Proof.EQUAL_CONTENT), Merge(u("c"), u("a"), Proof.CANONICAL))
@@ -169,7 +171,7 @@ async def test_pages_merge_into_aliases_and_leave_the_count(ledger: SqlLedger) -
     assert (await ledger.counts(run.id)).proofs == {"canonical": 2, "equal_content": 1}
 
 
-async def test_what_a_site_knows_of_a_merged_page_names_the_page_it_is(database: Database) -> None:
+async def test_the_stored_page_of_a_merged_url_names_its_target(database: Database) -> None:
     engine = await database.engine()
     ledger = SqlLedger(engine)
     run, held = await started(ledger, "a", "b")
@@ -192,7 +194,7 @@ async def test_an_exhausted_budget_admits_nothing_but_still_merges(ledger: SqlLe
     assert (after.wave, after.depth) == (1, 0)
 
 
-async def test_behind_candidates_that_are_all_traps_the_next_ones_get_their_chance(database: Database) -> None:
+async def test_candidates_after_a_batch_of_traps_are_admitted(database: Database) -> None:
     engine = await database.engine()
     ledger = SqlLedger(engine)
     run, [lease] = await started(ledger, "")
@@ -206,13 +208,13 @@ async def test_behind_candidates_that_are_all_traps_the_next_ones_get_their_chan
             admit=tuple(one.url for one in wave.candidates if one.url not in traps), trapped=tuple((t, "why") for t in traps)
         )
 
-    opened = await engine.run(waves_sql.open_wave, run.id, 1, plan, 3)
+    opened = await engine.write(waves.open_wave, run.id, 1, plan, 3)
     assert opened == WaveOpened(2, 2, trapped=7)
     assert [len(wave.candidates) for wave in calls] == [3, 3, 3]
     assert (await ledger.counts(run.id)).skipped == {"trap": 7}
 
 
-async def test_the_yield_of_a_shape_counts_whatever_merging_made_of_its_pages(ledger: SqlLedger) -> None:
+async def test_page_counts_of_a_url_pattern_include_merged_pages(ledger: SqlLedger) -> None:
     run = await begin(ledger, *(seed(f"d{n}", n, shape="/d#") for n in range(4)), seed("e", 9, shape="/e"))
     await ledger.open_wave(run.id, 0, admit_all)
     held = await leases(ledger, run)
@@ -228,7 +230,7 @@ async def test_the_yield_of_a_shape_counts_whatever_merging_made_of_its_pages(le
     assert seen[0].shapes == seen[1].shapes == {"/d#": PatternYield(3, 2, 1)}
 
 
-async def test_claims_of_canonicals_are_pairs_of_kept_pages_that_differ(ledger: SqlLedger) -> None:
+async def test_canonical_claims_are_pairs_of_kept_pages_with_different_content(ledger: SqlLedger) -> None:
     names = ["target", "chained", "claims", "agrees", "self", "to-chained", "to-gone", "gone"]
     run, held = await started(ledger, *names)
     lease = dict(zip(names, held, strict=True))
@@ -253,7 +255,7 @@ async def test_claims_of_canonicals_are_pairs_of_kept_pages_that_differ(ledger: 
     assert await ledger.canonical_claims(type(run.id)("none"), 1) == []
 
 
-async def test_the_kept_count_that_is_carried_equals_a_count_of_the_rows(database: Database) -> None:
+async def test_the_stored_page_count_equals_a_count_of_the_rows(database: Database) -> None:
     engine = await database.engine()
     ledger = SqlLedger(engine)
     run, held = await started(ledger, *(f"p{n}" for n in range(6)))
@@ -277,17 +279,17 @@ async def test_the_kept_count_that_is_carried_equals_a_count_of_the_rows(databas
         held = await leases(ledger, run)
         count = sa.select(sa.func.count()).select_from(urls).where(urls.c.run_id == run.id, is_kept())
         carried = sa.select(runs.c.kept_before).where(runs.c.id == run.id)
-        assert (
-            await engine.read(lambda conn, c=carried: conn.scalar(c))
-            == await engine.read(lambda conn, c=count: conn.scalar(c))
-            == 4
-        )
+        assert await scalar(engine, carried) == await scalar(engine, count) == 4
+
+
+async def scalar(engine: Engine, query: sa.Select[int]) -> int | None:
+    return await engine.read(lambda conn: conn.scalar(query))
 
 
 # The end of a run
 
 
-async def test_what_was_never_admitted_or_visited_ends_with_a_reason(ledger: SqlLedger) -> None:
+async def test_rows_that_were_not_admitted_or_visited_end_with_a_skip_reason(ledger: SqlLedger) -> None:
     run = await begin(ledger, seed("a"), seed("b", 1), seed("c", 2))
     await ledger.open_wave(run.id, 0, admit("a", "b"))
     await leases(ledger, run, limit=1)
@@ -299,7 +301,7 @@ async def test_what_was_never_admitted_or_visited_ends_with_a_reason(ledger: Sql
         assert rows[u("a")].claimed_by is None
 
 
-async def test_an_alias_learns_where_its_chain_ended(ledger: SqlLedger) -> None:
+async def test_an_alias_gets_the_final_target_of_its_redirects(ledger: SqlLedger) -> None:
     run, [one, two, three, four] = await started(ledger, "1", "2", "3", "4")
     await ledger.settle(
         [redirected(one, u("m")), redirected(two, u("gone")), redirected(three, u("out")), redirected(four, u("m"))]
@@ -321,7 +323,7 @@ async def test_an_alias_learns_where_its_chain_ended(ledger: SqlLedger) -> None:
         assert [hop.url for hop in rows[u("1")].redirect_chain] == [u("1"), u("m")]
 
 
-async def test_an_alias_of_a_page_that_merged_later_leads_to_the_page_that_stayed(ledger: SqlLedger) -> None:
+async def test_an_alias_of_a_merged_page_leads_to_the_remaining_page(ledger: SqlLedger) -> None:
     run, [one, two, three] = await started(ledger, "1", "2", "3")
     await ledger.settle([redirected(one, u("2")), visited(two, "x"), visited(three, "x")])
     await ledger.open_wave(run.id, 1, lambda _: WavePlan((Merge(u("2"), u("3"), Proof.CANONICAL),)))
@@ -330,7 +332,7 @@ async def test_an_alias_of_a_page_that_merged_later_leads_to_the_page_that_staye
     assert (row.final_url, row.proof, row.skip_reason) == (u("3"), Proof.REDIRECT, None)
 
 
-async def test_a_circle_of_aliases_comes_to_an_end(ledger: SqlLedger) -> None:
+async def test_a_redirect_loop_fails(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
     await ledger.settle([redirected(one, u("2")), redirected(two, u("1"))])
     for _ in range(2):
@@ -344,8 +346,8 @@ async def test_a_circle_of_aliases_comes_to_an_end(ledger: SqlLedger) -> None:
 # Reading
 
 
-async def test_rows_come_in_byte_order_page_by_page(ledger: SqlLedger) -> None:
-    names = [f"{letter}{n}" for n in range(reading_sql.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
+async def test_rows_are_read_in_byte_order_over_several_pages(ledger: SqlLedger) -> None:
+    names = [f"{letter}{n}" for n in range(reads.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
     run = await begin(
         ledger, *(seed(name, n) for n, name in enumerate(names)), Offer(u("s"), 0, Source.SITEMAP, kind=Kind.SITEMAP)
     )
@@ -394,11 +396,9 @@ async def test_a_worker_without_leases_releases_none(ledger: SqlLedger) -> None:
     assert await ledger.release(type(run.id)("none"), NOW) == 0
 
 
-async def test_counting_on_from_what_was_written_down_gives_what_counting_all_rows_gives(
-    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_incremental_page_counts_equal_full_counts(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shapes come and go between waves; contents repeat within a wave, over waves and over shapes."""
-    monkeypatch.setattr(yields_sql, "MANY", 2)
+    monkeypatch.setattr(pattern_stats, "STORED_FROM_PAGES", 2)
     chance = random.Random(5)
     seen: list[WaveFacts] = []
     run = await begin(ledger, seed("start", shape="s0"))
@@ -411,7 +411,7 @@ async def test_counting_on_from_what_was_written_down_gives_what_counting_all_ro
         }
         await ledger.open_wave(run.id, wave, watching(seen))
         wanted = {one.shape for one in seen[-1].candidates}
-        assert seen[-1].shapes == {shape: stands for shape, stands in expected.items() if shape in wanted}
+        assert seen[-1].shapes == {shape: count for shape, count in expected.items() if shape in wanted}
         settled = []
         for number, lease in enumerate(await leases(ledger, run)):
             content, novelty = f"c{chance.randrange(30)}", f"n{chance.randrange(9)}"

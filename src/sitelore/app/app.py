@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.store.engine import Engine
-    from sitelore.store.knowledge import SqlSearchIndex
-    from sitelore.store.likeness import VectorSearch
+    from sitelore.store.index.search_index import SqlSearchIndex
+    from sitelore.store.vectors.search import VectorSearch
 
 _LOG = logging.getLogger(__name__)
 
@@ -337,7 +337,7 @@ class LazySearch:
             from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
             from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
             from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
-            from sitelore.store.knowledge import SqlSearchIndex  # noqa: PLC0415 see above
+            from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
             self._search_index = SqlSearchIndex(self._engine, _vector_search(self._engine, operator))
@@ -357,8 +357,8 @@ def _vector_search(engine: Engine, operator: OperatorSettings) -> VectorSearch |
     """The external vector store; None where the database compares vectors."""
     if operator.vectors in {"", "database"}:
         return None
-    from sitelore.store.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is configured
-    from sitelore.store.qdrant_vectors import QdrantVectorSearch  # noqa: PLC0415 see above
+    from sitelore.store.vectors.qdrant import QdrantVectorSearch  # noqa: PLC0415 see above
+    from sitelore.store.vectors.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is configured
 
     return QdrantVectorSearch(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
 

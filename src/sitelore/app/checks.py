@@ -27,12 +27,12 @@ class Check(NamedTuple):
 def check_libraries() -> list[Check]:
     """The two compiled libraries: where each is, and the version of its interface."""
     from sitelore.extract.native import library as native  # noqa: PLC0415 a missing library is reported, not raised
-    from sitelore.store import vector_rows  # noqa: PLC0415 as above
+    from sitelore.store.vectors import in_memory  # noqa: PLC0415 as above
 
     checks: list[Check] = []
     for name, load, version in (
         ("extract", native.library, native.VERSION),
-        ("near", vector_rows.library, vector_rows.VERSION),
+        ("int8_dot", in_memory.native_library, in_memory.NATIVE_VERSION),
     ):
         try:
             checks.append(Check(name, True, f"Compiled library {load()._name}, version {version}."))  # noqa: SLF001 as ctypes names it
@@ -120,7 +120,7 @@ async def _use_database(settings: OperatorSettings) -> str:
 
 
 async def _use_vectors(settings: OperatorSettings) -> str:
-    from sitelore.store.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where services are configured
+    from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where services are configured
 
     rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
     try:
@@ -131,13 +131,13 @@ async def _use_vectors(settings: OperatorSettings) -> str:
 
 
 async def _use_redis(settings: OperatorSettings) -> str:
-    from sitelore.store.redis_signals import check_redis  # noqa: PLC0415 only where services are configured
+    from sitelore.store.notifications.redis import check_redis  # noqa: PLC0415 only where services are configured
 
     return f"Redis works ({await check_redis(settings.redis_url)})."
 
 
 async def _use_blobs(settings: OperatorSettings) -> str:
-    from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 only where services are configured
+    from sitelore.store.blobs.object_store import ObjectBlobs  # noqa: PLC0415 only where services are configured
 
     blobs = ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets)
     try:

@@ -58,10 +58,10 @@ async def embedded(
     from sitelore.crawl.worker_context import WorkerContext
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
-    from sitelore.store.blobs import SqliteBlobs
+    from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.engine import open_sqlite
     from sitelore.store.ledger import SqlLedger
-    from sitelore.store.signals import LocalEvents, LocalNotifier
+    from sitelore.store.notifications.local import LocalEvents, LocalNotifier
 
     with _data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
@@ -90,22 +90,22 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.crawl.worker_context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.fetch.browser.chromium import Browser
+    from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.clock import DatabaseClock
-    from sitelore.store.engine import PostgresTerms, open_postgres
+    from sitelore.store.engine import PostgresConfig, open_postgres
     from sitelore.store.ledger import SqlLedger
-    from sitelore.store.object_blobs import ObjectBlobs
+    from sitelore.store.notifications.redis import RedisNotifier, open_redis
     from sitelore.store.redis_gate import RedisGate
-    from sitelore.store.redis_signals import RedisNotifier, open_redis
 
     lease_s = settings.lease_s
     # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
     engine = await open_postgres(
-        settings.database_url, PostgresTerms(_POSTGRES_CONNECTIONS, settings.patience_s, frozen_s=min(10.0, lease_s / 2))
+        settings.database_url, PostgresConfig(_POSTGRES_CONNECTIONS, settings.patience_s, idle_in_transaction_s=min(10.0, lease_s / 2))
     )
     async with AsyncExitStack() as opened:
         ledger = SqlLedger(engine)
         opened.push_async_callback(ledger.close)
-        clock = await opened.enter_async_context(DatabaseClock(engine).kept())
+        clock = await opened.enter_async_context(DatabaseClock(engine).kept_in_sync())
         blobs = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
         opened.push_async_callback(blobs.close)
         redis = open_redis(settings.redis_url)

@@ -1,7 +1,7 @@
-"""The database's clock, carried forward by this machine's monotonic one.
+"""The database's clock, carried forward by this machine's monotonic clock.
 
-Leases, retries and time limits of many machines are compared with each other, so they are all told by one clock. What this
-machine believes the time to be plays no part: a worker whose clock is ten minutes off works like any other.
+Leases, retries and time limits of several machines are compared with each other, so all machines use the clock of the database.
+A worker whose own clock is wrong by ten minutes works like any other.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from contextlib import asynccontextmanager, suppress
 from sitelore.model.errors import StorageError
 from sitelore.store.engine import PostgresEngine, database_time
 
-_LEARN_S = 30.0
+_SYNC_INTERVAL_S = 30.0
 
 
 class DatabaseClock:
-    """Seconds since the epoch as the database counts them; exact to the time an answer takes."""
+    """Seconds since the epoch by the database's clock; exact to the duration of one query."""
 
     def __init__(self, engine: PostgresEngine) -> None:
         self._engine = engine
         self._offset_s = 0.0
 
     def __call__(self) -> float:
-        """Now."""
+        """The current time."""
         return time.monotonic() + self._offset_s
 
-    async def learn(self) -> None:
-        """Ask the database."""
-        asked = time.monotonic()
-        shown = await self._engine.read(database_time)
-        self._offset_s = shown - (asked + time.monotonic()) / 2
+    async def sync(self) -> None:
+        """Read the database's clock and store the offset to the monotonic clock."""
+        sent_at = time.monotonic()
+        database_now = await self._engine.read(database_time)
+        self._offset_s = database_now - (sent_at + time.monotonic()) / 2
 
     @asynccontextmanager
-    async def kept(self) -> AsyncIterator[DatabaseClock]:
-        """Asked now and again and again: two clocks drift apart, and a machine that slept has lost time."""
-        await self.learn()
-        task = asyncio.create_task(self._learn_forever(), name="database clock")
+    async def kept_in_sync(self) -> AsyncIterator[DatabaseClock]:
+        """Sync now and periodically until the block ends: clocks drift, and a suspended machine loses time."""
+        await self.sync()
+        task = asyncio.create_task(self._sync_periodically(), name="database clock")
         try:
             yield self
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _learn_forever(self) -> None:
+    async def _sync_periodically(self) -> None:
         while True:
-            await asyncio.sleep(_LEARN_S)
+            await asyncio.sleep(_SYNC_INTERVAL_S)
             with suppress(StorageError):
-                await self.learn()
+                await self.sync()

@@ -1,10 +1,12 @@
-"""How a ledger function is run: in SQLite's one writer thread, or on a connection of Postgres' pool.
+"""Database engines: how a repository function is executed on SQLite or on Postgres.
 
-Either way a function gets a plain synchronous connection inside one transaction, which is committed when it returns.
+On both databases a function gets a plain synchronous connection inside one transaction, which is committed when it returns.
+SQLite has one writer thread and two reader threads, Postgres a connection pool.
 
-A Postgres that is away for a while is waited for, as long as the engine's patience lasts. The function is then run again from
-its start, even where only the answer to a commit was lost: every ledger function may be repeated. A settlement that is already
-written is fenced off, a run that is already there is found, and rows that an unanswered claim has leased run out.
+When Postgres is unavailable the engine retries for `PostgresConfig.retry_for_s`. The function is then run again from its start,
+even where only the answer to a commit was lost, so every repository function must be safe to repeat: a settlement that was
+already written fails the check of its fencing token, a run that was already created is returned, and rows leased by a claim
+without an answer expire.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import hashlib
 import logging
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -34,46 +37,49 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 T = TypeVar("T")
+P = ParamSpec("P")
+Function = Callable[Concatenate[sa.Connection, P], T]
+"""A repository function: its first parameter is the connection."""
 
 _LOG = logging.getLogger(__name__)
 
-_LOCKED_S = 0.005
+_LOCK_RETRY_S = 0.005
 _BUSY_TIMEOUT_MS = 30_000
-_TRIES = 5
-_PAUSES_S = (0.05, 1.0)
-_CONNECT_S = 10.0
+_DEADLOCK_ATTEMPTS = 5
+_BACKOFF_S = (0.05, 1.0)
+_CONNECT_TIMEOUT_S = 10.0
 
 
 class Engine(Protocol):
-    """Runs ledger functions, each in a transaction of its own."""
+    """Runs repository functions, each in its own transaction."""
 
-    async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        """`fn(connection, *args)`, committed."""
+    async def write(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that writes, and commit."""
         ...
 
-    async def read(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same for a function that writes nothing; it does not wait for writers."""
+    async def read(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a short function that only reads; it does not wait for writers."""
         ...
 
-    async def read_long(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same for one that may take long: what a crawl reads does not wait for it."""
+    async def read_long(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that reads and may take long; reads of the crawl do not wait for it."""
         ...
 
-    async def read_autocommit(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same for one that somebody waits for and whose statements need not be one transaction."""
+    async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a latency-critical function that reads and whose statements need not share a transaction."""
         ...
 
     def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Whether this task is ours to do now, until the block ends."""
+        """Try to become the only process that does this task until the block ends; gives whether that succeeded."""
         ...
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         ...
 
 
-class _Lane:
-    """One thread with one SQLite connection of its own."""
+class _ConnectionThread:
+    """A thread with one SQLite connection."""
 
     def __init__(self, engine: sa.Engine, path: Path, begin: str) -> None:
         self._engine = engine
@@ -82,16 +88,17 @@ class _Lane:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-ledger")
         self._conn: sa.Connection | None = None
 
-    async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, fn, args)
+    async def run(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        call = functools.partial(self._call, fn, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
-    def _call(self, fn: Callable[..., T], args: tuple[Any, ...]) -> T:
+    def _call(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             conn = self._conn or self._connect()
             with conn.begin():
-                return fn(conn, *args)
+                return fn(conn, *args, **kwargs)
         except (DBAPIError, sqlite3.Error, OSError) as error:
-            raise sqlite_problem(error, self._path) or error from error
+            raise sqlite_error(error, self._path) or error from error
 
     def _connect(self) -> sa.Connection:
         self._conn = conn = self._engine.connect()
@@ -109,13 +116,13 @@ class _Lane:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions behind our back
+    connection.isolation_level = None  # the driver must not begin transactions on its own
     for pragma in (
         f"busy_timeout = {_BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
         "synchronous = NORMAL",
         "temp_store = MEMORY",
-        "cache_size = -4000",  # KB, on each connection; the system caches the file anyway
+        "cache_size = -4000",  # KB for each connection; the operating system caches the file anyway
         "wal_autocheckpoint = 4000",
         "journal_size_limit = 67108864",
     ):
@@ -123,10 +130,10 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def set_pragma(connection: sqlite3.Connection, pragma: str) -> None:
-    """Set it, however many do so at the same moment.
+    """Set a pragma, retrying while another connection holds the lock.
 
-    Of two that turn a new file to WAL at once, SQLite tells one that the file is locked, whatever its timeout: they would
-    wait for each other.
+    When two connections switch a new file to WAL mode at once, SQLite reports "locked" to one of them whatever its busy
+    timeout, to avoid a deadlock.
     """
     until = time.monotonic() + _BUSY_TIMEOUT_MS / 1000
     while True:
@@ -135,128 +142,133 @@ def set_pragma(connection: sqlite3.Connection, pragma: str) -> None:
         except sqlite3.OperationalError as problem:
             if "locked" not in str(problem) or time.monotonic() > until:
                 raise
-            time.sleep(_LOCKED_S)
+            time.sleep(_LOCK_RETRY_S)
         else:
             return
 
 
 class SqliteEngine:
-    """One writer, one reader for the crawl and one for those who watch it: in WAL mode none waits for another."""
+    """One writer, one reader for the crawl and one reader for long reads; in WAL mode none waits for another."""
 
     def __init__(self, path: Path) -> None:
-        # One for all lanes: a statement that two of them run is compiled once.
+        # Shared by all threads, so that a statement is compiled once.
         engine = sa.create_engine(sa.URL.create("sqlite+pysqlite", database=str(path)), poolclass=NullPool)
         sa.event.listen(engine, "connect", _prepare_sqlite)
-        self._writer = _Lane(engine, path, "BEGIN IMMEDIATE")
-        self._reader = _Lane(engine, path, "BEGIN")
-        self._browser = _Lane(engine, path, "BEGIN")
-        self._turns: set[str] = set()
+        self._writer = _ConnectionThread(engine, path, "BEGIN IMMEDIATE")
+        self._reader = _ConnectionThread(engine, path, "BEGIN")
+        self._long_reader = _ConnectionThread(engine, path, "BEGIN")
+        self._locked_tasks: set[str] = set()
 
-    async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        """`fn(connection, *args)` in the writer's thread, committed."""
-        return await self._writer.run(fn, *args)
+    async def write(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in the writer thread, and commit."""
+        return await self._writer.run(fn, *args, **kwargs)
 
-    async def read(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same in the reader's thread."""
-        return await self._reader.run(fn, *args)
+    async def read(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in the reader thread of the crawl."""
+        return await self._reader.run(fn, *args, **kwargs)
 
-    async def read_long(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same in a thread where nothing of the crawl waits."""
-        return await self._browser.run(fn, *args)
+    async def read_long(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in the thread for long reads."""
+        return await self._long_reader.run(fn, *args, **kwargs)
 
-    async def read_autocommit(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same: a transaction costs nothing here."""
-        return await self._browser.run(fn, *args)
+    async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in the thread for long reads, in a transaction: on SQLite that costs no round trip."""
+        return await self._long_reader.run(fn, *args, **kwargs)
 
     @asynccontextmanager
     async def leader_lock(self, task: str) -> AsyncIterator[bool]:
-        """One process works on a file (the directory's lock sees to it), so turns are taken within it."""
-        if task in self._turns:
+        """Lock a task within this process: the lock of the data directory keeps other processes out."""
+        if task in self._locked_tasks:
             yield False
             return
-        self._turns.add(task)
+        self._locked_tasks.add(task)
         try:
             yield True
         finally:
-            self._turns.discard(task)
+            self._locked_tasks.discard(task)
 
     async def close(self) -> None:
-        """End the threads. The writer goes last: it folds the write-ahead log into the database."""
-        await self._browser.close()
+        """End the threads. The writer is last: closing it checkpoints the write-ahead log."""
+        await self._long_reader.close()
         await self._reader.close()
         await self._writer.close()
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTerms:
-    """How a pool behaves."""
+class PostgresConfig:
+    """Settings of the connection pool."""
 
-    pool: int = 8
-    patience_s: float = 0.0
-    """How long a database that is away is waited for before the error goes to the caller."""
-    frozen_s: float = 10.0
-    """A transaction in which nothing happens for this long is ended by the database: a process that is frozen in the middle
-    of one must not hold its locks for ever."""
+    pool_size: int = 8
+    retry_for_s: float = 0.0
+    """How long an unavailable database is retried before the error is raised."""
+    idle_in_transaction_s: float = 10.0
+    """Postgres ends a transaction that is idle for longer, so that a suspended process does not hold its locks for ever."""
 
 
 class PostgresEngine:
-    """A pool of connections."""
+    """A connection pool."""
 
-    def __init__(self, engine: AsyncEngine, name: str, terms: PostgresTerms) -> None:
+    def __init__(self, engine: AsyncEngine, name: str, config: PostgresConfig) -> None:
         self._engine = engine
-        self._without_transactions = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._name = name
-        self._terms = terms
+        self._config = config
 
-    async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        """`fn(connection, *args)`, committed. What Postgres ends for a deadlock is done again: it left nothing behind."""
-        return await self._done(self._engine.begin, fn, args)
+    async def write(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function and commit. A transaction that Postgres ended because of a deadlock is run again."""
+        return await self._run_with_retries(self._engine.begin, fn, *args, **kwargs)
 
-    async def _done(
-        self, opened: Callable[[], AbstractAsyncContextManager[AsyncConnection]], fn: Callable[..., T], args: tuple[Any, ...]
+    async def _run_with_retries(
+        self,
+        connect: Callable[[], AbstractAsyncContextManager[AsyncConnection]],
+        fn: Function[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> T:
-        left, pause_s = _TRIES - 1, _PAUSES_S[0]
-        give_up_at = time.monotonic() + self._terms.patience_s
+        attempts_left, pause_s = _DEADLOCK_ATTEMPTS - 1, _BACKOFF_S[0]
+        give_up_at = time.monotonic() + self._config.retry_for_s
         while True:
             try:
-                async with opened() as conn:
-                    return await conn.run_sync(fn, *args)
+                async with connect() as conn:
+                    return await conn.run_sync(fn, *args, **kwargs)
             except Exception as error:
-                if left and _is_collision(error):
-                    left -= 1
+                if attempts_left and _is_serialization_failure(error):
+                    attempts_left -= 1
                     continue
-                if not is_away(error) or time.monotonic() >= give_up_at:
-                    raise postgres_problem(error, self._name) or error from error
-                _LOG.warning("the database is away (%s); waiting for it", type(error).__name__)
+                if not is_unavailable(error) or time.monotonic() >= give_up_at:
+                    raise postgres_error(error, self._name) or error from error
+                _LOG.warning("database unavailable (%s), retrying", type(error).__name__)
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _PAUSES_S[1])
+            pause_s = min(2 * pause_s, _BACKOFF_S[1])
 
-    async def read(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same: readers never wait in Postgres."""
-        return await self.run(fn, *args)
+    async def read(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function like `write`: readers never wait for writers in Postgres."""
+        return await self.write(fn, *args, **kwargs)
 
-    async def read_long(self, fn: Callable[..., T], *args: Any) -> T:
-        """The same again: a pool has more than one connection."""
-        return await self.run(fn, *args)
+    async def read_long(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function like `write`: the pool has other connections for the crawl."""
+        return await self.write(fn, *args, **kwargs)
 
-    async def read_autocommit(self, fn: Callable[..., T], *args: Any) -> T:
-        """Without BEGIN and COMMIT: two round trips less, and every statement sees its own moment in Postgres anyway."""
-        return await self._done(self._without_transactions.connect, fn, args)
+    async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function without BEGIN and COMMIT, which saves two round trips."""
+        return await self._run_with_retries(self._autocommit.connect, fn, *args, **kwargs)
 
     @asynccontextmanager
     async def leader_lock(self, task: str) -> AsyncIterator[bool]:
-        """An advisory lock, held by a transaction that does nothing else: it ends with the block, with the process, or when
-        the process is frozen for too long. So having the turn saves work; what is done in it must be safe without it.
-        """
-        held = await self._lock(int.from_bytes(hashlib.sha256(task.encode()).digest()[:8], "big", signed=True))
-        try:
-            yield held is not None
-        finally:
-            if held is not None:
-                with contextlib.suppress(Exception):
-                    await held.close()
+        """Take an advisory lock in a transaction that does nothing else.
 
-    async def _lock(self, number: int) -> AsyncConnection | None:
+        The lock ends with the block, with the process, or when the process is suspended for too long. It only saves duplicate
+        work; the work itself must be safe without it.
+        """
+        conn = await self._try_advisory_lock(int.from_bytes(hashlib.sha256(task.encode()).digest()[:8], "big", signed=True))
+        try:
+            yield conn is not None
+        finally:
+            if conn is not None:
+                with contextlib.suppress(Exception):
+                    await conn.close()
+
+    async def _try_advisory_lock(self, number: int) -> AsyncConnection | None:
         conn = self._engine.connect()
         try:
             await conn.start()
@@ -265,104 +277,157 @@ class PostgresEngine:
         except Exception as error:
             with contextlib.suppress(Exception):
                 await conn.close()
-            if is_away(error):
+            if is_unavailable(error):
                 return None
-            raise postgres_problem(error, self._name) or error from error
+            raise postgres_error(error, self._name) or error from error
         await conn.close()
         return None
 
     async def close(self) -> None:
-        """Close the pool."""
+        """Close the connection pool."""
         await self._engine.dispose()
 
 
-def sqlite_problem(error: Exception, path: Path) -> SiteloreError | None:
-    """What went wrong, for people; None when it is a mistake of ours that should be seen as it is."""
+def sqlite_error(error: Exception, path: Path) -> SiteloreError | None:
+    """The error for users; None for a programming error, which must stay visible as it is."""
     text = str(getattr(error, "orig", None) or error).lower()
     if "malformed" in text or "not a database" in text or "file is encrypted" in text:
-        return CorruptData(f"The database {path} is damaged or is no SQLite database.")
+        return CorruptData(f"The database {path} is damaged or not an SQLite database.")
     if "full" in text:
-        return DiskFull(f"There is no room left to write the database {path}.")
+        return DiskFull(f"The database {path} cannot be written: no space left on the disk.")
     if "readonly" in text or "unable to open" in text:
         return DiskFull(f"The database {path} cannot be opened for writing.")
     if "locked" in text:
-        return DataDirBusy(f"Another process holds the database {path}.")
+        return DataDirBusy(f"The database {path} is locked by another process.")
     if "disk i/o error" in text or isinstance(error, OSError):
         return DiskFull(f"The database {path} cannot be read or written: {text}.")
     return None
 
 
-def _state_of(error: Exception) -> str:
+def _sqlstate(error: Exception) -> str:
     return str(getattr(getattr(error, "orig", None), "sqlstate", None) or getattr(error, "sqlstate", None) or "")
 
 
-def _is_collision(error: Exception) -> bool:
-    return _state_of(error) in {"40001", "40P01"}
+def _is_serialization_failure(error: Exception) -> bool:
+    return _sqlstate(error) in {"40001", "40P01"}
 
 
-_AWAY = frozenset({"57P01", "57P02", "57P03", "53300", "25P03"})
-"""Shut down by hand, crashed, starting up, too many connections, ended because nothing happened for too long."""
+_UNAVAILABLE_STATES = frozenset({"57P01", "57P02", "57P03", "53300", "25P03"})
+"""Admin shutdown, crash shutdown, starting up, too many connections, idle-in-transaction timeout."""
 
 
-def is_away(error: Exception) -> bool:
-    """Whether the database, or our connection to it, is gone for now; what was begun there has left nothing behind."""
-    state = _state_of(error)
+def is_unavailable(error: Exception) -> bool:
+    """Whether the server or our connection to it is gone for now; the transaction was rolled back."""
+    state = _sqlstate(error)
     if isinstance(error, OSError):
         return error.errno != errno.ENOSPC
-    return state in _AWAY or state.startswith("08") or bool(getattr(error, "connection_invalidated", False))
+    return state in _UNAVAILABLE_STATES or state.startswith("08") or bool(getattr(error, "connection_invalidated", False))
 
 
-def postgres_problem(error: Exception, name: str) -> SiteloreError | None:
-    """The same for Postgres, by SQLSTATE."""
-    state = _state_of(error)
+def postgres_error(error: Exception, name: str) -> SiteloreError | None:
+    """The error for users, by SQLSTATE; None for a programming error, which must stay visible as it is."""
+    state = _sqlstate(error)
     if state == "53100" or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
-        return DiskFull(f"There is no room left to write the database {name}.")
+        return DiskFull(f"The database {name} cannot be written: no space left on the disk.")
     if state in {"25006", "42501"}:
-        return DiskFull(f"The database {name} may not be written.")
+        return DiskFull(f"The database {name} cannot be written: it is read-only or permission is missing.")
     if state in {"XX001", "XX002"}:
         return CorruptData(f"The database {name} is damaged.")
-    if is_away(error) or state[:2] in {"28", "3D", "57"}:
+    if is_unavailable(error) or state[:2] in {"28", "3D", "57"}:
         return StorageError(f"The database {name} cannot be reached: {getattr(error, 'orig', None) or error}.")
     return None
 
 
 async def open_sqlite(path: Path) -> SqliteEngine:
-    """The database in this file, made or brought up to date first."""
+    """Open the database in this file; it is created or migrated first."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DiskFull(f"The directory {path.parent} cannot be made: {error.strerror}.") from error
-    engine = SqliteEngine(path)
-    return await _migrated(engine, str(path))
+        raise DiskFull(f"The directory {path.parent} cannot be created: {error.strerror}.") from error
+    return await _migrate(SqliteEngine(path), str(path))
 
 
-async def open_postgres(url: str, terms: PostgresTerms | None = None) -> PostgresEngine:
-    """The database at this URL, made or brought up to date first. Opening has no patience: a wrong URL is said at once."""
-    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - greenlet is not wanted in an embedded crawl
+async def open_postgres(url: str, config: PostgresConfig | None = None) -> PostgresEngine:
+    """Open the database at this URL; it is migrated first. Opening does not retry, so that a wrong URL fails at once."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415 - an embedded crawl does not need greenlet
 
-    terms = terms or PostgresTerms()
-    where = sa.make_url(url).set(drivername="postgresql+asyncpg")
-    session = {"idle_in_transaction_session_timeout": str(round(terms.frozen_s * 1000)), "jit": "off"}
+    config = config or PostgresConfig()
+    address = sa.make_url(url).set(drivername="postgresql+asyncpg")
+    session = {"idle_in_transaction_session_timeout": str(round(config.idle_in_transaction_s * 1000)), "jit": "off"}
     pool = create_async_engine(
-        where, pool_size=terms.pool, max_overflow=0, connect_args={"server_settings": session, "timeout": _CONNECT_S}
+        address,
+        pool_size=config.pool_size,
+        max_overflow=0,
+        connect_args={"server_settings": session, "timeout": _CONNECT_TIMEOUT_S},
     )
-    name = where.render_as_string(hide_password=True)
-    await _migrated(PostgresEngine(pool, name, replace(terms, patience_s=0.0)), str(where.database))
-    return PostgresEngine(pool, name, terms)
+    name = address.render_as_string(hide_password=True)
+    await _migrate(PostgresEngine(pool, name, replace(config, retry_for_s=0.0)), str(address.database))
+    return PostgresEngine(pool, name, config)
 
 
 def database_time(conn: sa.Connection) -> float:
-    """What the database's clock shows."""
+    """The time of the database's clock, in seconds since the epoch."""
     return float(conn.scalar(sa.text("SELECT extract(epoch FROM clock_timestamp())")) or 0.0)
 
 
 _E = TypeVar("_E", SqliteEngine, PostgresEngine)
 
 
-async def _migrated(engine: _E, name: str) -> _E:
+async def _migrate(engine: _E, name: str) -> _E:
     try:
-        await engine.run(migrate, name)
+        await engine.write(migrate, name)
     except BaseException:
         await engine.close()
         raise
     return engine
+
+
+class Repository:
+    """Base of classes that put repository functions behind a port."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+
+_Method = Callable[Concatenate[Repository, P], Coroutine[Any, Any, T]]
+
+
+def _method(kind: str, fn: Function[P, T]) -> _Method[P, T]:
+    @functools.wraps(fn)
+    async def method(self: Repository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = await getattr(self._engine, kind)(fn, *args, **kwargs)
+        return result
+
+    return method
+
+
+def write(fn: Function[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` with `Engine.write`."""
+    return _method("write", fn)
+
+
+def read(fn: Function[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` with `Engine.read`."""
+    return _method("read", fn)
+
+
+def read_long(fn: Function[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` with `Engine.read_long`."""
+    return _method("read_long", fn)
+
+
+def read_autocommit(fn: Function[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` with `Engine.read_autocommit`."""
+    return _method("read_autocommit", fn)
+
+
+async def iterate_pages(read_page: Callable[[str], Awaitable[Sequence[tuple[str, T]]]], page_size: int) -> AsyncIterator[T]:
+    """Items of all pages of a result. `read_page(after)` reads the next items with their keys; a short page is the last one."""
+    after = ""
+    while True:
+        page = await read_page(after)
+        for _, item in page:
+            yield item
+        if len(page) < page_size:
+            return
+        after = page[-1][0]

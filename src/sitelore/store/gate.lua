@@ -1,17 +1,17 @@
--- One host's gate, one atomic step. The rules are those of `frontier/gate.py`; the numbers come with every call.
+-- One atomic step of a host's rate limit. The rules are those of `frontier/gate.py`; the constants are prepended.
 --
--- KEYS: 1 the host's record, 2 its slots (slot -> when it runs out), 3 when this Redis began to keep gates
--- ARGV: 1 what is asked: enter, sent, leave, delay, hold
---       2 our slot   3 how long a slot lasts unless it is held   4 the fixed gap, or -1 where it adapts
---       5 slots in all
---       what we know of the host and Redis may have lost: 6 seconds since our last request, or -1   7 seconds it is closed for
---       8 the gap it asked for   9 our other slots, joined by spaces
---       10.. of leave: elapsed, status or 0, strained (1) or not (0), Retry-After or -1, the longest that is waited for
--- Answers: how long to wait (0: go), seconds until the host may be asked again, the gap.
+-- KEYS: 1 the host's record, 2 its slots (slot -> expiry), 3 when this Redis began to keep rate limits
+-- ARGV: 1 the command: enter, sent, leave, delay, hold
+--       2 the caller's slot   3 lifetime of a slot unless it is renewed   4 the fixed gap, or -1 when it adapts
+--       5 maximum number of slots
+--       what the caller knows and Redis may have lost: 6 seconds since its last request, or -1   7 seconds the host is closed for
+--       8 the Crawl-delay of the host   9 the caller's other slots, joined by spaces
+--       10.. of leave: elapsed, status or 0, strained (1) or not (0), Retry-After or -1, the longest Retry-After that is obeyed
+-- Returns: seconds to wait (0: go), seconds until the host is open again, the gap between requests.
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
-local what, slot, slot_s, fixed = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local command, slot, slot_s, fixed = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local record = {}
 local flat = redis.call('HGETALL', KEYS[1])
@@ -20,8 +20,7 @@ local function number(name) return tonumber(record[name]) end
 
 local last = number('last')
 if not last then
-  -- Not known: new, or lost with everything else. Redis may have been emptied right after a request, so the first one after
-  -- that waits its gap.
+  -- A new host, or its record was lost. Redis may have been emptied right after a request, so the first request waits its gap.
   last = tonumber(redis.call('GET', KEYS[3]))
   if not last then
     last = now
@@ -31,7 +30,7 @@ end
 local since = tonumber(ARGV[6])
 if since >= 0 then last = math.max(last, now - since) end
 local closed_until = math.max(number('closed_until') or 0, now + tonumber(ARGV[7]))
-local asked = math.max(number('asked') or 0, tonumber(ARGV[8]))
+local crawl_delay = math.max(number('asked') or 0, tonumber(ARGV[8]))
 local latency, cooldown = number('latency'), number('cooldown') or 0
 local closed_at, streak = number('closed_at') or 0, number('streak') or 0
 local leaving, leaving_until = record.leaving or '', number('leaving_until') or 0
@@ -39,7 +38,7 @@ local leaving, leaving_until = record.leaving or '', number('leaving_until') or 
 local function gap_s()
   local gap = fixed
   if gap < 0 then gap = math.min(math.max((latency or 0) * LATENCY_SHARE, SHORTEST_GAP_S), LONGEST_GAP_S) end
-  return math.max(gap, asked)
+  return math.max(gap, crawl_delay)
 end
 
 local function hold(which) redis.call('ZADD', KEYS[2], string.format('%.6f', now + slot_s), which) end
@@ -76,28 +75,28 @@ local function judge(elapsed, status, strained, retry_after, longest)
 end
 
 local wait = 0
-if what == 'enter' then
+if command == 'enter' then
   local gap = gap_s()
   local opens = math.max(last + gap, closed_until)
   if opens > now then
     wait = math.max(opens - now, SHORTEST_WAIT_S)
   elseif gap > 0 and leaving ~= '' and leaving_until > now and leaving ~= slot then
-    -- Someone was let in and has not sent yet; the gap will count from then, which is not before now.
+    -- Another request has a permission and was not sent yet; the gap counts from its sending.
     wait = gap
   else
     local running = redis.call('ZCARD', KEYS[2])
     if running >= tonumber(ARGV[5]) then
-      wait = math.min(math.max((latency or 0) / running, SLOT_WAIT_LEAST_S), SLOT_WAIT_MOST_S)
+      wait = math.min(math.max((latency or 0) / running, MIN_SLOT_WAIT_S), MAX_SLOT_WAIT_S)
     else
       hold(slot)
       last = now
       if gap > 0 then leaving, leaving_until = slot, now + slot_s end
     end
   end
-elseif what == 'sent' then
+elseif command == 'sent' then
   last = now
   if leaving == slot then leaving = '' end
-elseif what == 'leave' then
+elseif command == 'leave' then
   redis.call('ZREM', KEYS[2], slot)
   if leaving == slot then leaving = '' end
   local elapsed, status = tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -105,16 +104,16 @@ elseif what == 'leave' then
     if latency then latency = latency + LATENCY_WEIGHT * (elapsed - latency) else latency = elapsed end
   end
   judge(elapsed, status, ARGV[12] == '1', tonumber(ARGV[13]), tonumber(ARGV[14]))
-elseif what == 'delay' then
-  asked = tonumber(ARGV[8])
+elseif command == 'delay' then
+  crawl_delay = tonumber(ARGV[8])
 end
 
 local function text(value) return string.format('%.6f', value) end
-redis.call('HSET', KEYS[1], 'last', text(last), 'closed_until', text(closed_until), 'asked', text(asked),
+redis.call('HSET', KEYS[1], 'last', text(last), 'closed_until', text(closed_until), 'asked', text(crawl_delay),
   'cooldown', text(cooldown), 'closed_at', text(closed_at), 'streak', streak, 'leaving', leaving,
   'leaving_until', text(leaving_until))
 if latency then redis.call('HSET', KEYS[1], 'latency', text(latency)) end
-redis.call('EXPIRE', KEYS[1], math.ceil(REMEMBERED_S + math.max(closed_until - now, 0)))
+redis.call('EXPIRE', KEYS[1], math.ceil(HOST_TTL_S + math.max(closed_until - now, 0)))
 redis.call('EXPIRE', KEYS[2], math.ceil(slot_s) + 1)
 local gap = gap_s()
 return {text(wait), text(math.max(math.max(last + gap, closed_until) - now, 0)), text(gap)}

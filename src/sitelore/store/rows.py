@@ -1,4 +1,4 @@
-"""Row ↔ noun. Columns are read by position: these conversions run for every page and every link."""
+"""Conversion between database rows and model objects. Columns are read by position: this runs for every page and every link."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from sitelore.model.states import UNCHANGED, Proof, RunState, SkipReason, UrlSta
 from sitelore.model.url import Url
 from sitelore.store.schema import KEY_CHARS, key_of, pages, runs, sites, urls
 
-SHAPE_CHARS = 500
+PATTERN_CHARS = 500
+"""Longest URL pattern that is stored as it is; longer ones are hashed."""
 
-_settings = msgspec.json.Decoder(CrawlSettings)
-_hops = msgspec.json.Decoder(list[tuple[str, int]])
-_headers = msgspec.json.Decoder(tuple[tuple[str, str], ...])
-_names = msgspec.json.Decoder(list[str])
-_note = msgspec.json.Decoder(RenderNote)
-_site_rendering = msgspec.json.Decoder(SiteRendering)
+_settings_decoder = msgspec.json.Decoder(CrawlSettings)
+_hops_decoder = msgspec.json.Decoder(list[tuple[str, int]])
+_headers_decoder = msgspec.json.Decoder(tuple[tuple[str, str], ...])
+_names_decoder = msgspec.json.Decoder(list[str])
+_render_note_decoder = msgspec.json.Decoder(RenderNote)
+_site_rendering_decoder = msgspec.json.Decoder(SiteRendering)
 encode = msgspec.json.Encoder().encode
 
 _KEPT = (UrlState.VISITED, UrlState.NOT_MODIFIED)
@@ -32,14 +33,14 @@ _UNCHANGED = sorted(reason.value for reason in UNCHANGED)
 
 
 def storable(text: str) -> str | None:
-    """Text both databases take: no NUL, no lone surrogate. One hostile title must not stop a batch. Empty is NULL."""
+    """Text that both databases accept, so that a hostile title cannot fail a batch: no NUL, no surrogates. Empty is NULL."""
     if text.isascii():
         return (text.replace("\0", "\ufffd") if "\0" in text else str(text)) or None
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def offer_tuple(run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...]:
-    """An offer in the order of `OFFER_COLUMNS`."""
+    """The values of an offer in the order of `OFFER_COLUMNS`."""
     url = str(offer.url)
     is_long = len(url) > KEY_CHARS
     refusal, parent = offer.refusal, offer.parent
@@ -57,7 +58,7 @@ def offer_tuple(run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...
         offer.parent_seq,
         offer.position,
         0 if refusal is None else 1,
-        key_of(offer.shape, SHAPE_CHARS),
+        key_of(offer.shape, PATTERN_CHARS),
         chain_text(offer.chain),
         lastmod,
         None if refusal is None else refusal._value_,
@@ -66,32 +67,32 @@ def offer_tuple(run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...
 
 
 def chain_text(chain: Sequence[Hop]) -> str | None:
-    """Hops as JSON; NULL when there are none, which is nearly always."""
+    """A redirect chain as JSON; NULL when it is empty, which is the usual case."""
     return encode([(str(hop.url), hop.status) for hop in chain]).decode() if chain else None
 
 
 def hops(text: str | None) -> tuple[Hop, ...]:
-    """The reverse of `chain_text`."""
-    return tuple(Hop(Url.trusted(url), status) for url, status in _hops.decode(text)) if text else ()
+    """Decode the redirect chain that `chain_text` encoded."""
+    return tuple(Hop(Url.trusted(url), status) for url, status in _hops_decoder.decode(text)) if text else ()
 
 
 def headers_text(headers: Sequence[tuple[str, str]]) -> str | None:
-    """Headers as JSON; NULL when there are none, which is nearly always."""
+    """Headers as JSON; NULL when there are none, which is the usual case."""
     return storable(encode(headers).decode()) if headers else None
 
 
 def headers_of(text: str | None) -> tuple[tuple[str, str], ...]:
-    """The reverse of `headers_text`."""
-    return _headers.decode(text) if text else ()
+    """Decode the headers that `headers_text` encoded."""
+    return _headers_decoder.decode(text) if text else ()
 
 
 def render_text(note: RenderNote) -> str | None:
-    """Why and how a browser read a page, as JSON."""
+    """Why and how a browser rendered a page, as JSON."""
     return storable(encode(note).decode())
 
 
 def maybe_url(text: str | None) -> Url | None:
-    """A URL column that may be NULL."""
+    """The URL of a nullable column."""
     return Url.trusted(text) if text is not None else None
 
 
@@ -111,7 +112,7 @@ KNOWN_COLUMNS = tuple(
 
 
 def lease_of(run: RunId, row: Sequence[Any], known: KnownPage | None) -> Lease:
-    """A row of `LEASE_COLUMNS` as it stood before it was leased."""
+    """The lease of a row of `LEASE_COLUMNS` that was read before its fencing token was raised."""
     key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod, wave = row
     return Lease(
         run, Url.trusted(long_url or key), token + 1, depth, seq, _KINDS[kind], attempts, _SOURCES[source], hops(chain),
@@ -120,7 +121,7 @@ def lease_of(run: RunId, row: Sequence[Any], known: KnownPage | None) -> Lease:
 
 
 def known_of(row: Sequence[Any]) -> KnownPage:
-    """A row of `KNOWN_COLUMNS`."""
+    """The stored page of a row of `KNOWN_COLUMNS`."""
     (fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, canonical,
      snapshot, word_count, noindex, content_type, headers, sketch, volatile, render_reason, screenshot) = row  # fmt: skip
     return KnownPage(
@@ -146,7 +147,7 @@ _PROOFS: dict[str | None, Proof | None] = {None: None, **{proof.value: proof for
 
 
 def url_row(row: Sequence[Any]) -> UrlRow:
-    """A row of `ROW_COLUMNS`."""
+    """The URL row of a row of `ROW_COLUMNS`."""
     (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, shape, status_code,
      chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
      document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
@@ -196,7 +197,7 @@ def url_row(row: Sequence[Any]) -> UrlRow:
         body_bytes=body_bytes,
         changed=None if changed is None else bool(changed),
         headers=headers_of(headers),
-        render=_note.decode(rendering) if rendering else None,
+        render=_render_note_decoder.decode(rendering) if rendering else None,
         screenshot=screenshot,
     )
 
@@ -210,7 +211,7 @@ RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
 
 
 def run_of(row: Sequence[Any]) -> Run:
-    """A row of `RUN_COLUMNS`."""
+    """The run of a row of `RUN_COLUMNS`."""
     (run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts,
      site_rendering) = row  # fmt: skip
     return Run(
@@ -220,27 +221,27 @@ def run_of(row: Sequence[Any]) -> Run:
 
 
 def settings_of(text: str) -> CrawlSettings:
-    """The settings a run was asked for. Settings that came later take their defaults."""
-    return _settings.decode(text)
+    """Decode the settings of a run. Settings that were added later get their defaults."""
+    return _settings_decoder.decode(text)
 
 
 def site_rendering_of(text: str | None) -> SiteRendering:
-    """What a site's runs have learnt of it; nothing where none has ended yet."""
-    return _site_rendering.decode(text) if text else SiteRendering()
+    """Decode the render statistics of a site; empty when no run of it has ended yet."""
+    return _site_rendering_decoder.decode(text) if text else SiteRendering()
 
 
 def names_of(text: str) -> list[str]:
-    """A JSON list of names."""
-    return _names.decode(text)
+    """Decode a JSON list of names."""
+    return _names_decoder.decode(text)
 
 
 def is_page(kind: str, state: str, skip_reason: str | None, seq: int | None) -> bool:
-    """A row is a page of the run: read, not modified, or known to be unchanged."""
+    """Whether a row counts as a page of its run: visited, not modified, or skipped as unchanged."""
     return kind == "page" and (state in _KEPT or (state == "SKIPPED" and skip_reason in UNCHANGED and seq is not None))
 
 
 def is_kept() -> sa.ColumnElement[bool]:
-    """`is_page` as a condition. Its first two terms lead into the index on admitted rows."""
+    """`is_page` as an SQL condition. Its first two terms select the index on admitted rows."""
     c = urls.c
     return sa.and_(
         c.state.in_(_KEPT_OR_SKIPPED),

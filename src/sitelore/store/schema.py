@@ -1,4 +1,4 @@
-"""The tables. `migrations/` leads from any older database to exactly this; a test compares the two."""
+"""The tables. `migrations/` upgrades any older database to exactly this schema; a test compares the two."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import hashlib
 import sqlalchemy as sa
 
 REVISION = "0005"
-"""The migration that ends in this schema."""
+"""The migration that results in this schema."""
 
 KEY_CHARS = 2000
-"""Postgres refuses index entries beyond 2,704 bytes; longer URLs are keyed by their start and a hash."""
+"""Postgres rejects index entries beyond 2,704 bytes; longer URLs are keyed by their start and a hash."""
 
 metadata = sa.MetaData()
 
@@ -19,7 +19,7 @@ _Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def key_of(text: str, limit: int = KEY_CHARS) -> str:
-    """What a URL (or shape) is keyed by: itself, unless it is too long for an index. `#` cannot stand in a `Url`."""
+    """The key of a URL or URL pattern: the text itself, or its start and a hash after `#`, which does not occur in a `Url`."""
     if len(text) <= limit:
         return str(text)
     return f"{text[: limit - 65]}#{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
@@ -31,15 +31,15 @@ sites = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", _Key, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
-    # What its runs have learnt of who makes its pages, as JSON.
+    # Render statistics of the site's runs (which pages needed a browser), as JSON.
     sa.Column("rendering", sa.Text),
     sa.Column("tenant", _Key, nullable=False, server_default="default"),
-    # Rises with every change of the site's chunks.
+    # Incremented with every change of the site's chunks.
     sa.Column("index_version", sa.Integer, nullable=False, server_default="0"),
     sa.Column("index_epoch", sa.Text),
     sa.Column("next_page", sa.Integer, nullable=False, server_default="1"),
     sa.Column("next_chunk", sa.Integer, nullable=False, server_default="1"),
-    # Counted along: a search asks for them, and must not wait until a hundred thousand rows are counted.
+    # Maintained counters: a search needs them and must not wait for a count over a hundred thousand rows.
     sa.Column("indexed_pages", sa.Integer, nullable=False, server_default="0"),
     sa.Column("chunk_count", sa.Integer, nullable=False, server_default="0"),
 )
@@ -58,7 +58,7 @@ runs = sa.Table(
     sa.Column("wave", sa.Integer, nullable=False),
     sa.Column("depth", sa.Integer, nullable=False),
     sa.Column("next_seq", sa.Integer, nullable=False),
-    # The first seq of the current wave, and the pages kept before it: opening a wave costs what the wave holds, not the run.
+    # First seq of the current wave, and the pages kept before it, so that opening a wave reads the rows of one wave only.
     sa.Column("wave_seq", sa.Integer, nullable=False),
     sa.Column("kept_before", sa.Integer, nullable=False),
     sa.Column("joined_hosts", sa.Text, nullable=False),
@@ -66,11 +66,11 @@ runs = sa.Table(
     sa.Column("wave_hosts", sa.Text, nullable=False, server_default="[]"),
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("retry_at", sa.Double),
-    # Its round among the runs that wait: sites take turns, whoever has queued how many.
+    # Queue round: queued runs are scheduled round-robin by site (`runs/queue.py`).
     sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
-    # `sites.rendering` as it stood when the run was made.
+    # Copy of `sites.rendering` from the time the run was created.
     sa.Column("site_rendering", sa.Text),
-    # Whether it has said which pages are gone. A flag and not a date: a run may be committed after one that ended later.
+    # 1 once this run's results were used to mark pages as gone. Not a timestamp, because runs can commit out of order.
     sa.Column("reckoned", sa.Integer, nullable=False, server_default="0"),
 )
 
@@ -135,7 +135,7 @@ urls = sa.Table(
     sa.Column("render_reason", sa.Text),
     sa.Column("rendering", sa.Text),
     sa.Column("screenshot", sa.Text),
-    # Last, so that SQLite passes over it when a row is read for anything else.
+    # Last column, so that SQLite does not read it when a query needs other columns only.
     sa.Column("sketch", sa.LargeBinary),
 )
 
@@ -144,7 +144,7 @@ _PARTIAL: dict[sa.Index, str] = {}
 
 
 def _partial(name: str, where: str, *columns: str) -> sa.Index:
-    """An index over some rows only: inserting offers is the hot path, and touches `urls_candidates` and the key alone."""
+    """A partial index on `urls`. Inserting offers is the hot path: it updates `urls_candidates` and the primary key only."""
     return _partial_of(urls, name, where, *columns)
 
 
@@ -155,13 +155,13 @@ def _partial_of(table: sa.Table, name: str, where: str, *columns: str) -> sa.Ind
 
 
 def for_postgres() -> None:
-    """Say the same to Postgres. Apart, because naming a dialect's option imports it, which an embedded crawl need not pay."""
+    """Set the conditions of partial indexes for Postgres. Separate: it imports the dialect, which SQLite does not need."""
     for index, where in _PARTIAL.items():
         index.dialect_options["postgresql"]["where"] = sa.text(where)
 
 
-# SQLite uses a partial index only where the query's own terms imply its condition: an operand of = or >= is not null, and
-# `state = 'DISCOVERED'` must stand in the query as a literal.
+# SQLite uses a partial index only where the query implies its condition: an operand of = or >= is not null, and
+# `state = 'DISCOVERED'` must be a literal in the query.
 _partial("urls_admitted", "seq IS NOT NULL", "run_id", "state", "seq", "retry_at")
 _partial("urls_candidates", "state = 'DISCOVERED'", "run_id", "depth", "source_rank", "parent_seq", "position")
 _partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash", "shape", "seq")
@@ -169,14 +169,14 @@ _partial("urls_identity", "identity IS NOT NULL", "run_id", "identity")
 _partial("urls_canonical", "canonical <> url", "run_id", "canonical")
 _partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "novelty", "seq")
 _partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
-# The line of runs that wait, as it is served; and each site's end of it.
+# The run queue in scheduling order, and the last queued run of each site.
 _partial_of(runs, "runs_in_line", "state = 'QUEUED'", "turn", "created_at", "id", "site_id")
 _partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "turn")
 _partial_of(runs, "runs_to_reckon", "reckoned = 0", "site_id", "finished_at", "id")
 sa.Index("runs_made", runs.c.created_at, runs.c.id)
 sa.Index("runs_state", runs.c.state)
 
-shape_yields = sa.Table(
+pattern_stats = sa.Table(
     "shape_yields",
     metadata,
     sa.Column("run_id", _Key, primary_key=True),
@@ -187,8 +187,8 @@ shape_yields = sa.Table(
     sa.Column("first_seq", sa.Integer, nullable=False),
     sa.Column("last_seq", sa.Integer, nullable=False),
 )
-"""What shapes of many pages had yielded before `first_seq`; their rows from there to `last_seq` are counted on top. Counting
-all of them between any two waves would make a page dearer the more there are."""
+"""Page counts of large URL patterns before `first_seq`; rows from `first_seq` to `last_seq` are counted on top when needed, so
+that the cost of a wave does not grow with the run (`frontier/pattern_stats.py`)."""
 
 pages = sa.Table(
     "pages",
@@ -213,38 +213,38 @@ pages = sa.Table(
     sa.Column("render_reason", sa.Text),
     sa.Column("screenshot", sa.Text),
     sa.Column("long_url", sa.Text),
-    # From here on what the index knows; a visit leaves it alone.
+    # Columns of the search index from here on; a visit does not change them.
     sa.Column("presence", sa.Text, nullable=False, server_default="PRESENT"),
     sa.Column("presence_at", sa.Double),
     sa.Column("evidence", sa.Text),
     sa.Column("soft_misses", sa.Integer, nullable=False, server_default="0"),
     sa.Column("held", sa.Integer, nullable=False, server_default="0"),
-    # The document that all of its chunks were made from. They are stale when `document` is another one by now.
+    # The document that the page's chunks were made from. They are stale when it differs from `document`.
     sa.Column("indexed", sa.Text),
-    # NULL when they were made in another manner than the site's `index_epoch`.
+    # NULL when the chunks were made by other settings than the site's `index_epoch`.
     sa.Column("indexed_epoch", sa.Text),
     sa.Column("number", sa.Integer),
     sa.Column("indexed_title", sa.Text),
     sa.Column("lang", sa.Text),
     sa.Column("indexed_kind", sa.Text),
     sa.Column("dated", sa.Double),
-    # Numbers, lengths and flags of its chunks, packed: a search reads those of every page before it can begin.
+    # Chunk summary: numbers, lengths and flags of its chunks, packed, because a search reads those of every page first.
     sa.Column("shelved", sa.LargeBinary),
     sa.Column("volatile", sa.LargeBinary),
     sa.Column("sketch", sa.LargeBinary),
 )
-KNOWLEDGE_COLUMNS = (
+INDEX_COLUMNS = (
     "presence", "presence_at", "evidence", "soft_misses", "held", "indexed", "indexed_epoch", "number",
     "indexed_title", "lang", "indexed_kind", "dated", "shelved",
 )  # fmt: skip
 
-# Said once, for the indexes and for whoever asks: the terms must be the same to the letter, or SQLite reads every page.
-MAY_BE_SEARCHED = "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
-TO_BE_INDEXED = "(indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
+# Shared by indexes and queries: the conditions must be identical to the letter, or SQLite reads every page.
+IS_SEARCHABLE = "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
+NEEDS_INDEXING = "(indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
 HAS_CHUNKS = "indexed IS NOT NULL"
-NOT_TO_BE_SHOWN = "(indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
-_partial_of(pages, "pages_to_index", f"{MAY_BE_SEARCHED} AND {TO_BE_INDEXED}", "site_id", "url")
-_partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {NOT_TO_BE_SHOWN}", "site_id", "number")
+IS_HIDDEN = "(indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
+_partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "site_id", "url")
+_partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "site_id", "number")
 _partial_of(pages, "pages_held", "held = 1", "site_id")
 _partial_of(pages, "pages_numbered", "number IS NOT NULL", "site_id", "number")
 
@@ -256,12 +256,12 @@ chunks = sa.Table(
     sa.Column("page", sa.Integer, nullable=False),
     sa.Column("id", sa.Text, nullable=False),
     sa.Column("text_hash", _Key, nullable=False),
-    # Checksums: of the terms, which are under the chunk's number for ever, and of everything else that is told of it.
+    # Checksums of the terms, which never change under a chunk number, and of all other metadata (`told_sum`).
     sa.Column("terms_sum", sa.BigInteger, nullable=False),
     sa.Column("told_sum", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
-"""Which chunks there are. What is shown of ten of them is in `chunk_texts`: a look at all would have to read all text."""
+"""All chunks. Their texts are in `chunk_texts`, so that reading all chunks does not read all text."""
 sa.Index("chunks_of_page", chunks.c.site_id, chunks.c.page)
 sa.Index("chunks_of_text", chunks.c.text_hash)
 
@@ -291,7 +291,7 @@ segments = sa.Table(
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("dead", sa.Integer, nullable=False),
 )
-"""Runs of chunk numbers whose terms were written together. A segment is named by its first number."""
+"""Ranges of chunk numbers whose postings were written together. A segment is identified by its first number."""
 
 postings = sa.Table(
     "postings",
@@ -308,7 +308,7 @@ models = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", _Key, nullable=False, unique=True),
-    # Rises with every vector that is put.
+    # Incremented with every batch of stored vectors.
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),
 )
 
@@ -317,8 +317,9 @@ vectors = sa.Table(
     metadata,
     sa.Column("model_id", sa.Integer, primary_key=True),
     sa.Column("text_hash", _Key, primary_key=True),
-    # Of the model, when it was put: whoever has read some asks for what came since.
+    # Version of the model when the vector was stored, so that readers can load what is newer.
     sa.Column("version", sa.Integer, nullable=False),
+    # The embedding as little-endian float16.
     sa.Column("half", sa.LargeBinary, nullable=False),
 )
 sa.Index("vectors_put", vectors.c.model_id, vectors.c.version)
@@ -333,7 +334,7 @@ robots = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
 )
 
-once_keys = sa.Table(
+idempotency_keys = sa.Table(
     "once_keys",
     metadata,
     sa.Column("key", _Key, primary_key=True),
@@ -341,7 +342,7 @@ once_keys = sa.Table(
     sa.Column("run_id", sa.Text, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False, index=True),
 )
-"""Callers' keys for runs that must be made once (`Idempotency-Key`), for a day."""
+"""Idempotency keys of callers (`Idempotency-Key`) and the runs created under them, for a day."""
 
 versions = sa.Table(
     "alembic_version",
@@ -349,4 +350,4 @@ versions = sa.Table(
     sa.Column("version_num", sa.String(32), nullable=False),
     sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-"""Alembic's own table, so that a new database can be stamped without importing Alembic."""
+"""Alembic's version table, so that a new database can be stamped without importing Alembic."""

@@ -1,17 +1,24 @@
-"""The statements that run for every page and every link: built once from the tables, compiled once for each database.
+"""Statements that run for every page and every link, and the tools to execute statements in batches.
 
-They are executed with plain tuples (`exec_driver_sql`), because SQLAlchemy's handling of parameter dictionaries would cost
-more than the database itself.
+The statements are built from the tables once and compiled once for each database. They are executed with plain tuples
+(`exec_driver_sql`), because SQLAlchemy's handling of parameter dictionaries would cost more than the database itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from sitelore.store.schema import KNOWLEDGE_COLUMNS, pages, redactions, shape_yields, urls
+from sitelore.store.schema import INDEX_COLUMNS, pages, pattern_stats, redactions, urls
+
+_T = TypeVar("_T")
+
+BATCH_SIZE = 500
+"""Values in one IN list: far below the limits of both databases."""
+BATCH: sa.BindParameter[Any] = sa.bindparam("batch", expanding=True)
+"""The parameter of an IN list that `select_in_batches` fills."""
 
 OFFER_COLUMNS = (
     "run_id", "url", "long_url", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
@@ -23,17 +30,28 @@ _SET_BY_VISIT = (
     "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
     "last_modified", "headers", "sketch", "render_reason", "rendering", "screenshot", "elapsed_s", "body_bytes", "changed",
 )  # fmt: skip
-VISIT_PARAMETERS = (*_SET_BY_VISIT, "chain_met", "fetch_time", "more_attempts", "more_fetches", "the_run", "the_url")
-PAGE_COLUMNS = tuple(column.name for column in pages.c if column.name not in KNOWLEDGE_COLUMNS)
+VISIT_PARAMETERS = (*_SET_BY_VISIT, "new_chain", "fetch_time", "more_attempts", "more_fetches", "run_key", "url_key")
+PAGE_COLUMNS = tuple(column.name for column in pages.c if column.name not in INDEX_COLUMNS)
+REPROCESSED_COLUMNS = ("title", "content_hash", "novelty", "canonical", "word_count", "noindex", "document", "sketch")
 
-REREAD_COLUMNS = ("title", "content_hash", "novelty", "canonical", "word_count", "noindex", "document", "sketch")
+Statement = tuple[sa.UpdateBase, tuple[str, ...]]
+"""A statement and its parameters in the order in which callers pass them."""
 
-_Built = tuple[sa.UpdateBase, tuple[str, ...]]
+
+def batches(items: Sequence[_T], size: int = BATCH_SIZE) -> Iterator[Sequence[_T]]:
+    """Split a sequence into parts of at most `size`."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def select_in_batches(conn: sa.Connection, statement: sa.Executable, keys: Iterable[Any], **values: Any) -> Iterator[Any]:
+    """Rows of a statement whose parameter `batch` is an IN list, for all keys in ascending order."""
+    for batch in batches(sorted(keys)):
+        yield from conn.execute(statement, {**values, "batch": batch})
 
 
 def insert_for(dialect_name: str) -> Any:
-    """The `insert` that knows ON CONFLICT. The two spell it alike but share no type."""
-    # Imported here because each dialect takes long to import and only one is wanted.
+    """The dialect's `insert`, which supports ON CONFLICT. Both dialects spell it alike but share no type."""
+    # Imported here because each dialect takes long to import and only one is needed.
     if dialect_name == "postgresql":
         from sqlalchemy.dialects.postgresql import insert as postgresql_insert  # noqa: PLC0415 see above
 
@@ -43,29 +61,54 @@ def insert_for(dialect_name: str) -> Any:
     return sqlite_insert
 
 
-def run_many(conn: sa.Connection, build: Callable[[str], _Built], rows: Sequence[tuple[Any, ...]]) -> None:
-    """One of the statements below, for every tuple of parameters."""
+def upsert(dialect_name: str, table: sa.Table, key: Sequence[str]) -> Statement:
+    """Insert a whole row, or replace everything but the key of the row that has the same key."""
+    names = tuple(column.name for column in table.c)
+    insert = insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names})
+    changes = {name: insert.excluded[name] for name in names if name not in key}
+    return insert.on_conflict_do_update(index_elements=key, set_=changes), names
+
+
+def execute_many(conn: sa.Connection, build: Callable[[str], Statement], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Execute a statement, given by the function that builds it, once for each tuple of parameters."""
     if rows:
         conn.exec_driver_sql(_compiled(build, conn.dialect), list(rows))
 
 
-_texts: dict[tuple[Callable[[str], _Built], str], str] = {}
+_compiled_texts: dict[tuple[Callable[[str], Statement], str], str] = {}
 
 
-def _compiled(build: Callable[[str], _Built], dialect: sa.Dialect) -> str:
-    text = _texts.get((build, dialect.name))
+def _compiled(build: Callable[[str], Statement], dialect: sa.Dialect) -> str:
+    text = _compiled_texts.get((build, dialect.name))
     if text is None:
         statement, parameters = build(dialect.name)
         compiled = statement.compile(dialect=dialect)
         order = tuple(getattr(compiled, "positiontup", None) or ())
         if order != parameters:
-            raise AssertionError(f"{build.__name__} takes {order}, its callers give {parameters}")
-        text = _texts[build, dialect.name] = str(compiled)
+            raise AssertionError(f"{build.__name__} takes {order}, its callers pass {parameters}")
+        text = _compiled_texts[build, dialect.name] = str(compiled)
     return text
 
 
-def offer_statement(dialect_name: str) -> _Built:
-    """Insert an offer, or let it replace the one that stands if it is better and the row is still open to offers."""
+def bind(column: sa.Column[Any]) -> sa.BindParameter[Any]:
+    """A parameter with the name and type of a column."""
+    return sa.bindparam(column.name, type_=column.type)
+
+
+def _update_url(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
+    """Update one row of `urls`, found by its key."""
+    statement = sa.update(urls).ordered_values(*values)
+    return statement.where(urls.c.run_id == sa.bindparam("run_key"), urls.c.url == sa.bindparam("url_key"))
+
+
+def update_page(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
+    """Update one row of `pages`, found by its key (`site_key`, `url_key`)."""
+    statement = sa.update(pages).ordered_values(*values)
+    return statement.where(pages.c.site_id == sa.bindparam("site_key"), pages.c.url == sa.bindparam("url_key"))
+
+
+def offer_statement(dialect_name: str) -> Statement:
+    """Insert an offer. A better offer replaces the stored one while the row is not admitted."""
     insert = insert_for(dialect_name)(urls).values({name: sa.bindparam(name) for name in OFFER_COLUMNS})
     new, old = insert.excluded, urls.c
     fixed = ("run_id", "url", "long_url", "host", "lastmod")
@@ -85,59 +128,49 @@ def offer_statement(dialect_name: str) -> _Built:
     return statement, OFFER_COLUMNS
 
 
-def lastmod_statement(_dialect_name: str) -> _Built:
-    """Keep the largest lastmod seen, whichever offer won: the maximum does not depend on the order of offers either."""
-    c = urls.c
+def lastmod_statement(_dialect_name: str) -> Statement:
+    """Store the largest lastmod of all offers, whichever offer won, so that the order of offers does not matter."""
     newer = sa.bindparam("newer", type_=sa.Double)
-    statement = (
-        sa.update(urls)
-        .values(lastmod=newer)
-        .where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"), c.seq.is_(None))
-        .where(sa.or_(c.lastmod.is_(None), c.lastmod < sa.bindparam("newer_too", type_=sa.Double)))
-    )
-    return statement, ("newer", "the_run", "the_url", "newer_too")
+    older = sa.or_(urls.c.lastmod.is_(None), urls.c.lastmod < sa.bindparam("same_newer", type_=sa.Double))
+    statement = _update_url((urls.c.lastmod, newer)).where(urls.c.seq.is_(None)).where(older)
+    return statement, ("newer", "run_key", "url_key", "same_newer")
 
 
-def lease_statement(_dialect_name: str) -> _Built:
-    """A row is leased: its token is raised."""
+def lease_statement(_dialect_name: str) -> Statement:
+    """Lease a row to a worker and raise its fencing token."""
     c = urls.c
-    statement = sa.update(urls).ordered_values(
+    statement = _update_url(
         (c.state, sa.text("'IN_PROGRESS'")),
         (c.token, c.token + sa.text("1")),
         (c.claimed_by, sa.bindparam("worker", type_=sa.Text)),
         (c.lease_until, sa.bindparam("lease_end", type_=sa.Double)),
     )
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where, ("worker", "lease_end", "the_run", "the_url")
+    return statement, ("worker", "lease_end", "run_key", "url_key")
 
 
-def renew_statement(_dialect_name: str) -> _Built:
-    """A lease lasts longer. The caller has checked its token, and no claim can raise it meanwhile: the row is leased."""
+def renew_statement(_dialect_name: str) -> Statement:
+    """Extend a lease. The caller has checked the token, and no claim can raise it meanwhile because the row is leased."""
+    statement = _update_url((urls.c.lease_until, sa.bindparam("lease_end", type_=sa.Double)))
+    return statement, ("lease_end", "run_key", "url_key")
+
+
+def visit_statement(_dialect_name: str) -> Statement:
+    """Write the result of a visit to its row. The caller has locked the row and checked its token."""
     c = urls.c
-    statement = sa.update(urls).values(lease_until=sa.bindparam("lease_end", type_=sa.Double))
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where, ("lease_end", "the_run", "the_url")
+    statement = _update_url(
+        *((c[name], bind(c[name])) for name in _SET_BY_VISIT),
+        (c.chain, sa.func.coalesce(sa.bindparam("new_chain", type_=sa.Text), c.chain)),
+        (c.fetched_at, sa.func.coalesce(sa.bindparam("fetch_time", type_=sa.Double), c.fetched_at)),
+        (c.attempts, c.attempts + sa.bindparam("more_attempts", type_=sa.Integer)),
+        (c.fetches, c.fetches + sa.bindparam("more_fetches", type_=sa.Integer)),
+        (c.claimed_by, sa.null()),
+        (c.lease_until, sa.null()),
+    )
+    return statement, VISIT_PARAMETERS
 
 
-def visit_statement(_dialect_name: str) -> _Built:
-    """The row of a settled visit. The caller has locked it and checked its token."""
-    c = urls.c
-    values: dict[str, Any] = {name: sa.bindparam(name, type_=c[name].type) for name in _SET_BY_VISIT}
-    values |= {
-        "chain": sa.func.coalesce(sa.bindparam("chain_met", type_=sa.Text), c.chain),
-        "fetched_at": sa.func.coalesce(sa.bindparam("fetch_time", type_=sa.Double), c.fetched_at),
-        "attempts": c.attempts + sa.bindparam("more_attempts", type_=sa.Integer),
-        "fetches": c.fetches + sa.bindparam("more_fetches", type_=sa.Integer),
-        "claimed_by": sa.null(),
-        "lease_until": sa.null(),
-    }
-    ordered = [(c[name], values[name]) for name in values]
-    statement = sa.update(urls).ordered_values(*ordered)
-    return statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url")), VISIT_PARAMETERS
-
-
-def page_statement(dialect_name: str) -> _Built:
-    """What a site knows of a URL. `fetched_at` 0 says that nothing was fetched: then time and lastmod stay as they were."""
+def page_statement(dialect_name: str) -> Statement:
+    """Store a site's page. With `fetched_at` 0 nothing was fetched: fetch time and lastmod stay unchanged."""
     insert = insert_for(dialect_name)(pages).values({name: sa.bindparam(name) for name in PAGE_COLUMNS})
     new, old = insert.excluded, pages.c
     changes = {name: new[name] for name in PAGE_COLUMNS if name not in {"site_id", "url"}}
@@ -147,104 +180,91 @@ def page_statement(dialect_name: str) -> _Built:
     return insert.on_conflict_do_update(index_elements=[old.site_id, old.url], set_=changes), PAGE_COLUMNS
 
 
-def same_statement(_dialect_name: str) -> _Built:
-    """A page that differs from its last fetch in noise alone: its chunks stand for the new document as they did for the old."""
+def unchanged_page_statement(_dialect_name: str) -> Statement:
+    """Mark a page's chunks as current for its new document, which differs from the last one in volatile parts only."""
     c = pages.c
-    statement = sa.update(pages).values(indexed=sa.bindparam("new", type_=sa.Text))
-    where = statement.where(c.site_id == sa.bindparam("the_site"), c.url == sa.bindparam("the_url"))
-    return where.where(c.document == sa.bindparam("before"), c.indexed == c.document), ("new", "the_site", "the_url", "before")
+    statement = update_page((c.indexed, sa.bindparam("new", type_=sa.Text)))
+    statement = statement.where(c.document == sa.bindparam("before"), c.indexed == c.document)
+    return statement, ("new", "site_key", "url_key", "before")
 
 
-def reread_statement(_dialect_name: str) -> _Built:
-    """A page read again from its snapshot, if nothing newer stands there."""
+def reprocessed_url_statement(_dialect_name: str) -> Statement:
+    """Store the reprocessed document of a run's page, unless a newer document was stored meanwhile."""
     c = urls.c
-    statement = sa.update(urls).ordered_values(*((c[name], sa.bindparam(name, type_=c[name].type)) for name in REREAD_COLUMNS))
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where.where(c.document == sa.bindparam("before")), (*REREAD_COLUMNS, "the_run", "the_url", "before")
+    statement = _update_url(*((c[name], bind(c[name])) for name in REPROCESSED_COLUMNS))
+    return statement.where(c.document == sa.bindparam("before")), (*REPROCESSED_COLUMNS, "run_key", "url_key", "before")
 
 
-def page_reread_statement(_dialect_name: str) -> _Built:
-    """The same in what the site knows."""
+def reprocessed_page_statement(_dialect_name: str) -> Statement:
+    """Store the reprocessed document of a site's page, unless a newer document was stored meanwhile."""
     c = pages.c
-    names = (*REREAD_COLUMNS, "volatile")
-    statement = sa.update(pages).ordered_values(*((c[name], sa.bindparam(name, type_=c[name].type)) for name in names))
-    where = statement.where(c.site_id == sa.bindparam("the_site"), c.url == sa.bindparam("the_url"))
-    return where.where(c.document == sa.bindparam("before")), (*names, "the_site", "the_url", "before")
+    names = (*REPROCESSED_COLUMNS, "volatile")
+    statement = update_page(*((c[name], bind(c[name])) for name in names))
+    return statement.where(c.document == sa.bindparam("before")), (*names, "site_key", "url_key", "before")
 
 
-def redaction_statement(dialect_name: str) -> _Built:
-    """Add to how often a rule redacted something."""
+def redaction_statement(dialect_name: str) -> Statement:
+    """Add to the number of redactions that a rule made in a run."""
     names = ("run_id", "rule", "found")
     insert = insert_for(dialect_name)(redactions).values({name: sa.bindparam(name) for name in names})
     total = redactions.c.found + insert.excluded.found
     return insert.on_conflict_do_update(index_elements=["run_id", "rule"], set_={"found": total}), names
 
 
-def yield_statement(dialect_name: str) -> _Built:
-    """What a shape has yielded so far."""
-    names = tuple(column.name for column in shape_yields.c)
-    insert = insert_for(dialect_name)(shape_yields).values({name: sa.bindparam(name) for name in names})
-    changes = {name: insert.excluded[name] for name in names if name not in {"run_id", "shape"}}
-    return insert.on_conflict_do_update(index_elements=["run_id", "shape"], set_=changes), names
+def pattern_stats_statement(dialect_name: str) -> Statement:
+    """Store the page counts of a URL pattern."""
+    return upsert(dialect_name, pattern_stats, ("run_id", "shape"))
 
 
-def merge_statement(_dialect_name: str) -> _Built:
-    """A page that turned out to be another one."""
+def merge_statement(_dialect_name: str) -> Statement:
+    """Turn a page of a run into an alias of another page."""
     c = urls.c
-    statement = sa.update(urls).ordered_values(
+    statement = _update_url(
         (c.state, sa.text("'ALIAS'")), (c.alias_of, sa.bindparam("into", type_=sa.Text)), (c.proof, sa.bindparam("proof_of"))
     )
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where, ("into", "proof_of", "the_run", "the_url")
+    return statement, ("into", "proof_of", "run_key", "url_key")
 
 
-def page_alias_statement(_dialect_name: str) -> _Built:
-    """The same in what the site knows."""
-    statement = sa.update(pages).values(alias_of=sa.bindparam("into", type_=sa.Text))
-    where = statement.where(pages.c.site_id == sa.bindparam("the_site"), pages.c.url == sa.bindparam("the_url"))
-    return where, ("into", "the_site", "the_url")
+def page_alias_statement(_dialect_name: str) -> Statement:
+    """Turn a page of a site into an alias of another page."""
+    return update_page((pages.c.alias_of, sa.bindparam("into", type_=sa.Text))), ("into", "site_key", "url_key")
 
 
-def trap_statement(_dialect_name: str) -> _Built:
-    """A row given up as a trap."""
+def trap_statement(_dialect_name: str) -> Statement:
+    """Skip a row that belongs to a crawler trap."""
     c = urls.c
-    statement = sa.update(urls).ordered_values(
+    statement = _update_url(
         (c.state, sa.text("'SKIPPED'")), (c.skip_reason, sa.text("'trap'")), (c.detail, sa.bindparam("why", type_=sa.Text))
     )
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where.where(c.seq.is_(None)), ("why", "the_run", "the_url")
+    return statement.where(c.seq.is_(None)), ("why", "run_key", "url_key")
 
 
-def admit_statement(_dialect_name: str) -> _Built:
-    """A row enters the wave."""
+def admit_statement(_dialect_name: str) -> Statement:
+    """Admit a row to a wave."""
     c = urls.c
-    statement = sa.update(urls).ordered_values(
+    statement = _update_url(
         (c.state, sa.text("'QUEUED'")),
-        (c.seq, sa.bindparam("its_seq", type_=sa.Integer)),
-        (c.wave, sa.bindparam("its_wave", type_=sa.Integer)),
+        (c.seq, sa.bindparam("new_seq", type_=sa.Integer)),
+        (c.wave, sa.bindparam("new_wave", type_=sa.Integer)),
     )
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    # Not `state = 'DISCOVERED'`: it would lead Postgres into the index on candidates, and through all of it for each row.
-    return where.where(c.seq.is_(None)), ("its_seq", "its_wave", "the_run", "the_url")
+    # Not `state = 'DISCOVERED'`: Postgres would then use the index on candidates and read all of it for each row.
+    return statement.where(c.seq.is_(None)), ("new_seq", "new_wave", "run_key", "url_key")
 
 
-def ending_statement(_dialect_name: str) -> _Built:
-    """An alias learns where it really leads and how that ended."""
-    c = urls.c
+def alias_target_statement(_dialect_name: str) -> Statement:
+    """Store an alias's final target, and why that target is not a page."""
     names = ("alias_of", "error", "skip_reason", "detail", "chain")
-    statement = sa.update(urls).ordered_values(*((c[name], sa.bindparam(name, type_=sa.Text)) for name in names))
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where, (*names, "the_run", "the_url")
+    statement = _update_url(*((urls.c[name], sa.bindparam(name, type_=sa.Text)) for name in names))
+    return statement, (*names, "run_key", "url_key")
 
 
-def loop_statement(_dialect_name: str) -> _Built:
-    """A redirect that leads in a circle is an alias of nothing."""
+def redirect_loop_statement(_dialect_name: str) -> Statement:
+    """Fail a row whose redirects lead back to itself."""
     c = urls.c
-    statement = sa.update(urls).ordered_values(
+    statement = _update_url(
         (c.error, sa.bindparam("error", type_=sa.Text)),
         (c.state, sa.text("'FAILED'")),
         (c.alias_of, sa.null()),
         (c.proof, sa.null()),
     )
-    where = statement.where(c.run_id == sa.bindparam("the_run"), c.url == sa.bindparam("the_url"))
-    return where, ("error", "the_run", "the_url")
+    return statement, ("error", "run_key", "url_key")

@@ -10,21 +10,23 @@ import sqlalchemy as sa
 
 from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, StorageError
 from sitelore.store import engine
-from sitelore.store.engine import is_away, open_postgres, open_sqlite, postgres_problem, sqlite_problem
+from sitelore.store.engine import is_unavailable, open_postgres, open_sqlite, postgres_error, sqlite_error
 from sitelore.store.schema import sites
 
 
-async def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_gives_a_one_line_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.write_bytes(b"this is not a database at all, whatever its name says" * 100)
     with pytest.raises(CorruptData, match=str(path)):
         await open_sqlite(path)
 
 
-async def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_damaged_database_gives_a_one_line_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
-    await opened.run(lambda conn: conn.execute(sa.insert(sites), [{"name": f"{n:0900}", "created_at": 1} for n in range(2000)]))
+    await opened.write(
+        lambda conn: conn.execute(sa.insert(sites), [{"name": f"{n:0900}", "created_at": 1} for n in range(2000)])
+    )
     await opened.close()
     data = bytearray(path.read_bytes())
     data[4096 * 20 : 4096 * 200] = os.urandom(4096 * 180)
@@ -37,45 +39,47 @@ async def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
             await opened.close()
 
 
-async def test_a_directory_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_directory_that_cannot_be_created_gives_a_one_line_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DiskFull, match="file"):
         await open_sqlite(tmp_path / "file" / "below" / "ledger.db")
 
 
-async def test_a_path_that_is_a_directory_is_one_sentence(tmp_path: Path) -> None:
+async def test_a_path_that_is_a_directory_gives_a_one_line_error(tmp_path: Path) -> None:
     with pytest.raises(DiskFull, match=str(tmp_path)):
         await open_sqlite(tmp_path)
 
 
-async def test_a_full_disk_ends_the_transaction_and_keeps_what_was_written(tmp_path: Path) -> None:
+async def test_a_full_disk_rolls_back_the_transaction_and_keeps_earlier_commits(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
-    await opened.run(lambda conn: conn.execute(sa.insert(sites).values(name="kept", created_at=1)))
-    pages = await opened.run(lambda conn: conn.scalar(sa.text("PRAGMA page_count")))
-    await opened.run(
+    await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="kept", created_at=1)))
+    pages = await opened.write(lambda conn: conn.scalar(sa.text("PRAGMA page_count")))
+    await opened.write(
         lambda conn: conn.execute(sa.text(f"PRAGMA max_page_count = {pages}"))
     )  # SQLite's own words for a full disk
-    with pytest.raises(DiskFull, match="no room"):
-        await opened.run(
+    with pytest.raises(DiskFull, match="no space left"):
+        await opened.write(
             lambda conn: conn.execute(sa.insert(sites), [{"name": "x" * 5000 + str(n), "created_at": 1} for n in range(9)])
         )
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 1
     await opened.close()
 
 
-async def test_a_database_that_another_process_holds_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_locked_by_another_process_gives_a_one_line_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine, "_BUSY_TIMEOUT_MS", 1)
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(DataDirBusy, match=str(path)):
-        await opened.run(lambda conn: conn.execute(sa.insert(sites).values(name="x", created_at=1)))
+        await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="x", created_at=1)))
     other.close()
     await opened.close()
 
 
-async def test_a_function_that_raises_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_function_that_raises_is_rolled_back(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
 
     def fails(conn: sa.Connection) -> None:
@@ -83,7 +87,7 @@ async def test_a_function_that_raises_leaves_nothing_behind(tmp_path: Path) -> N
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError, match="half way"):
-        await opened.run(fails)
+        await opened.write(fails)
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 0
     await opened.close()
 
@@ -98,7 +102,7 @@ async def test_readers_do_not_wait_for_the_writer(tmp_path: Path) -> None:
         loop.call_soon_threadsafe(inside.set)
         asyncio.run_coroutine_threadsafe(read.wait(), loop).result(30)
 
-    writing = asyncio.create_task(opened.run(writes))
+    writing = asyncio.create_task(opened.write(writes))
     await inside.wait()
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 0
     read.set()
@@ -107,38 +111,38 @@ async def test_readers_do_not_wait_for_the_writer(tmp_path: Path) -> None:
     await opened.close()
 
 
-async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
+async def test_an_unreachable_server_gives_a_one_line_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be reached") as raised:
         await open_postgres(f"postgresql://someone:secret@/nothing?host={tmp_path}")
     assert "secret" not in str(raised.value)
 
 
-def test_a_mistake_of_ours_is_not_dressed_up() -> None:
-    assert sqlite_problem(sqlite3.OperationalError("no such column: x"), Path("a.db")) is None
-    assert postgres_problem(sqlite3.OperationalError("syntax error"), "db") is None
-    assert isinstance(sqlite_problem(sqlite3.OperationalError("attempt to write a readonly database"), Path("a.db")), DiskFull)
-    assert isinstance(sqlite_problem(OSError(5, "Input/output error"), Path("a.db")), DiskFull)
+def test_programming_errors_are_not_translated() -> None:
+    assert sqlite_error(sqlite3.OperationalError("no such column: x"), Path("a.db")) is None
+    assert postgres_error(sqlite3.OperationalError("syntax error"), "db") is None
+    assert isinstance(sqlite_error(sqlite3.OperationalError("attempt to write a readonly database"), Path("a.db")), DiskFull)
+    assert isinstance(sqlite_error(OSError(5, "Input/output error"), Path("a.db")), DiskFull)
 
 
-def test_postgres_problems_are_told_apart_by_their_code() -> None:
+def test_postgres_errors_are_classified_by_sqlstate() -> None:
     def problem(state: str) -> object:
         error = RuntimeError("server says so")
         error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it
-        return type(postgres_problem(error, "db"))
+        return type(postgres_error(error, "db"))
 
     assert problem("53100") is problem("25006") is DiskFull
     assert problem("XX001") is CorruptData
     assert problem("08006") is problem("57P01") is StorageError
 
 
-def test_a_server_that_is_away_is_told_from_one_that_refuses() -> None:
+def test_an_unavailable_server_is_distinguished_from_one_that_rejects() -> None:
     def away(state: str) -> bool:
         error = RuntimeError("server says so")
         error.sqlstate = state  # type: ignore[attr-defined]  # as the driver's errors carry it
-        return is_away(error)
+        return is_unavailable(error)
 
     assert all(map(away, ("57P01", "57P03", "08003", "08006", "53300", "25P03")))
     assert not any(map(away, ("28P01", "3D000", "53100", "23505", "40001", "")))
-    assert is_away(ConnectionRefusedError())
-    assert is_away(TimeoutError())
-    assert not is_away(OSError(28, "No space left on device"))
+    assert is_unavailable(ConnectionRefusedError())
+    assert is_unavailable(TimeoutError())
+    assert not is_unavailable(OSError(28, "No space left on device"))

@@ -1,1 +1,1 @@
-"""How a database comes to the schema: a new one at once (`current.py`), an older one step by step (`versions/`)."""
+"""Migrations: a new database gets the current tables (`current.py`), an older one is upgraded step by step (`versions/`)."""

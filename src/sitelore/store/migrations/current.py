@@ -1,4 +1,4 @@
-"""Bring a database to the current schema, as part of one transaction."""
+"""Migrate a database to the current schema, in one transaction."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from sitelore.model.errors import StorageError
 from sitelore.store.migrations.sqlite_tables import make_tables
 from sitelore.store.schema import REVISION, for_postgres, metadata, urls, versions
 
-_ONE_AT_A_TIME = 7_358_102_944_861_371
-"""Any number: the advisory lock that keeps two servers from making the same tables."""
+_MIGRATION_LOCK = 7_358_102_944_861_371
+"""Advisory lock (any number): keeps two servers from creating the same tables."""
 
 
 def migrate(conn: sa.Connection, name: str) -> None:
-    """A new database is made from the tables and stamped; Alembic, slow to import, is called for older ones alone."""
+    """Create the tables of a new database, or upgrade an older one. Only upgrades import Alembic, which is slow to import."""
     if conn.dialect.name == "postgresql":
         for_postgres()
-        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
-    found = sa.inspect(conn)
-    if found.has_table(versions.name):
+        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+    inspector = sa.inspect(conn)
+    if inspector.has_table(versions.name):
         revision = conn.scalar(sa.select(versions.c.version_num))
         if revision != REVISION:
             _refuse_newer(revision, name)
             upgrade(conn)
-    elif found.has_table(urls.name):
-        raise StorageError(f"The database {name} holds tables that are not Sitelore's.")
+    elif inspector.has_table(urls.name):
+        raise StorageError(f"The database {name} contains tables that are not Sitelore's.")
     else:
-        if conn.dialect.name == "sqlite" and not found.get_table_names():
+        if conn.dialect.name == "sqlite" and not inspector.get_table_names():
             make_tables(conn)
         else:
             metadata.create_all(conn)
@@ -42,7 +42,7 @@ def _refuse_newer(revision: str | None, name: str) -> None:
 
 
 def upgrade(conn: sa.Connection) -> None:
-    """Every step that is missing."""
+    """Run all missing migrations."""
     from alembic import command  # noqa: PLC0415 - slow to import, and seldom needed
     from alembic.config import Config  # noqa: PLC0415 - as above
 

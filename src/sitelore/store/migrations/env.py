@@ -1,4 +1,4 @@
-"""Run by Alembic: the steps go over the connection that `current.upgrade` gives, inside its transaction."""
+"""Executed by Alembic: runs the migrations on the connection of `current.upgrade`, inside its transaction."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The tables of a new SQLite database as SQL: `sqlite_tables.sql`, which a test holds to `schema.py`.
+"""The tables of a new SQLite database as SQL: `sqlite_tables.sql`, which a test compares with `schema.py`.
 
-    python -m sitelore.store.migrations.sqlite_tables        writes it anew
+    python -m sitelore.store.migrations.sqlite_tables        regenerates it
 
-Writing three dozen statements takes SQLAlchemy longer than a small crawl takes for all of its pages.
+Compiling three dozen statements takes SQLAlchemy longer than a small crawl takes for all of its pages.
 """
 
 from __future__ import annotations
@@ -15,28 +15,30 @@ import sqlalchemy as sa
 from sitelore.store.schema import metadata, versions
 
 FILE = Path(__file__).with_suffix(".sql")
-_BETWEEN = ";\n"
+_SEPARATOR = ";\n"
 
 
 def make_tables(conn: sa.Connection) -> None:
-    """All of them, in a database that has none."""
-    for statement in FILE.read_text(encoding="utf-8").removesuffix(_BETWEEN).split(_BETWEEN):
+    """Create all tables in an empty database."""
+    for statement in FILE.read_text(encoding="utf-8").removesuffix(_SEPARATOR).split(_SEPARATOR):
         conn.exec_driver_sql(statement)
 
 
 def sqlite_tables() -> str:
-    """What the file should hold."""
+    """The expected content of the file."""
     tables: list[str] = []
     indexes: list[str] = []
 
-    def take(statement: Any, *_: Any, **__: Any) -> None:
+    def collect(statement: Any, *_: Any, **__: Any) -> None:
         lines = str(statement.compile(dialect=engine.dialect)).strip().splitlines()
         (tables if lines[0].startswith("CREATE TABLE") else indexes).append("\n".join(line.rstrip() for line in lines))
 
-    engine = sa.create_mock_engine("sqlite://", take)
+    engine = sa.create_mock_engine("sqlite://", collect)
     metadata.create_all(engine, checkfirst=False)
     versions.create(engine, checkfirst=False)
-    return "".join(f"{statement}{_BETWEEN}" for statement in (*tables, *sorted(indexes)))  # indexes come in any order
+    return "".join(
+        f"{statement}{_SEPARATOR}" for statement in (*tables, *sorted(indexes))
+    )  # SQLAlchemy emits indexes in no fixed order
 
 
 if __name__ == "__main__":

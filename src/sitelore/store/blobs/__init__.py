@@ -1,0 +1,1 @@
+"""Content-addressed blobs in a SQLite file or in an object store."""

@@ -1,0 +1,148 @@
+"""`ports.Blobs` in one SQLite file: compressed bytes, keyed by the hash of their content.
+
+CPU time of a put of a page's two blobs, measured: one file each in 256 directories 0.71 ms (creating a file is expensive), an
+object-store library over a directory 0.26 ms, rows of a database with large pages 0.03 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import zstandard
+
+from sitelore.model.document import Blob
+from sitelore.model.errors import CorruptData
+from sitelore.model.ids import BlobKey
+from sitelore.store.engine import set_pragma, sqlite_error
+
+T = TypeVar("T")
+
+_PRAGMAS = (
+    "busy_timeout = 30000",
+    "page_size = 32768",  # blobs are a few kilobytes to a few hundred
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "cache_size = -4000",
+    "journal_size_limit = 67108864",
+)
+
+
+class SqliteBlobs:
+    """Blobs in a database of their own beside the ledger's, because it is large and append-only."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-blobs")
+        self._connection: sqlite3.Connection | None = None
+        self._decompressor = zstandard.ZstdDecompressor()
+        """Used in the thread only."""
+        self._pending: dict[BlobKey, list[asyncio.Future[bytes]]] = {}
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        """Store compressed blobs; on return they survive a crash of the process."""
+        if blobs:
+            await self._run(lambda db: _put(db, blobs))
+
+    async def get(self, key: BlobKey) -> bytes:
+        """The uncompressed bytes; KeyError when there are none. Concurrent calls share one trip to the thread."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bytes] = loop.create_future()
+        if not self._pending:
+            loop.call_soon(self._read_pending)
+        self._pending.setdefault(key, []).append(future)
+        return await future
+
+    def _read_pending(self) -> None:
+        pending, self._pending = self._pending, {}
+
+        def read_all(db: sqlite3.Connection) -> list[bytes | Exception]:
+            return [self._get(db, key) for key in pending]
+
+        try:
+            batch = asyncio.get_running_loop().run_in_executor(self._thread, self._call, read_all)
+        except RuntimeError as closed:
+            _resolve(pending, [closed] * len(pending))
+        else:
+            batch.add_done_callback(lambda _: _resolve(pending, _contents(batch, len(pending))))
+
+    def _get(self, db: sqlite3.Connection, key: BlobKey) -> bytes | Exception:
+        row = db.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return KeyError(key)
+        try:
+            return self._decompressor.decompress(row[0])
+        except (zstandard.ZstdError, MemoryError):  # a damaged frame may claim any content size
+            return self._decompress_unsized(key, row[0])
+
+    def _decompress_unsized(self, key: BlobKey, data: bytes) -> bytes | Exception:
+        """Decompress a frame that does not state its content size; CorruptData for data that is not a frame."""
+        frame = self._decompressor.decompressobj()
+        try:
+            content = frame.decompress(data)
+        except zstandard.ZstdError:
+            return CorruptData(f"The blob {key} in {self._path} is damaged.")
+        return content if frame.eof else CorruptData(f"The blob {key} in {self._path} is truncated.")
+
+    async def close(self) -> None:
+        """Close the database."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown()
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, work)
+
+    def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._connection is None:
+                self._connection = _open(self._path)
+            return work(self._connection)
+        except (sqlite3.Error, OSError) as error:
+            raise sqlite_error(error, self._path) or error from error
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _contents(batch: asyncio.Future[list[bytes | Exception]], count: int) -> Sequence[bytes | BaseException]:
+    if batch.cancelled():
+        return [asyncio.CancelledError()] * count
+    problem = batch.exception()
+    return batch.result() if problem is None else [problem] * count
+
+
+def _resolve(pending: dict[BlobKey, list[asyncio.Future[bytes]]], contents: Sequence[bytes | BaseException]) -> None:
+    for futures, content in zip(pending.values(), contents, strict=True):
+        for future in futures:
+            if future.done():
+                continue
+            if isinstance(content, asyncio.CancelledError):
+                future.cancel()
+            elif isinstance(content, BaseException):
+                future.set_exception(content)
+            else:
+                future.set_result(content)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        for pragma in _PRAGMAS:
+            set_pragma(connection, pragma)
+        connection.execute("CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL)")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _put(db: sqlite3.Connection, blobs: Sequence[Blob]) -> None:
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        db.executemany("INSERT OR IGNORE INTO blobs (key, data) VALUES (?, ?)", [(blob.key, blob.data) for blob in blobs])

@@ -1,0 +1,179 @@
+"""Settle: write everything that a batch of visits changes, in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import PageFacts, Settlement
+from sitelore.model.ids import BlobKey
+from sitelore.model.states import Proof, UrlState
+from sitelore.store.frontier.claims import lock_runs, offer
+from sitelore.store.rows import chain_text, encode, headers_text, names_of, render_text, storable
+from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
+from sitelore.store.statements import (
+    BATCH,
+    execute_many,
+    page_statement,
+    redaction_statement,
+    select_in_batches,
+    unchanged_page_statement,
+    visit_statement,
+)
+
+_Key = tuple[str, str]
+
+
+def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]:
+    """Write each verdict with its effects where the fencing token still matches; False for each that was rejected.
+
+    The result does not depend on how visits are split into batches: a row is only written by the holder of its token, and
+    shared data (offers, counts, hosts) merges by minimum, sum and union.
+    """
+    sites = lock_runs(conn, (settlement.lease.run for settlement in settlements))
+    leased = _leased_rows(conn, settlements)
+    accepted: list[bool] = []
+    visits: list[tuple[Any, ...]] = []
+    pages: dict[tuple[int, str], tuple[Any, ...]] = {}
+    unchanged: list[tuple[Any, ...]] = []
+    for settlement in settlements:
+        lease, effects = settlement.lease, settlement.effects
+        key = (lease.run, key_of(lease.url))
+        token, lastmod = leased.get(key, (None, None))
+        accepted.append(token == lease.token)
+        if not accepted[-1]:
+            continue
+        del leased[key]  # a lease that occurs twice in a batch settles once
+        columns = _NO_PAGE if effects.page is None else page_columns(effects.page)
+        visits.append(_visit_tuple(key, settlement, columns))
+        if effects.page is not None:
+            site = sites[lease.run]
+            fetched_at = settlement.at if effects.fetched else 0.0
+            pages[site, key[1]] = _page_tuple(site, settlement, columns, fetched_at, lastmod)
+            known, document = lease.known, effects.page.document
+            if effects.changed is False and known is not None and known.document != document:
+                unchanged.append((document, site, key[1], known.document))
+    execute_many(conn, visit_statement, visits)
+    execute_many(conn, unchanged_page_statement, unchanged)
+    execute_many(conn, page_statement, [pages[key] for key in sorted(pages)])
+    written = [settlement for settlement, is_accepted in zip(settlements, accepted, strict=True) if is_accepted]
+    offer(conn, ((settlement.lease.run, new) for settlement in written for new in settlement.effects.offers))
+    _count_redactions(conn, written)
+    _join_hosts(conn, written)
+    return accepted
+
+
+_leased = (
+    sa.select(urls.c.url, urls.c.token, urls.c.lastmod)
+    .where(urls.c.run_id == sa.bindparam("run"), urls.c.url.in_(BATCH))
+    .where(urls.c.state == sa.text("'IN_PROGRESS'"))
+    .with_for_update()
+)
+
+
+def _leased_rows(conn: sa.Connection, settlements: Sequence[Settlement]) -> dict[_Key, tuple[int, float | None]]:
+    """Fencing token and lastmod of the rows that are still leased to any worker. The rows are locked."""
+    keys: dict[str, set[str]] = defaultdict(set)
+    for settlement in settlements:
+        keys[settlement.lease.run].add(key_of(settlement.lease.url))
+    return {
+        (run, row[0]): (row[1], row[2])
+        for run, keys_of_run in keys.items()
+        for row in select_in_batches(conn, _leased, keys_of_run, run=run)
+    }
+
+
+_NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None, None, None, None, None, None)
+
+
+def _visit_tuple(key: _Key, settlement: Settlement, columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a visit in the order of `VISIT_PARAMETERS`. `columns`: see `page_columns`."""
+    verdict, effects = settlement.verdict, settlement.effects
+    is_retry = verdict.state is UrlState.QUEUED
+    proof = Proof.REDIRECT if verdict.state is UrlState.ALIAS else None
+    return (
+        verdict.state._value_,
+        verdict.retry_at if is_retry else None,
+        verdict.status_code,
+        None if verdict.skip_reason is None else verdict.skip_reason._value_,
+        storable(verdict.detail),
+        storable(verdict.error),
+        None if effects.alias_of is None else str(effects.alias_of),
+        None if proof is None else proof._value_,
+        *columns,
+        effects.elapsed_s if effects.fetched else None,
+        effects.body_bytes,
+        None if effects.changed is None else int(effects.changed),
+        chain_text(effects.chain),
+        settlement.at if effects.fetched else None,
+        1 if is_retry else 0,
+        1 if effects.fetched else 0,
+        *key,
+    )
+
+
+def page_columns(page: PageFacts) -> tuple[Any, ...]:
+    """The values of the columns that `urls` and `pages` share, in the order of `VISIT_PARAMETERS`."""
+    canonical = page.canonical
+    return (
+        storable(page.title),
+        page.content_hash or None,
+        page.novelty or None,
+        # Longer than a key it could not be looked up, so it cannot prove a duplicate.
+        None if canonical is None or len(canonical) > KEY_CHARS else str(canonical),
+        key_of(page.identity) if page.identity else None,
+        storable(page.content_type),
+        page.word_count,
+        int(page.noindex),
+        page.document,
+        page.snapshot,
+        None if page.etag is None else storable(page.etag),
+        None if page.last_modified is None else storable(page.last_modified),
+        headers_text(page.headers),
+        page.sketch or None,
+        *_render_columns(page),
+    )
+
+
+def _render_columns(page: PageFacts) -> tuple[str | None, str | None, BlobKey | None]:
+    note = page.render
+    return (None, None, page.screenshot) if note is None else (note.reason._value_, render_text(note), page.screenshot)
+
+
+def _page_tuple(
+    site: int, settlement: Settlement, columns: tuple[Any, ...], fetched_at: float, lastmod: float | None
+) -> tuple[Any, ...]:
+    """The values of a page in the order of `PAGE_COLUMNS`. `columns`: see `page_columns`."""
+    url, page = settlement.lease.url, settlement.effects.page
+    assert page is not None  # only pages are written
+    (title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified,
+     headers, sketch, render_reason, _, screenshot) = columns  # fmt: skip
+    return (
+        site, key_of(url), fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
+        canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot,
+        str(url) if len(url) > KEY_CHARS else None, page.volatile or None, sketch,
+    )  # fmt: skip
+
+
+def _count_redactions(conn: sa.Connection, settlements: Sequence[Settlement]) -> None:
+    counts: Counter[_Key] = Counter()
+    for settlement in settlements:
+        for rule, count in settlement.effects.redactions.items():
+            counts[settlement.lease.run, rule] += count
+    execute_many(conn, redaction_statement, [(*key, counts[key]) for key in sorted(counts)])
+
+
+def _join_hosts(conn: sa.Connection, settlements: Sequence[Settlement]) -> None:
+    """Add hosts that became part of their run's scope."""
+    new_hosts: dict[str, set[str]] = defaultdict(set)
+    for settlement in settlements:
+        if settlement.effects.joins_host is not None:
+            new_hosts[settlement.lease.run].add(settlement.effects.joins_host)
+    for run, hosts in new_hosts.items():
+        joined = names_of(conn.scalar(sa.select(runs.c.joined_hosts).where(runs.c.id == run)) or "[]")
+        if not hosts.issubset(joined):
+            text = encode(sorted(hosts.union(joined))).decode()
+            conn.execute(sa.update(runs).where(runs.c.id == run).values(joined_hosts=text))

@@ -1,0 +1,217 @@
+"""Open a wave, in one transaction: merge duplicate pages, skip crawler traps, admit the rows of the next wave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import (
+    CANDIDATES_PER_WAVE,
+    Candidate,
+    KeptPage,
+    Kind,
+    Merge,
+    UrlRow,
+    WaveFacts,
+    WaveOpened,
+    WavePlan,
+)
+from sitelore.model.ids import RunId
+from sitelore.model.url import Url
+from sitelore.store.frontier.pattern_stats import count_pages, store_counts
+from sitelore.store.rows import ROW_COLUMNS, is_kept, is_page, maybe_url, settings_of, storable, url_row
+from sitelore.store.schema import key_of, runs, urls
+from sitelore.store.statements import (
+    admit_statement,
+    batches,
+    execute_many,
+    merge_statement,
+    page_alias_statement,
+    select_in_batches,
+    trap_statement,
+)
+
+
+def open_wave(
+    conn: sa.Connection, run: RunId, wave: int, plan: Callable[[WaveFacts], WavePlan], per_wave: int = CANDIDATES_PER_WAVE
+) -> WaveOpened | None:
+    """Carry out what `plan` decides, if `wave` is still the current one and all its rows have settled; else None."""
+    merged = trapped = 0
+    while True:
+        current = conn.execute(_locked_run, {"run": run}).one_or_none()
+        if current is None or current.wave != wave or conn.execute(_unsettled, {"run": run}).first() is not None:
+            return None
+        facts = _facts(conn, current, per_wave)
+        decision = plan(facts)
+        merged += _merge(conn, current, decision.merges)
+        trapped += _trap(conn, run, decision.trapped)
+        if decision.admit and not decision.exhausted:
+            return WaveOpened(wave + 1, _admit(conn, current, facts, decision), merged, trapped)
+        if decision.exhausted or not decision.trapped or not facts.candidates:
+            return WaveOpened(wave, 0, merged, trapped)
+        # All of these candidates were traps: look at the candidates after them.
+
+
+# Statements are built once: a site of long chains opens a wave for every page, and building a statement takes SQLAlchemy longer
+# than running it takes the database.
+_run: sa.BindParameter[str] = sa.bindparam("run", type_=sa.Text)
+_first_seq = sa.bindparam("first_seq", type_=sa.Integer)
+_batch: sa.BindParameter[str] = sa.bindparam("batch", type_=sa.Text, expanding=True)
+_locked_run = sa.select(runs).where(runs.c.id == _run).with_for_update()
+_unsettled = (
+    sa.select(urls.c.seq)
+    .where(urls.c.run_id == _run, urls.c.state.in_(["QUEUED", "IN_PROGRESS"]), urls.c.seq.is_not(None))
+    .limit(1)
+)
+_KEPT_COLUMNS = (urls.c.url, urls.c.long_url, urls.c.seq, urls.c.content_hash, urls.c.canonical, urls.c.identity)
+_kept_in_wave = sa.select(*_KEPT_COLUMNS).where(urls.c.run_id == _run, is_kept(), urls.c.seq >= _first_seq).order_by(urls.c.seq)
+# `is_page` is checked in Python for rows found by these: SQLite, which has no statistics here, would take the condition for a
+# reason to read every page of the run.
+_rows = sa.select(*_KEPT_COLUMNS, urls.c.kind, urls.c.state, urls.c.skip_reason).where(urls.c.run_id == _run)
+_with_content = _rows.where(urls.c.content_hash.in_(_batch))
+_with_identity = _rows.where(urls.c.identity.in_(_batch))
+_with_url = _rows.where(urls.c.url.in_(_batch))
+_with_canonical = _rows.where(urls.c.canonical.in_(_batch), urls.c.canonical != urls.c.url)
+_is_candidate = sa.and_(urls.c.run_id == _run, urls.c.state == sa.text("'DISCOVERED'"))
+_smallest_depth = sa.select(sa.func.min(urls.c.depth)).where(_is_candidate)
+_best_candidates = (
+    sa.select(urls.c.url, urls.c.long_url, urls.c.kind, urls.c.depth, urls.c.shape)
+    .where(_is_candidate, urls.c.depth <= sa.bindparam("max_depth", type_=sa.Integer))
+    .order_by(urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, urls.c.url)
+    .limit(sa.bindparam("max_rows", type_=sa.Integer))
+)
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> WaveFacts:
+    rows = conn.execute(_kept_in_wave, {"run": current.id, "first_seq": current.wave_seq})
+    kept = [_kept(row) for row in rows]
+    settled = tuple(page for page in kept if page.content_hash or page.canonical or page.identity)
+    candidates = _candidates(conn, current, per_wave)
+    return WaveFacts(
+        settings=settings_of(current.settings),
+        wave=current.wave,
+        depth=current.depth,
+        kept=current.kept_before + len(kept),
+        settled=settled,
+        related=_related(conn, current.id, settled),
+        candidates=candidates,
+        shapes=count_pages(conn, current.id, (candidate.shape for candidate in candidates)),
+    )
+
+
+def _kept(row: Sequence[Any]) -> KeptPage:
+    return KeptPage(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]), row[5] or "")
+
+
+def _related(conn: sa.Connection, run: RunId, settled: tuple[KeptPage, ...]) -> tuple[KeptPage, ...]:
+    """Other kept pages with the content or identity of one of these, and pages linked to one of these by a canonical link."""
+    own = {key_of(page.url) for page in settled}
+    lookups = (
+        (_with_content, {page.content_hash for page in settled if page.content_hash}),
+        (_with_identity, {page.identity for page in settled if page.identity}),
+        (_with_url, {key_of(page.canonical) for page in settled if page.canonical} - own),
+        (_with_canonical, own),
+    )
+    related: dict[str, KeptPage] = {}
+    for statement, keys in lookups:
+        for row in select_in_batches(conn, statement, keys, run=run):
+            if row[0] not in own and is_page(row.kind, row.state, row.skip_reason, row.seq):
+                related[row[0]] = _kept(row)
+    return tuple(sorted(related.values(), key=lambda page: page.seq))
+
+
+def _candidates(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> tuple[Candidate, ...]:
+    """The remaining candidates of the current depth; when there are none, those of the smallest depth."""
+    smallest = conn.scalar(_smallest_depth, {"run": current.id})
+    if smallest is None:
+        return ()
+    values = {"run": current.id, "max_depth": max(smallest, current.depth), "max_rows": per_wave}
+    rows = conn.execute(_best_candidates, values)
+    return tuple(Candidate(Url.trusted(row[1] or row[0]), _KINDS[row[2]], row[3], row[4]) for row in rows)
+
+
+_earlier_pages = sa.select(sa.func.count()).where(
+    urls.c.run_id == _run, urls.c.url.in_(_batch), urls.c.seq < _first_seq, is_kept()
+)
+
+
+def _merge(conn: sa.Connection, current: sa.Row[Any], merges: tuple[Merge, ...]) -> int:
+    """Turn pages into aliases. Pages of earlier waves were counted in `kept_before` and are subtracted from it."""
+    if not merges:
+        return 0
+    targets = {key_of(merge.url): (str(merge.into), merge.proof.value) for merge in merges}
+    values = {"run": current.id, "first_seq": current.wave_seq}
+    earlier = sum(conn.scalar(_earlier_pages, {**values, "batch": batch}) or 0 for batch in batches(sorted(targets)))
+    execute_many(conn, merge_statement, [(*targets[key], current.id, key) for key in sorted(targets)])
+    execute_many(conn, page_alias_statement, [(targets[key][0], current.site_id, key) for key in sorted(targets)])
+    if earlier:
+        kept_before = runs.c.kept_before - earlier
+        conn.execute(sa.update(runs).where(runs.c.id == current.id).values(kept_before=kept_before))
+    return len(targets)
+
+
+def _trap(conn: sa.Connection, run: RunId, trapped: tuple[tuple[Url, str], ...]) -> int:
+    execute_many(conn, trap_statement, [(storable(why), run, key_of(url)) for url, why in trapped])
+    return len(trapped)
+
+
+_pages_of_wave = sa.select(sa.func.count()).where(
+    urls.c.run_id == _run, is_kept(), urls.c.seq >= _first_seq, urls.c.seq < sa.bindparam("next_seq", type_=sa.Integer)
+)
+_advance = (
+    sa.update(runs)
+    .where(runs.c.id == _run)
+    .values(
+        wave=sa.bindparam("new_wave", type_=sa.Integer),
+        depth=sa.bindparam("new_depth", type_=sa.Integer),
+        next_seq=sa.bindparam("new_next_seq", type_=sa.Integer),
+        wave_seq=sa.bindparam("new_wave_seq", type_=sa.Integer),
+        kept_before=runs.c.kept_before + sa.bindparam("more_kept", type_=sa.Integer),
+        wave_hosts=runs.c.joined_hosts,
+    )
+)
+
+
+def _admit(conn: sa.Connection, current: sa.Row[Any], facts: WaveFacts, decision: WavePlan) -> int:
+    candidates = {candidate.url: candidate for candidate in facts.candidates}
+    admitted = [candidates[url] for url in decision.admit]
+    first, wave = current.next_seq, current.wave + 1
+    rows = [(seq, wave, current.id, key_of(url)) for seq, url in enumerate(decision.admit, first)]
+    execute_many(conn, admit_statement, rows)
+    patterns = (candidate.shape for candidate in admitted)
+    store_counts(conn, current.id, patterns, facts.shapes, first, first + len(rows))
+    kept = conn.scalar(_pages_of_wave, {"run": current.id, "first_seq": current.wave_seq, "next_seq": first}) or 0
+    values = {
+        "run": current.id, "new_wave": wave, "new_depth": max(current.depth, *(candidate.depth for candidate in admitted)),
+        "new_next_seq": first + len(rows), "new_wave_seq": first, "more_kept": kept,
+    }  # fmt: skip
+    conn.execute(_advance, values)
+    return len(rows)
+
+
+_full_rows = sa.select(*ROW_COLUMNS).where(urls.c.run_id == _run, urls.c.url.in_(_batch))
+
+
+def canonical_claims(conn: sa.Connection, run: RunId, wave: int) -> list[tuple[UrlRow, UrlRow]]:
+    """Pairs of a page and the kept page it names as canonical, with different content, one of them settled in this wave."""
+    current = conn.execute(sa.select(runs.c.wave, runs.c.wave_seq).where(runs.c.id == run)).one_or_none()
+    if current is None:
+        return []
+    first_seq = current.wave_seq if current.wave == wave else 0
+    in_wave = _kept_in_wave.where(urls.c.wave == wave)
+    settled = {row[0]: row[4] for row in conn.execute(in_wave, {"run": run, "first_seq": first_seq})}
+    pairs = {key: canonical for key, canonical in settled.items() if canonical is not None and canonical != key}
+    pairs.update((row[0], row[4]) for row in select_in_batches(conn, _with_canonical, settled, run=run))
+    keys = {*pairs, *pairs.values()}
+    rows = {row.url: url_row(row) for row in select_in_batches(conn, _full_rows, keys, run=run)}
+    claims = [(rows[key], rows[canonical]) for key, canonical in pairs.items() if canonical in rows]
+    return sorted((pair for pair in claims if _is_claim(*pair)), key=lambda pair: pair[0].seq or 0)
+
+
+def _is_claim(page: UrlRow, canonical: UrlRow) -> bool:
+    """Both are kept (a kept page is its own final URL), the canonical page names no other page, and their contents differ."""
+    both_kept = page.final_url == page.url and canonical.final_url == canonical.url
+    return both_kept and canonical.canonical in {None, canonical.url} and page.content_hash != canonical.content_hash

@@ -1,0 +1,1 @@
+"""Repository functions of the search index: chunks, postings and reads."""

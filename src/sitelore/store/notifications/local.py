@@ -1,0 +1,108 @@
+"""`ports.Notifier` and `ports.Events` within one process. `redis.py` builds on them: it only transports notifications and
+events between processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from sitelore.model.events import RunEvent
+from sitelore.model.ids import RunId
+
+_MAX_UNREAD = 1000
+
+
+class LocalSubscription:
+    """A subscription. Notifications that arrive between waits are coalesced."""
+
+    def __init__(self) -> None:
+        self._notified = asyncio.Event()
+
+    def notify(self) -> None:
+        """Wake the subscriber."""
+        self._notified.set()
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait for a notification, at most this long; gives whether there was one."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._notified.wait()
+        is_notified = self._notified.is_set()
+        self._notified.clear()
+        return is_notified
+
+
+class LocalNotifier:
+    """Notifications between the tasks of one process."""
+
+    def __init__(self) -> None:
+        self._subscriptions: dict[LocalSubscription, RunId | None] = {}
+
+    async def notify(self, run: RunId) -> None:
+        """Notify that there may be work for this run."""
+        self.notify_local(run)
+
+    def notify_local(self, run: RunId | None) -> None:
+        """Notify the subscriptions of this process to this run; None notifies all of them."""
+        for subscription, subscribed_run in self._subscriptions.items():
+            if run is None or subscribed_run is None or subscribed_run == run:
+                subscription.notify()
+
+    @asynccontextmanager
+    async def subscribe(self, run: RunId | None = None) -> AsyncIterator[LocalSubscription]:
+        """A subscription to the notifications of this run, or of any."""
+        subscription = LocalSubscription()
+        self._subscriptions[subscription] = run
+        try:
+            yield subscription
+        finally:
+            del self._subscriptions[subscription]
+
+
+class _EventQueue:
+    """Unread events of one follower. Bounded, so that a follower that does not read cannot fill the memory."""
+
+    def __init__(self) -> None:
+        self._unread: deque[RunEvent] = deque(maxlen=_MAX_UNREAD)
+        self._more = asyncio.Event()
+
+    def add(self, event: RunEvent) -> None:
+        self._unread.append(event)
+        self._more.set()
+
+    async def read(self) -> AsyncIterator[RunEvent]:
+        while True:
+            while self._unread:
+                yield self._unread.popleft()
+            self._more.clear()
+            await self._more.wait()
+
+
+class LocalEvents:
+    """Events within one process."""
+
+    def __init__(self) -> None:
+        self._followers: dict[_EventQueue, RunId] = {}
+
+    async def publish(self, event: RunEvent) -> None:
+        """Send an event to everyone who follows its run."""
+        self.publish_local(event)
+
+    def publish_local(self, event: RunEvent) -> None:
+        """Send an event to the followers in this process."""
+        for queue, run in self._followers.items():
+            if run == event.run:
+                queue.add(event)
+
+    @asynccontextmanager
+    async def follow(self, run: RunId) -> AsyncIterator[AsyncIterator[RunEvent]]:
+        """Events of this run from now on; a follower that is too slow loses the oldest."""
+        queue = _EventQueue()
+        self._followers[queue] = run
+        try:
+            yield queue.read()
+        finally:
+            del self._followers[queue]

@@ -1,0 +1,140 @@
+"""Reads of rows, counts, stored pages and text sketches, for the crawl, exports, `explain` and the API."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import Kind, KnownPage, PageSketch, RunCounts, UrlRow
+from sitelore.model.ids import BlobKey, RunId, SiteId
+from sitelore.model.states import UrlState
+from sitelore.model.url import Url
+from sitelore.store.rows import KNOWN_COLUMNS, ROW_COLUMNS, is_kept, is_page, known_of, url_row
+from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, redactions, urls
+
+ROWS_PER_PAGE = 500
+SKETCHES_PER_PAGE = 1_000
+_ERROR_CODE_CHARS = 60
+
+
+def row(conn: sa.Connection, run: RunId, url: Url) -> UrlRow | None:
+    """The row of a URL in a run."""
+    found = conn.execute(sa.select(*ROW_COLUMNS).where(urls.c.run_id == run, urls.c.url == key_of(url))).one_or_none()
+    return None if found is None else url_row(found)
+
+
+def rows_after(conn: sa.Connection, run: RunId, after: str, state: UrlState | None, sitemaps: bool) -> list[tuple[str, UrlRow]]:
+    """The next rows in key order with their keys; fewer than `ROWS_PER_PAGE` when these are the last."""
+    query = sa.select(*ROW_COLUMNS).where(urls.c.run_id == run, urls.c.url > after)
+    if state is not None:
+        query = query.where(urls.c.state == state.value)
+    if not sitemaps:
+        query = query.where(urls.c.kind == sa.text("'page'"))
+    return [(found.url, url_row(found)) for found in conn.execute(query.order_by(urls.c.url).limit(ROWS_PER_PAGE))]
+
+
+def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
+    """Documents of the run's pages in admission order; a regular sample where there are more than `most`."""
+    c = urls.c
+    number, total = sa.func.row_number().over(order_by=c.seq), sa.func.count().over()
+    numbered = sa.select(c.document, number.label("number"), total.label("total"))
+    of_pages = numbered.where(c.run_id == run, is_kept(), c.document.is_not(None)).subquery()
+    step = (of_pages.c.total + (most - 1)) // most
+    query = sa.select(of_pages.c.document).where(of_pages.c.number % step == 0).order_by(of_pages.c.number)
+    return [found[0] for found in conn.execute(query)]
+
+
+def known(conn: sa.Connection, site: SiteId, url: Url) -> KnownPage | None:
+    """What earlier visits stored about a URL of the site."""
+    found = conn.execute(sa.select(*KNOWN_COLUMNS).where(pages.c.site_id == site, pages.c.url == key_of(url))).one_or_none()
+    return None if found is None else known_of(found)
+
+
+def run_sketches_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, PageSketch]]:
+    """Text sketches of the next kept pages of a run; fewer than `SKETCHES_PER_PAGE` when these are the last."""
+    return _sketches_after(conn, urls, sa.and_(urls.c.run_id == run, is_kept()), after)
+
+
+def site_sketches_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, PageSketch]]:
+    """Text sketches of the next searchable pages of a site; fewer than `SKETCHES_PER_PAGE` when these are the last."""
+    return _sketches_after(conn, pages, sa.and_(pages.c.site_id == site, sa.text(IS_SEARCHABLE)), after)
+
+
+def _sketches_after(
+    conn: sa.Connection, table: sa.Table, condition: sa.ColumnElement[bool], after: str
+) -> list[tuple[str, PageSketch]]:
+    c = table.c
+    query = sa.select(c.url, c.long_url, c.sketch).where(condition, c.url > after, c.sketch.is_not(None))
+    rows = conn.execute(query.order_by(c.url).limit(SKETCHES_PER_PAGE))
+    return [(key, PageSketch(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
+
+
+def counts(conn: sa.Connection, run: RunId) -> RunCounts:
+    """Counts of a run by state, reason, error and proof. Sitemap rows count in `sitemaps` only."""
+    c = urls.c
+    states: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
+    proofs: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    is_new = sa.case((sa.and_(c.changed.is_(None), c.fetches > 0), 1))
+    is_changed = sa.case((c.changed == 1, 1))
+    groups = (c.kind, c.state, c.skip_reason, c.proof, c.seq.is_(None))
+    numbers = (
+        sa.func.count(), sa.func.sum(c.fetches), sa.func.sum(c.body_bytes), sa.func.count(is_new), sa.func.count(is_changed),
+        sa.func.sum(c.word_count),
+    )  # fmt: skip
+    # One pass: reading a large run's rows takes far longer than counting them.
+    for group in conn.execute(sa.select(*groups, *numbers).where(c.run_id == run).group_by(*groups)):
+        kind, state, reason, proof, is_waiting, count, fetched, body_bytes, new, changed, words = group
+        if kind == Kind.SITEMAP:
+            sums["sitemaps"] += count
+            continue
+        states[state] += count
+        # A redirect alias repeats the reason of its target; only the target is counted.
+        if state == UrlState.SKIPPED and reason is not None:
+            skipped[reason] += count
+        if proof is not None:
+            proofs[proof] += count
+        sums.update(fetched=int(fetched or 0), body_bytes=int(body_bytes or 0))
+        if is_page(kind, state, reason, None if is_waiting else 0):
+            sums.update(pages=count, new=new, changed=changed, words=int(words or 0))
+    of_pages = sa.and_(c.run_id == run, c.kind == sa.text("'page'"))
+    return RunCounts(
+        states=dict(sorted(states.items())),
+        skipped=dict(sorted(skipped.items())),
+        errors=_errors(conn, of_pages),
+        proofs=dict(sorted(proofs.items())),
+        redactions=_redactions(conn, run),
+        rendering=_rendering(conn, of_pages),
+        urls=states.total(),
+        pages=sums["pages"],
+        fetched=sums["fetched"],
+        changed=sums["changed"],
+        new=sums["new"],
+        sitemaps=sums["sitemaps"],
+        body_bytes=sums["body_bytes"],
+        words=sums["words"],
+    )
+
+
+def _errors(conn: sa.Connection, of_pages: sa.ColumnElement[bool]) -> dict[str, int]:
+    start = sa.func.substr(urls.c.error, 1, _ERROR_CODE_CHARS).label("start")
+    query = sa.select(start, sa.func.count()).group_by(start)
+    query = query.where(of_pages, urls.c.error.is_not(None), urls.c.state != sa.text("'ALIAS'"))
+    errors: Counter[str] = Counter()
+    for text, count in conn.execute(query):
+        errors[text.partition(":")[0]] += count
+    return dict(sorted(errors.items()))
+
+
+def _rendering(conn: sa.Connection, of_pages: sa.ColumnElement[bool]) -> dict[str, int]:
+    reason = urls.c.render_reason
+    rendered = sa.and_(is_kept(), reason.is_not(None), urls.c.state == sa.text("'VISITED'"))
+    query = sa.select(reason, sa.func.count()).where(of_pages, rendered).group_by(reason).order_by(reason)
+    return {found[0]: found[1] for found in conn.execute(query)}
+
+
+def _redactions(conn: sa.Connection, run: RunId) -> dict[str, int]:
+    query = sa.select(redactions.c.rule, redactions.c.found).where(redactions.c.run_id == run)
+    return {found[0]: found[1] for found in conn.execute(query.order_by(redactions.c.rule))}

@@ -1,0 +1,1 @@
+"""Repository functions for runs: lifecycle, the run queue, finalisation and lists."""

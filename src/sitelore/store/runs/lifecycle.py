@@ -1,0 +1,167 @@
+"""Create, start, crash and end runs. A site has at most one RUNNING run, however many workers there are."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import Offer, Run
+from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import ENDED, RUN_MOVES, RunState
+from sitelore.store.frontier.claims import lock_runs, offer
+from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
+from sitelore.store.runs.finalize import finish_rows, update_render_stats
+from sitelore.store.runs.queue import first_queued_runs, next_round
+from sitelore.store.schema import runs, sites, urls
+from sitelore.store.statements import BATCH, insert_for
+
+_select_runs = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES)
+
+
+def create_run(
+    conn: sa.Connection,
+    site: str,
+    settings: CrawlSettings,
+    offers: Sequence[Offer],
+    now: float,
+    tenant: str = DEFAULT_TENANT,
+) -> Run:
+    """Create a QUEUED run of the tenant's site of this name, with its first offers. A new site is created."""
+    insert = insert_for(conn.dialect.name)
+    new_site = insert(sites).values(name=site, tenant=tenant, created_at=now)
+    conn.execute(new_site.on_conflict_do_nothing(index_elements=["tenant", "name"]))
+    this_site = sa.and_(sites.c.tenant == tenant, sites.c.name == site)
+    # The lock serialises the creation of runs of one site: two at once would get the same queue round.
+    row = sa.select(sites.c.id, sites.c.rendering).where(this_site).with_for_update(key_share=True)
+    site_id, site_rendering = conn.execute(row).one()
+    values = {
+        "site_id": site_id, "state": RunState.QUEUED.value, "settings": encode(settings).decode(), "created_at": now,
+        "wave": 0, "depth": 0, "next_seq": 1, "wave_seq": 1, "kept_before": 0, "joined_hosts": "[]", "error": "",
+        "turn": next_round(conn, site_id), "site_rendering": site_rendering,
+    }  # fmt: skip
+    while True:
+        run_id = _new_id(now)
+        inserted = insert(runs).values(id=run_id, **values).on_conflict_do_nothing(index_elements=["id"])
+        if conn.execute(inserted).rowcount:
+            break
+    offer(conn, ((run_id, first) for first in offers))
+    run = find_run(conn, run_id)
+    if run is None:
+        raise AssertionError(f"run {run_id} is missing after its insert")
+    return run
+
+
+def _new_id(now: float) -> RunId:
+    """A run id that sorts by time and is short enough to type."""
+    return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{os.urandom(2).hex()}")
+
+
+def find_run(conn: sa.Connection, run: RunId) -> Run | None:
+    """The run with this id."""
+    row = conn.execute(_select_runs.where(runs.c.id == run)).one_or_none()
+    return None if row is None else run_of(row)
+
+
+def latest_runs(conn: sa.Connection, limit: int = 100) -> list[Run]:
+    """Runs, newest first."""
+    query = _select_runs.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(limit)
+    return [run_of(row) for row in conn.execute(query)]
+
+
+_other_run = runs.alias("other")
+_is_running = sa.text("runs.state = 'RUNNING'")  # spelled as in the partial index
+_another_is_running = (
+    sa.exists().where(_other_run.c.site_id == runs.c.site_id, sa.text("other.state = 'RUNNING'")).correlate(runs)
+)
+_is_due = sa.or_(runs.c.retry_at.is_(None), runs.c.retry_at <= sa.bindparam("now", type_=sa.Double))
+_runs_in_order = _select_runs.order_by(runs.c.turn, runs.c.created_at, runs.c.id)
+_running_runs = _runs_in_order.where(_is_running)
+_runs_by_id = _runs_in_order.where(runs.c.id.in_(BATCH))
+_runs_with_leases = (
+    sa.select(urls.c.run_id)
+    .distinct()
+    .where(urls.c.run_id.in_(BATCH), urls.c.state == sa.text("'IN_PROGRESS'"))
+    .where(urls.c.seq.is_not(None), urls.c.lease_until > sa.bindparam("now", type_=sa.Double))
+)
+
+
+def running_runs(conn: sa.Connection) -> list[Run]:
+    """Every RUNNING run, oldest first."""
+    return [run_of(row) for row in conn.execute(_running_runs)]
+
+
+def workable_runs(conn: sa.Connection, limit: int, now: float) -> list[Run]:
+    """Runs that a worker may work on, in queue order within each group.
+
+    First RUNNING runs without a worker, then of each site without a RUNNING run the first QUEUED one whose pause is over, then
+    RUNNING runs that have a worker: they get help when nothing else waits.
+    """
+    running = running_runs(conn)
+    queued = first_queued_runs(conn, limit, now, {int(run.site) for run in running})
+    if not queued:
+        return running[:limit]
+    leased = set(conn.scalars(_runs_with_leases, {"batch": [run.id for run in running], "now": now}))
+    without_worker = [run for run in running if run.id not in leased]
+    startable = [run_of(row) for row in conn.execute(_runs_by_id, {"batch": queued})]
+    return [*without_worker, *startable, *(run for run in running if run.id in leased)][:limit]
+
+
+def begin_run(conn: sa.Connection, run: RunId, now: float) -> bool:
+    """Move a run from QUEUED to RUNNING if its pause is over and the site has no RUNNING run; True when it is RUNNING now."""
+    # With the site's row locked, the second of two workers that begin two runs of a site sees the first one's run.
+    _lock_site(conn, run)
+    begin = (
+        sa.update(runs)
+        .where(runs.c.id == run, runs.c.state == RunState.QUEUED.value, _is_due, ~_another_is_running)
+        .values(state=RunState.RUNNING.value, started_at=sa.func.coalesce(runs.c.started_at, now), retry_at=None)
+    )
+    if conn.execute(begin, {"now": now}).rowcount:
+        return True
+    return conn.scalar(sa.select(runs.c.state).where(runs.c.id == run)) == RunState.RUNNING.value
+
+
+def _lock_site(conn: sa.Connection, run: RunId) -> None:
+    site_of_run = sa.select(runs.c.site_id).where(runs.c.id == run).scalar_subquery()
+    conn.execute(sa.select(sites.c.id).where(sites.c.id == site_of_run).with_for_update())
+
+
+def move_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error: str = "") -> bool:
+    """Start or end a run; False when its state does not allow that."""
+    allowed = [before.value for before, after in RUN_MOVES.items() if state in after]
+    values: dict[str, object] = {"state": state.value, "error": storable(error) or ""}
+    if state is RunState.RUNNING:
+        values |= {"started_at": now, "retry_at": None}
+    if state in ENDED:
+        values["finished_at"] = now
+    return conn.execute(sa.update(runs).where(runs.c.id == run, runs.c.state.in_(allowed)).values(**values)).rowcount == 1
+
+
+def end_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error: str = "") -> bool:
+    """Finish the rows and end the run, in one transaction. False when it had ended already."""
+    if state not in ENDED:
+        raise AssertionError(f"{state} is not a final state")
+    _lock_site(conn, run)  # before the run, in the same order as `begin_run`: the render statistics are written there
+    lock_runs(conn, [run])
+    moved = move_run(conn, run, state, now, error)
+    if moved:
+        finish_rows(conn, run)
+        update_render_stats(conn, run)
+    return moved
+
+
+def crash_run(conn: sa.Connection, run: RunId, error: str, now: float, pause_s: float, attempts: int) -> RunState | None:
+    """Queue a run again after a pause, or fail it after this many attempts; None when it was not RUNNING."""
+    lock_runs(conn, [run])
+    row = conn.execute(sa.select(runs.c.state, runs.c.attempts).where(runs.c.id == run)).one_or_none()
+    if row is None or row.state != RunState.RUNNING.value:
+        return None
+    if row.attempts + 1 >= attempts:
+        end_run(conn, run, RunState.FAILED, now, error)
+        return RunState.FAILED
+    values = {"state": RunState.QUEUED.value, "attempts": row.attempts + 1, "retry_at": now + pause_s}
+    conn.execute(sa.update(runs).where(runs.c.id == run).values(error=storable(error) or "", **values))
+    return RunState.QUEUED

@@ -1,0 +1,104 @@
+"""Lists with totals for the API, and runs created under an idempotency key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import Offer, Run, UrlRow
+from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing, UrlOrder
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import UrlState
+from sitelore.model.url import Url
+from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, run_of, url_row
+from sitelore.store.runs.lifecycle import create_run, find_run
+from sitelore.store.schema import idempotency_keys, runs, sites, urls
+from sitelore.store.statements import insert_for
+
+EDGES_PER_PAGE = 2_000
+IDEMPOTENCY_KEY_TTL_S = 86_400.0
+"""A day outlasts every retry of a client."""
+
+_ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
+    UrlOrder.ID: urls.c.seq,
+    UrlOrder.VISITED_AT: urls.c.fetched_at,
+    UrlOrder.UPDATED_AT: urls.c.fetched_at,
+    UrlOrder.DEPTH: urls.c.depth,
+}
+
+
+def list_rows(conn: sa.Connection, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
+    """A page of a run's URLs, and the total number. Sitemaps are not included."""
+    condition: sa.ColumnElement[bool] = sa.and_(urls.c.run_id == run, urls.c.kind == sa.text("'page'"))
+    if listing.states:
+        condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
+    total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition)) or 0
+    if listing.offset >= total:
+        return [], total
+    by_key = urls.c.url.desc() if listing.descending else urls.c.url
+    order: tuple[sa.ColumnElement[Any], ...] = (by_key,)
+    if listing.order in _ORDER_COLUMNS:
+        column = _ORDER_COLUMNS[listing.order]
+        # The two databases sort NULL differently by default.
+        order = (column.is_(None), column.desc() if listing.descending else column, by_key)
+    query = sa.select(*ROW_COLUMNS).where(condition).order_by(*order).limit(listing.limit).offset(listing.offset)
+    return [url_row(row) for row in conn.execute(query)], total
+
+
+def edges_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, Edge]]:
+    """The next edges in key order with their keys; fewer than `EDGES_PER_PAGE` when these are the last."""
+    c = urls.c
+    query = sa.select(c.url, c.long_url, c.parent, c.state, c.depth).where(c.run_id == run, c.url > after)
+    query = query.where(c.parent.is_not(None), c.kind == sa.text("'page'")).order_by(c.url).limit(EDGES_PER_PAGE)
+    return [
+        (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth))
+        for key, long_url, parent, state, depth in conn.execute(query)
+    ]
+
+
+def list_runs(conn: sa.Connection, listing: RunListing) -> tuple[list[Run], int]:
+    """A page of the runs, newest first by default, and the total number."""
+    condition: sa.ColumnElement[bool] = sa.true()
+    if listing.states:
+        condition &= runs.c.state.in_(sorted(state.value for state in listing.states))
+    if listing.site:
+        condition &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.name == listing.site))
+    if listing.tenant is not None:
+        condition &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.tenant == listing.tenant))
+    total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(condition)) or 0
+    order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
+    query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(condition).order_by(*order)
+    return [run_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
+
+
+def runs_by_state(conn: sa.Connection) -> dict[str, int]:
+    """The number of runs in each state."""
+    return {row[0]: row[1] for row in conn.execute(sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state))}
+
+
+def create_run_once(
+    conn: sa.Connection,
+    once: IdempotencyKey,
+    site: str,
+    settings: CrawlSettings,
+    offers: Sequence[Offer],
+    now: float,
+    tenant: str = DEFAULT_TENANT,
+) -> IdempotentRun:
+    """The run created under this idempotency key, or a new one. A second concurrent call waits and gets the same run."""
+    c = idempotency_keys.c
+    conn.execute(sa.delete(idempotency_keys).where(c.created_at < now - IDEMPOTENCY_KEY_TTL_S))
+    values = {"key": once.key, "fingerprint": once.fingerprint, "run_id": "", "created_at": now}
+    insert = insert_for(conn.dialect.name)(idempotency_keys).values(values).on_conflict_do_nothing(index_elements=["key"])
+    if conn.execute(insert).rowcount:
+        run = create_run(conn, site, settings, offers, now, tenant)
+        conn.execute(sa.update(idempotency_keys).where(c.key == once.key).values(run_id=run.id))
+        return IdempotentRun(run, once.fingerprint, is_new=True)
+    stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(c.key == once.key)).one()
+    earlier = find_run(conn, stored.run_id)
+    if earlier is None:
+        raise AssertionError(f"run {stored.run_id} has an idempotency key but does not exist")
+    return IdempotentRun(earlier, stored.fingerprint, is_new=False)

@@ -1,0 +1,1 @@
+"""Embeddings, and vector search in memory, by pgvector or by Qdrant."""

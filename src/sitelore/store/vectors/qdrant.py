@@ -1,0 +1,248 @@
+"""Vector search by Qdrant, which holds a copy of the vectors in the database and can be filled again at any time.
+
+A collection holds the vectors of one model. A point is a chunk: its id combines the numbers of site and chunk, and its payload
+has `tenant` and `site`, by which every search is filtered. One more point for each site, the sync marker, holds the versions of
+the database up to which the copy is complete. Vectors are sent when they are stored. What that missed (Qdrant was unavailable,
+chunks were dropped, pages came back) is found by comparing both sides where the marker is behind, when nothing is left to
+embed.
+
+The copy may lag behind, so results of Qdrant are checked against the database: a deleted chunk is never returned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from sitelore.model.errors import VectorsAway
+from sitelore.model.ids import SiteId
+from sitelore.model.search import Similarities
+from sitelore.store.engine import Engine
+from sitelore.store.vectors import sync
+from sitelore.store.vectors.qdrant_rest import Json, NoCollection, QdrantRest, QdrantServer
+from sitelore.store.vectors.search import VectorQuery
+from sitelore.store.vectors.sync import ChunkVector, SiteVectors, SyncState, VectorRow
+
+_LOG = logging.getLogger(__name__)
+
+_FIELDS: dict[str, Json] = {"tenant": {"type": "keyword", "is_tenant": True}, "site": {"type": "integer"}}
+_MAX_BATCH_NUMBERS = 400_000
+_MAX_BATCH_POINTS = 1_000
+_MAX_BATCH_IDS = 10_000
+_MAX_FILTER_IDS = 2_000
+"""Up to so many chunk numbers are sent as a filter; with more, the nearest of all chunks are filtered here first."""
+_OVERSAMPLING = 4
+"""How many times `limit` is requested when results are filtered here."""
+
+
+class QdrantVectorSearch:
+    """Vector search by Qdrant. While Qdrant is unavailable, `nearest` raises `VectorsAway`; the other methods log it."""
+
+    is_external = True
+
+    def __init__(self, engine: Engine, server: QdrantServer) -> None:
+        self._engine = engine
+        self._rest = QdrantRest(server)
+        self._created: set[str] = set()
+        self._markers: dict[tuple[str, SiteId], SyncState] = {}
+        self._counts: sync.EmbeddedCounts = {}
+
+    async def nearest(self, query: VectorQuery) -> Similarities:
+        """The nearest live chunks, exactly. `embedded` is the count of the database; with `among` it may be too high."""
+        context = await self._engine.read_long(sync.search_context, query.model, query.site, self._counts)
+        if context is None or not context.embedded:
+            return Similarities()
+        among = query.allowed_numbers
+        limit = max(0, query.limit)
+        also = sorted(set(query.also) if among is None else set(query.also).intersection(among))
+        total = context.embedded if among is None else min(context.embedded, len(among))
+        site_filter = _site_filter(context.tenant, query.site)
+        if context.stale:
+            site_filter["must_not"] = [{"key": "page", "match": {"any": context.stale}}]
+        scores = await self._scores(query, site_filter, limit, among, also)
+        live = await self._engine.read_long(sync.live_chunks, query.site, list(scores))
+        ranked = sorted((number for number in scores if number in live), key=lambda number: (-scores[number], number))
+        requested = set(also)
+        best = ranked[:limit]
+        best += (number for number in ranked[limit:] if number in requested)
+        return Similarities(best, [scores[number] for number in best], total)
+
+    async def _scores(
+        self, query: VectorQuery, site_filter: Json, limit: int, among: list[int] | None, also: Sequence[int]
+    ) -> dict[int, float]:
+        """Scores by chunk number: of the nearest chunks, and of those in `also`."""
+        vector = query.vector
+        collection, first_id = self._collection(query.model, len(vector)), query.site << 32
+        numbers = vector.tolist()
+        searches = [(_with_ids(site_filter, first_id, also), len(also))] if also else []
+        if limit and among is None:
+            searches.append((site_filter, limit))
+        elif limit and among and len(among) > _MAX_FILTER_IDS:
+            searches.append((site_filter, _OVERSAMPLING * limit))
+        elif limit and among:
+            searches.append((_with_ids(site_filter, first_id, among), limit))
+        if not searches:
+            return {}
+        try:
+            results = await self._rest.nearest(collection, numbers, searches)
+            scores = {point - first_id: score for result in results for point, score in result}
+            if among is not None and len(among) > _MAX_FILTER_IDS:
+                allowed = set(among)
+                is_full = len(results[-1]) == _OVERSAMPLING * limit
+                scores = {number: score for number, score in scores.items() if number in allowed}
+                if is_full and len(scores) < limit + len(also):
+                    more = await self._rest.nearest(collection, numbers, [(_with_ids(site_filter, first_id, among), limit)])
+                    scores.update((point - first_id, score) for point, score in more[0])
+        except NoCollection:
+            self._forget(query.model)
+            raise
+        return scores
+
+    async def put(self, model: str, hashes: Collection[str]) -> None:
+        """Send the vectors of these texts, for every chunk that has one of them."""
+        try:
+            await self._send(model, await self._engine.read_long(sync.vectors_of_texts, model, hashes))
+        except VectorsAway as problem:
+            _LOG.warning("vectors not sent, retrying later: %s", problem)
+
+    async def catch_up(self, model: str, site: SiteId | None) -> None:
+        """Complete the copy of every site that is behind. Sites that this process knows to be complete need no request."""
+        try:
+            for state in await self._sites_behind(model, site):
+                async with self._engine.leader_lock(f"vectors {state.site} {model}") as is_leader:
+                    if is_leader:
+                        await self._complete(model, state.site)
+        except VectorsAway as problem:
+            _LOG.warning("vectors not sent, retrying later: %s", problem)
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._rest.close()
+
+    async def _sites_behind(self, model: str, site: SiteId | None) -> list[SyncState]:
+        """Sites that have changed since their sync marker."""
+        states = await self._engine.read_long(sync.sync_states, model, site)
+        unknown = [state for state in states if (model, state.site) not in self._markers]
+        if unknown:
+            await self._read_markers(model, unknown)
+        pairs = [(state, self._markers.get((model, state.site))) for state in states]
+        if all(marker == state for state, marker in pairs):
+            return []
+        same_chunks = [marker for state, marker in pairs if marker and marker.chunks_version == state.chunks_version]
+        since = min((marker.vectors_version for marker in same_chunks), default=0)
+        latest = await self._engine.read_long(sync.latest_vectors, model, since)
+        behind = []
+        for state, marker in pairs:
+            has_new_chunks = marker is None or marker.chunks_version != state.chunks_version
+            if marker is None or has_new_chunks or latest.get(state.site, 0) > marker.vectors_version:
+                behind.append(state)
+            else:
+                self._markers[model, state.site] = state
+        return behind
+
+    async def _read_markers(self, model: str, unknown: Sequence[SyncState]) -> None:
+        """Read the sync markers of sites. A marker counts only if all collections of the model have the same."""
+        states = {state.site << 32: state for state in unknown}
+        markers: dict[int, list[list[int]]] = {}
+        collections = await self._collections(model)
+        for name in collections:
+            for point, payload in (await self._rest.payloads(name, sorted(states))).items():
+                markers.setdefault(point, []).append(payload.get("versions") or [])
+        for point, of_collections in markers.items():
+            state, first = states[point], of_collections[0]
+            if len(of_collections) == len(collections) and len(first) == 2 and all(m == first for m in of_collections):
+                self._markers[model, state.site] = SyncState(state.site, state.tenant, *first)
+
+    async def _complete(self, model: str, site: SiteId) -> None:
+        site_vectors = await self._engine.read_long(sync.site_vectors, model, site)
+        if site_vectors is None:
+            return
+        collections = await self._collections(model)
+        for dims in sorted({*site_vectors.by_dims, *collections.values()}):
+            collection = self._collection(model, dims)
+            if collection not in collections:
+                await self._create(collection, dims)
+            await self._sync(model, site_vectors, dims)
+        self._markers[model, site] = site_vectors.state
+
+    async def _sync(self, model: str, site_vectors: SiteVectors, dims: int) -> None:
+        """Send what is missing in Qdrant, delete what is not in the database, and set the sync marker."""
+        collection, state, expected = self._collection(model, dims), site_vectors.state, site_vectors.by_dims.get(dims, {})
+        first_id = state.site << 32
+        actual: dict[int, VectorRow] = {}
+        site_filter = _site_filter(state.tenant, state.site)
+        async for point, payload in self._rest.all_payloads(collection, site_filter, list(VectorRow._fields)):
+            fields = (payload.get(name) for name in VectorRow._fields)
+            actual[point - first_id] = VectorRow(*fields)  # type: ignore[arg-type] # any JSON; only compared
+        missing = [number for number, row in expected.items() if actual.get(number) != row]
+        for start in range(0, len(missing), _MAX_BATCH_POINTS):
+            batch = missing[start : start + _MAX_BATCH_POINTS]
+            await self._send(model, await self._engine.read_long(sync.vectors_of_chunks, model, state.site, batch))
+        extra = [first_id + number for number in actual if number not in expected and number < site_vectors.next_chunk]
+        for start in range(0, len(extra), _MAX_BATCH_IDS):
+            await self._rest.drop(collection, extra[start : start + _MAX_BATCH_IDS])
+        versions = [state.chunks_version, state.vectors_version]
+        await self._rest.put(collection, [{"id": first_id, "vector": [0.0] * dims, "payload": {"versions": versions}}])
+
+    async def _send(self, model: str, vectors: Iterable[ChunkVector]) -> None:
+        by_dims: dict[int, list[ChunkVector]] = {}
+        for vector in vectors:
+            by_dims.setdefault(len(vector.half) // 2, []).append(vector)
+        for dims, of_dims in by_dims.items():
+            collection = self._collection(model, dims)
+            if collection not in self._created:
+                await self._create(collection, dims)
+            batch_size = max(1, min(_MAX_BATCH_POINTS, _MAX_BATCH_NUMBERS // dims))
+            for start in range(0, len(of_dims), batch_size):
+                points = await asyncio.to_thread(_points, of_dims[start : start + batch_size], dims)
+                try:
+                    await self._rest.put(collection, points)
+                except NoCollection:
+                    self._forget(model)
+                    raise
+
+    async def _create(self, collection: str, dims: int) -> None:
+        await self._rest.make(collection, dims, _FIELDS)
+        self._created.add(collection)
+
+    async def _collections(self, model: str) -> dict[str, int]:
+        """Existing collections of this model, with their dimensions."""
+        prefix = self._collection(model, 0)[:-1]
+        names = [name for name in await self._rest.collections() if name.startswith(prefix)]
+        return {name: int(name[len(prefix) :]) for name in names if name[len(prefix) :].isdecimal()}
+
+    def _collection(self, model: str, dims: int) -> str:
+        return f"{self._rest.server.name}-{hashlib.sha256(model.encode()).hexdigest()[:12]}-{dims}"
+
+    def _forget(self, model: str) -> None:
+        """Qdrant lost a collection: forget what is known of the model's collections and markers."""
+        self._created.clear()
+        for key in [key for key in self._markers if key[0] == model]:
+            del self._markers[key]
+
+
+def _site_filter(tenant: str, site: int) -> Json:
+    """The filter of every search: points of the tenant's site."""
+    return {"must": [{"key": "tenant", "match": {"value": tenant}}, {"key": "site", "match": {"value": site}}]}
+
+
+def _with_ids(site_filter: Json, first_id: int, numbers: Sequence[int]) -> Json:
+    return {**site_filter, "must": [*site_filter["must"], {"has_id": [first_id + number for number in numbers]}]}
+
+
+def _points(vectors: Sequence[ChunkVector], dims: int) -> list[Json]:
+    """The points of chunks; NaN and infinity become 0, as in memory."""
+    halves = np.frombuffer(b"".join(vector.half for vector in vectors), "<f2").reshape(-1, dims).astype(np.float32)
+    numbers = np.nan_to_num(halves, nan=0.0, posinf=0.0, neginf=0.0).tolist()
+    return [
+        {
+            "id": vector.site << 32 | vector.number,
+            "vector": values,
+            "payload": {"tenant": vector.tenant, "site": vector.site, **vector.row._asdict()},
+        }
+        for vector, values in zip(vectors, numbers, strict=True)
+    ]
