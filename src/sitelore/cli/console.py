@@ -37,14 +37,14 @@ DATA = Path("sitelore-data")
 
 
 def run_async(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run the coroutine of a short command."""
+    """Run a coroutine."""
     import asyncio
 
     return asyncio.run(work)
 
 
-def run_long(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run the coroutine of a crawl or a server, with garbage collection, which `main` disabled.
+def enable_garbage_collection() -> None:
+    """Enable garbage collection, which `main` disabled, in a crawl or a server. Call it when everything is imported.
 
     Imported modules stay for the life of the process and are left out of it, and it runs less often than Python's default.
     """
@@ -53,7 +53,6 @@ def run_long(work: Coroutine[Any, Any, _Result]) -> _Result:
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD, 20, 20)
     gc.enable()
-    return run_async(work)
 
 
 def data_console() -> Console:

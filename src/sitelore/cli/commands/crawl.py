@@ -20,10 +20,11 @@ from sitelore.cli.console import (
     counted,
     data_console,
     data_option,
+    enable_garbage_collection,
     log_everything,
     note,
     print_json,
-    run_long,
+    run_async,
 )
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.settings import (
@@ -345,7 +346,7 @@ def _run(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> 
     from sitelore.extract.malloc_tuning import share_one_heap
 
     share_one_heap()
-    return run_long(_crawl_and_report(choose_run, output))
+    return run_async(_crawl_and_report(choose_run, output))
 
 
 async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> int:
@@ -357,6 +358,7 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
     from sitelore.model.rendering import RenderReason
 
     async with build_app(output.data, writing=True) as app:
+        enable_garbage_collection()
         run = await choose_run(app)
         progress, began = Progress(), time.monotonic()
         run, stopped = await _work(app, run, progress)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, Data, run_long
+from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
 from sitelore.model.errors import SiteloreError, UsageError
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def mcp(
     listening = _listening_socket(http, with_tokens=bool(operator.tokens)) if http is not None else None
     log_as_json(logging.DEBUG if debug else logging.INFO if listening else logging.WARNING)
     if listening is None:
-        run_long(_serve_stdio(data, allow_crawl=allow_crawl))
+        run_async(_serve_stdio(data, allow_crawl=allow_crawl))
     else:
         settings = ApiSettings(tokens=operator.tokens, allow_private=operator.allow_private)
-        run_long(_serve_http(data, listening, settings, allow_crawl=allow_crawl))
+        run_async(_serve_http(data, listening, settings, allow_crawl=allow_crawl))
     return 0
 
 
@@ -80,6 +80,7 @@ async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, a
 
     with listening:
         async with build_app(data, writing=allow_crawl) as app:
+            enable_garbage_collection()
             is_current = asyncio.Event()
 
             async def background(stop: asyncio.Event) -> None:
@@ -99,6 +100,7 @@ async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with build_app(data, writing=allow_crawl) as app:
+        enable_garbage_collection()
         is_current = asyncio.Event()
         background = asyncio.create_task(_work_in_background(app, stop, is_current, allow_crawl=allow_crawl))
         serving = asyncio.create_task(serve_stdio(mcp_backend(app, is_current), may_crawl=allow_crawl))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sitelore.app.wiring import build_app
-from sitelore.cli.console import DATA, Data, run_long
+from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def serve(
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
     listening = listening_socket(host, port, with_tokens=bool(operator.tokens))
     log_as_json(logging.DEBUG if debug else logging.INFO)
-    run_long(_serve(operator, data, listening))
+    run_async(_serve(operator, data, listening))
     return 0
 
 
@@ -51,6 +51,7 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
         if operator.is_scaled:
             await wait_for_services(operator)
         async with build_app(data, writing=True) as app:
+            enable_garbage_collection()
             context = AppContext(
                 app.ledger,
                 app.blobs,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sitelore.cli.console import run_long
+from sitelore.cli.console import enable_garbage_collection, run_async
 from sitelore.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def worker(
     listening = None if metrics_port is None else listening_socket(metrics_host, metrics_port, with_tokens=True)
     share_one_heap()
     log_as_json(logging.DEBUG if debug else logging.INFO)
-    run_long(_work(settings, listening))
+    run_async(_work(settings, listening))
     return 0
 
 
@@ -74,6 +74,7 @@ async def _work(settings: OperatorSettings, listening: socket | None) -> None:
     if not await wait_for_services(settings, stop):
         return
     async with scaled(settings) as app, metrics:
+        enable_garbage_collection()
         _LOG.info("working", extra={} if listening is None else {"metrics_port": listening.getsockname()[1]})
         await app.work(stop)
     _LOG.info("stopped")
