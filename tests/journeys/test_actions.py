@@ -12,7 +12,7 @@ from tests.web.serve import Answer, prose, serving
 
 from sitelore.cli.writing import write_manifest
 from sitelore.deploy.embedded import embedded
-from sitelore.export.manifest import manifest_schema
+from sitelore.export.action_manifest import manifest_schema
 from sitelore.export.pages import document_of
 from sitelore.extract.offers.brand_probe import brand_probe, packed, unpacked
 from sitelore.fetch.finding_browser import find_browser

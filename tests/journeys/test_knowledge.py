@@ -20,7 +20,7 @@ from tests.web.library import NOUNS, article, articles, topics
 from tests.web.serve import Answer, Web, serving
 
 from sitelore.deploy.embedded import House, embedded
-from sitelore.index.searching import Searcher
+from sitelore.index.search import Searcher
 from sitelore.model.knowledge import Presence, SearchAnswer, SearchMode, SearchQuery, SiteShelf
 from sitelore.model.settings import FetchLimits
 

@@ -19,8 +19,9 @@ from tests.web.qdrant import Qdrant, running_qdrant
 from sitelore.deploy.checks import check_vectors
 from sitelore.deploy.embedded import embedded
 from sitelore.deploy.settings import operator_settings
-from sitelore.index.embedding import embed_missing
-from sitelore.index.searching import Searcher
+from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.search import Searcher
+from sitelore.json_client import ServiceResponse
 from sitelore.model.errors import UsageError, VectorsAway
 from sitelore.model.ids import SiteId
 from sitelore.model.knowledge import Presence, SearchMode, SearchQuery, Standing
@@ -193,7 +194,7 @@ async def test_a_copy_that_is_complete_is_not_looked_through_again(database: Dat
 async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_later(
     shop: Shop, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(qdrant_rest, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(qdrant_rest, "_RETRY_DELAY_S", 0.0)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     searcher = Searcher(shop.knowledge, OneVector())
     qdrant.status = 503
@@ -203,7 +204,7 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
     assert (answer.mode, [hit.card.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
     told = [record.getMessage() for record in caplog.records]
     assert any(text.startswith("vectors wait to be sent") and "answered 503" in text for text in told)
-    assert any(text.startswith("a question is answered by words alone: the Qdrant at 127.0.0.1") for text in told)
+    assert any(text.startswith("query answered by words alone: the Qdrant at 127.0.0.1") for text in told)
     assert KEY not in " ".join(told)
     assert qdrant.chunks() == {}
     qdrant.status = 0
@@ -278,10 +279,10 @@ async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, mon
     await settled(shop, site)
     assert callable(mood)
 
-    async def other(_: object) -> bytes:
-        return bytes(mood())
+    async def other(*_: object, **__: object) -> ServiceResponse:
+        return ServiceResponse(200, {}, bytes(mood()))
 
-    monkeypatch.setattr(qdrant_rest, "_body", other)
+    monkeypatch.setattr(qdrant_rest, "send_request", other)
     with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
         await shop.knowledge.likeness(site, MODEL, question("one"), 9)
 

@@ -12,7 +12,7 @@ import typer
 from sitelore.cli.console import DATA, AsJson, Data
 
 _ROOM_BYTES = 500_000_000
-_NEEDED = ("ada_url", "aiohttp", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
+_NEEDED = ("ada_url", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
 _OPTIONAL = {
     "asyncpg": "Postgres as the database (pip install 'sitelore[scaled]')",
     "redis": "Redis for many workers (pip install 'sitelore[scaled]')",

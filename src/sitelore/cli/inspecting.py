@@ -18,8 +18,8 @@ from sitelore.cli.reading import html_response, limited_readers, read_input, unp
 from sitelore.crawl.tools import read_options_of
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
+from sitelore.export.boilerplate import find_repeats
 from sitelore.export.pages import Page, document_of, page_of
-from sitelore.export.repeats import find_repeats
 from sitelore.export.rows import is_page
 from sitelore.extract.inspecting import Cut, Inspection
 from sitelore.intake.seeds import typed_url

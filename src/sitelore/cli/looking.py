@@ -17,8 +17,8 @@ from sitelore.cli.watching import span
 from sitelore.cli.writing import PageView, write_manifest, write_to, write_tree
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
-from sitelore.export.compare import Change, Difference, differences, of_file, of_run
-from sitelore.export.files import whole_file
+from sitelore.export.compare import Change, Difference, differences, rows_of_file, rows_of_run
+from sitelore.export.files import atomic_file
 from sitelore.export.rows import Row
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
@@ -108,7 +108,7 @@ async def export_run(data: Path, name: str, form: str, out: Path | None, view: P
             await write_to(house, run, form, sys.stdout.buffer, view)
             sys.stdout.buffer.flush()
         else:
-            with whole_file(out) as sink:
+            with atomic_file(out) as sink:
                 count = await write_to(house, run, form, sink, view)
             note(f"{count} {_COUNTED.get(form, 'pages')} written to {out}")
 
@@ -144,10 +144,10 @@ def _is_file(name: str) -> bool:
 
 async def _rows(house: House | None, data: Path, name: str) -> AsyncIterator[Row]:
     if _is_file(name):
-        return of_file(Path(name))
+        return rows_of_file(Path(name))
     assert house is not None  # opened when one of the two is no file
     run = await find_run(house, data, name)
-    return of_run(house.ledger.rows(run.id))
+    return rows_of_run(house.ledger.rows(run.id))
 
 
 def _print_difference(difference: Difference) -> None:

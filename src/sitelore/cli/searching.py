@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitelore.cli.console import data_console, note, note_console, print_json, visible
 from sitelore.deploy.opening import open_house
-from sitelore.export.answers import answer_json
+from sitelore.export.search_results import answer_json
 from sitelore.model.errors import DataDirBusy, Interrupted, NoSuchRun, UsageError
 from sitelore.model.knowledge import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchMode, SearchQuery, SiteShelf
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sitelore.deploy.house import House
-from sitelore.export.files import whole_file
+from sitelore.export.files import atomic_file
 from sitelore.model.frontier import Run
 from sitelore.model.settings import LinkStyle
 from sitelore.model.states import RunState
 
 if TYPE_CHECKING:
-    from sitelore.export.manifest import Manifest
+    from sitelore.export.action_manifest import Manifest
+    from sitelore.export.boilerplate import Repeats
     from sitelore.export.markdown import MarkdownTree
-    from sitelore.export.repeats import Repeats
 
 FILES = {"jsonl": "pages.jsonl", "warc": "crawl.warc.gz", "llms-txt": "llms.txt", "json": "urls.json", "csv": "urls.csv"}
 
@@ -51,7 +51,7 @@ async def write_outputs(house: House, run: Run, out: Path, outputs: frozenset[st
             paths[output] = str(out)
         else:
             path = out / FILES[output]
-            with whole_file(path) as sink:
+            with atomic_file(path) as sink:
                 await write_to(house, run, output, sink, view)
             paths[output] = str(path)
     return Written(paths, tree)
@@ -84,11 +84,10 @@ async def write_to(house: House, run: Run, output: str, sink: BinaryIO, view: Pa
 
             return await write_jsonl(rows, house.blobs, sink, await _repeats(house, run, view), view.links)
         case "actions" | "tools":
-            from sitelore.export.manifest import build_manifest, encoded
-            from sitelore.export.tools import encoded_tools
+            from sitelore.export.action_manifest import build_manifest, encode_manifest, encode_tools
 
             manifest = await build_manifest(rows, house.blobs, run.site_name)
-            sink.write(encoded_tools(manifest) if output == "tools" else encoded(manifest))
+            sink.write(encode_tools(manifest) if output == "tools" else encode_manifest(manifest))
             return len(manifest["actions"])
         case "warc":
             from sitelore.export.warc import write_warc
@@ -102,19 +101,19 @@ async def write_to(house: House, run: Run, output: str, sink: BinaryIO, view: Pa
 
 async def write_manifest(house: House, run: Run, path: Path) -> tuple[Manifest, bool]:
     """The Action Manifest of a run as a file, and whether that was needed: one that says the same already is left alone."""
-    from sitelore.export.manifest import build_manifest, encoded
+    from sitelore.export.action_manifest import build_manifest, encode_manifest
 
     previous = _earlier(path)
     manifest = await build_manifest(partial(house.ledger.rows, run.id), house.blobs, run.site_name, previous)
     if manifest is previous:
         return manifest, False
-    with whole_file(path) as sink:
-        sink.write(encoded(manifest))
+    with atomic_file(path) as sink:
+        sink.write(encode_manifest(manifest))
     return manifest, True
 
 
 def _earlier(path: Path) -> Manifest | None:
-    from sitelore.export.manifest import read_manifest
+    from sitelore.export.action_manifest import read_manifest
 
     try:
         return read_manifest(path.read_bytes())
@@ -124,6 +123,6 @@ def _earlier(path: Path) -> Manifest | None:
 
 async def _repeats(house: House, run: Run, view: PageView) -> Repeats:
     """Blocks that repeat over the run's pages and are left out of them, unless the view is whole."""
-    from sitelore.export.repeats import NO_REPEATS, find_repeats
+    from sitelore.export.boilerplate import NO_REPEATS, find_repeats
 
     return NO_REPEATS if view.whole else await find_repeats(house.ledger.sketches(run.id))

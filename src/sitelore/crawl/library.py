@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from sitelore.crawl.indexing import Indexing
-from sitelore.index.embedding import embed_missing
-from sitelore.index.searching import Searcher
+from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.search import Searcher
 from sitelore.model.errors import EmbeddingFailed, StorageError
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.knowledge import IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteShelf

@@ -115,10 +115,7 @@ async def _vectors(settings: OperatorSettings) -> str:
     from sitelore.store.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where one is named
 
     rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
-    try:
-        await rest.collections()
-    finally:
-        await rest.close()
+    await rest.collections()
     return "Qdrant answers; it compares vectors."
 
 

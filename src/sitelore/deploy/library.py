@@ -33,7 +33,7 @@ class LibraryDoor:
             # Imported here: numpy, words of many languages and a model's runtime are nothing that a crawl needs.
             from sitelore.crawl.indexing import Indexing  # noqa: PLC0415 see above
             from sitelore.crawl.library import Library  # noqa: PLC0415 see above
-            from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
+            from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
             from sitelore.store.knowledge import SqlKnowledge  # noqa: PLC0415 see above
 
             operator = operator_settings()

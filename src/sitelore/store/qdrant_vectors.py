@@ -119,8 +119,7 @@ class QdrantLikeness:
             _LOG.warning("vectors wait to be sent: %s", problem)
 
     async def close(self) -> None:
-        """End all connections."""
-        await self._rest.close()
+        """Do nothing: every request has its own connection."""
 
     async def _behind(self, model: str, site: SiteId | None) -> list[Standing]:
         """Sites of which something has changed since their mark."""

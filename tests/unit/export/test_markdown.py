@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.unit.export.shelf import Shelf
 
-from sitelore.export.files import whole_file
+from sitelore.export.files import atomic_file
 from sitelore.export.markdown import write_markdown
 from sitelore.model.errors import CorruptData, DiskFull, StorageError
 from sitelore.model.settings import LinkStyle
@@ -195,11 +195,11 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) ->
     target.write_text("old")
 
     def run_out_of_room() -> None:
-        with whole_file(target) as sink:
+        with atomic_file(target) as sink:
             sink.write(b"new")
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(DiskFull, match="no room left on the disk"):
+    with pytest.raises(DiskFull, match="no space left on the disk"):
         run_out_of_room()
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.export.shelf import Shelf
 
-from sitelore.export.compare import Change, Difference, differences, of_file, of_run
+from sitelore.export.compare import Change, Difference, differences, rows_of_file, rows_of_run
 from sitelore.export.rows import FIELDS, cell, export_row, write_csv, write_json
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Hop
@@ -90,7 +90,7 @@ async def test_comparing_names_what_came_went_and_changed(shelf: Shelf, tmp_path
     shelf.found.clear()
     shelf.page("http://example.com/b", title="New")
     shelf.page("http://example.com/c")
-    found = await listed(differences(of_file(before), of_run(shelf.rows())))
+    found = await listed(differences(rows_of_file(before), rows_of_run(shelf.rows())))
     assert found == [
         Difference(Change.REMOVED, "http://example.com/a"),
         Difference(Change.CHANGED, "http://example.com/b", (("title", "Hello", "New"),)),
@@ -107,7 +107,7 @@ async def test_a_csv_export_equals_the_json_export_of_the_same_run(shelf: Shelf,
     sink = io.BytesIO()
     await write_csv(shelf.rows(), sink)
     two.write_bytes(sink.getvalue())
-    assert await listed(differences(of_file(one), of_file(two))) == []
+    assert await listed(differences(rows_of_file(one), rows_of_file(two))) == []
 
 
 async def test_an_array_laid_out_by_another_program_compares_too(shelf: Shelf, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ async def test_an_array_laid_out_by_another_program_compares_too(shelf: Shelf, t
         shelf.page(f"http://example.com/{path}")
     pretty = tmp_path / "pretty.json"
     pretty.write_text(json.dumps(list(reversed(json.loads(await as_json(shelf)))), indent=2))
-    assert await listed(differences(of_file(pretty), of_run(shelf.rows()))) == []
+    assert await listed(differences(rows_of_file(pretty), rows_of_run(shelf.rows()))) == []
 
 
 @pytest.mark.parametrize("content", ["{}", "not json", "[1]", '[{"a": 1}]', '[\n{"key": "b"},\n{"key": "a"}\n]'])
@@ -123,4 +123,4 @@ async def test_a_file_that_is_no_export_is_refused_in_one_sentence(content: str,
     path = tmp_path / "x.json"
     path.write_text(content)
     with pytest.raises(UsageError, match=r"x\.json is not an export"):
-        [row async for row in of_file(path)]
+        [row async for row in rows_of_file(path)]
