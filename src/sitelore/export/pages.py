@@ -209,7 +209,7 @@ def _rewrite(markdown: str, links: LinkStyle, page: Url) -> str:
 
 
 async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder[Any]) -> list[tuple[UrlRow, dict[str, Any]]]:
-    async def one(row: UrlRow) -> tuple[UrlRow, dict[str, Any]]:
+    async def load(row: UrlRow) -> tuple[UrlRow, dict[str, Any]]:
         assert row.document is not None
         try:
             return row, decoder.decode(await blobs.get(row.document))
@@ -218,4 +218,4 @@ async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder
         except msgspec.DecodeError as problem:
             raise CorruptData(f"the stored document of {row.url} is damaged ({problem}); crawl it again with --force") from None
 
-    return list(await asyncio.gather(*map(one, batch)))
+    return list(await asyncio.gather(*map(load, batch)))

@@ -72,10 +72,10 @@ class Corpus:
         parts: dict[str, list[TermPostings]] = {}
         for first, site in zip(self._first_rows, self.sites, strict=True):
             if len(site.chunks):
-                for term, found in (await _site_postings(knowledge, site, terms)).items():
-                    if len(found.rows):
-                        parts.setdefault(term, []).append(TermPostings(found.rows + first, found.counts) if first else found)
-        return {term: concatenate_postings(found) for term, found in parts.items()}
+                for term, part in (await _site_postings(knowledge, site, terms)).items():
+                    if len(part.rows):
+                        parts.setdefault(term, []).append(TermPostings(part.rows + first, part.counts) if first else part)
+        return {term: concatenate_postings(of_sites) for term, of_sites in parts.items()}
 
 
 async def _site_postings(knowledge: Knowledge, site: ChunkTable, terms: Collection[str]) -> dict[str, TermPostings]:
