@@ -17,7 +17,7 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test browser check format lint types lock bench-crawl bench-content bench-docs bench-structured train-content bench-memory \
+.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-content bench-docs bench-structured train-content bench-memory \
 	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
@@ -36,32 +36,31 @@ install: $(RUN_STAMP)  ## make the environment and install sitelore into it
 scaled: $(DEV_STAMP)  ## Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
 	@$(PY) -m scripts.scaled $(ARGS)
 
-test: $(DEV_STAMP) browser  ## make the environment, install everything and run all tests
+test: $(DEV_STAMP) browser  ## make the environment, install everything and run all tests [ARGS="tests/unit -k name"]
 	@mkdir -p $(dir $(JUNIT))
-	@rm -f $(JUNIT) $(JUNIT:.xml=-again.xml) $(JUNIT:.xml=-alone.xml)
-	$(if $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS),$(TOGETHER) || $(AGAIN))
-	$(if $(ARGS),,$(PY) -m pytest --junitxml=$(JUNIT:.xml=-alone.xml) $(ALONE))
-
-TOGETHER = $(PY) -m pytest --junitxml=$(JUNIT) --numprocesses 2 --dist loadfile $(ALONE:%=--ignore=%)
-# Two at a time on a busy machine, a deadline may be missed: what fails is tried once more with nothing beside it, and said.
-AGAIN = { echo 'trying again, alone, what failed'; $(PY) -m pytest --junitxml=$(JUNIT:.xml=-again.xml) --last-failed --last-failed-no-failures none; }
-# One test of these is many requests under one name, or looks at a clock: they run when nothing else does.
-ALONE := tests/faces/test_api_schema.py tests/journeys/test_politeness.py
+	@rm -f $(JUNIT) $(JUNIT:.xml=-alone.xml)
+	$(if $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) --numprocesses 2 --dist loadfile -m 'not alone')
+	$(if $(ARGS),,$(PY) -m pytest --junitxml=$(JUNIT:.xml=-alone.xml) -m alone)
 
 # Tests that need a browser are skipped where there is none, so nothing here may fail.
 browser: $(DEV_STAMP)
-	@$(PY) -c 'import sys; from sitelore.fetch.finding_browser import find_browser; sys.exit(not find_browser())' || { \
+	@$(PY) -c 'import sys; from sitelore.fetch.browser.chromium import find_browser; sys.exit(not find_browser())' || { \
 		as=; [ "$$(id -u)" = 0 ] || as='sudo -n'; \
 		command -v apt-get >/dev/null 2>&1 && { [ -z "$$as" ] || $$as true 2>/dev/null; } && { \
 			$$as apt-get update -qq; \
 			DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium-headless-shell; \
-		} >/dev/null 2>&1; } || echo 'no browser is to be had here: tests that need one are skipped'
+		} >/dev/null 2>&1; } || echo 'no browser available; browser tests are skipped'
 
-check: $(DEV_STAMP)  ## format, lint, types and fast tests: run it before every commit
+quick: $(DEV_STAMP)  ## the fast tests of pure code and conventions, in seconds: run it while you work
+	$(PY) -m pytest --numprocesses 2 --dist loadfile $(QUICK)
+
+QUICK := tests/house tests/unit/model tests/unit/frontier tests/unit/intake tests/unit/export tests/unit/serve tests/unit/deploy tests/unit/crawl
+
+check: $(DEV_STAMP)  ## format, lint, types and unit tests: run it before every commit
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(PY) -m pytest tests/unit tests/house
+	$(PY) -m pytest --numprocesses 2 --dist loadfile tests/unit tests/house
 
 format: $(DEV_STAMP)  ## format the code
 	$(VENV)/bin/ruff format .
@@ -166,7 +165,7 @@ $(VENV)/.made:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
 		echo 'this Python cannot make environments: install its venv package (on Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet uv || echo 'uv is not to be had here; pip does it, more slowly'
+	@$(PY) -m pip install --quiet uv || echo 'uv is not available; using pip, which is slower'
 	@touch $@
 
 # uv when it is there and reaches the registry, else pip: both check every hash. The package itself has none, so it goes in

@@ -26,10 +26,10 @@ from typing import cast
 from bench.measure import pss_mb, tree_cpu_s
 from scripts.servers import Postgres, postgres_alone
 
-from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import Maintenance
 from sitelore.crawl.progress import Progress
-from sitelore.crawl.shared import Shared
+from sitelore.crawl.run_scheduler import RunScheduler
+from sitelore.crawl.worker_context import WorkerContext
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.frontier import Offer, Run, Source
 from sitelore.model.listing import RunListing
@@ -39,7 +39,7 @@ from sitelore.model.url import Url
 from sitelore.ports import Blobs
 from sitelore.store.engine import PostgresTerms, open_postgres
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.store.signals import LocalEvents, LocalNotifier
 
 LOOKS = 100
 AT_ONCE = 4
@@ -90,8 +90,8 @@ class Line:
 
     async def looks(self) -> dict[str, Cost]:
         """What a worker, maintenance and a dashboard pay for a look."""
-        shared = Shared(self._ledger, LocalGate(time.monotonic), LocalSignals(), LocalEvents(), time.time)
-        maintenance = Maintenance(shared, cast("Blobs", None))
+        worker_context = WorkerContext(self._ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
+        maintenance = Maintenance(worker_context, cast("Blobs", None))
         calls: dict[str, Callable[[], Awaitable[object]]] = {
             "worker": partial(self._ledger.workable_runs, AT_ONCE + 64, 1e9),
             "upkeep": maintenance.cycle,
@@ -120,7 +120,7 @@ class Line:
                 stop.set()
             return run
 
-        await Foreman(self._ledger, lambda: 1e9, crawl, sites_at_once=AT_ONCE).work(stop)
+        await RunScheduler(self._ledger, lambda: 1e9, crawl, sites_at_once=AT_ONCE).work(stop)
         return lead
 
     async def _all(self) -> AsyncIterator[Run]:

@@ -21,7 +21,7 @@ from tests.web.library import article, articles, topics
 from tests.web.serve import Answer, Pages, Web, serving
 
 from sitelore.deploy.embedded import House, embedded
-from sitelore.model.knowledge import SearchMode, SearchQuery, SiteShelf
+from sitelore.model.search import SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits
 
 MODEL = "a model that is never asked"
@@ -31,18 +31,18 @@ _NO_VECTOR = b"\x00\x3c" + b"\x00\x00" * 7
 
 async def embed_all(house: House) -> int:
     """Give every text a vector; how many had none."""
-    knowledge = house.library.knowledge
+    knowledge = house.search_service.search_index
     texts = await knowledge.texts_to_embed(MODEL, 1_000_000)
     await knowledge.put_vectors(MODEL, [(text.text_hash, _NO_VECTOR) for text in texts])
     return len(texts)
 
 
-async def look_again(house: House, web: Web, limits: FetchLimits | None = None) -> SiteShelf:
+async def look_again(house: House, web: Web, limits: FetchLimits | None = None) -> SiteIndexStats:
     settings = crawl_settings(web.url(), force=True, concurrency=8)
     await crawl_in(house, replace(settings, limits=limits, max_retries=0) if limits else settings)
-    for shelf in await house.library.sites():
-        await house.library.refresh(shelf)
-    [shelf] = await house.library.knowledge.shelves(None, MODEL)
+    for shelf in await house.search_service.sites():
+        await house.search_service.refresh(shelf)
+    [shelf] = await house.search_service.search_index.site_stats(None, MODEL)
     return shelf
 
 
@@ -80,7 +80,7 @@ async def changes(folder: Path, pages: int) -> bool:
             fine &= told("texts to embed after one paragraph was edited", edited, fine=1 <= edited <= MOST_EDITED)
             slow = names[: int(0.29 * pages)]
             web.slow.update({f"/{name}": 30.0 for name in slow})
-            before = await house.library.knowledge.shelves(None, MODEL)
+            before = await house.search_service.search_index.site_stats(None, MODEL)
             after = await look_again(house, web, FetchLimits(connect_s=0.2, headers_s=0.2, body_s=0.2))
             same = after.chunks == before[0].chunks and not after.held
             fine &= told(f"chunks lost while {len(slow)} pages timed out", before[0].chunks - after.chunks, fine=same)
@@ -97,17 +97,17 @@ async def changes(folder: Path, pages: int) -> bool:
     return fine
 
 
-async def rebuilt(house: House, shelf: SiteShelf, names: list[str]) -> bool:
+async def rebuilt(house: House, shelf: SiteIndexStats, names: list[str]) -> bool:
     questions = [SearchQuery(f"what keeps the {name} lantern", mode=SearchMode.LEXICAL) for name in names[:50]]
 
     async def answers() -> list[list[tuple[str, int, float]]]:
-        found = [await house.library.search(question) for question in questions]
+        found = [await house.search_service.search(question) for question in questions]
         return [[(str(hit.card.url), hit.card.start, hit.score) for hit in one.hits] for one in found]
 
     before = await answers()
-    await house.library.knowledge.forget(shelf.site)
-    for one in await house.library.sites():
-        await house.library.refresh(one)
+    await house.search_service.search_index.forget(shelf.site)
+    for one in await house.search_service.sites():
+        await house.search_service.refresh(one)
     same = await answers() == before
     return told("answers equal after the index was lost and made again", same, fine=same)
 

@@ -175,7 +175,7 @@ class Walk:
         settlements = [self._site.settled(lease, self._admission) for lease in leases]
         await self._call("settle", ledger.settle(settlements))
         await self._call("look after", ledger.release(run.id, 1.0))
-        await self._call("look after", ledger.pulse(run.id, 1.0))
+        await self._call("look after", ledger.queue_stats(run.id, 1.0))
         self.settled += len(leases)
         return len(leases)
 

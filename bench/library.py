@@ -19,13 +19,13 @@ from tests.web.fleet import new_database
 from sitelore.index.terms import terms_of
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict, WaveFacts, WavePlan
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId, WorkerId
-from sitelore.model.knowledge import Chunk, Flag, Indexed, IndexedPage
+from sitelore.model.search import Chunk, Flag, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
-from sitelore.ports import Knowledge
+from sitelore.ports import SearchIndex
 from sitelore.store.engine import PostgresTerms, open_postgres, open_sqlite
-from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.knowledge import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
 
 NOW = 1_000_000.0
@@ -62,21 +62,21 @@ class Text:
         url = Url.trusted(self.url)
         return IndexedPage(url, self.document, CleanText(self.title), self.lang, self.kind, self.dated, tuple(chunks))
 
-    def _indexed(self, text: str, start: int, end: int) -> Indexed:
+    def _indexed(self, text: str, start: int, end: int) -> IndexedChunk:
         flags = (Flag("orders", CleanText("ignore")),) if self.flagged else ()
         chunk = Chunk(ChunkId(_digest(f"{self.url} {text}")), CleanText(text), start, end, len(text) // 4, flags=flags)
         terms = terms_of(f"{self.title}\n{text}", self.lang)
-        return Indexed(chunk, terms, sum(terms.values()), _digest(text))
+        return IndexedChunk(chunk, terms, sum(terms.values()), _digest(text))
 
 
-class Library:
+class SearchService:
     """Sites of texts, with the ledger that answers are joined with."""
 
-    def __init__(self, ledger: SqlLedger, knowledge: SqlKnowledge, server: int = 0) -> None:
+    def __init__(self, ledger: SqlLedger, knowledge: SqlSearchIndex, server: int = 0) -> None:
         self.ledger = ledger
         self.server = server
         """The database's process, where it has one."""
-        self.knowledge: Knowledge = knowledge
+        self.knowledge: SearchIndex = knowledge
 
     async def crawled(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
         """A run that has met these pages."""
@@ -113,24 +113,24 @@ class Library:
 
 
 @asynccontextmanager
-async def open_library(path: Path) -> AsyncIterator[Library]:
+async def open_library(path: Path) -> AsyncIterator[SearchService]:
     """A library in this file."""
     engine = await open_sqlite(path)
     try:
-        yield Library(SqlLedger(engine), SqlKnowledge(engine))
+        yield SearchService(SqlLedger(engine), SqlSearchIndex(engine))
     finally:
         await engine.close()
 
 
 @asynccontextmanager
-async def open_shared_library() -> AsyncIterator[Library]:
+async def open_shared_library() -> AsyncIterator[SearchService]:
     """A library on a Postgres of its own."""
     with postgres_alone() as server:
         async with new_database(server.url) as url:
             engine = await open_postgres(url, PostgresTerms(4, 60.0, frozen_s=60.0))
-            knowledge = SqlKnowledge(engine)
+            knowledge = SqlSearchIndex(engine)
             try:
-                yield Library(SqlLedger(engine), knowledge, server.pid)
+                yield SearchService(SqlLedger(engine), knowledge, server.pid)
             finally:
                 await knowledge.close()
                 await engine.close()

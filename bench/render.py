@@ -25,10 +25,9 @@ from typing import Any
 
 from bench.measure import tree_of
 
-from sitelore.fetch.browser import Browser, private_bytes
-from sitelore.fetch.finding_browser import ADVICE, find_browser
+from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser, find_browser, private_bytes
+from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.renderer import BrowserRenderer
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -251,7 +250,7 @@ async def kills(origin: str, pages: int, times: int) -> bool:
                 moved.clear()
                 await moved.wait()
             running = browser.current
-            if running is not None and running.active and await running.answers():
+            if running is not None and running.active and await running.is_responsive():
                 kinds = await running.processes()
                 os.kill(next(number for number, kind in kinds.items() if kind == "browser"), signal.SIGKILL)
                 killed += 1
@@ -312,8 +311,8 @@ def main() -> None:
     if given.serve:
         asyncio.run(serve())
         return
-    if not Browser().is_there():
-        print(ADVICE, file=sys.stderr)
+    if not Browser().is_available():
+        print(INSTALL_HINT, file=sys.stderr)
         sys.exit(2)
     sys.exit(0 if asyncio.run(run(given)) else 1)
 

@@ -28,14 +28,14 @@ from math import log2
 from pathlib import Path
 
 import numpy as np
-from bench.library import Library, Text, open_library, open_shared_library
+from bench.library import SearchService, Text, open_library, open_shared_library
 from bench.measure import tree_run_s
 
 from sitelore.index.embeddings.local import LocalEmbedder, find_model
 from sitelore.index.ranking import fuse_ranks
 from sitelore.index.search import Searcher
 from sitelore.model.errors import SiteloreError
-from sitelore.model.knowledge import SearchMode, SearchQuery
+from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.ports import Embedder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,7 +123,7 @@ def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], top: int = TOP) 
     return found / ideal if ideal else 0.0
 
 
-Opened = Callable[[str], AbstractAsyncContextManager[Library]]
+Opened = Callable[[str], AbstractAsyncContextManager[SearchService]]
 """A new library, by name."""
 
 
@@ -190,7 +190,7 @@ def drawn(count: int, seed: int = 1) -> Iterator[str]:
         yield "\n\n".join(part[: chance.randrange(300, 1_000)] for part in parts)
 
 
-async def _filled(library: Library, size: int, model: str) -> None:
+async def _filled(library: SearchService, size: int, model: str) -> None:
     """One tenant with so many chunks, and another with the first of the same pages."""
     chance = np.random.default_rng(1)
     pages = [tuple(chunks) for chunks in zip(*[drawn(size)] * CHUNKS_OF_A_PAGE, strict=False)]
@@ -260,7 +260,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
 
-        def opened(name: str) -> AbstractAsyncContextManager[Library]:
+        def opened(name: str) -> AbstractAsyncContextManager[SearchService]:
             return open_shared_library() if given.scaled else open_library(Path(directory) / f"{name}.db")
 
         if given.size:

@@ -1,4 +1,4 @@
-"""Shared by all tests: where the corpora are, and a look at the end that nothing was left running."""
+"""Fixtures of all tests, the summary of skipped tests, and a check that no process or thread is left running."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,19 @@ def servers() -> Iterator[LocalServers]:
             yield local
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "alone(reason): needs a quiet machine; `make test` runs it after everything else")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped and why, so that no part of the suite goes missing unseen."""
+    reasons = Counter(
+        str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple)
+    )
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"skipped {count}: {reason.removeprefix('Skipped: ')}")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

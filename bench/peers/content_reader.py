@@ -28,7 +28,7 @@ Extract = Callable[[str, bytes, str], Steps]
 _SMALL = b"<html><title>Small</title><body><main><h1>Small</h1><p>A first page, so that all is loaded.</p></main></body></html>"
 
 
-def sitelore(*, offers: bool = False) -> Extract:
+def sitelore(*, full: bool = False) -> Extract:
     """What `sitelore extract` does: decode, redact, parse, links, metadata, content, Markdown, text, hash, compress."""
     import zstandard
 
@@ -40,7 +40,7 @@ def sitelore(*, offers: bool = False) -> Extract:
     from sitelore.model.url import Url
 
     give_back_large_blocks()
-    options, unzip = ReadOptions(keep_snapshot=False, offers=offers), zstandard.ZstdDecompressor()
+    options, unzip = ReadOptions(keep_snapshot=False, full=full), zstandard.ZstdDecompressor()
     headers = (("content-type", "text/html; charset=utf-8"),)
     load_model, current = scorer_model.load_model, ""
 
@@ -124,7 +124,7 @@ def _plain(output: str) -> Steps:
 
 LIBRARIES = {
     "sitelore": ("markdown", "sitelore", sitelore),
-    "sitelore-all": ("markdown", "sitelore", lambda: sitelore(offers=True)),
+    "sitelore-all": ("markdown", "sitelore", lambda: sitelore(full=True)),
     "trafilatura": ("text", "trafilatura", trafilatura),
     "trafilatura-md": ("markdown", "trafilatura", lambda: trafilatura("markdown")),
     "trafilatura-md-meta": ("markdown", "trafilatura", lambda: trafilatura("markdown", metadata=True)),

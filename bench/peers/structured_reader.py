@@ -34,7 +34,7 @@ Reader = tuple[str, Prepare, Types]
 def sitelore(*, is_parsed: bool) -> Reader:
     """`sitelore` parses the page for nothing else; in a crawl the tree is there already, which is `sitelore-tree`."""
     from sitelore.extract import dom
-    from sitelore.extract.structured.reading import read_structured
+    from sitelore.extract.structured.entities import read_structured
 
     def prepare(url: str, html: str) -> Callable[[], Any]:
         tree = dom.parse(html) if is_parsed else None

@@ -1,9 +1,8 @@
-"""Every seam of the house, in one file. Protocols are named by role, never by product.
+"""All interfaces (Protocols), named by role.
 
-Who keeps them: `Fetcher`, `Renderer`, `Robots` by `fetch`; `HostGate` by `frontier` (one process) or `store` (many);
-`Reader` by `crawl` (a pool of processes around `extract` and `intake`); `Embedder` by `index`; `Ledger`, `Knowledge`, `Blobs`,
-`Signals` and `Events` by `store`.
-Only `deploy` decides which.
+Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate` for one process) and `store` (for many),
+`crawl` (`Reader`, a pool of extraction processes), `index` (`Embedder`), `store` (`Ledger`, `SearchIndex`, `Blobs`, `Notifier`,
+`Events`). The composition root chooses the implementations.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from sitelore.model.document import Blob, Reading, ReadOptions
 from sitelore.model.events import RunEvent
 from sitelore.model.frontier import (
-    Known,
+    KnownPage,
     Lease,
     Offer,
-    Pulse,
-    Reread,
+    PageSketch,
+    QueueStats,
+    ReprocessedPage,
     Run,
     RunCounts,
     Settlement,
-    Sketched,
     UrlRow,
     WaveFacts,
     WaveOpened,
     WavePlan,
 )
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, RunId, SiteId, WorkerId
-from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
+from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings, Pace
@@ -40,18 +39,18 @@ from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
-    from sitelore.model.knowledge import (
-        Card,
+    from sitelore.model.search import (
+        ChunkRecord,
+        ChunkTable,
         IndexedPage,
         IndexWritten,
-        Likeness,
-        PageNow,
         PageToIndex,
-        Reckoning,
+        PresenceChanges,
         RunOutcome,
-        Shelf,
-        SiteShelf,
-        ToEmbed,
+        Similarities,
+        SiteIndexStats,
+        StoredPage,
+        TextToEmbed,
     )
 
 Clock = Callable[[], float]
@@ -152,7 +151,7 @@ class Blobs(Protocol):
         ...
 
 
-class Bell(Protocol):
+class Subscription(Protocol):
     """One listener's ear. What was rung while nobody waited is kept, once for each run."""
 
     async def wait(self, timeout_s: float) -> bool:
@@ -160,14 +159,14 @@ class Bell(Protocol):
         ...
 
 
-class Signals(Protocol):
+class Notifier(Protocol):
     """Hints that asking the ledger is worthwhile. A lost or doubled one costs time, never work."""
 
-    async def ring(self, run: RunId) -> None:
+    async def notify(self, run: RunId) -> None:
         """There may be something to do for this run. Never fails."""
         ...
 
-    def listening(self, run: RunId | None = None) -> AbstractAsyncContextManager[Bell]:
+    def subscribe(self, run: RunId | None = None) -> AbstractAsyncContextManager[Subscription]:
         """A bell that rings for this run, or for any."""
         ...
 
@@ -231,7 +230,7 @@ class Ledger(Protocol):
         """Every RUNNING run, oldest first."""
         ...
 
-    def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
+    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
         """Whether this task is ours to do now: no two processes have the turn at once. It ends with the block."""
         ...
 
@@ -257,7 +256,7 @@ class Ledger(Protocol):
         """Put leases back to QUEUED: a worker's own, or (None) every one that has run out."""
         ...
 
-    async def pulse(self, run: RunId, now: float) -> Pulse:
+    async def queue_stats(self, run: RunId, now: float) -> QueueStats:
         """Is there work, and if not now, when."""
         ...
 
@@ -291,13 +290,13 @@ class Ledger(Protocol):
 
     async def create_run_once(
         self,
-        once: Once,
+        once: IdempotencyKey,
         site: str,
         settings: CrawlSettings,
         offers: Sequence[Offer],
         now: float,
         tenant: str = DEFAULT_TENANT,
-    ) -> RunOnce:
+    ) -> IdempotentRun:
         """The run made under this key within the last day, or a new one."""
         ...
 
@@ -317,15 +316,15 @@ class Ledger(Protocol):
         """Every URL with the page it was first found on, sorted by key."""
         ...
 
-    def sketches(self, run: RunId) -> AsyncIterator[Sketched]:
+    def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
         """Every kept page with the sketch of its text, sorted by key."""
         ...
 
-    async def replace_documents(self, run: RunId, pages: Sequence[Reread]) -> None:
+    async def replace_documents(self, run: RunId, pages: Sequence[ReprocessedPage]) -> None:
         """What pages say after being read again, where they still say what was read before. States stay."""
         ...
 
-    async def known(self, site: SiteId, url: Url) -> Known | None:
+    async def known(self, site: SiteId, url: Url) -> KnownPage | None:
         """What earlier visits left about a URL."""
         ...
 
@@ -342,18 +341,18 @@ class Ledger(Protocol):
         ...
 
 
-Reckon: TypeAlias = "Callable[[RunOutcome], Reckoning]"
+PresenceCheck: TypeAlias = "Callable[[RunOutcome], PresenceChanges]"
 """The pure decision after a run (`frontier/presence.py`): which pages are gone. The store runs it inside its transaction."""
 
 
-class Knowledge(Protocol):
+class SearchIndex(Protocol):
     """Chunks, their words and their vectors, beside the pages they were made from. One call is one transaction."""
 
-    async def shelves(self, tenant: str | None, model: str = "") -> list[SiteShelf]:
+    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
         """Every site of the tenant (None: of all), by name, in numbers."""
         ...
 
-    async def reckon(self, site: SiteId, decide: Reckon, now: float) -> list[Reckoning]:
+    async def check_presence(self, site: SiteId, decide: PresenceCheck, now: float) -> list[PresenceChanges]:
         """Let every run of the site that ended since the last time say which pages are gone; their chunks go with them."""
         ...
 
@@ -361,7 +360,7 @@ class Knowledge(Protocol):
         """Pages that look gone and were held: drop them (agreed), or keep them. Gives how many."""
         ...
 
-    def sketches(self, site: SiteId) -> AsyncIterator[Sketched]:
+    def sketches(self, site: SiteId) -> AsyncIterator[PageSketch]:
         """Every page of the site that is searched, with the sketch of its text, sorted by key."""
         ...
 
@@ -384,7 +383,7 @@ class Knowledge(Protocol):
         """Drop every chunk of the site: the index can always be made again from the pages."""
         ...
 
-    async def shelf(self, site: SiteId) -> Shelf:
+    async def chunk_table(self, site: SiteId) -> ChunkTable:
         """Every live chunk of a site, as numbers."""
         ...
 
@@ -394,15 +393,15 @@ class Knowledge(Protocol):
         """
         ...
 
-    async def cards(self, site: SiteId, numbers: Sequence[int]) -> list[Card]:
+    async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
         """These chunks as far as they may be shown, in the order asked for."""
         ...
 
-    async def page(self, tenant: str, url: Url) -> PageNow | None:
+    async def page(self, tenant: str, url: Url) -> StoredPage | None:
         """The tenant's page of this address, also one that is gone; the one looked at last where several sites have it."""
         ...
 
-    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:
+    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
         """Texts of live chunks that have no vector of this model."""
         ...
 
@@ -412,7 +411,7 @@ class Knowledge(Protocol):
 
     async def likeness(
         self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
-    ) -> Likeness:
+    ) -> Similarities:
         """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
         ...
 

@@ -10,7 +10,7 @@ from sitelore.crawl.explain import Explanation, GateResult
 from sitelore.model.errors import NoSuchRun, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import ChunkId, CleanText, RunId, SiteId
-from sitelore.model.knowledge import Card, Flag, Hit, SearchAnswer, SearchMode, SearchQuery, SiteShelf
+from sitelore.model.search import ChunkRecord, Flag, Hit, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
@@ -53,8 +53,8 @@ class Pages:
             return None
         return {"url": str(url), "title": "Hours\nof " + ATTACK, "markdown": self.pages[str(url)], "fetched_at": 1.7e9}
 
-    async def sites(self, tenant: str) -> list[SiteShelf]:
-        return [SiteShelf(SiteId(1), "shop.example", tenant, pages=len(self.pages), chunks=3, embedded=2, waiting=1)]
+    async def sites(self, tenant: str) -> list[SiteIndexStats]:
+        return [SiteIndexStats(SiteId(1), "shop.example", tenant, pages=len(self.pages), chunks=3, embedded=2, waiting=1)]
 
     async def explain(self, url: Url, tenant: str) -> Explanation:
         if url.host != "shop.example":
@@ -70,7 +70,7 @@ class Pages:
 
 
 def _hit(url: str, text: str) -> Hit:
-    card = Card(
+    card = ChunkRecord(
         number=1,
         id=ChunkId("c1"),
         site=SiteId(1),

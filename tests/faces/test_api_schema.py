@@ -24,6 +24,8 @@ from sitelore.serve.app import application
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.openapi import openapi_document
 
+pytestmark = pytest.mark.alone("a thousand requests in one test, which would starve the tests beside it")
+
 EXAMPLES = 65
 _NOBODY: Any = None
 

@@ -24,7 +24,7 @@ from sitelore.deploy.embedded import House, embedded
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.knowledge import SearchMode, SearchQuery
+from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
 from sitelore.serve.mcp.tools import mcp_server
@@ -82,7 +82,7 @@ async def test_search_and_pages_are_those_of_the_tenant_that_asks(house: House) 
     with serving(pages("")) as web:
         await both_crawled(house, web)
         for tenant, other in (TENANTS, TENANTS[::-1]):
-            answer = await house.library.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
+            answer = await house.search_service.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
             assert answer.hits
             assert all(f"{tenant} boats" in hit.card.text and f"{other} boats" not in hit.card.text for hit in answer.hits)
             for tool, arguments in (("search", {"query": "boats in the harbour"}), ("read_page", {"url": web.url()})):
@@ -112,7 +112,7 @@ async def test_what_one_tenant_asked_of_a_site_says_nothing_about_anothers(house
         await both_crawled(house, web, blue={"personal": PersonalPolicy.OFF})
         texts = {}
         for tenant in TENANTS:
-            answer = await house.library.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))
+            answer = await house.search_service.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))
             texts[tenant] = answer.hits[0].card.text
         assert "anna.smith@people.example" in texts["blue"]
         assert "anna.smith@people.example" not in texts["red"]

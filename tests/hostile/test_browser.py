@@ -11,9 +11,9 @@ import pytest_asyncio
 from tests.web.hostile import CANARY, Hostile, hostile_server
 from tests.web.serve import Answer, Web, serving, site
 
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
+from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.renderer import BrowserRenderer
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
@@ -22,7 +22,7 @@ from sitelore.model.url import Url
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SETTINGS = CrawlSettings(rendering=Rendering(timeout_s=10.0))
-# The rules are the run's own, only the waiting is shorter and the load lighter.
+# The same limits with shorter timeouts and smaller sizes.
 HASTY = CrawlSettings(rendering=Rendering(timeout_s=1.5), limits=FetchLimits(body_bytes=2**20, wire_bytes=2**20))
 BROWSER_BYTES = 900 * 2**20
 
@@ -37,7 +37,7 @@ def hostile() -> Iterator[Hostile]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     made = Browser()
-    if not made.is_there():
+    if not made.is_available():
         pytest.skip("there is no browser on this machine")
     yield made
     await made.close()
@@ -174,7 +174,9 @@ async def test_nothing_that_a_page_does_reaches_the_canary(eyes: Eyes, hostile: 
 
 
 @pytest.mark.parametrize("path", ["/by-script", "/by-refresh", "/by-form"])
-async def test_a_page_that_goes_to_the_canary_stays_where_it_is(eyes: Eyes, hostile: Hostile, web: Web, path: str) -> None:
+async def test_a_navigation_to_the_canary_is_refused_and_the_page_remains(
+    eyes: Eyes, hostile: Hostile, web: Web, path: str
+) -> None:
     seen = await eyes.see(web.origin + path)
     assert isinstance(seen, Rendered)
     assert (seen.response.url, seen.metrics.refused) == (web.origin + path, 1)
@@ -212,7 +214,7 @@ async def test_a_trap_ends_and_the_page_is_read(eyes: Eyes, web: Web, path: str)
 
 
 @pytest.mark.parametrize("path", STUCK)
-async def test_what_never_rests_is_read_when_the_time_is_up(hasty: Eyes, web: Web, path: str) -> None:
+async def test_a_page_that_is_never_idle_is_read_at_the_time_limit(hasty: Eyes, web: Web, path: str) -> None:
     starts = hasty.browser.starts
     assert "the text" in await hasty.page(web.origin + path)
     assert hasty.browser.starts == max(starts, 1)
@@ -240,7 +242,7 @@ async def test_a_bomb_is_too_large_and_costs_little(hasty: Eyes, hostile: Hostil
         (111, Failure.TLS),
     ],
 )
-async def test_a_misbehaviour_on_the_wire_ends_as_its_failure(
+async def test_a_transport_misbehaviour_ends_as_its_failure(
     eyes: Eyes, hostile: Hostile, number: int, failure: Failure
 ) -> None:
     if number > 110 and not hostile.has_tls:
@@ -250,12 +252,12 @@ async def test_a_misbehaviour_on_the_wire_ends_as_its_failure(
 
 
 @pytest.mark.parametrize("number", [19, 20])
-async def test_what_drips_runs_out_of_time(hasty: Eyes, hostile: Hostile, number: int) -> None:
+async def test_a_slow_response_times_out(hasty: Eyes, hostile: Hostile, number: int) -> None:
     entry = {entry["id"]: entry for entry in hostile.expected()}[number]
     assert (await hasty.failure(entry["entry_url"])).failure is Failure.TIMEOUT
 
 
-async def test_a_redirect_to_a_private_address_is_handed_back_and_not_followed(eyes: Eyes, hostile: Hostile) -> None:
+async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(eyes: Eyes, hostile: Hostile) -> None:
     entry = {entry["id"]: entry for entry in hostile.expected()}[10]
     seen = await eyes.see(entry["entry_url"])
     assert isinstance(seen, Rendered)

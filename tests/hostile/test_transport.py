@@ -1,4 +1,4 @@
-"""The hostile server, met directly: each misbehaviour below HTTP ends as the right failure, and the canary is never reached."""
+"""The HTTP client against the hostile server: each misbehaviour ends as the right failure, and the canary is never reached."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import psutil
 import pytest
 from tests.web.hostile import CANARY, Hostile, hostile_server
 
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.robots import RobotsCache
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsFile
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 from sitelore.model.url import Url
 from sitelore.ports import Feedback
 
 SETTINGS = CrawlSettings()
-# For who keeps others waiting: the rules are the run's own, only the waiting is shorter.
+# For slow responses: the same limits with shorter timeouts.
 HASTY = CrawlSettings(limits=FetchLimits(headers_s=1.0, slow_after_s=1.0))
 MEMORY_BYTES = 64 * 2**20
 
@@ -75,7 +75,7 @@ async def fetched(fetcher: HttpFetcher, hostile: Hostile, number: int, *, whole_
         (33, {Failure.CONNECTION, Failure.TRUNCATED}),
     ],
 )
-async def test_a_misbehaviour_on_the_wire_ends_as_its_failure_after_one_request(
+async def test_a_transport_misbehaviour_ends_as_its_failure_after_one_request(
     hostile: Hostile, fetcher: HttpFetcher, number: int, failures: Collection[Failure]
 ) -> None:
     before = psutil.Process().memory_info().rss
@@ -88,7 +88,7 @@ async def test_a_misbehaviour_on_the_wire_ends_as_its_failure_after_one_request(
 
 
 @pytest.mark.parametrize("number", [19, 20])
-async def test_what_drips_runs_out_of_time(hostile: Hostile, number: int) -> None:
+async def test_a_slow_response_times_out(hostile: Hostile, number: int) -> None:
     async with fetching(hostile, HASTY) as fetcher:
         failure = await fetched(fetcher, hostile, number)
     assert isinstance(failure, FetchFailure)
@@ -102,20 +102,20 @@ async def test_an_endless_body_is_cut_off_soon(hostile: Hostile, fetcher: HttpFe
 
 
 @pytest.mark.parametrize(("number", "text"), [(40, b"sniffed-html"), (51, b"get-works"), (1, b"control-text-alpha")])
-async def test_an_odd_but_honest_answer_is_read(hostile: Hostile, fetcher: HttpFetcher, number: int, text: bytes) -> None:
+async def test_an_odd_but_valid_response_is_read(hostile: Hostile, fetcher: HttpFetcher, number: int, text: bytes) -> None:
     response = await fetched(fetcher, hostile, number)
     assert isinstance(response, Response)
     assert (response.status, response.body_read) == (200, True)
     assert text in response.body
 
 
-async def test_an_image_labelled_as_html_is_handed_on_as_bytes(hostile: Hostile, fetcher: HttpFetcher) -> None:
+async def test_an_image_labelled_as_html_is_returned_as_bytes(hostile: Hostile, fetcher: HttpFetcher) -> None:
     response = await fetched(fetcher, hostile, 39)
     assert isinstance(response, Response)
     assert response.body.startswith(b"\x89PNG")
 
 
-async def test_a_pdf_is_left_alone_where_files_are_not_wanted(hostile: Hostile, fetcher: HttpFetcher) -> None:
+async def test_a_pdf_is_not_read_when_documents_are_off(hostile: Hostile, fetcher: HttpFetcher) -> None:
     async with fetching(hostile, replace(SETTINGS, documents=False)) as picky:
         left = await fetched(picky, hostile, 62)
         assert isinstance(left, Response)
@@ -127,7 +127,7 @@ async def test_a_pdf_is_left_alone_where_files_are_not_wanted(hostile: Hostile, 
 
 
 @pytest.mark.parametrize("number", [111, 112, 113])
-async def test_a_certificate_that_proves_nothing_is_a_tls_error(hostile: Hostile, fetcher: HttpFetcher, number: int) -> None:
+async def test_an_invalid_certificate_is_a_tls_error(hostile: Hostile, fetcher: HttpFetcher, number: int) -> None:
     if not hostile.has_tls:
         pytest.skip("the hostile server has no TLS without the openssl command")
     failure = await fetched(fetcher, hostile, number)
@@ -162,7 +162,7 @@ async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(hostile
 
 
 class OpenGate:
-    """Nobody waits here: what is tested is what robots.txt does, not how often it may be asked for."""
+    """A gate without waits: the test is about robots.txt, not about the rate limit."""
 
     async def enter(self, host: str, pace: Pace) -> float:
         return 0.0
@@ -207,10 +207,10 @@ async def test_every_kind_of_robots_txt_is_understood(
 
     settings = HASTY if offset == 7 else SETTINGS
     async with fetching(hostile, settings) as fetcher:
-        keeper = RobotsKeeper(fetcher, OpenGate(), settings, time.time, load, save)
-        verdict = await keeper.judge(url_of(hostile.url("/page", offset)))
+        cache = RobotsCache(fetcher, OpenGate(), settings, time.time, load, save)
+        verdict = await cache.judge(url_of(hostile.url("/page", offset)))
         assert (verdict.state, verdict.allowed) == (state, page)
-        assert (await keeper.judge(url_of(hostile.url("/private/x", offset)))).allowed is private
+        assert (await cache.judge(url_of(hostile.url("/private/x", offset)))).allowed is private
     hits = hostile.hits()
     assert hits[f"{100 + offset}:robots"]["hits"] <= 6
     assert hits[f"{100 + offset}:robots"]["bytes_sent"] <= 8_388_608

@@ -7,7 +7,7 @@ import sys
 
 _READS_A_PAGE = """
 import sys
-import sitelore.crawl.reading_process
+import sitelore.crawl.extraction_process
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response

@@ -14,8 +14,8 @@ from sitelore.cli.writing import write_manifest
 from sitelore.deploy.embedded import embedded
 from sitelore.export.action_manifest import manifest_schema
 from sitelore.export.pages import document_of
-from sitelore.extract.offers.brand_probe import brand_probe, packed, unpacked
-from sitelore.fetch.finding_browser import find_browser
+from sitelore.extract.brand.home_page import brand_probe, pack_probe, unpack_probe
+from sitelore.fetch.browser.chromium import find_browser
 
 HEAD = """<!doctype html><html lang=en><head><title>{0}</title><style>:root{{--primary:222 47% 11%;--secondary:24 95% 53%}}
 @font-face{{font-family:__Inter_abc123;src:url(x.woff2)}}</style></head><body><header><nav><a href=/>Home</a>
@@ -44,7 +44,7 @@ async def test_a_browser_tells_what_a_home_page_is_painted_with() -> None:
         probed = await page.evaluate(brand_probe())
         assert await page.content() == before
         await browser.close()
-    assert unpacked(packed(probed)) == {
+    assert unpack_probe(pack_probe(probed)) == {
         "variables": {"--primary": "#0f172a"},
         "buttons": ["#e11d48"],
         "backgrounds": [],

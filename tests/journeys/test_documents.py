@@ -21,7 +21,7 @@ def many_pages() -> bytes:
     return one.replace(b"/Kids[7 0 R]/Count 1", b"/Kids[" + b"7 0 R " * 10_000 + b"]/Count 10000")
 
 
-def library() -> dict[str, Answer]:
+def search_service() -> dict[str, Answer]:
     rows = '<row r="1"><c r="A1" t="str"><v>Tea</v></c><c r="B1"><v>3</v></c></row>'
     bomb: dict[str, str | bytes] = {"word/styles.xml": b"<a>" + b" " * (40 * 2**20) + b"</a>"}
     held = {
@@ -64,7 +64,7 @@ def stored_bytes(data: Path) -> bytes:
 
 
 async def test_files_of_a_site_become_pages_and_bad_ones_cost_themselves_alone(tmp_path: Path) -> None:
-    with serving(site(library(), "User-agent: *\nDisallow: /forbidden")) as web:
+    with serving(site(search_service(), "User-agent: *\nDisallow: /forbidden")) as web:
         journey = await crawl(tmp_path, crawl_settings(web.url("/"), discover_sitemaps=False))
     found = {url.removeprefix(web.origin): document for url, document in (await documents(tmp_path, journey)).items()}
     assert {path: document["strategy"] for path, document in found.items() if document["strategy"] in {"pdf", "docx"}} == {
@@ -104,7 +104,7 @@ async def test_files_of_a_site_become_pages_and_bad_ones_cost_themselves_alone(t
 
 
 async def test_a_run_without_documents_leaves_them_on_the_wire(tmp_path: Path) -> None:
-    held = library()
+    held = search_service()
     kept = {path: held[path] for path in ("/", "/report.pdf", "/guide.docx", "/download?id=7")}
     with serving(site(kept)) as web:
         journey = await crawl(tmp_path, crawl_settings(web.url("/"), discover_sitemaps=False, documents=False))
@@ -116,7 +116,7 @@ async def test_a_run_without_documents_leaves_them_on_the_wire(tmp_path: Path) -
 
 
 async def test_a_file_that_has_not_changed_is_not_read_again(tmp_path: Path) -> None:
-    held = {path: answer for path, answer in library().items() if path in {"/", "/report.pdf", "/only-in-the-pdf"}}
+    held = {path: answer for path, answer in search_service().items() if path in {"/", "/report.pdf", "/only-in-the-pdf"}}
     with serving(site(held)) as web:
         await crawl(tmp_path, crawl_settings(web.url("/"), discover_sitemaps=False))
         again = await crawl(tmp_path, crawl_settings(web.url("/"), discover_sitemaps=False))

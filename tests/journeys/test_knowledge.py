@@ -21,7 +21,7 @@ from tests.web.serve import Answer, Web, serving
 
 from sitelore.deploy.embedded import House, embedded
 from sitelore.index.search import Searcher
-from sitelore.model.knowledge import Presence, SearchAnswer, SearchMode, SearchQuery, SiteShelf
+from sitelore.model.search import Presence, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits
 
 MODEL = "a model that is never asked"
@@ -33,27 +33,27 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield built
 
 
-async def shelf_of(house: House) -> SiteShelf:
-    [shelf] = await house.library.knowledge.shelves(None, MODEL)
+async def shelf_of(house: House) -> SiteIndexStats:
+    [shelf] = await house.search_service.search_index.site_stats(None, MODEL)
     return shelf
 
 
 async def asked(house: House, text: str, **more: Any) -> SearchAnswer:
-    return await house.library.search(replace(SearchQuery(text, mode=SearchMode.LEXICAL), **more))
+    return await house.search_service.search(replace(SearchQuery(text, mode=SearchMode.LEXICAL), **more))
 
 
 async def embed_all(house: House) -> int:
     """Give every text a vector (which one does not matter here); how many had none."""
-    knowledge = house.library.knowledge
-    texts = await knowledge.texts_to_embed(MODEL, 100_000)
-    await knowledge.put_vectors(MODEL, [(text.text_hash, b"\x00\x3c" + b"\x00\x00" * 7) for text in texts])
+    search_index = house.search_service.search_index
+    texts = await search_index.texts_to_embed(MODEL, 100_000)
+    await search_index.put_vectors(MODEL, [(text.text_hash, b"\x00\x3c" + b"\x00\x00" * 7) for text in texts])
     return len(texts)
 
 
-async def crawl_and_index(house: House, web: Web, **changes: Any) -> SiteShelf:
+async def crawl_and_index(house: House, web: Web, **changes: Any) -> SiteIndexStats:
     await crawl_in(house, crawl_settings(web.url(), **changes))
-    for shelf in await house.library.sites():
-        await house.library.refresh(shelf)
+    for shelf in await house.search_service.sites():
+        await house.search_service.refresh(shelf)
     return await shelf_of(house)
 
 
@@ -64,7 +64,7 @@ async def test_what_was_crawled_answers_at_once_and_cites_where_it_stands(house:
         best = answer.hits[0]
         assert best.card.url.path == f"/{topics(6)[2]}"
         assert best.citation.startswith(f"{best.card.url}#:~:text=")
-        stored = await house.library.page(best.card.url)
+        stored = await house.search_service.page(best.card.url)
         assert stored is not None
         text = stored["markdown"].encode()[best.card.start : best.card.end].decode()
         assert text == best.card.text
@@ -147,11 +147,11 @@ async def test_a_site_that_is_suddenly_all_missing_is_held(house: House) -> None
         held = await crawl_and_index(house, web, force=True)
         dirty = crawl_settings(*(web.url(f"/{name}") for name in ("", *names)), force=True)
         await crawl_in(house, dirty)
-        await house.library.refresh(held)
+        await house.search_service.refresh(held)
         held = await shelf_of(house)
         assert held.chunks == before.chunks
         assert held.held == len(names) + 1
-        assert await house.library.knowledge.release_held(held.site, 0.0, agreed=True) == len(names) + 1
+        assert await house.search_service.search_index.release_held(held.site, 0.0, agreed=True) == len(names) + 1
         assert (await shelf_of(house)).chunks == 0
 
 
@@ -175,9 +175,9 @@ async def test_a_lost_index_is_made_again_and_answers_the_same(house: House) -> 
             return [[(str(hit.card.url), hit.card.start, round(hit.score, 9)) for hit in one.hits] for one in found]
 
         before = await answers()
-        await house.library.knowledge.forget(shelf.site)
+        await house.search_service.search_index.forget(shelf.site)
         assert (await shelf_of(house)).chunks == 0
-        await house.library.refresh(await shelf_of(house))
+        await house.search_service.refresh(await shelf_of(house))
         assert await answers() == before
 
 
@@ -201,22 +201,24 @@ async def test_postgres_answers_what_sqlite_answers_and_each_tenant_its_own(hous
     vectors = {}
 
     async def answers(where: House, mode: SearchMode) -> list[list[tuple[str, int, float]]]:
-        searcher = Searcher(where.library.knowledge, _Drawn())
+        searcher = Searcher(where.search_service.search_index, _Drawn())
         found = [await searcher.search(SearchQuery(question, mode=mode)) for question in questions]
         assert {one.mode for one in found} == {mode}
         return [[(str(hit.card.url), hit.card.start, round(hit.score, 4)) for hit in one.hits] for one in found]
 
-    async with scaled_house(servers) as (shared, _):
+    async with scaled_house(servers) as (worker_context, _):
         with serving(articles(names)) as web:
-            for where in (house, shared):
+            for where in (house, worker_context):
                 await crawl_and_index(where, web)
-                texts = await where.library.knowledge.texts_to_embed(MODEL, 10_000)
+                texts = await where.search_service.search_index.texts_to_embed(MODEL, 10_000)
                 vectors = {text.text_hash: drawn(text.text).astype("<f2").tobytes() for text in texts}
-                await where.library.knowledge.put_vectors(MODEL, list(vectors.items()))
+                await where.search_service.search_index.put_vectors(MODEL, list(vectors.items()))
             assert vectors
             for mode in (SearchMode.LEXICAL, SearchMode.HYBRID):
-                assert await answers(house, mode) == await answers(shared, mode)
-            other = await shared.library.search(SearchQuery(questions[0], tenant="somebody else", mode=SearchMode.LEXICAL))
+                assert await answers(house, mode) == await answers(worker_context, mode)
+            other = await worker_context.search_service.search(
+                SearchQuery(questions[0], tenant="somebody else", mode=SearchMode.LEXICAL)
+            )
             assert (other.hits, other.chunks) == ((), 0)
 
 

@@ -46,8 +46,10 @@ async def test_a_page_visited_again_by_the_worker_that_was_too_late_offers_its_l
     with serving(site(pages)) as web:
         async with embedded(tmp_path, writing=True) as house:
             ledger = _TakesBack(house.ledger)
-            shared = replace(house.shared, ledger=ledger)
-            done = await crawl_in(replace(house, shared=shared), crawl_settings(web.url(), discover_sitemaps=False))
+            worker_context = replace(house.worker_context, ledger=ledger)
+            done = await crawl_in(
+                replace(house, worker_context=worker_context), crawl_settings(web.url(), discover_sitemaps=False)
+            )
     assert done.kept(web.origin) == set(pages)
     assert len(ledger.taken_back) == len(pages)
     assert all(row.fetches == 1 for row in done.rows.values())

@@ -10,6 +10,8 @@ import pytest
 from tests.web.journey import command
 from tests.web.serve import Closing, Pages, Web, page, prose, serving, site
 
+pytestmark = pytest.mark.alone("compares gaps between requests with the server's clock")
+
 NOISE_S = 0.003  # between the moment a request is sent and the moment the server has read it, on a machine at rest
 
 

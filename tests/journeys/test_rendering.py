@@ -19,9 +19,9 @@ from tests.web.spa import KINDS, Article, articles, document, react, twin
 from sitelore.cli.writing import write_tree
 from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
-from sitelore.crawl.tools import read_options_of
+from sitelore.crawl.visit_context import read_options_of
 from sitelore.deploy.embedded import House, embedded
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.settings import Overrides, Rendering, RenderMode
 
 
@@ -29,7 +29,7 @@ from sitelore.model.settings import Overrides, Rendering, RenderMode
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     """A house with a browser in it."""
     async with embedded(tmp_path / "data", writing=True) as house:
-        if not house.browser.is_there():
+        if not house.browser.is_available():
             pytest.skip("there is no browser on this machine")
         yield house
 
@@ -280,7 +280,7 @@ async def test_what_a_home_page_looks_like_is_asked_of_the_browser_and_kept(hous
 async def test_without_a_browser_the_crawl_goes_on_and_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Browser, "is_there", lambda _: False)
+    monkeypatch.setattr(Browser, "is_available", lambda _: False)
     with serving(react(articles(2))) as web:
         async with embedded(tmp_path / "data", writing=True) as house:
             journey = await crawl_in(house, crawl_settings(web.url()))

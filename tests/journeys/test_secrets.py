@@ -25,8 +25,8 @@ from sitelore.crawl.metrics import exposition
 from sitelore.deploy.embedded import embedded
 from sitelore.deploy.logs import JsonLines
 from sitelore.model.errors import UsageError
-from sitelore.model.knowledge import SearchQuery
 from sitelore.model.redaction import Redaction
+from sitelore.model.search import SearchQuery
 from sitelore.model.settings import PersonalPolicy
 from sitelore.model.url import Url
 
@@ -159,7 +159,7 @@ async def test_a_secret_is_left_in_no_byte_of_what_a_crawl_keeps_logs_or_exports
             async with embedded(data, writing=True, redaction=Redaction(key=b"a key for this test alone")) as house:
                 journey = await crawl_in(house, crawl_settings(web.url("/")))
                 await write_tree(house, journey.run, tmp_path / "md")
-                answer = await house.library.search(SearchQuery("keys paper letter notes", limit=50))
+                answer = await house.search_service.search(SearchQuery("keys paper letter notes", limit=50))
                 (tmp_path / "answer").write_bytes(msgspec.json.encode(answer, enc_hook=str))
                 for form in ("json", "csv", "jsonl", "warc", "llms-txt", "actions", "tools"):
                     with (tmp_path / f"export.{form}").open("wb") as sink:

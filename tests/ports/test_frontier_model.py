@@ -9,7 +9,19 @@ import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, all_rows, begin, facts, seed, u
 
-from sitelore.model.frontier import Effects, Hop, Kept, Lease, Merge, Offer, Settlement, Source, Verdict, WaveFacts, WavePlan
+from sitelore.model.frontier import (
+    Effects,
+    Hop,
+    KeptPage,
+    Lease,
+    Merge,
+    Offer,
+    Settlement,
+    Source,
+    Verdict,
+    WaveFacts,
+    WavePlan,
+)
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.states import Proof, UrlState
 from sitelore.store.ledger import SqlLedger
@@ -135,7 +147,7 @@ class Simulation:
 
 
 def merge_equal_content(wave: WaveFacts) -> tuple[Merge, ...]:
-    first: dict[str, Kept] = {}
+    first: dict[str, KeptPage] = {}
     merges = []
     for one in sorted((*wave.related, *wave.settled), key=lambda kept: kept.seq):
         stays = first.setdefault(one.content_hash, one)
@@ -184,7 +196,7 @@ async def crawl(database: Database, site: Site, budget: int, interleaving: int) 
         if not opened.admitted:
             break
         wave = opened.wave
-        while (pulse := await ledgers[0].pulse(run.id, now)).ready or pulse.in_progress:
+        while (pulse := await ledgers[0].queue_stats(run.id, now)).ready or pulse.in_progress:
             now = await _one_step(rng.choice(ledgers), site, run.id, rng, stale, now)
     assert await ledgers[0].settle(stale) == [False] * len(stale)
     await ledgers[0].finish_rows(run.id, now)

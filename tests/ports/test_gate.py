@@ -78,7 +78,7 @@ async def pass_through(gate: HostGate, host: str = HOST, pace: Pace = PACE) -> f
     return time.monotonic()
 
 
-async def test_a_host_is_asked_at_once_and_then_not_before_its_gap_has_passed(gates: list[HostGate]) -> None:
+async def test_the_first_request_starts_at_once_and_the_next_after_the_gap(gates: list[HostGate]) -> None:
     assert await gates[0].enter(HOST, PACE) == 0.0
     gates[0].sent(HOST)
     for gate in gates:
@@ -86,7 +86,7 @@ async def test_a_host_is_asked_at_once_and_then_not_before_its_gap_has_passed(ga
     assert await gates[1].enter(OTHER, PACE) == 0.0, "another host has its own gate"
 
 
-async def test_the_gap_holds_over_everyone_who_asks_and_nearly_all_of_the_rate_is_reached(gates: list[HostGate]) -> None:
+async def test_the_gap_holds_over_all_processes_and_nearly_all_of_the_rate_is_used(gates: list[HostGate]) -> None:
     """What is measured is when requests leave, some of them late, as a server would see it."""
     left_at: list[float] = []
 
@@ -106,7 +106,7 @@ async def test_the_gap_holds_over_everyone_who_asks_and_nearly_all_of_the_rate_i
     assert sum(gaps) / len(gaps) < 2 * GAP_S
 
 
-async def test_no_more_slots_are_given_than_there_are(gates: list[HostGate]) -> None:
+async def test_no_more_than_per_host_requests_are_in_progress(gates: list[HostGate]) -> None:
     assert await gates[0].enter(HOST, FAST) == 0.0
     assert await gates[1].enter(HOST, FAST) == 0.0
     for gate in gates:
@@ -129,7 +129,7 @@ async def test_retry_after_closes_a_host_for_everyone(gates: list[HostGate], sta
     assert HOST not in await gates[1].closed_hosts()
 
 
-async def test_a_host_in_trouble_is_left_alone_for_longer_each_time(gates: list[HostGate]) -> None:
+async def test_the_backoff_of_a_failing_host_grows(gates: list[HostGate]) -> None:
     waits = []
     for _ in range(2):
         await pass_through(gates[0], HOST, FAST)
@@ -139,7 +139,7 @@ async def test_a_host_in_trouble_is_left_alone_for_longer_each_time(gates: list[
     assert 0.7 < waits[1] <= 1.0
 
 
-async def test_five_server_errors_in_a_row_close_a_host_and_a_good_answer_begins_the_row_anew(gates: list[HostGate]) -> None:
+async def test_five_server_errors_in_a_row_close_a_host_and_a_good_response_resets_the_count(gates: list[HostGate]) -> None:
     for status in (500, 500, 500, 500, 200, 500, 500, 500, 500):
         await pass_through(gates[0], HOST, FAST)
         await gates[0].leave(HOST, FAST, Feedback(0.0, status=status))
@@ -148,7 +148,7 @@ async def test_five_server_errors_in_a_row_close_a_host_and_a_good_answer_begins
     assert await gates[0].enter(HOST, FAST) > 0.3
 
 
-async def test_a_crawl_delay_is_kept_by_everyone_up_to_the_cap(gates: list[HostGate]) -> None:
+async def test_a_crawl_delay_applies_to_all_processes_up_to_the_cap(gates: list[HostGate]) -> None:
     await gates[0].ask_for_delay(HOST, Pace(delay_s=0.0, max_crawl_delay_s=0.4), 99.0)
     began = await pass_through(gates[0], HOST, FAST)
     gates[0].sent(HOST)
@@ -158,7 +158,7 @@ async def test_a_crawl_delay_is_kept_by_everyone_up_to_the_cap(gates: list[HostG
     assert await pass_through(gates[1], HOST, FAST) - began >= 0.4
 
 
-async def test_an_adaptive_pace_follows_the_host_and_spares_nothing_on_ones_own(gates: list[HostGate]) -> None:
+async def test_an_adaptive_gap_follows_the_response_time_and_own_hosts_have_none(gates: list[HostGate]) -> None:
     adaptive = Pace(per_host=50)
     await pass_through(gates[0], HOST, adaptive)
     gates[0].sent(HOST)
@@ -171,7 +171,7 @@ async def test_an_adaptive_pace_follows_the_host_and_spares_nothing_on_ones_own(
         assert await gates[0].enter(OWN, adaptive) == 0.0
 
 
-async def test_what_one_who_was_let_in_has_not_sent_nobody_overtakes(shared: Shared) -> None:
+async def test_a_request_that_is_not_yet_sent_is_not_overtaken(shared: Shared) -> None:
     """A process that is slow between "go" and departure: the gap counts from its departure."""
     slow, quick = shared.gates
     assert await slow.enter(HOST, PACE) == 0.0
@@ -182,7 +182,7 @@ async def test_what_one_who_was_let_in_has_not_sent_nobody_overtakes(shared: Sha
     assert await pass_through(quick) - left_at >= GAP_S
 
 
-async def test_a_request_that_never_left_gives_the_turn_on(shared: Shared) -> None:
+async def test_a_request_that_is_never_sent_frees_its_turn(shared: Shared) -> None:
     first, second = shared.gates
     assert await first.enter(HOST, PACE) == 0.0
     await first.leave(HOST, PACE, Feedback(0.0))
@@ -203,7 +203,7 @@ async def test_the_slots_of_a_dead_process_come_back_and_those_of_a_slow_one_do_
     assert await dead.enter(HOST, FAST) > 0, "both slots are still held by the living one"
 
 
-async def test_a_cancelled_question_keeps_no_slot(shared: Shared) -> None:
+async def test_a_cancelled_enter_keeps_no_slot(shared: Shared) -> None:
     one, other = shared.gates
     for _ in range(4):
         asking = asyncio.create_task(one.enter(HOST, FAST))
@@ -214,7 +214,7 @@ async def test_a_cancelled_question_keeps_no_slot(shared: Shared) -> None:
     await pass_through(other, HOST, FAST)
 
 
-async def test_after_a_flush_no_host_is_asked_sooner_and_what_was_known_is_known_again(shared: Shared) -> None:
+async def test_after_a_flush_the_gap_holds_and_known_state_is_restored(shared: Shared) -> None:
     one, other = shared.gates
     began = await pass_through(one)
     one.sent(HOST)
@@ -226,7 +226,7 @@ async def test_after_a_flush_no_host_is_asked_sooner_and_what_was_known_is_known
     assert await other.enter(OTHER, FAST) > 20
 
 
-async def test_while_redis_is_away_nobody_is_let_through_and_afterwards_it_goes_on(servers: LocalServers) -> None:
+async def test_without_redis_no_request_starts_and_afterwards_requests_go_on(servers: LocalServers) -> None:
     both = Shared(servers.valkey.url)
     await both.redis.flushall()
     gate, other = both.gates

@@ -17,29 +17,29 @@ from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, s
 
 from sitelore.model.frontier import Effects, Lease, Merge, Run, Settlement, Verdict, WaveFacts, WavePlan
 from sitelore.model.ids import BlobKey, ChunkId, CleanText, SiteId
-from sitelore.model.knowledge import (
+from sitelore.model.search import (
     Chunk,
+    ChunkTable,
     Flag,
-    Indexed,
+    IndexedChunk,
     IndexedPage,
     IndexWritten,
-    Likeness,
     Postings,
     Presence,
-    Reckoning,
+    PresenceChange,
+    PresenceChanges,
     RunOutcome,
-    Shelf,
-    SiteShelf,
-    Standing,
+    Similarities,
+    SiteIndexStats,
 )
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
-from sitelore.ports import Knowledge
+from sitelore.ports import SearchIndex
 from sitelore.store import dense_sql
-from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.knowledge import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.likeness import OwnLikeness
+from sitelore.store.likeness import LocalVectorSearch
 
 MODEL = "words-4"
 EPOCH = "e1"
@@ -48,9 +48,9 @@ EPOCH = "e1"
 class Shop:
     """A ledger and its knowledge over one database."""
 
-    def __init__(self, ledger: SqlLedger, knowledge: SqlKnowledge) -> None:
+    def __init__(self, ledger: SqlLedger, search_index: SqlSearchIndex) -> None:
         self.ledger = ledger
-        self.knowledge = knowledge
+        self.search_index = search_index
         self.now = NOW
 
     async def crawled(
@@ -87,11 +87,11 @@ class Shop:
 
     async def indexed(self, site: SiteId, epoch: str = EPOCH) -> IndexWritten:
         """Every page that waits, each with the chunks its content stands for."""
-        await self.knowledge.open_epoch(site, epoch)
+        await self.search_index.open_epoch(site, epoch)
         total = IndexWritten()
-        while waiting := await self.knowledge.pages_to_index(site, 3):
+        while waiting := await self.search_index.pages_to_index(site, 3):
             pages = [page_of(one.url, one.document[3:]) for one in waiting]
-            one = await self.knowledge.write_pages(site, epoch, pages)
+            one = await self.search_index.write_pages(site, epoch, pages)
             total = IndexWritten(
                 total.pages + one.pages, total.added + one.added, total.kept + one.kept, total.dropped + one.dropped
             )
@@ -100,22 +100,22 @@ class Shop:
     async def embedded(self) -> int:
         """Give every text that has none its vector."""
         count = 0
-        while texts := await self.knowledge.texts_to_embed(MODEL, 5):
-            await self.knowledge.put_vectors(MODEL, [(one.text_hash, vector(one.text.rsplit("\n")[-1])) for one in texts])
+        while texts := await self.search_index.texts_to_embed(MODEL, 5):
+            await self.search_index.put_vectors(MODEL, [(one.text_hash, vector(one.text.rsplit("\n")[-1])) for one in texts])
             count += len(texts)
         return count
 
     async def texts(self, site: SiteId) -> list[str]:
         """What can be found, read off the shelf."""
-        cards = await self.knowledge.cards(site, numbers_of(await self.knowledge.shelf(site)))
+        cards = await self.search_index.chunk_records(site, numbers_of(await self.search_index.chunk_table(site)))
         return sorted(card.text for card in cards)
 
     async def said(self, site: SiteId, term: str) -> dict[int, int]:
         """Live chunks with this term, and how often."""
-        live = set(numbers_of(await self.knowledge.shelf(site)))
+        live = set(numbers_of(await self.search_index.chunk_table(site)))
         found: dict[int, int] = {}
         last = 0
-        for block in (await self.knowledge.postings(site, [term])).get(term, []):
+        for block in (await self.search_index.postings(site, [term])).get(term, []):
             n = len(block) // 8
             numbers, counts = array("I", block[: 4 * n]), array("H", block[4 * n : 6 * n])
             assert list(numbers) == sorted(numbers)
@@ -136,7 +136,7 @@ def page_of(url: Url, content: str, **more: Any) -> IndexedPage:
     return replace(page, **more)
 
 
-def chunk_of(url: Url, text: str, start: int, size: int) -> Indexed:
+def chunk_of(url: Url, text: str, start: int, size: int) -> IndexedChunk:
     words = text.split()
     chunk = Chunk(
         ChunkId(hashlib.sha256(f"{url} {text}".encode()).hexdigest()),
@@ -148,7 +148,9 @@ def chunk_of(url: Url, text: str, start: int, size: int) -> Indexed:
         fragment=f":~:text={text}",
         flags=(Flag("orders", CleanText("ignore")),) if "ignore" in words else (),
     )
-    return Indexed(chunk, {word: words.count(word) for word in words}, len(words), hashlib.sha256(text.encode()).hexdigest())
+    return IndexedChunk(
+        chunk, {word: words.count(word) for word in words}, len(words), hashlib.sha256(text.encode()).hexdigest()
+    )
 
 
 def vector(text: str) -> bytes:
@@ -160,24 +162,26 @@ def question(text: str) -> bytes:
     return bytes(np.frombuffer(vector(text), "<f2").astype("<f4").tobytes())
 
 
-def numbers_of(shelf: Shelf) -> list[int]:
+def numbers_of(shelf: ChunkTable) -> list[int]:
     return list(array("I", shelf.numbers))
 
 
-def nothing(_: RunOutcome) -> Reckoning:
-    return Reckoning()
+def nothing(_: RunOutcome) -> PresenceChanges:
+    return PresenceChanges()
 
 
-def noting(seen: list[RunOutcome]) -> Callable[[RunOutcome], Reckoning]:
-    def decide(outcome: RunOutcome) -> Reckoning:
+def noting(seen: list[RunOutcome]) -> Callable[[RunOutcome], PresenceChanges]:
+    def decide(outcome: RunOutcome) -> PresenceChanges:
         seen.append(outcome)
-        return Reckoning()
+        return PresenceChanges()
 
     return decide
 
 
-def standings(*changed: Standing) -> Callable[[RunOutcome], Reckoning]:
-    return lambda _: Reckoning(changed, sum(one.held for one in changed), sum(one.presence is Presence.GONE for one in changed))
+def standings(*changed: PresenceChange) -> Callable[[RunOutcome], PresenceChanges]:
+    return lambda _: PresenceChanges(
+        changed, sum(one.held for one in changed), sum(one.presence is Presence.GONE for one in changed)
+    )
 
 
 @pytest.fixture
@@ -189,19 +193,19 @@ def without_pgvector(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def shop(database: Database) -> AsyncIterator[Shop]:
     engine = await database.engine()
-    knowledge = SqlKnowledge(engine)
-    yield Shop(SqlLedger(engine), knowledge)
-    await knowledge.close()
+    search_index = SqlSearchIndex(engine)
+    yield Shop(SqlLedger(engine), search_index)
+    await search_index.close()
 
 
-async def only_shelf(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteShelf:
-    [found] = await shop.knowledge.shelves(tenant, model)
+async def only_shelf(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteIndexStats:
+    [found] = await shop.search_index.site_stats(tenant, model)
     return found
 
 
 def test_the_sql_knowledge_keeps_the_port(shop: Shop) -> None:
-    port: Knowledge = shop.knowledge  # the type checker's half of this test
-    assert {name for name in vars(Knowledge) if not name.startswith("_")} <= set(dir(port))
+    port: SearchIndex = shop.search_index  # the type checker's half of this test
+    assert {name for name in vars(SearchIndex) if not name.startswith("_")} <= set(dir(port))
 
 
 # Writing
@@ -209,16 +213,16 @@ def test_the_sql_knowledge_keeps_the_port(shop: Shop) -> None:
 
 async def test_pages_wait_until_their_chunks_say_what_they_say(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
-    waiting = await shop.knowledge.pages_to_index(site, 10)
+    waiting = await shop.search_index.pages_to_index(site, 10)
     assert [(one.url, one.document, one.title, one.fetched_at) for one in waiting] == [
         (u("a"), "docone/two", "One/Two", shop.now),
         (u("b"), "docthree", "Three", shop.now),
     ]
-    assert [one.url for one in await shop.knowledge.pages_to_index(site, 10, u("a"))] == [u("b")]
+    assert [one.url for one in await shop.search_index.pages_to_index(site, 10, u("a"))] == [u("b")]
     assert await shop.indexed(site) == IndexWritten(pages=2, added=3)
-    assert await shop.knowledge.pages_to_index(site, 10) == []
+    assert await shop.search_index.pages_to_index(site, 10) == []
     await shop.crawled({"a": "one/other", "b": "three"})
-    assert [one.url for one in await shop.knowledge.pages_to_index(site, 10)] == [u("a")]
+    assert [one.url for one in await shop.search_index.pages_to_index(site, 10)] == [u("a")]
     assert await shop.texts(site) == ["three"], "what a page no longer says is not shown, though it is not indexed yet"
     shelf = await only_shelf(shop)
     assert (shelf.pages, shelf.waiting, shelf.chunks) == (2, 1, 1)
@@ -229,11 +233,11 @@ async def test_pages_wait_until_their_chunks_say_what_they_say(shop: Shop) -> No
 async def test_a_chunk_that_stays_keeps_its_number_though_it_moves(shop: Shop) -> None:
     site = (await shop.crawled({"a": "first part/second part/third part"})).site
     await shop.indexed(site)
-    before = {card.text: card for card in await shop.knowledge.cards(site, [1, 2, 3])}
+    before = {card.text: card for card in await shop.search_index.chunk_records(site, [1, 2, 3])}
     await shop.crawled({"a": "first longer part/second part/third part"})
     await shop.indexed(site)
-    numbers = numbers_of(await shop.knowledge.shelf(site))
-    after = {card.text: card for card in await shop.knowledge.cards(site, numbers)}
+    numbers = numbers_of(await shop.search_index.chunk_table(site))
+    after = {card.text: card for card in await shop.search_index.chunk_records(site, numbers)}
     assert numbers == [2, 3, 4]
     moved = after[CleanText("third part")]
     assert moved.number == before[CleanText("third part")].number
@@ -246,47 +250,47 @@ async def test_a_chunk_whose_terms_change_gets_a_new_number(shop: Shop) -> None:
     await shop.indexed(site)
     page = page_of(u("a"), "same")
     other = replace(page.chunks[0], terms={"same": 1, "heading": 1}, length=2)
-    assert await shop.knowledge.write_pages(site, EPOCH, [replace(page, chunks=(other,))]) == IndexWritten(1, 1, 0, 1)
+    assert await shop.search_index.write_pages(site, EPOCH, [replace(page, chunks=(other,))]) == IndexWritten(1, 1, 0, 1)
     assert await shop.said(site, "same") == await shop.said(site, "heading") == {2: 1}
 
 
 async def test_writing_the_same_again_changes_nothing(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/two", "b": ""})).site
     await shop.indexed(site)
-    before, shelf = await only_shelf(shop), await shop.knowledge.shelf(site)
+    before, shelf = await only_shelf(shop), await shop.search_index.chunk_table(site)
     pages = [page_of(u("a"), "one/two/two"), page_of(u("b"), "")]
-    assert await shop.knowledge.write_pages(site, EPOCH, pages) == IndexWritten(pages=2, kept=3)
+    assert await shop.search_index.write_pages(site, EPOCH, pages) == IndexWritten(pages=2, kept=3)
     assert await only_shelf(shop) == before
-    assert await shop.knowledge.shelf(site) == shelf
+    assert await shop.search_index.chunk_table(site) == shelf
     assert len(numbers_of(shelf)) == 3, "a page may say the same twice"
 
 
 async def test_chunks_of_what_a_page_no_longer_says_are_not_written(shop: Shop) -> None:
     site = (await shop.crawled({"a": "new", "b": "hidden"}, noindex=["b"])).site
-    await shop.knowledge.open_epoch(site, EPOCH)
+    await shop.search_index.open_epoch(site, EPOCH)
     late = [page_of(u("a"), "old"), page_of(u("b"), "hidden"), page_of(u("unknown"), "x")]
-    assert await shop.knowledge.write_pages(site, EPOCH, late) == IndexWritten()
+    assert await shop.search_index.write_pages(site, EPOCH, late) == IndexWritten()
     assert await shop.texts(site) == []
-    assert [one.url for one in await shop.knowledge.pages_to_index(site, 9)] == [u("a")]
+    assert [one.url for one in await shop.search_index.pages_to_index(site, 9)] == [u("a")]
 
 
 async def test_another_manner_makes_every_page_wait_and_leaves_it_searchable(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one", "b": "two"})).site
     await shop.indexed(site)
-    await shop.knowledge.open_epoch(site, EPOCH)
-    assert await shop.knowledge.pages_to_index(site, 9) == []
-    await shop.knowledge.open_epoch(site, "e2")
-    assert len(await shop.knowledge.pages_to_index(site, 9)) == 2
+    await shop.search_index.open_epoch(site, EPOCH)
+    assert await shop.search_index.pages_to_index(site, 9) == []
+    await shop.search_index.open_epoch(site, "e2")
+    assert len(await shop.search_index.pages_to_index(site, 9)) == 2
     assert await shop.texts(site) == ["one", "two"]
-    await shop.knowledge.write_pages(site, EPOCH, [page_of(u("a"), "one")])
-    assert len(await shop.knowledge.pages_to_index(site, 9)) == 2, "made in the old manner"
+    await shop.search_index.write_pages(site, EPOCH, [page_of(u("a"), "one")])
+    assert len(await shop.search_index.pages_to_index(site, 9)) == 2, "made in the old manner"
     assert await shop.indexed(site, "e2") == IndexWritten(pages=2, kept=2)
     assert (await only_shelf(shop)).epoch == "e2"
 
 
 async def test_a_card_says_all_that_is_known_of_a_chunk(shop: Shop) -> None:
     site = (await shop.crawled({"a": "x"})).site
-    await shop.knowledge.open_epoch(site, EPOCH)
+    await shop.search_index.open_epoch(site, EPOCH)
     [one] = page_of(u("a"), "x").chunks
     chunk = replace(
         one.chunk,
@@ -300,14 +304,14 @@ async def test_a_card_says_all_that_is_known_of_a_chunk(shop: Shop) -> None:
         flags=(Flag("orders", CleanText("do this")),),
     )
     page = page_of(u("a"), "x", lang="de", kind="pdf", dated=7.5, chunks=(replace(one, chunk=chunk, length=70_000),))
-    await shop.knowledge.write_pages(site, EPOCH, [page])
-    [card] = await shop.knowledge.cards(site, [9, 1, 9])
+    await shop.search_index.write_pages(site, EPOCH, [page])
+    [card] = await shop.search_index.chunk_records(site, [9, 1, 9])
     assert (card.number, card.id, card.site, card.site_name, card.url) == (1, chunk.id, site, "site", u("a"))
     assert (card.title, card.lang, card.kind, card.dated) == ("Title", "de", "pdf", 7.5)
     assert (card.text, card.lead, card.headings, card.flags) == ("naïve\ufffd text", "| h |", ("Ä", '"B"'), chunk.flags)
     assert (card.start, card.end, card.tokens, card.landmark, card.fragment) == (10, 22, 1, "main", ":~:text=x")
     assert (card.presence, card.fetched_at) == (Presence.PRESENT, shop.now)
-    shelf = await shop.knowledge.shelf(site)
+    shelf = await shop.search_index.chunk_table(site)
     assert [(page.number, page.url, page.lang, page.kind, page.dated) for page in shelf.pages] == [
         (1, u("a"), "de", "pdf", 7.5)
     ]
@@ -318,30 +322,30 @@ async def test_a_card_says_all_that_is_known_of_a_chunk(shop: Shop) -> None:
 async def test_cards_come_in_the_order_asked_for(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
-    assert [card.text for card in await shop.knowledge.cards(site, [3, 1, 2])] == ["three", "one", "two"]
+    assert [card.text for card in await shop.search_index.chunk_records(site, [3, 1, 2])] == ["three", "one", "two"]
 
 
 async def test_a_url_beyond_the_length_of_a_key_comes_back_whole(shop: Shop) -> None:
     path = "a" * 3000
     site = (await shop.crawled({path: "long"})).site
-    assert [one.url for one in await shop.knowledge.pages_to_index(site, 9)] == [u(path)]
+    assert [one.url for one in await shop.search_index.pages_to_index(site, 9)] == [u(path)]
     await shop.indexed(site)
-    [card] = await shop.knowledge.cards(site, [1])
+    [card] = await shop.search_index.chunk_records(site, [1])
     assert card.url == u(path)
-    assert [page.url for page in (await shop.knowledge.shelf(site)).pages] == [u(path)]
+    assert [page.url for page in (await shop.search_index.chunk_table(site)).pages] == [u(path)]
 
 
 async def test_a_site_that_is_forgotten_comes_back_the_same_but_for_numbers(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three ignore", "c": "four"})).site
     await shop.indexed(site)
-    before, texts = await shop.knowledge.shelf(site), await shop.texts(site)
-    await shop.knowledge.forget(site)
+    before, texts = await shop.search_index.chunk_table(site), await shop.texts(site)
+    await shop.search_index.forget(site)
     assert await shop.texts(site) == []
     assert await shop.said(site, "one") == {}
     shelf = await only_shelf(shop)
     assert (shelf.pages, shelf.waiting, shelf.chunks) == (3, 3, 0)
     await shop.indexed(site)
-    after = await shop.knowledge.shelf(site)
+    after = await shop.search_index.chunk_table(site)
     assert await shop.texts(site) == texts
     assert after.version > before.version
     assert not set(numbers_of(after)) & set(numbers_of(before))
@@ -352,17 +356,17 @@ async def test_a_site_that_is_forgotten_comes_back_the_same_but_for_numbers(shop
 
 async def test_two_writers_of_one_site_take_turns(database: Database, shop: Shop) -> None:
     site = (await shop.crawled({f"p{at}": f"word{at}/both" for at in range(40)})).site
-    other = SqlKnowledge(await database.engine())
-    await shop.knowledge.open_epoch(site, EPOCH)
+    other = SqlSearchIndex(await database.engine())
+    await shop.search_index.open_epoch(site, EPOCH)
     pages = [page_of(u(f"p{at}"), f"word{at}/both") for at in range(40)]
     writes = [
         writer.write_pages(site, EPOCH, pages[start : start + 8])
         for start in range(0, 40, 4)
-        for writer in (shop.knowledge, other)
+        for writer in (shop.search_index, other)
     ]
     written = await asyncio.gather(*writes)
     assert sum(one.added for one in written) == 80
-    shelf = await shop.knowledge.shelf(site)
+    shelf = await shop.search_index.chunk_table(site)
     assert len(set(numbers_of(shelf))) == 80
     assert len(await shop.said(site, "both")) == 40
     assert (await only_shelf(shop)).chunks == 80
@@ -374,18 +378,18 @@ async def test_two_writers_of_one_site_take_turns(database: Database, shop: Shop
 async def test_postings_say_where_a_term_stands_how_often_and_in_how_long_a_chunk(shop: Shop) -> None:
     site = (await shop.crawled({"a": "b b a/c", "d": "a a a d"})).site
     await shop.indexed(site)
-    found = await shop.knowledge.postings(site, ["a", "b", "none", "", "x" * 5000, "\0", "\ud800"])
+    found = await shop.search_index.postings(site, ["a", "b", "none", "", "x" * 5000, "\0", "\ud800"])
     assert found == {"a": [Postings([1, 3], [1, 3], [3, 4]).packed()], "b": [Postings([1], [2], [3]).packed()]}
 
 
 async def test_terms_that_no_index_takes_do_not_stop_a_page(shop: Shop) -> None:
     site = (await shop.crawled({"a": "x"})).site
-    await shop.knowledge.open_epoch(site, EPOCH)
+    await shop.search_index.open_epoch(site, EPOCH)
     page = page_of(u("a"), "x")
     long, longer = "y" * 9000, "y" * 9001
     odd = replace(page.chunks[0], terms={"x": 70_000, long: 1, longer: 2, "a\0b": 1, "\ud800": 1, "": 1})
-    await shop.knowledge.write_pages(site, EPOCH, [replace(page, chunks=(odd, page.chunks[0]))])
-    found = await shop.knowledge.postings(site, ["x", long, longer])
+    await shop.search_index.write_pages(site, EPOCH, [replace(page, chunks=(odd, page.chunks[0]))])
+    found = await shop.search_index.postings(site, ["x", long, longer])
     assert found["x"] == [Postings([1, 2], [70_000, 1], [1, 1]).packed()]
     assert found[long] == [Postings([1], [1], [1]).packed()]
     assert found[longer] == [Postings([1], [2], [1]).packed()]
@@ -394,10 +398,10 @@ async def test_terms_that_no_index_takes_do_not_stop_a_page(shop: Shop) -> None:
 async def test_segments_stay_few_and_joining_them_keeps_what_they_say(shop: Shop) -> None:
     texts = {f"p{at:03d}": f"word{at % 7} all/only{at} all" for at in range(40)}
     site = (await shop.crawled(texts)).site
-    await shop.knowledge.open_epoch(site, EPOCH)
+    await shop.search_index.open_epoch(site, EPOCH)
     for path, text in texts.items():
-        await shop.knowledge.write_pages(site, EPOCH, [page_of(u(path), text)])
-    blocks = (await shop.knowledge.postings(site, ["all"]))["all"]
+        await shop.search_index.write_pages(site, EPOCH, [page_of(u(path), text)])
+    blocks = (await shop.search_index.postings(site, ["all"]))["all"]
     assert len(blocks) <= 16
     assert len(await shop.said(site, "all")) == 80
     assert len(await shop.said(site, "word3")) == len([at for at in range(40) if at % 7 == 3])
@@ -410,7 +414,7 @@ async def test_dead_numbers_leave_the_postings_in_the_end(shop: Shop) -> None:
     for round_ in range(12):
         await shop.crawled({"a": "stays", "b": f"round{round_} word"})
         await shop.indexed(site)
-    [*blocks] = (await shop.knowledge.postings(site, ["word"]))["word"]
+    [*blocks] = (await shop.search_index.postings(site, ["word"]))["word"]
     assert sum(len(block) for block in blocks) // 8 <= 2
     assert len(await shop.said(site, "word")) == len(await shop.said(site, "stays")) == 1
     assert await shop.said(site, "round10") == {}
@@ -426,7 +430,7 @@ async def test_a_run_says_how_it_met_every_page_and_is_asked_once(shop: Shop) ->
     first = await shop.crawled({path: path for path in "abcdef"})
     seen: list[RunOutcome] = []
     decide = noting(seen)
-    assert await shop.knowledge.reckon(first.site, decide, shop.now) == [Reckoning()]
+    assert await shop.search_index.check_presence(first.site, decide, shop.now) == [PresenceChanges()]
     second = await shop.crawled(
         {"a": "a"},
         ends={
@@ -437,8 +441,8 @@ async def test_a_run_says_how_it_met_every_page_and_is_asked_once(shop: Shop) ->
             "other": ends_as(UrlState.SOFT_404),
         },
     )
-    await shop.knowledge.reckon(first.site, decide, shop.now)
-    assert await shop.knowledge.reckon(first.site, decide, shop.now) == []
+    await shop.search_index.check_presence(first.site, decide, shop.now)
+    assert await shop.search_index.check_presence(first.site, decide, shop.now) == []
     assert [(one.run, one.is_complete, len(one.pages)) for one in seen] == [(first.id, True, 6), (second.id, False, 6)]
     met = {one.url: one for one in seen[1].pages}
     assert [(met[u(path)].state, met[u(path)].status_code) for path in "abcdf"] == [
@@ -456,38 +460,40 @@ async def test_a_run_says_how_it_met_every_page_and_is_asked_once(shop: Shop) ->
 async def test_exactly_the_chunks_of_pages_that_are_gone_go_and_come_back_with_them(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three", "c": "four"})).site
     await shop.indexed(site)
-    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.GONE, "410")), shop.now)
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.GONE, "410")), shop.now)
     assert await shop.texts(site) == ["four", "three"]
-    assert await shop.knowledge.cards(site, [1, 2]) == []
-    assert await shop.knowledge.pages_to_index(site, 9) == []
+    assert await shop.search_index.chunk_records(site, [1, 2]) == []
+    assert await shop.search_index.pages_to_index(site, 9) == []
     shelf = await only_shelf(shop)
     assert (shelf.pages, shelf.waiting, shelf.chunks, shelf.held) == (2, 0, 2, 0)
     await shop.crawled({"a": "one/two", "b": "three", "c": "four"})
     assert await shop.texts(site) == ["four", "three"]
-    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.PRESENT)), shop.now)
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.PRESENT)), shop.now)
     assert await shop.indexed(site) == IndexWritten(pages=1, added=2)
     assert await shop.texts(site) == ["four", "one", "three", "two"]
 
 
 async def test_what_became_of_a_page_is_given_to_the_next_decision(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
-    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.UNKNOWN, "soft 404", 1)), shop.now)
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.UNKNOWN, "soft 404", 1)), shop.now)
     await shop.crawled({"b": "two"})
     seen: list[RunOutcome] = []
-    await shop.knowledge.reckon(site, noting(seen), shop.now)
+    await shop.search_index.check_presence(site, noting(seen), shop.now)
     assert [(one.url, one.presence, one.soft_misses) for one in seen[0].pages] == [
         (u("a"), Presence.UNKNOWN, 1),
         (u("b"), Presence.PRESENT, 0),
     ]
     await shop.indexed(site)
-    assert [card.presence for card in await shop.knowledge.cards(site, [1])] == [Presence.UNKNOWN], "what it last said stays"
+    assert [card.presence for card in await shop.search_index.chunk_records(site, [1])] == [Presence.UNKNOWN], (
+        "what it last said stays"
+    )
 
 
 async def test_an_earlier_run_says_nothing_about_what_a_later_one_found(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await shop.crawled({"a": "one", "b": "two"})
     seen: list[RunOutcome] = []
-    await shop.knowledge.reckon(site, noting(seen), shop.now)
+    await shop.search_index.check_presence(site, noting(seen), shop.now)
     assert [[(one.url, one.state) for one in outcome.pages] for outcome in seen] == [
         [],
         [(u("a"), UrlState.VISITED), (u("b"), UrlState.VISITED)],
@@ -498,14 +504,14 @@ async def test_an_earlier_run_says_nothing_about_what_a_later_one_found(shop: Sh
 async def test_pages_that_are_held_stay_until_somebody_decides(shop: Shop, agreed: bool) -> None:
     site = (await shop.crawled({"a": "one", "b": "two", "c": "three"})).site
     await shop.indexed(site)
-    held = [Standing(u(path), Presence.PRESENT, "404", held=True) for path in "ab"]
-    await shop.knowledge.reckon(site, standings(*held), shop.now)
+    held = [PresenceChange(u(path), Presence.PRESENT, "404", held=True) for path in "ab"]
+    await shop.search_index.check_presence(site, standings(*held), shop.now)
     assert await shop.texts(site) == ["one", "three", "two"]
     assert (await only_shelf(shop)).held == 2
-    assert await shop.knowledge.release_held(site, shop.now, agreed=agreed) == 2
+    assert await shop.search_index.release_held(site, shop.now, agreed=agreed) == 2
     assert await shop.texts(site) == (["three"] if agreed else ["one", "three", "two"])
     assert (await only_shelf(shop)).held == 0
-    assert await shop.knowledge.release_held(site, shop.now, agreed=True) == 0
+    assert await shop.search_index.release_held(site, shop.now, agreed=True) == 0
 
 
 async def test_pages_that_became_aliases_or_want_no_index_lose_their_chunks(shop: Shop) -> None:
@@ -514,10 +520,10 @@ async def test_pages_that_became_aliases_or_want_no_index_lose_their_chunks(shop
     merged = WavePlan(merges=(Merge(u("c"), u("a"), Proof.CANONICAL),))
     await shop.crawled({"a": "one", "b": "two", "c": "three"}, noindex=["b"], plan=lambda _: merged)
     assert await shop.texts(site) == ["one"]
-    assert await shop.knowledge.pages_to_index(site, 9) == []
+    assert await shop.search_index.pages_to_index(site, 9) == []
     assert (await only_shelf(shop)).chunks == 1
     version = (await only_shelf(shop)).version
-    await shop.knowledge.reckon(site, nothing, shop.now)
+    await shop.search_index.check_presence(site, nothing, shop.now)
     shelf = await only_shelf(shop)
     assert (shelf.pages, shelf.chunks, shelf.version) == (1, 1, version + 1)
     await shop.crawled({"a": "one", "b": "two", "c": "three"})
@@ -552,7 +558,7 @@ async def test_a_run_that_did_not_look_everywhere_is_not_complete(shop: Shop) ->
     for quiet in (UrlState.NOT_FOUND, UrlState.SOFT_404, UrlState.FORBIDDEN):
         await shop.crawled({"a": "one"}, ends={"z": lambda lease, state=quiet: ended(lease, state)})  # type: ignore[misc]
     seen: list[RunOutcome] = []
-    await shop.knowledge.reckon(site, noting(seen), shop.now)
+    await shop.search_index.check_presence(site, noting(seen), shop.now)
     assert [outcome.is_complete for outcome in seen] == [True, *[False] * count, True, True, True]
 
 
@@ -565,20 +571,20 @@ async def test_two_tenants_with_the_same_pages_never_see_each_others(shop: Shop)
     assert ours != theirs
     await shop.indexed(theirs)
     assert await shop.embedded() == 3
-    [mine], [other] = await shop.knowledge.shelves("default", MODEL), await shop.knowledge.shelves("theirs", MODEL)
+    [mine], [other] = await shop.search_index.site_stats("default", MODEL), await shop.search_index.site_stats("theirs", MODEL)
     assert (mine.site, mine.name, mine.chunks, mine.embedded, mine.waiting) == (ours, "site", 0, 0, 2)
     assert (other.site, other.name, other.chunks, other.embedded, other.waiting) == (theirs, "site", 3, 3, 0)
-    assert await shop.knowledge.shelves("nobody") == []
-    assert [one.tenant for one in await shop.knowledge.shelves(None)] == ["default", "theirs"]
+    assert await shop.search_index.site_stats("nobody") == []
+    assert [one.tenant for one in await shop.search_index.site_stats(None)] == ["default", "theirs"]
     assert await shop.texts(ours) == []
-    assert await shop.knowledge.postings(ours, ["one"]) == {}
-    assert await shop.knowledge.cards(ours, [1, 2, 3]) == []
-    assert (await shop.knowledge.likeness(ours, MODEL, question("one"), 9)).numbers == []
+    assert await shop.search_index.postings(ours, ["one"]) == {}
+    assert await shop.search_index.chunk_records(ours, [1, 2, 3]) == []
+    assert (await shop.search_index.likeness(ours, MODEL, question("one"), 9)).numbers == []
     await shop.indexed(ours)
-    await shop.knowledge.forget(theirs)
+    await shop.search_index.forget(theirs)
     assert await shop.texts(ours) == ["one", "three", "two"]
-    assert len((await shop.knowledge.likeness(ours, MODEL, question("one"), 9)).numbers) == 3
-    assert (await shop.knowledge.likeness(theirs, MODEL, question("one"), 9)).numbers == []
+    assert len((await shop.search_index.likeness(ours, MODEL, question("one"), 9)).numbers) == 3
+    assert (await shop.search_index.likeness(theirs, MODEL, question("one"), 9)).numbers == []
     again = await shop.ledger.create_run("site", CrawlSettings(), [], shop.now, tenant="theirs")
     assert again.site == theirs
 
@@ -586,20 +592,20 @@ async def test_two_tenants_with_the_same_pages_never_see_each_others(shop: Shop)
 async def test_a_page_is_found_by_its_address_within_its_tenant(shop: Shop) -> None:
     site = (await shop.crawled({"a": "ours"})).site
     await shop.crawled({"a": "theirs"}, tenant="theirs")
-    await shop.knowledge.reckon(site, standings(Standing(u("a"), Presence.GONE, "410")), shop.now)
-    found = await shop.knowledge.page("default", u("a"))
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.GONE, "410")), shop.now)
+    found = await shop.search_index.page("default", u("a"))
     assert found is not None
     assert (found.site, found.site_name, found.url, found.document) == (site, "site", u("a"), "docours")
     assert (found.presence, found.evidence, found.fetched_at) == (Presence.GONE, "410", NOW + 100.0)
-    assert await shop.knowledge.page("nobody", u("a")) is None
-    assert await shop.knowledge.page("default", u("b")) is None
+    assert await shop.search_index.page("nobody", u("a")) is None
+    assert await shop.search_index.page("default", u("b")) is None
 
 
 async def test_sketches_are_those_of_pages_that_are_searched(shop: Shop) -> None:
     pages = {path: path for path in "abcd"}
     site = (await shop.crawled(pages, noindex=["b"], sketch=b"s")).site
-    await shop.knowledge.reckon(site, standings(Standing(u("c"), Presence.GONE, "410")), shop.now)
-    found = [(one.url, one.sketch) async for one in shop.knowledge.sketches(site)]
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("c"), Presence.GONE, "410")), shop.now)
+    found = [(one.url, one.sketch) async for one in shop.search_index.sketches(site)]
     assert found == [(u("a"), b"s"), (u("d"), b"s")]
 
 
@@ -607,8 +613,8 @@ async def test_a_glance_leaves_nothing_behind_even_when_it_fails(database: Datab
     engine = await database.engine()
     for _ in range(6):  # more often than there are connections
         with pytest.raises(sa.exc.DBAPIError):
-            await engine.glance(lambda conn: conn.execute(sa.text("SELECT nothing FROM nowhere")))
-    assert await engine.glance(lambda conn: conn.scalar(sa.text("SELECT 7"))) == 7
+            await engine.read_autocommit(lambda conn: conn.execute(sa.text("SELECT nothing FROM nowhere")))
+    assert await engine.read_autocommit(lambda conn: conn.scalar(sa.text("SELECT 7"))) == 7
     if isinstance(database.where, str):
         held = sa.text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'")
         assert await engine.run(lambda conn: conn.scalar(held)) == 0
@@ -620,16 +626,16 @@ async def test_a_glance_leaves_nothing_behind_even_when_it_fails(database: Datab
 async def test_a_text_is_embedded_once_wherever_it_stands(shop: Shop) -> None:
     site = (await shop.crawled({"a": "same/one", "b": "same"})).site
     await shop.indexed(site)
-    texts = await shop.knowledge.texts_to_embed(MODEL, 9, site)
+    texts = await shop.search_index.texts_to_embed(MODEL, 9, site)
     assert sorted(one.text for one in texts) == ["Top\none", "Top\nsame"]
-    assert await shop.knowledge.texts_to_embed(MODEL, 9, SiteId(99)) == []
+    assert await shop.search_index.texts_to_embed(MODEL, 9, SiteId(99)) == []
     assert await shop.embedded() == 2
     assert (await only_shelf(shop)).embedded == 3
     await shop.crawled({"a": "same/one", "b": "same", "c": "one"})
     await shop.indexed(site)
-    assert await shop.knowledge.texts_to_embed(MODEL, 9) == []
+    assert await shop.search_index.texts_to_embed(MODEL, 9) == []
     assert (await only_shelf(shop)).embedded == 4
-    assert len(await shop.knowledge.texts_to_embed("another model", 9)) == 2
+    assert len(await shop.search_index.texts_to_embed("another model", 9)) == 2
     assert (await only_shelf(shop, model="another model")).embedded == 0
 
 
@@ -637,7 +643,7 @@ async def test_texts_of_pages_that_are_not_shown_are_not_embedded(shop: Shop) ->
     site = (await shop.crawled({"a": "one", "b": "two"})).site
     await shop.indexed(site)
     await shop.crawled({"a": "one", "b": "other"})
-    assert [one.text for one in await shop.knowledge.texts_to_embed(MODEL, 9)] == ["Top\none"]
+    assert [one.text for one in await shop.search_index.texts_to_embed(MODEL, 9)] == ["Top\none"]
     await shop.indexed(site)
     assert await shop.embedded() == 2
 
@@ -646,27 +652,27 @@ async def test_likeness_is_exact(shop: Shop) -> None:
     texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
     site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
     await shop.indexed(site)
-    assert await shop.knowledge.likeness(site, MODEL, question("x"), 5) == replace(
-        await shop.knowledge.likeness(site, MODEL, question("x"), 5), numbers=(), scores=(), embedded=0
+    assert await shop.search_index.likeness(site, MODEL, question("x"), 5) == replace(
+        await shop.search_index.likeness(site, MODEL, question("x"), 5), numbers=(), scores=(), embedded=0
     )
     await shop.embedded()
-    cards = await shop.knowledge.cards(site, numbers_of(await shop.knowledge.shelf(site)))
+    cards = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
     asked = np.frombuffer(question("what is asked"), "<f4")
     truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    found = await shop.search_index.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
     assert found.embedded == 60
     assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
     assert same(found.scores, [truth[number] for number in found.numbers])
     assert len(found.numbers) == len(set(found.numbers))
     assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
     few = array("I", ranked[30:40])
-    among = await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
+    among = await shop.search_index.likeness(site, MODEL, asked.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
     assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
     assert (among.embedded, set(among.numbers) <= set(few), ranked[39] in among.numbers) == (10, True, True)
-    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
-    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
-    assert len((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
+    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
+    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
 
 
 def same(found: Iterable[float], wanted: Iterable[float]) -> bool:
@@ -678,20 +684,20 @@ async def test_likeness_follows_every_change(shop: Shop) -> None:
     await shop.indexed(site)
 
     async def near() -> list[str]:
-        found = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+        found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
         assert found.embedded == len(found.numbers)
-        cards = await shop.knowledge.cards(site, list(found.numbers))
+        cards = await shop.search_index.chunk_records(site, list(found.numbers))
         assert len(cards) == len(found.numbers)
         return sorted(card.text for card in cards)
 
     assert await near() == []
-    [first, *rest] = await shop.knowledge.texts_to_embed(MODEL, 9)
-    await shop.knowledge.put_vectors(MODEL, [(first.text_hash, vector("one"))])
+    [first, *rest] = await shop.search_index.texts_to_embed(MODEL, 9)
+    await shop.search_index.put_vectors(MODEL, [(first.text_hash, vector("one"))])
     assert await near() == ["one"]
-    await shop.knowledge.put_vectors(MODEL, [(one.text_hash, vector("two")) for one in rest])
+    await shop.search_index.put_vectors(MODEL, [(one.text_hash, vector("two")) for one in rest])
     assert await near() == ["one", "three", "two"]
-    await shop.knowledge.put_vectors(MODEL, [(first.text_hash, vector("something else"))])
-    scores = (await shop.knowledge.likeness(site, MODEL, question("something else"), 1)).scores
+    await shop.search_index.put_vectors(MODEL, [(first.text_hash, vector("something else"))])
+    scores = (await shop.search_index.likeness(site, MODEL, question("something else"), 1)).scores
     assert same(scores, [1.0])
     await shop.crawled({"a": "one/four", "b": "three"})
     assert await near() == ["three"], "the page says something else by now"
@@ -699,9 +705,9 @@ async def test_likeness_follows_every_change(shop: Shop) -> None:
     assert await near() == ["one", "three"]
     await shop.embedded()
     assert await near() == ["four", "one", "three"]
-    await shop.knowledge.reckon(site, standings(Standing(u("b"), Presence.GONE, "404")), shop.now)
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("b"), Presence.GONE, "404")), shop.now)
     assert await near() == ["four", "one"]
-    await shop.knowledge.forget(site)
+    await shop.search_index.forget(site)
     assert await near() == []
 
 
@@ -711,7 +717,7 @@ async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_
     by_database: list[int] = []
     compare = dense_sql.nearest
 
-    def noted(*args: Any) -> Likeness | None:
+    def noted(*args: Any) -> Similarities | None:
         by_database.append(1)
         return compare(*args)
 
@@ -722,10 +728,10 @@ async def test_a_site_that_stands_still_is_compared_by_the_process_and_one_that_
         await shop.indexed(one)
     await shop.embedded()
 
-    async def near(text: str) -> Likeness:
-        found = await shop.knowledge.likeness(site, MODEL, question(text), 9)
-        comparing = shop.knowledge._comparing
-        assert isinstance(comparing, OwnLikeness)
+    async def near(text: str) -> Similarities:
+        found = await shop.search_index.likeness(site, MODEL, question(text), 9)
+        comparing = shop.search_index._comparing
+        assert isinstance(comparing, LocalVectorSearch)
         await asyncio.gather(*comparing._reading.values())
         return found
 
@@ -749,13 +755,13 @@ async def test_without_pgvector_the_process_compares(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await shop.indexed(site)
     await shop.embedded()
-    found = await shop.knowledge.likeness(site, MODEL, question("two"), 1, also=[3])
+    found = await shop.search_index.likeness(site, MODEL, question("two"), 1, also=[3])
     assert (list(found.numbers), found.embedded) == ([2, 3], 3)
     await shop.crawled({"a": "one", "b": "three/four"})
     await shop.indexed(site)
-    assert (await shop.knowledge.likeness(site, MODEL, question("two"), 9)).embedded == 2
+    assert (await shop.search_index.likeness(site, MODEL, question("two"), 9)).embedded == 2
     await shop.embedded()
-    assert (await shop.knowledge.likeness(site, MODEL, question("two"), 9)).embedded == 3
+    assert (await shop.search_index.likeness(site, MODEL, question("two"), 9)).embedded == 3
 
 
 async def test_an_extension_that_comes_late_finds_the_vectors_there_are(
@@ -766,44 +772,46 @@ async def test_an_extension_that_comes_late_finds_the_vectors_there_are(
     with monkeypatch.context() as before:
         before.setattr(dense_sql, "_MAKE", ("CREATE EXTENSION there_is_none",))
         await shop.embedded()
-    await shop.knowledge.put_vectors("another model", [("text", vector("text"))])
+    await shop.search_index.put_vectors("another model", [("text", vector("text"))])
     engine = await database.engine()
     assert await engine.read(dense_sql.is_ready) == isinstance(database.where, str)
-    found = await shop.knowledge.likeness(site, MODEL, question("two"), 9)
+    found = await shop.search_index.likeness(site, MODEL, question("two"), 9)
     assert (sorted(found.numbers), found.numbers[0], found.embedded) == ([1, 2, 3], 2, 3)
 
 
 async def test_vectors_and_chunks_that_come_at_once_find_each_other(database: Database, shop: Shop) -> None:
     pages = {f"p{at}": f"word{at}" for at in range(24)}
     site = (await shop.crawled(pages)).site
-    await shop.knowledge.open_epoch(site, EPOCH)
+    await shop.search_index.open_epoch(site, EPOCH)
     made = [page_of(u(path), text) for path, text in pages.items()]
-    other = SqlKnowledge(await database.engine())
+    other = SqlSearchIndex(await database.engine())
     puts = [other.put_vectors(MODEL, [(page.chunks[0].text_hash, vector(page.chunks[0].chunk.text))]) for page in made]
-    await asyncio.gather(*(shop.knowledge.write_pages(site, EPOCH, [page]) for page in made), *puts)
-    assert (await shop.knowledge.likeness(site, MODEL, question("x"), 99)).embedded == 24
+    await asyncio.gather(*(shop.search_index.write_pages(site, EPOCH, [page]) for page in made), *puts)
+    assert (await shop.search_index.likeness(site, MODEL, question("x"), 99)).embedded == 24
 
 
 async def test_vectors_that_are_none_are_passed_over(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
-    one, two, three = await shop.knowledge.texts_to_embed(MODEL, 9)
+    one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)
     odd = np.array([1, 0, 0], "<f2").tobytes()
     broken = np.array([np.nan, np.inf, 0, 0], "<f2").tobytes()
-    await shop.knowledge.put_vectors(MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)])
-    await shop.knowledge.put_vectors(MODEL, [])
-    found = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    await shop.search_index.put_vectors(
+        MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)]
+    )
+    await shop.search_index.put_vectors(MODEL, [])
+    found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
     assert found.numbers[0] == 1
     assert all(np.isfinite(found.scores))
-    assert list((await shop.knowledge.likeness(site, "no such model", question("one"), 9)).numbers) == []
-    assert list((await shop.knowledge.likeness(SiteId(99), MODEL, question("one"), 9)).numbers) == []
+    assert list((await shop.search_index.likeness(site, "no such model", question("one"), 9)).numbers) == []
+    assert list((await shop.search_index.likeness(SiteId(99), MODEL, question("one"), 9)).numbers) == []
 
 
 async def test_a_site_that_nobody_knows_is_empty(shop: Shop) -> None:
     nowhere = SiteId(99)
-    assert await shop.knowledge.shelf(nowhere) == Shelf(0)
-    assert await shop.knowledge.pages_to_index(nowhere, 9) == []
-    assert await shop.knowledge.write_pages(nowhere, EPOCH, [page_of(u("a"), "x")]) == IndexWritten()
-    await shop.knowledge.open_epoch(nowhere, EPOCH)
-    await shop.knowledge.forget(nowhere)
-    assert await shop.knowledge.reckon(nowhere, nothing, NOW) == []
+    assert await shop.search_index.chunk_table(nowhere) == ChunkTable(0)
+    assert await shop.search_index.pages_to_index(nowhere, 9) == []
+    assert await shop.search_index.write_pages(nowhere, EPOCH, [page_of(u("a"), "x")]) == IndexWritten()
+    await shop.search_index.open_epoch(nowhere, EPOCH)
+    await shop.search_index.forget(nowhere)
+    assert await shop.search_index.check_presence(nowhere, nothing, NOW) == []

@@ -27,7 +27,7 @@ from tests.ports.frontier import (
     visited,
 )
 
-from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, Pulse, Settlement, Source, Verdict, WavePlan
+from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, QueueStats, Settlement, Source, Verdict, WavePlan
 from sitelore.model.ids import CleanText, RunId
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, Pace, Scope
@@ -245,11 +245,11 @@ async def test_rows_of_closed_hosts_and_rows_not_yet_due_stay_unclaimed(ledger: 
     assert [lease.url.host for lease in held] == ["one.test", "three.test"]
     retry = Verdict(UrlState.QUEUED, 503, error="http_error: 503", retry_at=NOW + 30)
     await ledger.settle([Settlement(held[0], retry, Effects(fetched=True), NOW)])
-    assert await ledger.pulse(run.id, NOW) == Pulse(ready=1, waiting=1, in_progress=1, next_retry_at=NOW + 30)
+    assert await ledger.queue_stats(run.id, NOW) == QueueStats(ready=1, waiting=1, in_progress=1, next_retry_at=NOW + 30)
     assert [lease.url.host for lease in await leases(ledger, run, now=NOW + 29)] == ["two.test"]
     [late] = await leases(ledger, run, now=NOW + 30)
     assert (late.url.host, late.attempts, late.token) == ("one.test", 1, 2)
-    assert await ledger.pulse(run.id, NOW) == Pulse(in_progress=3)
+    assert await ledger.queue_stats(run.id, NOW) == QueueStats(in_progress=3)
 
 
 async def test_a_lease_carries_what_earlier_runs_left(ledger: SqlLedger) -> None:

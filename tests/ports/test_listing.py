@@ -10,7 +10,7 @@ import pytest
 from sitelore.crawl.runs import first_offers, start_run
 from sitelore.model.frontier import Effects, Offer, Run, Settlement, Source, Verdict, WaveFacts, WavePlan
 from sitelore.model.ids import WorkerId
-from sitelore.model.listing import Once, RunListing, UrlListing, UrlOrder
+from sitelore.model.listing import IdempotencyKey, RunListing, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -112,17 +112,17 @@ async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) 
 
 
 async def test_a_key_makes_one_run_however_often_and_at_once_it_is_used(ledger: SqlLedger) -> None:
-    once = Once("key", "what was asked")
+    once = IdempotencyKey("key", "what was asked")
 
-    async def make(key: Once, now: float = NOW) -> tuple[str, str, bool]:
+    async def make(key: IdempotencyKey, now: float = NOW) -> tuple[str, str, bool]:
         made = await ledger.create_run_once(key, "site.example", SETTINGS, first_offers(SETTINGS), now)
         return made.run.id, made.fingerprint, made.is_new
 
     made = await asyncio.gather(*(make(once) for _ in range(8)))
     assert len({run for run, _, _ in made}) == 1
     assert sorted(is_new for _, _, is_new in made) == [False] * 7 + [True]
-    other = await make(Once("key", "something else"))
+    other = await make(IdempotencyKey("key", "something else"))
     assert other == (made[0][0], "what was asked", False)
-    assert (await make(Once("another key", "what was asked")))[2]
+    assert (await make(IdempotencyKey("another key", "what was asked")))[2]
     assert len(await ledger.runs()) == 2
     assert (await make(once, NOW + KEY_LASTS_S + 1))[2], "a key is forgotten after a day"

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from tests.ports.conftest import Database
 
 from sitelore.model.errors import StorageError
-from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.knowledge import SqlSearchIndex
 from sitelore.store.migrations import current, sqlite_tables
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
@@ -95,10 +95,10 @@ async def test_sites_and_pages_from_before_there_were_tenants_are_kept_and_wait_
         await engine.run(lambda conn, statement=statement: conn.execute(sa.text(statement)))
     await engine.run(migrate, "the test's")
     assert await engine.run(_differences) == []
-    knowledge = SqlKnowledge(engine)
-    [shelf] = await knowledge.shelves("default")
+    search_index = SqlSearchIndex(engine)
+    [shelf] = await search_index.site_stats("default")
     assert (shelf.site, shelf.name, shelf.pages, shelf.waiting, shelf.version) == (7, "kept", 1, 1, 0)
-    assert [page.title for page in await knowledge.pages_to_index(shelf.site, 9)] == ["Kept"]
+    assert [page.title for page in await search_index.pages_to_index(shelf.site, 9)] == ["Kept"]
 
 
 async def test_a_database_of_a_newer_version_is_refused(new_database: Database) -> None:

@@ -24,12 +24,12 @@ from sitelore.index.search import Searcher
 from sitelore.json_client import ServiceResponse
 from sitelore.model.errors import UsageError, VectorsAway
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Presence, SearchMode, SearchQuery, Standing
+from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
 from sitelore.store import dense_sql, qdrant_rest, qdrant_vectors
-from sitelore.store.knowledge import SqlKnowledge
+from sitelore.store.knowledge import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.qdrant_rest import QdrantServer
-from sitelore.store.qdrant_vectors import QdrantLikeness
+from sitelore.store.qdrant_vectors import QdrantVectorSearch
 
 KEY = "the-operators-key"
 
@@ -47,15 +47,15 @@ def served(qdrant: Qdrant, name: str = "") -> QdrantServer:
 @pytest.fixture
 async def shop(database: Database, qdrant: Qdrant) -> AsyncIterator[Shop]:
     engine = await database.engine()
-    knowledge = SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant)))
-    yield Shop(SqlLedger(engine), knowledge)
-    await knowledge.close()
+    search_index = SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant)))
+    yield Shop(SqlLedger(engine), search_index)
+    await search_index.close()
 
 
-async def another(database: Database, qdrant: Qdrant) -> SqlKnowledge:
+async def another(database: Database, qdrant: Qdrant) -> SqlSearchIndex:
     """The knowledge of a process that has just started."""
     engine = await database.engine()
-    return SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant)))
+    return SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant)))
 
 
 class OneVector:
@@ -82,13 +82,13 @@ async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: 
     texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
     site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
     await shop.indexed(site)
-    assert list((await shop.knowledge.likeness(site, MODEL, question("x"), 5)).numbers) == []
+    assert list((await shop.search_index.likeness(site, MODEL, question("x"), 5)).numbers) == []
     await shop.embedded()
-    cards = await shop.knowledge.cards(site, numbers_of(await shop.knowledge.shelf(site)))
+    cards = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
     asked = np.frombuffer(question("what is asked"), "<f4")
     truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    found = await shop.search_index.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
     assert found.embedded == 60
     assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
     assert same(found.scores, [truth[number] for number in found.numbers])
@@ -96,15 +96,15 @@ async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: 
     for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
         monkeypatch.setattr(qdrant_vectors, "_FEW", few)
         some = array("I", ranked[30:40])
-        among = await shop.knowledge.likeness(
+        among = await shop.search_index.likeness(
             site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
         )
         assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
         assert (among.embedded, set(among.numbers) <= set(some), ranked[39] in among.numbers) == (10, True, True)
-    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
-    assert list((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
-    assert len((await shop.knowledge.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
-    assert list((await shop.knowledge.likeness(site, "no such model", asked.tobytes(), 5)).numbers) == []
+    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
+    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
+    assert list((await shop.search_index.likeness(site, "no such model", asked.tobytes(), 5)).numbers) == []
 
 
 async def test_every_question_and_every_point_names_its_tenant_and_site(shop: Shop, qdrant: Qdrant) -> None:
@@ -114,7 +114,7 @@ async def test_every_question_and_every_point_names_its_tenant_and_site(shop: Sh
         await settled(shop, site)
     assert len(qdrant.chunks()) == 6
     for site in (ours, theirs):
-        found = await shop.knowledge.likeness(site, MODEL, question("one"), 9, also=[1])
+        found = await shop.search_index.likeness(site, MODEL, question("one"), 9, also=[1])
         assert (len(found.numbers), found.embedded) == (3, 3)
     assert {(one["tenant"], one["site"]) for one in qdrant.chunks().values()} == {("default", ours), ("other", theirs)}
     assert {point >> 32 for point in qdrant.chunks()} == {ours, theirs}
@@ -133,8 +133,8 @@ async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_i
     await settled(shop, site)
 
     async def near() -> list[str]:
-        found = await shop.knowledge.likeness(site, MODEL, question("one"), 9, also=[1, 2, 3])
-        return sorted(card.text for card in await shop.knowledge.cards(site, list(found.numbers)))
+        found = await shop.search_index.likeness(site, MODEL, question("one"), 9, also=[1, 2, 3])
+        return sorted(card.text for card in await shop.search_index.chunk_records(site, list(found.numbers)))
 
     assert await near() == ["one", "three", "two"]
     await shop.crawled({"a": "one/four", "b": "three"})
@@ -144,11 +144,13 @@ async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_i
     assert await near() == ["one", "three"]
     await shop.embedded()
     assert await near() == ["four", "one", "three"]
-    await shop.knowledge.reckon(site, standings(Standing(u("b"), Presence.GONE, "404")), shop.now)
+    await shop.search_index.check_presence(site, standings(PresenceChange(u("b"), Presence.GONE, "404")), shop.now)
     assert await near() == ["four", "one"]
     assert await shop.embedded() == 0
-    assert sorted(point - (site << 32) for point in qdrant.chunks()) == sorted(numbers_of(await shop.knowledge.shelf(site)))
-    await shop.knowledge.forget(site)
+    assert sorted(point - (site << 32) for point in qdrant.chunks()) == sorted(
+        numbers_of(await shop.search_index.chunk_table(site))
+    )
+    await shop.search_index.forget(site)
     assert await near() == []
     assert await shop.embedded() == 0
     assert qdrant.chunks() == {}
@@ -159,12 +161,12 @@ async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_i
 async def test_a_copy_that_is_lost_is_made_again(database: Database, shop: Shop, qdrant: Qdrant) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await settled(shop, site)
-    before = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    before = await shop.search_index.likeness(site, MODEL, question("one"), 9)
     qdrant.collections.clear()
     with pytest.raises(VectorsAway, match="has no such collection"):
-        await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+        await shop.search_index.likeness(site, MODEL, question("one"), 9)
     assert await shop.embedded() == 0
-    assert await shop.knowledge.likeness(site, MODEL, question("one"), 9) == before
+    assert await shop.search_index.likeness(site, MODEL, question("one"), 9) == before
     qdrant.collections.clear()
     fresh = await another(database, qdrant)
     assert await fresh.texts_to_embed(MODEL, 9) == []
@@ -196,7 +198,7 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
 ) -> None:
     monkeypatch.setattr(qdrant_rest, "_RETRY_DELAY_S", 0.0)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
-    searcher = Searcher(shop.knowledge, OneVector())
+    searcher = Searcher(shop.search_index, OneVector())
     qdrant.status = 503
     with caplog.at_level(logging.WARNING):
         await settled(shop, site)
@@ -221,7 +223,7 @@ async def test_a_qdrant_that_failed_is_left_alone_for_a_while(shop: Shop, qdrant
     qdrant.asked.clear()
     for _ in range(3):
         with pytest.raises(VectorsAway):
-            await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+            await shop.search_index.likeness(site, MODEL, question("one"), 9)
     assert len(qdrant.asked) == 1
 
 
@@ -229,12 +231,12 @@ async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(sho
     site = (await shop.crawled({"a": "one", "b": "one"})).site
     await settled(shop, site)
     [held] = {one["text"] for one in qdrant.chunks().values()}
-    [hash_of_it] = {one.text_hash for one in await shop.knowledge.texts_to_embed("another model", 9)}
+    [hash_of_it] = {one.text_hash for one in await shop.search_index.texts_to_embed("another model", 9)}
     assert hash_of_it.startswith(held)
     qdrant.status = 503  # it is missed, and found by its version
-    await shop.knowledge.put_vectors(MODEL, [(hash_of_it, vector("something else"))])
+    await shop.search_index.put_vectors(MODEL, [(hash_of_it, vector("something else"))])
     qdrant.status = 0
-    fresh = QdrantLikeness(shop.knowledge._engine, served(qdrant))
+    fresh = QdrantVectorSearch(shop.search_index._engine, served(qdrant))
     await fresh.catch_up(MODEL, site)
     await fresh.close()
     [collection] = qdrant.collections.values()
@@ -246,12 +248,14 @@ async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(sho
 async def test_vectors_that_are_none_are_passed_over(shop: Shop, qdrant: Qdrant) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
-    one, two, three = await shop.knowledge.texts_to_embed(MODEL, 9)
+    one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)
     odd = np.array([1, 0, 0], "<f2").tobytes()
     broken = np.array([np.nan, np.inf, 0, 0], "<f2").tobytes()
-    await shop.knowledge.put_vectors(MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)])
-    assert await shop.knowledge.texts_to_embed(MODEL, 9) == []
-    found = await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+    await shop.search_index.put_vectors(
+        MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)]
+    )
+    assert await shop.search_index.texts_to_embed(MODEL, 9) == []
+    found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
     assert sorted(found.numbers) == [1, 3]
     assert all(np.isfinite(found.scores))
     assert sorted(one.size for one in qdrant.collections.values()) == [3, 4]
@@ -267,7 +271,7 @@ async def test_databases_share_one_qdrant_under_names_of_their_own(database: Dat
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
-    named = SqlKnowledge(engine, QdrantLikeness(engine, served(qdrant, "#second")))
+    named = SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant, "#second")))
     assert await named.texts_to_embed(MODEL, 9) == []
     assert sorted(name.split("-")[0] for name in qdrant.collections) == ["second", "sitelore"]
     await named.close()
@@ -284,14 +288,14 @@ async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, mon
 
     monkeypatch.setattr(qdrant_rest, "send_request", other)
     with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
-        await shop.knowledge.likeness(site, MODEL, question("one"), 9)
+        await shop.search_index.likeness(site, MODEL, question("one"), 9)
 
 
 async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant: Qdrant, shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
-    wrong = SqlKnowledge(engine, QdrantLikeness(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
+    wrong = SqlSearchIndex(engine, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
     with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as told:
         await wrong.likeness(site, MODEL, question("one"), 9)
     assert "not-the-key" not in str(told.value)
@@ -322,13 +326,13 @@ async def test_a_house_whose_settings_name_a_qdrant_uses_it(
     with serve.serving(serve.site({"/": serve.page("Boats", "Boats cross the harbour. " * 40)})) as web:
         async with embedded(tmp_path, writing=True) as house:
             await crawl_in(house, crawl_settings(web.url()))
-            [shelf] = await house.library.sites()
-            await house.library.refresh(shelf)
-            async for _ in embed_missing(house.library.knowledge, OneVector()):
+            [shelf] = await house.search_service.sites()
+            await house.search_service.refresh(shelf)
+            async for _ in embed_missing(house.search_service.search_index, OneVector()):
                 pass
-            chunks = (await house.library.sites())[0].chunks
+            chunks = (await house.search_service.sites())[0].chunks
             assert len(qdrant.chunks()) == chunks > 0
-            answer = await Searcher(house.library.knowledge, OneVector()).search(SearchQuery("boats"))
+            answer = await Searcher(house.search_service.search_index, OneVector()).search(SearchQuery("boats"))
             assert (answer.mode, len(answer.hits) > 0) == (SearchMode.HYBRID, True)
             assert len(qdrant.calls("/query/batch")) == 1
     [checked] = await check_vectors(operator_settings())

@@ -1,4 +1,4 @@
-"""What a renderer owes whoever asks it."""
+"""The contract of `ports.Renderer`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from tests.web.serve import Answer, Web, page, redirect, serving, site
 
-from sitelore.fetch.browser import Browser, BrowserLimits
+from sitelore.fetch.browser.chromium import Browser, BrowserLimits
+from sitelore.fetch.browser.renderer import BrowserRenderer, allow_all
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.renderer import BrowserRenderer, anywhere
 from sitelore.model.frontier import Hop
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
@@ -85,7 +85,7 @@ def web() -> Iterator[Web]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     made = Browser()
-    if not made.is_there():
+    if not made.is_available():
         pytest.skip("there is no browser on this machine")
     yield made
     await made.close()
@@ -129,14 +129,14 @@ async def test_a_page_is_read_as_its_scripts_have_made_it(renderer: BrowserRende
 
 
 @pytest.mark.parametrize(("path", "status"), [("/moved", 302), ("/scripted", 200)])
-async def test_redirects_on_the_way_are_told(renderer: BrowserRenderer, web: Web, path: str, status: int) -> None:
+async def test_redirects_are_recorded(renderer: BrowserRenderer, web: Web, path: str, status: int) -> None:
     rendered = await seen(renderer, web, path)
     assert rendered.response.url == web.origin + "/app"
     assert rendered.chain == (Hop(asked(web, path).url, status),)
     assert b"made by a script" in rendered.response.body
 
 
-async def test_where_the_main_frame_goes_is_judged(browser: Browser, web: Web) -> None:
+async def test_navigations_of_the_main_frame_are_checked(browser: Browser, web: Web) -> None:
     judged: list[str] = []
 
     async def judge(url: Url) -> str | None:
@@ -171,7 +171,7 @@ async def test_frames_are_written_in_place_when_asked_for(renderer: BrowserRende
 @pytest.mark.parametrize(
     ("path", "text"), [("/endless", "item 80<"), ("/seen", ">seen<"), ("/later", ">now<"), ("/clock", "words")]
 )
-async def test_what_comes_a_little_later_is_waited_for(renderer: BrowserRenderer, web: Web, path: str, text: str) -> None:
+async def test_content_that_loads_a_little_later_is_awaited(renderer: BrowserRenderer, web: Web, path: str, text: str) -> None:
     assert text in await text_of(renderer, web, path)
 
 
@@ -210,7 +210,7 @@ async def test_a_probe_sees_the_page_before_it_is_changed(renderer: BrowserRende
     assert (await seen(renderer, web, "/seen", probe="nonsense(")).probed is None
 
 
-async def test_what_is_no_page_comes_back_without_a_body(renderer: BrowserRenderer, web: Web) -> None:
+async def test_a_response_that_is_not_a_page_has_no_body(renderer: BrowserRenderer, web: Web) -> None:
     picture = (await seen(renderer, web, "/picture")).response
     assert (picture.status, picture.content_type, picture.body, picture.body_read) == (200, "image/png", b"", False)
     nothing = (await seen(renderer, web, "/nothing")).response
@@ -242,7 +242,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(browser: Bro
             raise OSError("no address")
         return ["127.0.0.1"]
 
-    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard(), anywhere, lookup=lookup)
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard(), allow_all, lookup=lookup)
     failures = [
         await made.render(RenderRequest(Url.trusted(url)))
         for url in ("http://public.example/", "https://public.example/", "http://127.0.0.1:1/", "http://nowhere.example/")
@@ -262,9 +262,9 @@ async def test_a_page_that_grows_too_large_is_refused(browser: Browser, web: Web
 
 @asynccontextmanager
 async def fresh(web: Web, pages: int = 1000) -> AsyncIterator[tuple[Browser, BrowserRenderer]]:
-    """A browser of one's own."""
+    """A separate browser process."""
     browser = Browser(limits=BrowserLimits(pages=pages))
-    if not browser.is_there():
+    if not browser.is_available():
         pytest.skip("there is no browser on this machine")
     made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
     try:
@@ -274,7 +274,7 @@ async def fresh(web: Web, pages: int = 1000) -> AsyncIterator[tuple[Browser, Bro
         await browser.close()
 
 
-async def test_a_killed_browser_costs_a_start_and_no_page(web: Web) -> None:
+async def test_a_killed_browser_is_restarted_and_no_page_is_lost(web: Web) -> None:
     async with fresh(web) as (browser, made):
         await seen(made, web, "/page0")
         assert browser.current is not None
@@ -287,7 +287,7 @@ async def test_a_killed_browser_costs_a_start_and_no_page(web: Web) -> None:
         assert browser.starts == 2
 
 
-async def test_a_worn_browser_is_replaced_and_keeps_the_runs_cookies(web: Web) -> None:
+async def test_a_worn_out_browser_is_replaced_and_the_cookies_of_the_run_survive(web: Web) -> None:
     async with fresh(web, pages=2) as (browser, made):
         texts = [await text_of(made, web, "/cookie") for _ in range(3)]
         assert [("seen=yes<" in text) for text in texts] == [False, True, True]
@@ -295,9 +295,9 @@ async def test_a_worn_browser_is_replaced_and_keeps_the_runs_cookies(web: Web) -
     assert browser.current is None
 
 
-async def test_without_a_browser_the_answer_says_how_to_get_one(web: Web) -> None:
+async def test_without_a_browser_the_failure_says_how_to_install_one(web: Web) -> None:
     browser = Browser(lambda: None)
-    assert not browser.is_there()
+    assert not browser.is_available()
     made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
     failure = await made.render(asked(web, "/app"))
     await made.close()

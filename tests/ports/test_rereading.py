@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.ports.frontier import NOW, ended, facts, started, the_row, u
 
-from sitelore.model.frontier import Effects, Lease, PageFacts, Reread, Run, Settlement, Verdict
+from sitelore.model.frontier import Effects, Lease, PageFacts, ReprocessedPage, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, CleanText
 from sitelore.model.states import UrlState
 from sitelore.store import rereading_sql
@@ -66,8 +66,8 @@ async def test_a_document_read_again_takes_the_place_of_the_one_before_and_of_no
         CleanText("New"), "hash", "novelty", BlobKey("new"), u("canon"), word_count=9, noindex=True, sketch=b"87654321"
     )
     assert before.document is not None
-    stale = Reread(u("b"), BlobKey("somebody else's"), new)
-    await ledger.replace_documents(run.id, [Reread(u("a"), before.document, replace(new, volatile=b"w")), stale])
+    stale = ReprocessedPage(u("b"), BlobKey("somebody else's"), new)
+    await ledger.replace_documents(run.id, [ReprocessedPage(u("a"), before.document, replace(new, volatile=b"w")), stale])
     row = await the_row(ledger, run, "a")
     assert (row.title, row.content_hash, row.document, row.canonical) == ("New", "hash", "new", u("canon"))
     assert (row.word_count, row.noindex, row.headers) == (9, True, HEADERS)
@@ -84,7 +84,7 @@ async def test_what_a_later_run_knows_of_a_page_stays_when_an_older_run_is_read_
     first = await kept(ledger, "a")
     _, [lease] = await started(ledger, "a")
     await ledger.settle([settled(lease, facts("later"))])
-    await ledger.replace_documents(first.id, [Reread(u("a"), BlobKey("doc/a"), facts("again"))])
+    await ledger.replace_documents(first.id, [ReprocessedPage(u("a"), BlobKey("doc/a"), facts("again"))])
     assert (await the_row(ledger, first, "a")).document == "docagain"
     known = await ledger.known(first.site, u("a"))
     assert known is not None

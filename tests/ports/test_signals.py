@@ -10,8 +10,8 @@ from scripts.servers import LocalServers
 
 from sitelore.model.events import EventKind, RunEvent
 from sitelore.model.ids import RunId
-from sitelore.ports import Events, Signals
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.ports import Events, Notifier
+from sitelore.store.signals import LocalEvents, LocalNotifier
 
 RUN, OTHER = RunId("run-1"), RunId("run-2")
 LONG_S, SHORT_S = 10.0, 0.05
@@ -20,21 +20,21 @@ LONG_S, SHORT_S = 10.0, 0.05
 class Both:
     """Two ends, as two processes would have them; for one process they are the same."""
 
-    def __init__(self, here: Signals, there: Signals, told_here: Events, told_there: Events) -> None:
+    def __init__(self, here: Notifier, there: Notifier, told_here: Events, told_there: Events) -> None:
         self.here, self.there, self.told_here, self.told_there = here, there, told_here, told_there
 
 
 @pytest.fixture(params=["local", "redis"])
 async def both(request: pytest.FixtureRequest) -> AsyncIterator[Both]:
     if request.param == "local":
-        signals, events = LocalSignals(), LocalEvents()
-        yield Both(signals, signals, events, events)
+        notifier, events = LocalNotifier(), LocalEvents()
+        yield Both(notifier, notifier, events, events)
         return
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.redis_signals import RedisNotifier, open_redis
 
     url = request.getfixturevalue("redis_url")
     clients = [open_redis(url), open_redis(url)]
-    here, there = map(RedisSignals, clients)
+    here, there = map(RedisNotifier, clients)
     yield Both(here, there, here, there)
     await asyncio.gather(here.close(), there.close())
     await asyncio.gather(*(client.aclose() for client in clients))
@@ -50,21 +50,21 @@ async def rung(ring: Callable[[], asyncio.Future[None]], wait: Callable[[], asyn
 
 
 async def test_a_bell_rings_for_its_run_and_for_no_other(both: Both) -> None:
-    async with both.there.listening(RUN) as bell, both.there.listening() as any_bell:
-        assert await rung(lambda: asyncio.ensure_future(both.here.ring(RUN)), lambda: asyncio.ensure_future(bell.wait(0.2)))
+    async with both.there.subscribe(RUN) as bell, both.there.subscribe() as any_bell:
+        assert await rung(lambda: asyncio.ensure_future(both.here.notify(RUN)), lambda: asyncio.ensure_future(bell.wait(0.2)))
         while await bell.wait(SHORT_S) or await any_bell.wait(SHORT_S):
             pass
-        await both.here.ring(OTHER)
+        await both.here.notify(OTHER)
         assert await any_bell.wait(LONG_S)
         assert not await bell.wait(SHORT_S)
 
 
 async def test_what_rang_while_nobody_waited_is_heard_once(both: Both) -> None:
-    async with both.here.listening(RUN) as bell:
+    async with both.here.subscribe(RUN) as bell:
         while await bell.wait(SHORT_S):
             pass  # the ring of a fresh subscription
         for _ in range(500):
-            await both.here.ring(RUN)
+            await both.here.notify(RUN)
         assert await bell.wait(LONG_S)
         while await bell.wait(SHORT_S):
             pass  # what still came over the wire: one or a few, never five hundred
@@ -94,30 +94,30 @@ async def test_a_slow_watcher_costs_a_bounded_amount(both: Both) -> None:
 
 
 async def test_without_redis_nothing_fails_and_a_bell_still_rings_here() -> None:
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.redis_signals import RedisNotifier, open_redis
 
     redis = open_redis("redis://127.0.0.1:1/0")
-    signals = RedisSignals(redis)
-    async with signals.listening(RUN) as bell:
-        await signals.ring(RUN)
+    notifier = RedisNotifier(redis)
+    async with notifier.subscribe(RUN) as bell:
+        await notifier.notify(RUN)
         assert await bell.wait(LONG_S)
-        await signals.publish(RunEvent(RUN, EventKind.STATE, 1.0))
-    await signals.close()
+        await notifier.publish(RunEvent(RUN, EventKind.STATE, 1.0))
+    await notifier.close()
     await redis.aclose()
 
 
 async def test_bells_ring_when_a_broken_subscription_stands_again(servers: LocalServers) -> None:
     """A signal may have been missed meanwhile: whoever waits looks for itself."""
-    from sitelore.store.redis_signals import RedisSignals, open_redis
+    from sitelore.store.redis_signals import RedisNotifier, open_redis
 
     redis = open_redis(servers.valkey.url)
-    signals = RedisSignals(redis)
-    async with signals.follow(RUN), signals.listening(RUN) as bell:
+    notifier = RedisNotifier(redis)
+    async with notifier.follow(RUN), notifier.subscribe(RUN) as bell:
         while await bell.wait(SHORT_S):
             pass
         servers.valkey.restart()
         assert await bell.wait(LONG_S)
-    await signals.close()
+    await notifier.close()
     await redis.aclose()
 
 
@@ -129,11 +129,11 @@ async def test_signals_that_are_closed_end_whatever_their_connection_does_at_tha
 
     monkeypatch.setattr(redis_signals, "_LISTEN_S", 0.002)  # a ping follows: it sends nearly all the time
     clients = [redis_signals.open_redis(redis_url) for _ in range(40)]
-    some = [redis_signals.RedisSignals(client) for client in clients]
-    for signals in some:
-        async with signals.listening() as bell:
+    some = [redis_signals.RedisNotifier(client) for client in clients]
+    for notifier in some:
+        async with notifier.subscribe() as bell:
             assert await bell.wait(LONG_S), "it rings when the subscription stands"
     async with asyncio.timeout(LONG_S):
-        for signals in some:
-            await signals.close()
+        for notifier in some:
+            await notifier.close()
     await asyncio.gather(*(client.aclose() for client in clients))

@@ -32,12 +32,12 @@ from tests.ports.frontier import (
 from sitelore.model.frontier import (
     Candidate,
     Effects,
-    Kept,
+    KeptPage,
     Kind,
     Merge,
     Offer,
+    PatternYield,
     Settlement,
-    ShapeYield,
     Source,
     Verdict,
     WaveFacts,
@@ -144,8 +144,8 @@ async def test_a_plan_sees_the_pages_of_the_wave_and_those_related_to_them(ledge
     await ledger.open_wave(run.id, 2, watching(seen))
     assert seen[1].kept == 10
     assert seen[1].settled == (
-        Kept(u("copy"), copy.seq, "S"), Kept(u("points"), points.seq, "Q", u("named")),
-        Kept(u("pointed"), pointed.seq, "R"), Kept(u("to-mute"), to_mute.seq, "T", u("mute")),
+        KeptPage(u("copy"), copy.seq, "S"), KeptPage(u("points"), points.seq, "Q", u("named")),
+        KeptPage(u("pointed"), pointed.seq, "R"), KeptPage(u("to-mute"), to_mute.seq, "T", u("mute")),
     )  # fmt: skip
     assert [one.url for one in seen[1].related] == [u("same"), u("named"), u("names"), u("mute")]
 
@@ -225,7 +225,7 @@ async def test_the_yield_of_a_shape_counts_whatever_merging_made_of_its_pages(le
     merge = WavePlan((Merge(u("d1"), u("d0"), Proof.EQUAL_CONTENT),))
     await ledger.open_wave(run.id, 1, watching(seen, lambda _: merge))
     await ledger.open_wave(run.id, 1, watching(seen))
-    assert seen[0].shapes == seen[1].shapes == {"/d#": ShapeYield(3, 2, 1)}
+    assert seen[0].shapes == seen[1].shapes == {"/d#": PatternYield(3, 2, 1)}
 
 
 async def test_claims_of_canonicals_are_pairs_of_kept_pages_that_differ(ledger: SqlLedger) -> None:
@@ -259,7 +259,7 @@ async def test_the_kept_count_that_is_carried_equals_a_count_of_the_rows(databas
     run, held = await started(ledger, *(f"p{n}" for n in range(6)))
 
     def plan(wave: WaveFacts) -> WavePlan:
-        by_content: dict[str, Kept] = {}
+        by_content: dict[str, KeptPage] = {}
         merges = []
         for one in sorted(
             (*wave.settled, *wave.related), key=lambda kept: -kept.seq
@@ -403,10 +403,10 @@ async def test_counting_on_from_what_was_written_down_gives_what_counting_all_ro
     seen: list[WaveFacts] = []
     run = await begin(ledger, seed("start", shape="s0"))
     read: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    shape_of = {u("start"): "s0"}
+    url_pattern = {u("start"): "s0"}
     for wave in range(9):
         expected = {
-            shape: ShapeYield(len(found), len({content for content, _ in found}), len({novelty for _, novelty in found}))
+            shape: PatternYield(len(found), len({content for content, _ in found}), len({novelty for _, novelty in found}))
             for shape, found in read.items()
         }
         await ledger.open_wave(run.id, wave, watching(seen))
@@ -415,10 +415,10 @@ async def test_counting_on_from_what_was_written_down_gives_what_counting_all_ro
         settled = []
         for number, lease in enumerate(await leases(ledger, run)):
             content, novelty = f"c{chance.randrange(30)}", f"n{chance.randrange(9)}"
-            read[shape_of[lease.url]].append((content, novelty))
+            read[url_pattern[lease.url]].append((content, novelty))
             shapes = [chance.choice(("s1", "s2") if wave % 3 else ("s0", "s2", "s3")) for _ in range(3 if wave < 3 else 1)]
             offers = tuple(link(f"{wave}-{number}-{n}", lease, n, shape=shape) for n, shape in enumerate(shapes))
-            shape_of |= {one.url: one.shape for one in offers}
+            url_pattern |= {one.url: one.shape for one in offers}
             effects = Effects(page=facts(content, novelty=novelty), offers=offers, fetched=True)
             settled.append(Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW))
         assert all(await ledger.settle(settled))

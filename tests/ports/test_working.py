@@ -198,14 +198,18 @@ async def test_a_lease_that_its_worker_does_not_know_of_runs_out(ledger: SqlLedg
 async def test_a_turn_is_had_by_one_at_a_time(database: Database) -> None:
     one = await database.ledger()
     other = await database.ledger() if not hasattr(database.where, "exists") else one  # a file has one process
-    async with one.turn("maintenance") as first, other.turn("maintenance") as second, other.turn("else") as third:
+    async with (
+        one.leader_lock("maintenance") as first,
+        other.leader_lock("maintenance") as second,
+        other.leader_lock("else") as third,
+    ):
         assert (first, second, third) == (True, False, True)
-    async with other.turn("maintenance") as again:
+    async with other.leader_lock("maintenance") as again:
         assert again
     with pytest.raises(RuntimeError):
-        async with other.turn("maintenance"):
+        async with other.leader_lock("maintenance"):
             raise RuntimeError
-    async with one.turn("maintenance") as after_an_error:
+    async with one.leader_lock("maintenance") as after_an_error:
         assert after_an_error
 
 

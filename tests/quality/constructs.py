@@ -311,6 +311,11 @@ LINKS = (
     Construct(
         "link_after_an_exclamation_mark", "<p>Go!<a href=/x>t</a></p>", '<p>Go!<a href="http://site.example/x">t</a></p>'
     ),
+    Construct(
+        "link_whose_text_ends_in_a_backslash",
+        "<p><a href=/x><b>C:</b> \\ </a></p>",
+        '<p><a href="http://site.example/x"><strong>C:</strong> \\</a></p>',
+    ),
     Construct("link_to_a_telephone", "<p><a href='tel:+49 (0)30 12'>t</a></p>", '<p><a href="tel:+49%20(0)30%2012">t</a></p>'),
     Construct("list_of_a_menu", "<nav><ul><li><a href=/a>A</a><li><a href=/b>B</a></ul></nav><p>x</p>", "<p>x</p>"),
 )
@@ -410,6 +415,11 @@ LISTS = (
         "<ul><li>a<ol start=7><li>b</ol></ul>",
         '<ul><li><p>a</p><ol start="7"><li>b</li></ol></li></ul>',
     ),
+    Construct(
+        "list_from_zero_that_cannot_interrupt_a_paragraph",
+        "<ul><li>a<ol start=0><li>b</ol></ul>",
+        '<ul><li><p>a</p><ol start="0"><li>b</li></ol></li></ul>',
+    ),
     Construct("list_item_with_a_rule", "<ul><li>a<hr>b</ul>", "<ul><li><p>a</p><hr><p>b</p></li></ul>"),
     Construct(
         "details_with_summary", "<details><summary>Sum</summary><p>body</p></details>", "<p><strong>Sum</strong></p><p>body</p>"
@@ -489,6 +499,17 @@ ADMONITIONS = (
         "note_of_sphinx_with_code",
         '<div class="admonition warning"><p class="admonition-title">Warning</p><pre>x</pre></div>',
         f"<blockquote><p><strong>Warning:</strong></p>{_code('x' + chr(10))}</blockquote>",
+    ),
+    Construct(
+        "note_whose_title_is_a_link",
+        '<div class="admonition note"><p class="admonition-title"><a href=/x>Read this</a></p><pre>x</pre></div>',
+        '<blockquote><p><strong><a href="http://site.example/x">Read this:</a></strong></p>'
+        f"{_code('x' + chr(10))}</blockquote>",
+    ),
+    Construct(
+        "note_whose_title_links_to_itself",
+        '<section class="note"><h3 id=n><a href="#n">Heap</a></h3><p>one</p></section>',
+        "<blockquote><p><strong>Heap:</strong> one</p></blockquote>",
     ),
     Construct(
         "note_of_mkdocs_that_folds",

@@ -16,8 +16,8 @@ from markdown_it.token import Token
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import resolver_for
-from sitelore.extract.markdown import prepare, write_markdown, write_text
-from sitelore.extract.markdown.invisible import visible
+from sitelore.extract.invisible import remove_invisible
+from sitelore.extract.markdown import prepare, write, write_text
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
@@ -38,7 +38,7 @@ def written(source: str) -> str:
     prepare(tree)
     body = dom.body(tree)
     assert body is not None
-    return write_markdown((body,), resolver_for(()).on_page(_URL))
+    return write((body,), resolver_for(()).on_page(_URL)).markdown
 
 
 def of_page(body: str) -> str:
@@ -112,7 +112,7 @@ def _plain(text: str) -> str:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.lists(_LINES, min_size=1, max_size=4))
 def test_any_text_renders_back_to_itself(lines: list[str]) -> None:
-    texts = [visible(line) for line in lines]
+    texts = [remove_invisible(line) for line in lines]
     markdown = written("<p>" + "<br>".join(html.escape(line) for line in lines) + "</p>")
     shown = [
         _plain(html.unescape(part))
@@ -126,7 +126,7 @@ def test_any_text_renders_back_to_itself(lines: list[str]) -> None:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.lists(_LINES, min_size=1, max_size=6), st.booleans())
 def test_any_code_renders_back_byte_for_byte(lines: list[str], in_list: bool) -> None:
-    code = visible("\n".join(lines))
+    code = remove_invisible("\n".join(lines))
     source = f"<pre><code>{html.escape(code)}</code></pre>"
     markdown = written(f"<ul><li>x{source}</ul>" if in_list else source)
     found = [token.content for token in _RENDERER.parse(markdown) if token.type == "fence"]
@@ -141,7 +141,7 @@ def test_any_table_renders_back_to_its_matrix(rows: list[list[str]]) -> None:
     source = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     tokens = _RENDERER.parse(written(f"<table>{source}</table>"))
     cells = [_shown(token) for token in tokens if token.type == "inline"]
-    expected = [_plain(visible(cell)) for row in rows for cell in [*row, *[""] * (width - len(row))]]
+    expected = [_plain(remove_invisible(cell)) for row in rows for cell in [*row, *[""] * (width - len(row))]]
     if not any(map(str.strip, expected)):
         expected = []
     assert [" ".join(cell.split()) for cell in cells] == [" ".join(cell.split()) for cell in expected]
@@ -197,5 +197,5 @@ def test_plain_text_comes_from_the_same_tree() -> None:
     prepare(tree)
     body = dom.body(tree)
     assert body is not None
-    write_markdown((body,), resolver_for(()).on_page(_URL))
+    write((body,), resolver_for(()).on_page(_URL))
     assert write_text((body,)) == "Head\nE$x^2$"

@@ -17,7 +17,7 @@ from bench.search import CORPORA, Questions, ndcg
 from sitelore.index.lexical import CorpusStatistics, LiveChunks, TermPostings, bm25_scores, score_terms, unpack_postings
 from sitelore.index.ranking import lexical_candidates
 from sitelore.index.terms import query_terms, terms_of
-from sitelore.model.knowledge import Postings
+from sitelore.model.search import Postings
 
 FLOORS = {"cranfield": 0.445, "k8s": 0.618}
 

@@ -14,7 +14,7 @@ import pytest
 from bench.structured_scores import CORPUS, named_types, types_within, written_types
 
 from sitelore.extract import dom
-from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.entities import read_structured
 
 PAGE = "https://site.example/dir/page"
 JSON_LD_FLOOR, JSON_LD_CASES = 621, 621

@@ -139,7 +139,7 @@ async def flush_redis(scene: Scene) -> None:
     """Redis forgets everything, twice."""
     for share in (0.3, 0.6):
         await scene.reach(share)
-        await scene.house.shared.signals._redis.flushall()  # type: ignore[attr-defined]
+        await scene.house.worker_context.notifier._redis.flushall()  # type: ignore[attr-defined]
         await scene.goes_on()
 
 

@@ -203,10 +203,10 @@ def xlsx(sheets: dict[str, str], strings: tuple[str, ...] = (), hidden: frozense
         for at, name in enumerate(sheets, 1)
     )
     links = "".join(relation(f"rId{at}", "worksheet", f"worksheets/sheet{at}.xml") for at in range(1, len(sheets) + 1))
-    shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
+    worker_context = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
     parts: dict[str, str | bytes] = {
         "xl/workbook.xml": f"<workbook {_S}><sheets>{listed}</sheets></workbook>",
-        "xl/sharedStrings.xml": f"<sst {_S}>{shared}</sst>",
+        "xl/sharedStrings.xml": f"<sst {_S}>{worker_context}</sst>",
         "xl/styles.xml": f'<styleSheet {_S}><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
     }
     for at, rows in enumerate(sheets.values(), 1):

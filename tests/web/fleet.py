@@ -161,7 +161,7 @@ async def crawled_by_others(house: House, settings: CrawlSettings, timeout_s: fl
 
 async def ended(house: House, run: Run, timeout_s: float = 100.0) -> Run:
     """Wait until a run has ended."""
-    async with asyncio.timeout(timeout_s), house.shared.signals.listening(run.id) as bell:
+    async with asyncio.timeout(timeout_s), house.worker_context.notifier.subscribe(run.id) as bell:
         while (found := await house.ledger.run(run.id) or run).state not in ENDED:
             await bell.wait(_LOOK_S)
     return found

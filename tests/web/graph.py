@@ -211,9 +211,9 @@ class _Builder:
         moved: dict[str, str] = {}
         for _ in range(max(3, self._n // 20)):
             moved[self._path()] = chance.choice(pages)
-        shared = chance.choice(pages)
-        moved[self._path()] = shared
-        moved[self._path()] = shared
+        worker_context = chance.choice(pages)
+        moved[self._path()] = worker_context
+        moved[self._path()] = worker_context
         chain = [self._path() for _ in range(chance.randint(2, 5))]
         moved |= dict(itertools.pairwise([*chain, chance.choice(pages)]))
         moved[self._path()] = chance.choice(missing)

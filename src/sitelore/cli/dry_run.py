@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from sitelore.cli.console import data_console, print_json, visible
-from sitelore.crawl.reading import ReaderPool
-from sitelore.crawl.tools import PoliteFetcher
-from sitelore.fetch.client import HttpFetcher
+from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher
+from sitelore.fetch.robots import RobotsCache
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
 from sitelore.model.response import FetchFailure, Request, RobotsFile, RobotsVerdict
@@ -72,8 +72,8 @@ def show_plan(settings: CrawlSettings, *, as_json: bool) -> int:
 async def _look(settings: CrawlSettings) -> tuple[list[SeedFound], list[SitemapFound]]:
     gate = LocalGate(time.monotonic)
     http = HttpFetcher(settings, AddressGuard(settings.open_origins, settings.allow_private))
-    robots = RobotsKeeper(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
-    fetcher, reader = PoliteFetcher(http, gate, settings, time.time), ReaderPool(1)
+    robots = RobotsCache(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
+    fetcher, reader = PoliteFetcher(http, gate, settings, time.time), ExtractionPool(1)
     try:
         seeds: list[SeedFound] = []
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))

@@ -15,7 +15,7 @@ from sitelore.cli.domain_config import read_domain_config
 from sitelore.cli.looking import find_run
 from sitelore.cli.peeking import peek
 from sitelore.cli.reading import html_response, limited_readers, read_input, unpacked
-from sitelore.crawl.tools import read_options_of
+from sitelore.crawl.visit_context import read_options_of
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.export.boilerplate import find_repeats

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from sitelore.intake.graphql_limits import graphql_problem
-from sitelore.model.loading import MAX_URL_CHARS, start_url
+from sitelore.model.api_loader import MAX_URL_CHARS, start_url
 from sitelore.model.settings import Loader
 from sitelore.model.url import Url
 

@@ -104,8 +104,8 @@ async def _attend(house: House, stop: asyncio.Event, is_current: asyncio.Event, 
 
 async def _catch_up(house: House, is_current: asyncio.Event) -> None:
     try:
-        for shelf in await house.library.sites():
-            await house.library.refresh(shelf)
+        for shelf in await house.search_service.sites():
+            await house.search_service.refresh(shelf)
     except SiteloreError as problem:
         _LOG.warning("the index could not be brought up to date: %s", problem)
     except Exception:  # noqa: BLE001 the index is derived; what it has can be searched all the same

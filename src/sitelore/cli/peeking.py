@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from sitelore.crawl.tools import PoliteFetcher
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher
+from sitelore.fetch.robots import RobotsCache
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.errors import SiteloreError
 from sitelore.model.response import FetchFailure, Request, Response, RobotsFile
@@ -27,7 +27,7 @@ async def peek(url: Url) -> Response:
     settings = CrawlSettings(seeds=(str(url),), open_origins=(url.origin,))
     gate = LocalGate(time.monotonic)
     http = HttpFetcher(settings, AddressGuard(settings.open_origins, settings.allow_private))
-    robots = RobotsKeeper(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
+    robots = RobotsCache(http, gate, settings, time.time, _nothing_kept, _keep_nothing)
     fetcher = PoliteFetcher(http, gate, settings, time.time)
     try:
         for _ in range(_HOPS):

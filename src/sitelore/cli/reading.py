@@ -20,7 +20,7 @@ import msgspec
 import zstandard
 
 from sitelore.cli.console import note, print_json
-from sitelore.crawl.reading import MEMORY_BYTES, TIME_LIMIT_S, ReaderPool
+from sitelore.crawl.extraction_pool import MEMORY_BYTES, TIME_LIMIT_S, ExtractionPool
 from sitelore.deploy.settings import operator_redaction
 from sitelore.intake.seeds import typed_url
 from sitelore.model.document import Reading, ReadOptions
@@ -72,9 +72,9 @@ def html_response(body: bytes, url: Url, content_type: str) -> Response:
 
 
 @asynccontextmanager
-async def limited_readers(size: int = 1) -> AsyncIterator[ReaderPool]:
+async def limited_readers(size: int = 1) -> AsyncIterator[ExtractionPool]:
     """Reading processes under the limits of a crawl."""
-    pool = ReaderPool(size, _TIME_LIMIT_S, _MEMORY_BYTES)
+    pool = ExtractionPool(size, _TIME_LIMIT_S, _MEMORY_BYTES)
     try:
         yield pool
     finally:
@@ -111,7 +111,7 @@ async def _read_one(response: Response, options: ReadOptions) -> Reading:
 
 def _options(*, full: bool) -> ReadOptions:
     """Without a snapshot, and with the operator's own rules for secrets."""
-    return ReadOptions(keep_snapshot=False, offers=full, redaction=operator_redaction())
+    return ReadOptions(keep_snapshot=False, full=full, redaction=operator_redaction())
 
 
 def _rewrite(markdown: str, links: LinkStyle, page: Url) -> str:
@@ -190,7 +190,7 @@ class _Stream:
             raise UsageError(f"cannot read the input: {problem.strerror}") from problem
         await queue.put(None)
 
-    def _answer(self, line: bytes, readers: ReaderPool, options: ReadOptions) -> asyncio.Task[bytes] | bytes:
+    def _answer(self, line: bytes, readers: ExtractionPool, options: ReadOptions) -> asyncio.Task[bytes] | bytes:
         """The answer to a line that is no page, or a task that reads its page."""
         if len(line) > _LARGEST_BYTES:
             return self._error(None, f"too_large: the line is longer than {_LARGEST_BYTES // 2**20} MiB")
@@ -204,7 +204,7 @@ class _Stream:
         response = html_response(page.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8")
         return asyncio.create_task(self._read(page.id, response, readers, options))
 
-    async def _read(self, name: Any, response: Response, readers: ReaderPool, options: ReadOptions) -> bytes:
+    async def _read(self, name: Any, response: Response, readers: ExtractionPool, options: ReadOptions) -> bytes:
         try:
             reading, cpu_s = await readers.read_timed(response, options)
             return self._document(name, reading, cpu_s, response.url)

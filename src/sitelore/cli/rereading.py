@@ -15,10 +15,10 @@ from sitelore.cli.console import data_console, note, print_json, visible
 from sitelore.cli.domain_config import read_domain_config
 from sitelore.cli.looking import find_run
 from sitelore.cli.watching import span, watching
+from sitelore.crawl.extraction_pool import ExtractionPool
 from sitelore.crawl.progress import Progress
-from sitelore.crawl.reading import ReaderPool
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
-from sitelore.crawl.tools import read_options_of
+from sitelore.crawl.visit_context import read_options_of
 from sitelore.deploy.opening import open_house
 from sitelore.model.errors import Interrupted, UsageError
 from sitelore.model.frontier import Run
@@ -65,9 +65,9 @@ async def _reread(
 
 
 @asynccontextmanager
-async def _readers(cores: int) -> AsyncIterator[ReaderPool]:
+async def _readers(cores: int) -> AsyncIterator[ExtractionPool]:
     """A reading process for every core: nothing else is going on."""
-    pool = ReaderPool(cores)
+    pool = ExtractionPool(cores)
     try:
         yield pool
     finally:

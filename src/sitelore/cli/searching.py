@@ -14,12 +14,12 @@ from sitelore.cli.console import data_console, note, note_console, print_json, v
 from sitelore.deploy.opening import open_house
 from sitelore.export.search_results import answer_json
 from sitelore.model.errors import DataDirBusy, Interrupted, NoSuchRun, UsageError
-from sitelore.model.knowledge import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchMode, SearchQuery, SiteShelf
+from sitelore.model.search import Hit, IndexProgress, IndexWritten, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from sitelore.crawl.library import Library, Watch
+    from sitelore.crawl.search_service import SearchService, Watch
 
 _KINDS = ("page", "pdf", "docx", "pptx", "xlsx", "doc", "text", "record")
 
@@ -73,34 +73,34 @@ def search_data(data: Path, question: Question, *, as_json: bool) -> None:
 
 
 async def _search(data: Path, query: SearchQuery) -> SearchAnswer:
-    async with _library(data) as (library, is_ours):
-        shelves = await _shelves(library, query.sites)
+    async with _search_service(data) as (search_service, is_ours):
+        shelves = await _shelves(search_service, query.sites)
         if is_ours:
             with _watching() as watch:
                 for shelf in shelves:
-                    await library.refresh(shelf, watch=watch)
+                    await search_service.refresh(shelf, watch=watch)
         else:
             note("something is being crawled here: pages of that run are searched when it has ended")
-        return await library.search(query)
+        return await search_service.search(query)
 
 
 @asynccontextmanager
-async def _library(data: Path) -> AsyncIterator[tuple[Library, bool]]:
+async def _search_service(data: Path) -> AsyncIterator[tuple[SearchService, bool]]:
     """The library, and whether the index may be written: not while a crawl has the directory."""
     try:
         async with open_house(data, writing=False):
             pass  # a directory where nothing was crawled is a complaint, not a new directory
         async with open_house(data, writing=True) as house:
-            yield house.library, True
+            yield house.search_service, True
             return
     except DataDirBusy:
         pass
     async with open_house(data, writing=False) as house:
-        yield house.library, False
+        yield house.search_service, False
 
 
-async def _shelves(library: Library, names: tuple[str, ...]) -> list[SiteShelf]:
-    shelves = await library.sites()
+async def _shelves(search_service: SearchService, names: tuple[str, ...]) -> list[SiteIndexStats]:
+    shelves = await search_service.sites()
     known = {shelf.name for shelf in shelves}
     for name in names:
         if name not in known:
@@ -130,17 +130,17 @@ async def _reindex(data: Path, sites: tuple[str, ...], *, fresh: bool, embedding
     async with open_house(data, writing=False):
         pass
     async with open_house(data, writing=True) as house:
-        library = house.library
+        search_service = house.search_service
         written: dict[str, IndexWritten] = {}
         texts = 0
         with _watching() as watch:
-            for shelf in await _shelves(library, sites):
+            for shelf in await _shelves(search_service, sites):
                 if fresh:
-                    await library.knowledge.forget(shelf.site)
-                written[shelf.name] = await library.refresh(shelf, watch=watch)
+                    await search_service.search_index.forget(shelf.site)
+                written[shelf.name] = await search_service.refresh(shelf, watch=watch)
                 if embeddings:
-                    texts += await library.embed(shelf.site, watch=watch)
-        shelves = await _shelves(library, sites)
+                    texts += await search_service.embed(shelf.site, watch=watch)
+        shelves = await _shelves(search_service, sites)
     return {
         "sites": [
             {
@@ -155,7 +155,7 @@ async def _reindex(data: Path, sites: tuple[str, ...], *, fresh: bool, embedding
             }
             for shelf in shelves
         ],
-        "model": library.model,
+        "model": search_service.model,
         "texts_embedded": texts,
     }
 
@@ -181,15 +181,15 @@ async def _deletions(data: Path, sites: tuple[str, ...], *, agreed: bool | None)
     async with open_house(data, writing=False):
         pass
     async with open_house(data, writing=True) as house:
-        library = house.library
+        search_service = house.search_service
         found: dict[str, int] = {}
-        for shelf in await _shelves(library, sites):
-            await library.refresh(shelf)
-        for shelf in await _shelves(library, sites):
+        for shelf in await _shelves(search_service, sites):
+            await search_service.refresh(shelf)
+        for shelf in await _shelves(search_service, sites):
             if shelf.held:
                 found[shelf.name] = shelf.held
                 if agreed is not None:
-                    await library.knowledge.release_held(shelf.site, house.clock(), agreed=agreed)
+                    await search_service.search_index.release_held(shelf.site, house.clock(), agreed=agreed)
         return {"sites": found, "agreed": agreed}
 
 

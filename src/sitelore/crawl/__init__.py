@@ -1,11 +1,11 @@
-"""The journey itself.
+"""Crawling: workers that visit URLs, and what keeps runs going.
 
-`runs` begins a run from what a person asked for. `worker` claims rows and walks each through `visit`, the one function that
-says what a visit is; `settling` writes many visits in one transaction; `maintenance` opens the next wave when one has
-settled and ends the run when nothing is left, for one run or, taking turns with other processes, for all of them. `shared`
-is what the workers of a process have in common, `foreman` hands them runs, `metrics` counts what they do. `reading` keeps the
-processes in which documents are read, `probing` knows what a site answers to paths that cannot exist, `explain` tells why a
-URL was or was not crawled, `reprocess` reads a run's pages again from their snapshots.
+`runs` creates a run from its settings. `worker` claims rows and calls `visit`, one function that describes a whole visit;
+`settle` writes many visits in one transaction. `maintenance` opens the next wave when all rows of one have settled, and
+completes the run when nothing is left. `run_scheduler` assigns runs to the workers of a process, `metrics` counts.
+`extraction_pool` runs the processes that extract documents. `soft_404` compares pages with what a site answers to a path that
+cannot exist. `search_service` searches and keeps the index current (`index_pages`). `explain` shows why a URL was crawled or
+not, `reprocess` extracts a run's pages again from their snapshots.
 
-Decisions are `frontier`'s, asking sites is `fetch`'s, reading bytes is `extract`'s and `intake`'s, remembering is `store`'s.
+Decisions are in `frontier`, requests in `fetch`, parsing in `extract` and `intake`, storage in `store`.
 """

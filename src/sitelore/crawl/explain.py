@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.robots import PRODUCT
 from sitelore.fetch.robots_rules import RobotsRules
-from sitelore.frontier.rendering import RenderPolicy
+from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.frontier.scope import ScopeRule
-from sitelore.frontier.shape import endless, shape_of
+from sitelore.frontier.url_pattern import endless, url_pattern
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.rendering import RenderNote, RenderReason
 from sitelore.model.response import RobotsFile
@@ -95,7 +95,7 @@ def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     why = endless(url)
     if row is not None and row.skip_reason is SkipReason.TRAP:
         why = row.detail
-    return GateResult("trap", why is None, f"shape {shape_of(url)}", why or "")
+    return GateResult("trap", why is None, f"shape {url_pattern(url)}", why or "")
 
 
 def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:

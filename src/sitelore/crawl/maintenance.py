@@ -1,11 +1,8 @@
-"""Between waves and at the end: recover lost leases, merge by proof, open the next wave, complete the run.
+"""Maintenance of runs: recover expired leases, merge pages by proof, open the next wave, complete the run.
 
-`tend` is what a worker does for its own run when it has nothing to claim. `Maintenance` is what a server, or any worker, does
-for all runs: it also sends signals again that may have been lost, ends runs whose time is over, and completes runs that more
-than one process works on.
-
-Safe from any number of processes at once: opening a wave is a compare-and-set, ending a run is a move that only one makes. That
-one process at a time has the turn saves work, nothing more.
+A worker calls `reconcile_run` for its own run when it has nothing to claim. `Maintenance` does it for all runs, in a server or
+in a worker that holds the leader lock: it also repeats notifications that may have been lost, ends runs that exceeded their
+time limit, and completes runs that several processes work on.
 """
 
 from __future__ import annotations
@@ -20,10 +17,10 @@ from enum import Enum
 from functools import partial
 
 from sitelore.crawl import metrics
-from sitelore.crawl.shared import Shared
-from sitelore.crawl.stored import share_of_words
-from sitelore.crawl.tools import Tools
-from sitelore.frontier.merging import SIMILAR
+from sitelore.crawl.stored_documents import word_overlap
+from sitelore.crawl.visit_context import VisitContext
+from sitelore.crawl.worker_context import WorkerContext
+from sitelore.frontier.merge import SIMILAR
 from sitelore.frontier.waves import plan_wave
 from sitelore.model.errors import StorageError
 from sitelore.model.events import EventKind, RunEvent
@@ -41,7 +38,7 @@ _STABLE = 2
 TIME_LIMIT = "time_limit"
 
 
-class Tending(Enum):
+class RunStatus(Enum):
     """What a look at the run led to."""
 
     WAITING = "waiting"
@@ -52,43 +49,43 @@ class Tending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tended:
+class ReconcileResult:
     """What happened, and after how long another look is worthwhile."""
 
-    what: Tending
+    what: RunStatus
     wait_s: float = 0.0
     admitted: int = 0
 
 
-async def tend(run_id: RunId, ledger: Ledger, tools: Tools, *, is_shared: bool = False) -> Tended:
+async def reconcile_run(run_id: RunId, ledger: Ledger, context: VisitContext, *, is_shared: bool = False) -> ReconcileResult:
     """One maintenance cycle of one run. A run that others work on too is not completed here."""
     began = time.perf_counter()
-    tended = await _tend(run_id, ledger, tools, is_shared=is_shared)
+    tended = await _tend(run_id, ledger, context, is_shared=is_shared)
     metrics.CYCLES.inc()
     metrics.RECONCILIATION.observe(time.perf_counter() - began)
     return tended
 
 
-async def _tend(run_id: RunId, ledger: Ledger, tools: Tools, *, is_shared: bool) -> Tended:
+async def _tend(run_id: RunId, ledger: Ledger, context: VisitContext, *, is_shared: bool) -> ReconcileResult:
     run = await ledger.run(run_id)
     if run is None or run.state is not RunState.RUNNING:
-        return Tended(Tending.ENDED)
-    now = tools.clock()
+        return ReconcileResult(RunStatus.ENDED)
+    now = context.clock()
     if recovered := await ledger.release(run_id, now):
         metrics.RECOVERED.inc(recovered)
-        return Tended(Tending.WAITING)
-    pulse = await ledger.pulse(run_id, now)
+        return ReconcileResult(RunStatus.WAITING)
+    pulse = await ledger.queue_stats(run_id, now)
     if pulse.ready:
-        return Tended(Tending.WAITING)
+        return ReconcileResult(RunStatus.WAITING)
     if pulse.waiting or pulse.in_progress:
         next_at = pulse.next_retry_at
-        return Tended(Tending.WAITING, wait_s=_WAIT_S if next_at is None else max(0.01, min(next_at - now, _WAIT_S)))
-    opened = await open_next(run, ledger, tools.blobs)
+        return ReconcileResult(RunStatus.WAITING, wait_s=_WAIT_S if next_at is None else max(0.01, min(next_at - now, _WAIT_S)))
+    opened = await open_next(run, ledger, context.blobs)
     if opened is None:
-        return Tended(Tending.WAITING, wait_s=0.01)
+        return ReconcileResult(RunStatus.WAITING, wait_s=0.01)
     if opened.admitted:
-        return Tended(Tending.OPENED, admitted=opened.admitted)
-    return Tended(Tending.DRY, wait_s=_WAIT_S) if is_shared else await _complete(run_id, ledger, tools)
+        return ReconcileResult(RunStatus.OPENED, admitted=opened.admitted)
+    return ReconcileResult(RunStatus.DRY, wait_s=_WAIT_S) if is_shared else await _complete(run_id, ledger, context)
 
 
 async def open_next(run: Run, ledger: Ledger, blobs: Blobs) -> WaveOpened | None:
@@ -97,22 +94,22 @@ async def open_next(run: Run, ledger: Ledger, blobs: Blobs) -> WaveOpened | None
     return await ledger.open_wave(run.id, run.wave, partial(plan_wave, agreed=agreed))
 
 
-async def _complete(run_id: RunId, ledger: Ledger, tools: Tools) -> Tended:
+async def _complete(run_id: RunId, ledger: Ledger, context: VisitContext) -> ReconcileResult:
     """A run ends when nothing waits over two looks in a row, never because it once looked empty."""
-    pulse = await ledger.pulse(run_id, tools.clock())
+    pulse = await ledger.queue_stats(run_id, context.clock())
     if pulse.ready or pulse.waiting or pulse.in_progress:
-        return Tended(Tending.WAITING)
-    if await ledger.end_run(run_id, RunState.COMPLETED, tools.clock()):
+        return ReconcileResult(RunStatus.WAITING)
+    if await ledger.end_run(run_id, RunState.COMPLETED, context.clock()):
         metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
-    return Tended(Tending.ENDED)
+    return ReconcileResult(RunStatus.ENDED)
 
 
 class Maintenance:
     """Looks after every RUNNING run, for as long as it has the turn."""
 
-    def __init__(self, shared: Shared, blobs: Blobs) -> None:
-        self._shared = shared
-        self._ledger = shared.ledger
+    def __init__(self, worker_context: WorkerContext, blobs: Blobs) -> None:
+        self._worker_context = worker_context
+        self._ledger = worker_context.ledger
         self._blobs = blobs
         self._stable: Counter[RunId] = Counter()
 
@@ -124,12 +121,12 @@ class Maintenance:
             except StorageError as problem:
                 _LOG.warning("maintenance has to wait: %s", problem)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._shared.terms.upkeep_s):
+                async with asyncio.timeout(self._worker_context.config.upkeep_s):
                     await stop.wait()
 
     async def cycle(self) -> int:
         """One look at every run; gives their number, 0 when it is another process' turn."""
-        async with self._ledger.turn("maintenance") as is_ours:
+        async with self._ledger.leader_lock("maintenance") as is_ours:
             if not is_ours:
                 self._stable.clear()
                 return 0
@@ -154,24 +151,24 @@ class Maintenance:
 
     async def _is_quiet(self, run: Run) -> bool:
         """Recover, signal again, open what may open; whether nothing of it was to be done, now as in the cycle before."""
-        now, limit_s = self._shared.clock(), run.settings.time_limit_s
+        now, limit_s = self._worker_context.clock(), run.settings.time_limit_s
         if limit_s is not None and run.started_at is not None and now - run.started_at > limit_s:
             await self._end(run, RunState.FAILED, f"{TIME_LIMIT}: the time limit of {limit_s:.0f} s has passed")
             return False
         if recovered := await self._ledger.release(run.id, now):
             metrics.RECOVERED.inc(recovered)
             _LOG.info("leases ran out", extra={"run": run.id, "leases": recovered})
-        pulse = await self._ledger.pulse(run.id, now)
+        pulse = await self._ledger.queue_stats(run.id, now)
         if pulse.ready:
             metrics.RESENT.inc()
-            await self._shared.signals.ring(run.id)
+            await self._worker_context.notifier.notify(run.id)
         if recovered or pulse.ready or pulse.waiting or pulse.in_progress:
             return False
         opened = await open_next(run, self._ledger, self._blobs)
         if opened is None:
             return False
         if opened.admitted:
-            await tell_wave(self._shared, run.id, opened.wave, opened.admitted)
+            await tell_wave(self._worker_context, run.id, opened.wave, opened.admitted)
             return False
         self._stable[run.id] += 1
         if self._stable[run.id] >= _STABLE:
@@ -179,22 +176,24 @@ class Maintenance:
         return True
 
     async def _end(self, run: Run, state: RunState, error: str = "") -> None:
-        if await self._ledger.end_run(run.id, state, self._shared.clock(), error):
+        if await self._ledger.end_run(run.id, state, self._worker_context.clock(), error):
             metrics.RUNS_ENDED.labels(state.value).inc()
-            await tell_state(self._shared, run.id, state, error)
+            await tell_state(self._worker_context, run.id, state, error)
 
 
-async def tell_wave(shared: Shared, run: RunId, wave: int, admitted: int) -> None:
+async def tell_wave(worker_context: WorkerContext, run: RunId, wave: int, admitted: int) -> None:
     """A wave opened: workers wake up, watchers hear of it."""
-    await shared.signals.ring(run)
-    await shared.events.publish(RunEvent(run, EventKind.WAVE, shared.clock(), {"wave": wave, "admitted": admitted}))
+    await worker_context.notifier.notify(run)
+    await worker_context.events.publish(
+        RunEvent(run, EventKind.WAVE, worker_context.clock(), {"wave": wave, "admitted": admitted})
+    )
 
 
-async def tell_state(shared: Shared, run: RunId, state: RunState, error: str = "") -> None:
+async def tell_state(worker_context: WorkerContext, run: RunId, state: RunState, error: str = "") -> None:
     """A run began or ended."""
-    await shared.signals.ring(run)
+    await worker_context.notifier.notify(run)
     facts: dict[str, str | int] = {"state": state.value, **({"error": error} if error else {})}
-    await shared.events.publish(RunEvent(run, EventKind.STATE, shared.clock(), facts))
+    await worker_context.events.publish(RunEvent(run, EventKind.STATE, worker_context.clock(), facts))
 
 
 async def _agreed(run_id: RunId, wave: int, ledger: Ledger, blobs: Blobs) -> frozenset[tuple[Url, Url]]:
@@ -203,6 +202,6 @@ async def _agreed(run_id: RunId, wave: int, ledger: Ledger, blobs: Blobs) -> fro
     for page, target in await ledger.canonical_claims(run_id, wave):
         if page.document is None or target.document is None:
             continue
-        if await share_of_words(blobs, page.document, target.document) >= SIMILAR:
+        if await word_overlap(blobs, page.document, target.document) >= SIMILAR:
             agreed.add((page.url, target.url))
     return frozenset(agreed)

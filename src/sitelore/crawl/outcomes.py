@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sitelore.crawl.rendering import Look
-from sitelore.crawl.stored import calmed, compare_with_known, stored_links
-from sitelore.crawl.tools import Tools
-from sitelore.frontier.judge import Redirected
+from sitelore.crawl.page_fetch import PageFetch
+from sitelore.crawl.stored_documents import calmed, compare_with_known, stored_links
+from sitelore.crawl.visit_context import VisitContext
+from sitelore.frontier.classify import Redirected
 from sitelore.model.document import READ_HEADERS, Blob, Reading
-from sitelore.model.frontier import Effects, Kind, Known, Lease, Offer, PageFacts, Settlement, Verdict
+from sitelore.model.frontier import Effects, Kind, KnownPage, Lease, Offer, PageFacts, Settlement, Verdict
 from sitelore.model.identity import identity
 from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsVerdict
@@ -22,19 +22,21 @@ _HEADER_CHARS = 500
 _AS_KEYED = Identity()
 
 
-async def page(lease: Lease, look: Look, reading: Reading, robots: RobotsVerdict, tools: Tools) -> Settlement:
+async def page(
+    lease: Lease, page_fetch: PageFetch, reading: Reading, robots: RobotsVerdict, context: VisitContext
+) -> Settlement:
     """A page to keep: its facts, its blobs, and an offer for every link."""
-    response, document, snapshot = look.response, reading.document, reading.snapshot
+    response, document, snapshot = page_fetch.response, reading.document, reading.snapshot
     if document is None:
         return Settlement(
             lease, Verdict(UrlState.FAILED, response.status, error="parse_error: no document"), measured(response)
         )
-    offers = tools.admission.links(lease, reading.links, reading.refused_links)
+    offers = context.admission.links(lease, reading.links, reading.refused_links)
     if reading.canonical is not None and reading.canonical != lease.url:
-        offers += tools.admission.canonical(lease, reading.canonical)
-    offers += _site_sitemaps(lease, robots, tools)
-    compared = await compare_with_known(tools.blobs, lease.known, reading)
-    screenshot = _screenshot(look, reading)
+        offers += context.admission.canonical(lease, reading.canonical)
+    offers += _site_sitemaps(lease, robots, context)
+    compared = await compare_with_known(context.blobs, lease.known, reading)
+    screenshot = _screenshot(page_fetch, reading)
     facts = PageFacts(
         title=reading.title,
         content_hash=reading.content_hash,
@@ -47,11 +49,11 @@ async def page(lease: Lease, look: Look, reading: Reading, robots: RobotsVerdict
         etag=response.header("etag"),
         last_modified=response.header("last-modified"),
         content_type=response.header("content-type") or "",
-        identity=_identity(lease, tools),
+        identity=_identity(lease, context),
         headers=_kept_headers(response),
         sketch=reading.sketch,
         volatile=compared.volatile,
-        render=look.note,
+        render=page_fetch.note,
         screenshot=screenshot.key if screenshot else None,
     )
     effects = Effects(
@@ -68,27 +70,27 @@ async def page(lease: Lease, look: Look, reading: Reading, robots: RobotsVerdict
     return Settlement(lease, Verdict(UrlState.VISITED, response.status), effects)
 
 
-def _screenshot(look: Look, reading: Reading) -> Blob | None:
-    if not look.screenshot:
+def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
+    if not page_fetch.screenshot:
         return None
-    from sitelore.extract.offers.screenshots import screenshot_blob  # noqa: PLC0415 few runs take any
+    from sitelore.extract.page_media import screenshot_blob  # noqa: PLC0415 few runs take any
 
-    return screenshot_blob(look.screenshot, reading)
+    return screenshot_blob(page_fetch.screenshot, reading)
 
 
-def _site_sitemaps(lease: Lease, robots: RobotsVerdict, tools: Tools) -> list[Offer]:
+def _site_sitemaps(lease: Lease, robots: RobotsVerdict, context: VisitContext) -> list[Offer]:
     """Who names a site's front door wants the site: its sitemaps are read too, those robots.txt lists or the usual one."""
-    if not tools.settings.discover_sitemaps or not lease.url.is_root or lease.depth > 0:
+    if not context.settings.discover_sitemaps or not lease.url.is_root or lease.depth > 0:
         return []
-    named = [url for raw in robots.sitemaps if (url := Url.parse(raw, str(lease.url), tools.rules))]
-    usual = Url.parse("/sitemap.xml", str(lease.url), tools.rules)
-    return tools.admission.sitemaps(lease, dict.fromkeys(named) if named else [usual] if usual else [])
+    named = [url for raw in robots.sitemaps if (url := Url.parse(raw, str(lease.url), context.rules))]
+    usual = Url.parse("/sitemap.xml", str(lease.url), context.rules)
+    return context.admission.sitemaps(lease, dict.fromkeys(named) if named else [usual] if usual else [])
 
 
-def sitemap(lease: Lease, response: Response, reading: SitemapReading, tools: Tools) -> Settlement:
+def sitemap(lease: Lease, response: Response, reading: SitemapReading, context: VisitContext) -> Settlement:
     """A sitemap or feed, asked for or met by chance: what it lists is offered; it is no page itself."""
-    offers = tools.admission.sitemap(lease, reading.entries)
-    offers += tools.admission.sitemaps(lease, [child.url for child in reading.children])
+    offers = context.admission.sitemap(lease, reading.entries)
+    offers += context.admission.sitemaps(lease, [child.url for child in reading.children])
     effects = replace(measured(response), offers=tuple(offers))
     if reading.problem and not offers:
         return Settlement(lease, Verdict(UrlState.FAILED, response.status, error=reading.problem), effects)
@@ -98,27 +100,27 @@ def sitemap(lease: Lease, response: Response, reading: SitemapReading, tools: To
     return Settlement(lease, Verdict(UrlState.SKIPPED, response.status, SkipReason.SITEMAP, detail, reading.problem), effects)
 
 
-def redirect(lease: Lease, look: Look, redirected: Redirected, tools: Tools) -> Settlement:
+def redirect(lease: Lease, page_fetch: PageFetch, redirected: Redirected, context: VisitContext) -> Settlement:
     """An alias, and an offer for its target; a seed that moved takes the new host into scope."""
-    effects = replace(measured(look.fetched), alias_of=redirected.target, chain=redirected.chain)
+    effects = replace(measured(page_fetch.fetched), alias_of=redirected.target, chain=redirected.chain)
     if redirected.verdict.state is UrlState.ALIAS:
-        offer = tools.admission.redirect(lease, redirected.target, redirected.chain)
-        joins = tools.admission.is_seed_redirect(lease) and offer.refusal is None
+        offer = context.admission.redirect(lease, redirected.target, redirected.chain)
+        joins = context.admission.is_seed_redirect(lease) and offer.refusal is None
         effects = replace(effects, offers=(offer,), joins_host=redirected.target.authority if joins else None)
-    verdict = replace(redirected.verdict, detail="by script") if look.by_script else redirected.verdict
+    verdict = replace(redirected.verdict, detail="by script") if page_fetch.by_script else redirected.verdict
     return Settlement(lease, verdict, effects)
 
 
-async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: Fetched | None = None) -> Settlement:
+async def kept_as_known(lease: Lease, verdict: Verdict, context: VisitContext, fetched: Fetched | None = None) -> Settlement:
     """The page stands as it was; its links are followed from the stored document."""
     known = lease.known
     assert known is not None  # `unchanged` and 304 speak of a known page only
-    links, nofollow = await stored_links(tools.blobs, known.document, tools.settings)
-    offers = tools.admission.links(lease, links, nofollow)
+    links, nofollow = await stored_links(context.blobs, known.document, context.settings)
+    offers = context.admission.links(lease, links, nofollow)
     if known.canonical is not None and known.canonical != lease.url:
-        offers += tools.admission.canonical(lease, known.canonical)
+        offers += context.admission.canonical(lease, known.canonical)
     if lease.url.is_root:
-        offers += _site_sitemaps(lease, await tools.robots.judge(lease.url), tools)
+        offers += _site_sitemaps(lease, await context.robots.judge(lease.url), context)
     effects = measured(fetched) if fetched else Effects()
     volatile = calmed(known.volatile) if fetched else known.volatile
     return Settlement(
@@ -126,7 +128,7 @@ async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: F
         verdict,
         replace(
             effects,
-            page=replace(_facts_again(known), identity=_identity(lease, tools), volatile=volatile),
+            page=replace(_facts_again(known), identity=_identity(lease, context), volatile=volatile),
             offers=tuple(offers),
             chain=lease.chain,
             changed=False,
@@ -134,18 +136,18 @@ async def kept_as_known(lease: Lease, verdict: Verdict, tools: Tools, fetched: F
     )
 
 
-def _identity(lease: Lease, tools: Tools) -> str:
-    options = tools.settings.identity
+def _identity(lease: Lease, context: VisitContext) -> str:
+    options = context.settings.identity
     return identity(lease.url, options) if options != _AS_KEYED else ""
 
 
 def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:
-    """What reading the page again will need to know, short. Whoever settles the visit redacts it (`crawl/clearing.py`)."""
+    """The headers that extraction depends on, shortened. `redact_settlement` redacts them before they are stored."""
     found = [(name, value) for name, value in response.headers if name in READ_HEADERS]
     return tuple([(name, value[:_HEADER_CHARS]) for name, value in found if name != "link" or "canonical" in value.lower()])
 
 
-def _facts_again(known: Known) -> PageFacts:
+def _facts_again(known: KnownPage) -> PageFacts:
     return PageFacts(
         title=known.title,
         content_hash=known.content_hash,

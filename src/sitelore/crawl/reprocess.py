@@ -17,10 +17,10 @@ import msgspec
 
 from sitelore.crawl.progress import Progress
 from sitelore.extract.changes.change import compare_documents, words_between
-from sitelore.frontier.rendering import RenderPolicy
+from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed
-from sitelore.model.frontier import PageFacts, Reread, Run, UrlRow
+from sitelore.model.frontier import PageFacts, ReprocessedPage, Run, UrlRow
 from sitelore.model.rendering import RenderDecision
 from sitelore.model.response import Response
 from sitelore.model.states import UNCHANGED, UrlState
@@ -97,7 +97,7 @@ class Reprocessing:
 
     async def work(self, progress: Progress, *, write: bool) -> Reprocessed:
         """Read every page of the run again, and unless it is a trial keep what was read."""
-        waiting: list[tuple[Reread, Reading]] = []
+        waiting: list[tuple[ReprocessedPage, Reading]] = []
         async for again in self._readings():
             reread = await self._judge(again)
             if reread is not None and again.reading is not None:
@@ -149,7 +149,7 @@ class Reprocessing:
         said = _RENDERING.decode(await self._blobs.get(row.document)).rendering
         return RenderDecision(row.render.in_browser, row.render.reason, tuple(said.evidence))
 
-    async def _judge(self, again: _Again) -> Reread | None:
+    async def _judge(self, again: _Again) -> ReprocessedPage | None:
         """Count one page; what is to be written of it, if anything."""
         row, reading, result = again.row, again.reading, self._result
         if reading is None:
@@ -172,7 +172,7 @@ class Reprocessing:
             heapq.heappush(self._largest, (gained + lost, change.url, change))
             if len(self._largest) > _LARGEST:
                 heapq.heappop(self._largest)
-        return Reread(row.url, row.document, await self._facts(row, reading, before))
+        return ReprocessedPage(row.url, row.document, await self._facts(row, reading, before))
 
     async def _facts(self, row: UrlRow, reading: Reading, before: bytes) -> PageFacts:
         assert reading.document is not None
@@ -192,7 +192,7 @@ class Reprocessing:
             volatile=volatile,
         )
 
-    async def _write(self, waiting: list[tuple[Reread, Reading]], *, write: bool) -> None:
+    async def _write(self, waiting: list[tuple[ReprocessedPage, Reading]], *, write: bool) -> None:
         if write and waiting:
             await self._blobs.put([reading.document for _, reading in waiting if reading.document is not None])
             await self._ledger.replace_documents(self._run.id, [reread for reread, _ in waiting])

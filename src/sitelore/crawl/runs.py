@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sitelore.crawl.clearing import refuse_secrets
+from sitelore.crawl.redact_settlement import refuse_secrets
 from sitelore.extract.redact import redactor_of
-from sitelore.frontier.shape import shape_of
+from sitelore.frontier.url_pattern import url_pattern
+from sitelore.model.api_loader import start_url
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Kind, Offer, Run, Source
-from sitelore.model.listing import Once, RunOnce
-from sitelore.model.loading import start_url
+from sitelore.model.listing import IdempotencyKey, IdempotentRun
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -31,11 +31,11 @@ def first_offers(settings: CrawlSettings, redaction: Redaction = BUILT_IN_ALONE)
             url = Url.parse(raw)
             if url is None:
                 raise UsageError(f"{raw!r} is not an http(s) URL")
-            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=shape_of(url)))
+            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=url_pattern(url)))
     for loader in (loader for own in settings.overrides for loader in own.loaders):
         if (url := start_url(loader)) is not None:
             kind = Kind.SITEMAP if loader.record else Kind.PAGE
-            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=shape_of(url)))
+            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=url_pattern(url)))
     return offers
 
 
@@ -47,7 +47,7 @@ async def start_run(ledger: Ledger, settings: CrawlSettings, now: float, redacti
 
 
 async def start_run_once(
-    ledger: Ledger, settings: CrawlSettings, once: Once, now: float, redaction: Redaction = BUILT_IN_ALONE
-) -> RunOnce:
+    ledger: Ledger, settings: CrawlSettings, once: IdempotencyKey, now: float, redaction: Redaction = BUILT_IN_ALONE
+) -> IdempotentRun:
     """The same under a caller's key: asking again gives the run that was made before."""
     return await ledger.create_run_once(once, site_name(settings), settings, first_offers(settings, redaction), now)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from importlib.util import find_spec
 
 from sitelore.deploy.settings import OperatorSettings, house_browser
-from sitelore.fetch.finding_browser import ADVICE, has_driver
+from sitelore.fetch.browser.chromium import INSTALL_HINT, has_playwright
 from sitelore.model.errors import SiteloreError, StorageError
 
 Found = tuple[str, bool, str]
@@ -38,12 +38,12 @@ def check_libraries() -> list[Found]:
 def check_browser() -> tuple[bool | None, str]:
     """Whether pages that scripts make can be read, and if not, how they could be. None: a crawl goes on without."""
     found = house_browser()
-    if found is None or not has_driver():
+    if found is None or not has_playwright():
         here = f"{found.path} is here, the library that drives it is not. " if found else "No browser was found. "
-        return None, here + ADVICE
+        return None, here + INSTALL_HINT
     version = found.version()
     if not version:
-        return None, f"The browser {found.path} does not start. {ADVICE}"
+        return None, f"The browser {found.path} does not start. {INSTALL_HINT}"
     return True, f"Pages that scripts make are read by {version} ({found.path})."
 
 

@@ -8,19 +8,19 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from sitelore.crawl.reading import ReaderPool
-from sitelore.crawl.shared import Shared
+from sitelore.crawl.extraction_pool import ExtractionPool
+from sitelore.crawl.worker_context import WorkerContext
 from sitelore.deploy.house import House
 from sitelore.deploy.library import LibraryDoor
 from sitelore.deploy.settings import house_browser
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.store.blobs import SqliteBlobs
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.store.signals import LocalEvents, LocalNotifier
 
 __all__ = ["House", "embedded"]
 
@@ -34,12 +34,12 @@ async def embedded(
         engine = await open_sqlite(data / "sitelore.db")
         ledger = SqlLedger(engine)
         blobs = SqliteBlobs(data / "blobs.db")
-        reader = ReaderPool(readers)
+        reader = ExtractionPool(readers)
         browser = Browser(house_browser)
-        shared = Shared(ledger, LocalGate(time.monotonic), LocalSignals(), LocalEvents(), time.time)
+        worker_context = WorkerContext(ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
         door = LibraryDoor(engine, ledger, blobs, time.time, redaction)
         try:
-            yield House(shared, blobs, reader, browser, door, sites_at_once, redaction)
+            yield House(worker_context, blobs, reader, browser, door, sites_at_once, redaction)
         finally:
             await door.close()
             await browser.close()

@@ -13,25 +13,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitelore.crawl.clearing import saving_cleared
-from sitelore.crawl.foreman import Foreman
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
-from sitelore.crawl.probing import Probes
+from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.progress import Progress
-from sitelore.crawl.rendering import render_as_fetch
+from sitelore.crawl.redact_settlement import saving_cleared
+from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
-from sitelore.crawl.shared import Shared
-from sitelore.crawl.tools import Navigations, PoliteFetcher, PoliteRenderer, Tools, read_options_of, redaction_of, rules_of
+from sitelore.crawl.soft_404 import Soft404Detector
+from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
+from sitelore.crawl.worker_context import WorkerContext
 from sitelore.deploy.library import LibraryDoor
 from sitelore.extract.redact import redactor_of
-from sitelore.fetch.browser import Browser
-from sitelore.fetch.client import HttpFetcher
-from sitelore.fetch.finding_browser import ADVICE
+from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
+from sitelore.fetch.robots import RobotsCache
 from sitelore.frontier.admission import Admission
-from sitelore.frontier.rendering import RenderPolicy
+from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
@@ -44,8 +44,8 @@ from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
 
 if TYPE_CHECKING:
     from sitelore.crawl.explain import Explanation
-    from sitelore.crawl.library import Library
-    from sitelore.fetch.renderer import BrowserRenderer
+    from sitelore.crawl.search_service import SearchService
+    from sitelore.fetch.browser.renderer import BrowserRenderer
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ _SETTLED_S = 5.0
 class House:
     """Every part, built. What a face may ask of it are its methods."""
 
-    shared: Shared
+    worker_context: WorkerContext
     blobs: Blobs
     reader: Reader
     browser: Browser
@@ -74,27 +74,27 @@ class House:
     @property
     def ledger(self) -> Ledger:
         """The frontier and everything known."""
-        return self.shared.ledger
+        return self.worker_context.ledger
 
     @property
-    def library(self) -> Library:
+    def search_service(self) -> SearchService:
         """Where questions are answered."""
         return self.door.open()
 
     @property
     def gate(self) -> HostGate:
         """Politeness."""
-        return self.shared.gate
+        return self.worker_context.gate
 
     @property
     def clock(self) -> Clock:
         """The time that the ledger goes by."""
-        return self.shared.clock
+        return self.worker_context.clock
 
     @property
     def is_shared(self) -> bool:
         """Whether other processes may be at work here."""
-        return self.shared.terms.is_shared
+        return self.worker_context.config.is_shared
 
     async def start(self, settings: CrawlSettings) -> Run:
         """Create a run; nothing is fetched yet."""
@@ -104,7 +104,7 @@ class House:
 
     async def announce(self, run: RunId) -> None:
         """A run was made or cancelled: whoever works looks now instead of a moment later."""
-        await self.shared.signals.ring(run)
+        await self.worker_context.notifier.notify(run)
 
     async def resume(self, site: str | None = None) -> Run | None:
         """The latest run that has not ended."""
@@ -120,27 +120,29 @@ class House:
         # The directory's lock says that no other process works here: whatever is leased was left behind.
         await self.ledger.release(run.id, _FOREVER)
         await self.ledger.move_run(run.id, RunState.RUNNING, self.clock())
-        return await self._work_on(self.shared, run, progress, stop)
+        return await self._work_on(self.worker_context, run, progress, stop)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Work on whatever runs there are, and look after all of them, until told to stop. Leaves no lease."""
-        shared = self.shared
+        worker_context = self.worker_context
         if not self.is_shared:
             # One process, yet runs may be cancelled or run out of time while a worker is busy with them.
-            shared = replace(shared, terms=replace(shared.terms, is_shared=True, upkeep_s=_UPKEEP_ALONE_S))
+            worker_context = replace(
+                worker_context, config=replace(worker_context.config, is_shared=True, upkeep_s=_UPKEEP_ALONE_S)
+            )
             for run in await self.ledger.running_runs():
                 await self.ledger.release(run.id, _FOREVER)
-        foreman = Foreman(
+        scheduler = RunScheduler(
             self.ledger,
             self.clock,
-            partial(self._take_on, shared),
+            partial(self._take_on, worker_context),
             sites_at_once=self.sites_at_once,
-            pause_s=shared.terms.pause_s,
+            pause_s=worker_context.config.pause_s,
         )
-        async with _beside(Maintenance(shared, self.blobs).forever(stop)), _beside(self._wake(foreman)):
+        async with _beside(Maintenance(worker_context, self.blobs).forever(stop)), _beside(self._wake(scheduler)):
             while not stop.is_set():
                 try:
-                    await foreman.work(stop)
+                    await scheduler.work(stop)
                 except StorageError as problem:
                     if not self.is_shared:
                         raise
@@ -151,7 +153,7 @@ class House:
         """What belongs beside a server: the index, and all work in a house of one process or maintenance in one of many."""
         async with _beside(self._keep_library(stop)):
             if self.is_shared:
-                await Maintenance(self.shared, self.blobs).forever(stop)
+                await Maintenance(self.worker_context, self.blobs).forever(stop)
             else:
                 await self.work(stop)
 
@@ -161,7 +163,7 @@ class House:
             async with asyncio.timeout(_SETTLED_S):
                 await stop.wait()
         if not stop.is_set():
-            await self.library.keep_current(stop)
+            await self.search_service.keep_current(stop)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every gate this URL met in the run."""
@@ -170,12 +172,12 @@ class House:
         return await explain(redactor_of(redaction_of(run.settings, self.redaction)).url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-        async with _beside(Maintenance(self.shared, self.blobs).forever(stop)):
+        async with _beside(Maintenance(self.worker_context, self.blobs).forever(stop)):
             while run.state not in ENDED:
                 if stop.is_set():
                     raise Interrupted("stopped")
                 if await self.ledger.begin_run(run.id, self.clock()):
-                    run = await self._work_on(self.shared, run, progress, stop)
+                    run = await self._work_on(self.worker_context, run, progress, stop)
                 else:
                     await self._help_out(run, stop)
                     run = await self.ledger.run(run.id) or run
@@ -187,16 +189,16 @@ class House:
         """Another run of the site comes first: the sooner it ends, the sooner ours begins."""
         for other in await self.ledger.running_runs():
             if other.site == run.site and other.id != run.id:
-                await self._work_on(self.shared, other, Progress(), stop)
+                await self._work_on(self.worker_context, other, Progress(), stop)
                 return
         await _pause(stop)
 
-    async def _take_on(self, shared: Shared, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+    async def _take_on(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         """The foreman's: begin the run if that is still to be done. What is wrong with our storage is not the run's fault."""
         try:
             if not await self.ledger.begin_run(run.id, self.clock()):
                 return run
-            return await self._work_on(shared, run, progress, stop)
+            return await self._work_on(worker_context, run, progress, stop)
         except StorageError as problem:
             if not self.is_shared:
                 raise
@@ -204,17 +206,17 @@ class House:
             await _pause(stop)
             return run
 
-    async def _work_on(self, shared: Shared, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
+    async def _work_on(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         before, run = run.state, await self.ledger.run(run.id) or run
         if run.state is not RunState.RUNNING:  # cancelled before its turn came
             return run
         if before is RunState.QUEUED:
-            await tell_state(shared, run.id, run.state)
+            await tell_state(worker_context, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
         async with self._tools(run) as tools:
             worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
             try:
-                return await Worker(worker, run, shared, tools, progress).work(stop)
+                return await Worker(worker, run, worker_context, tools, progress).work(stop)
             except asyncio.CancelledError:
                 # Cut off in the middle of its drain: the leases must not outlive the worker all the same.
                 await self.ledger.release(run.id, self.clock(), worker)
@@ -225,36 +227,36 @@ class House:
         told: list[RunId] = []
 
         def is_there() -> bool:
-            if self.browser.is_there():
+            if self.browser.is_available():
                 return True
             if not told:
-                _LOG.info("pages need a browser, and there is none: %s", ADVICE, extra={"run": run.id})
+                _LOG.info("pages need a browser, and there is none: %s", INSTALL_HINT, extra={"run": run.id})
                 told.append(run.id)
             return False
 
         return is_there
 
-    async def _wake(self, foreman: Foreman) -> None:
-        async with self.shared.signals.listening() as bell:
+    async def _wake(self, scheduler: RunScheduler) -> None:
+        async with self.worker_context.notifier.subscribe() as bell:
             while True:
                 if await bell.wait(_AGAIN_S):
-                    await foreman.announce(RunId(""))
+                    await scheduler.announce(RunId(""))
 
     @asynccontextmanager
-    async def _tools(self, run: Run) -> AsyncIterator[Tools]:
+    async def _tools(self, run: Run) -> AsyncIterator[VisitContext]:
         settings = run.settings
         guard = AddressGuard(settings.open_origins, settings.allow_private)
         http = HttpFetcher(settings, guard, clock=self.clock, sent=self.gate.sent)
         fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
         options = read_options_of(settings, self.redaction)
         save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
-        robots = RobotsKeeper(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
+        robots = RobotsCache(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
-        navigations = Navigations(robots, admission, rules_of(settings), options.redaction)
+        navigations = NavigationPolicy(robots, admission, rules_of(settings), options.redaction)
         in_browser = _LateRenderer(self.browser, settings, guard, navigations.judge)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)
-        tools = Tools(
+        tools = VisitContext(
             settings=settings,
             rules=rules_of(settings),
             read_options=options,
@@ -263,11 +265,11 @@ class House:
             reader=self.reader,
             blobs=self.blobs,
             admission=admission,
-            probes=Probes(fetcher.fetch, read, salt=run.id),
+            probes=Soft404Detector(fetcher.fetch, read, salt=run.id),
             clock=self.clock,
             policy=RenderPolicy(settings, run.site_rendering, self._browser_of(run)),
             renderer=renderer,
-            rendered_probes=Probes(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+            rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
         )
         try:
             yield tools
@@ -290,7 +292,7 @@ class _LateRenderer:
     async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
         """The page as a browser shows it."""
         if self._made is None:
-            from sitelore.fetch.renderer import BrowserRenderer  # noqa: PLC0415 see above
+            from sitelore.fetch.browser.renderer import BrowserRenderer  # noqa: PLC0415 see above
 
             self._made = BrowserRenderer(*self._parts)
         return await self._made.render(request)

@@ -10,9 +10,9 @@ from sitelore.ports import Blobs, Clock, Ledger
 from sitelore.store.engine import Engine
 
 if TYPE_CHECKING:
-    from sitelore.crawl.library import Library
-    from sitelore.store.knowledge import SqlKnowledge
-    from sitelore.store.likeness import Comparing
+    from sitelore.crawl.search_service import SearchService
+    from sitelore.store.knowledge import SqlSearchIndex
+    from sitelore.store.likeness import VectorSearch
 
 
 class LibraryDoor:
@@ -24,37 +24,37 @@ class LibraryDoor:
         self._blobs = blobs
         self._clock = clock
         self._redaction = redaction
-        self._opened: Library | None = None
-        self._knowledge: SqlKnowledge | None = None
+        self._opened: SearchService | None = None
+        self._search_index: SqlSearchIndex | None = None
 
-    def open(self) -> Library:
+    def open(self) -> SearchService:
         """The library; the same one each time."""
         if self._opened is None:
             # Imported here: numpy, words of many languages and a model's runtime are nothing that a crawl needs.
-            from sitelore.crawl.indexing import Indexing  # noqa: PLC0415 see above
-            from sitelore.crawl.library import Library  # noqa: PLC0415 see above
+            from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
             from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
-            from sitelore.store.knowledge import SqlKnowledge  # noqa: PLC0415 see above
+            from sitelore.store.knowledge import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
-            self._knowledge = SqlKnowledge(self._engine, _comparing(self._engine, operator))
-            indexing = Indexing(self._ledger, self._knowledge, self._blobs, self._clock, self._redaction)
-            self._opened = Library(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
+            self._search_index = SqlSearchIndex(self._engine, _comparing(self._engine, operator))
+            indexing = Indexing(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
+            self._opened = SearchService(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
         return self._opened
 
     async def close(self) -> None:
         """Give back what a model and a vector store hold."""
         if self._opened is not None and self._opened.embedder is not None:
             await self._opened.embedder.close()
-        if self._knowledge is not None:
-            await self._knowledge.close()
+        if self._search_index is not None:
+            await self._search_index.close()
 
 
-def _comparing(engine: Engine, operator: OperatorSettings) -> Comparing | None:
+def _comparing(engine: Engine, operator: OperatorSettings) -> VectorSearch | None:
     """Who compares vectors, if not the database or this process."""
     if operator.vectors in {"", "database"}:
         return None
     from sitelore.store.qdrant_rest import QdrantServer  # noqa: PLC0415 only where one is named
-    from sitelore.store.qdrant_vectors import QdrantLikeness  # noqa: PLC0415 see above
+    from sitelore.store.qdrant_vectors import QdrantVectorSearch  # noqa: PLC0415 see above
 
-    return QdrantLikeness(engine, QdrantServer.read(operator.vectors, operator.vectors_key))
+    return QdrantVectorSearch(engine, QdrantServer.read(operator.vectors, operator.vectors_key))

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 
-from sitelore.crawl.reading import ReaderPool
-from sitelore.crawl.shared import Seats, Shared, Terms
+from sitelore.crawl.extraction_pool import ExtractionPool
+from sitelore.crawl.worker_context import ConcurrencyLimiter, WorkerConfig, WorkerContext
 from sitelore.deploy.house import House
 from sitelore.deploy.library import LibraryDoor
 from sitelore.deploy.settings import OperatorSettings, house_browser
-from sitelore.fetch.browser import Browser
+from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.errors import BadConfig
 
 __all__ = ["House", "scaled"]
@@ -33,7 +33,7 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[House]:
     from sitelore.store.ledger import SqlLedger  # noqa: PLC0415 see above
     from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 see above
     from sitelore.store.redis_gate import RedisGate  # noqa: PLC0415 see above
-    from sitelore.store.redis_signals import RedisSignals, open_redis  # noqa: PLC0415 see above
+    from sitelore.store.redis_signals import RedisNotifier, open_redis  # noqa: PLC0415 see above
 
     lease_s = settings.lease_s
     # A process that is frozen inside a transaction or while it holds a slot must not outlast its leases.
@@ -50,14 +50,16 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[House]:
         opened.push_async_callback(redis.aclose)
         gate = RedisGate(redis, slot_s=lease_s / 2)
         opened.push_async_callback(gate.close)
-        signals = RedisSignals(redis)
-        opened.push_async_callback(signals.close)
-        reader = ReaderPool(settings.readers)
+        notifier = RedisNotifier(redis)
+        opened.push_async_callback(notifier.close)
+        reader = ExtractionPool(settings.readers)
         opened.push_async_callback(reader.close)
         browser = Browser(house_browser)
         opened.push_async_callback(browser.close)
-        terms = Terms(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
-        shared = Shared(ledger, gate, signals, signals, clock, terms, Seats(settings.concurrency))
+        config = WorkerConfig(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
+        worker_context = WorkerContext(
+            ledger, gate, notifier, notifier, clock, config, ConcurrencyLimiter(settings.concurrency)
+        )
         door = LibraryDoor(engine, ledger, blobs, clock, settings.redaction)
         opened.push_async_callback(door.close)
-        yield House(shared, blobs, reader, browser, door, settings.sites_at_once, settings.redaction)
+        yield House(worker_context, blobs, reader, browser, door, settings.sites_at_once, settings.redaction)

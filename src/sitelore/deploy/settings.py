@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sitelore.fetch.finding_browser import FoundBrowser, find_browser
+from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
 from sitelore.model.errors import UsageError
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 
@@ -66,7 +66,7 @@ class OperatorSettings:
         return bool(self.database_url)
 
 
-def house_browser() -> FoundBrowser | None:
+def house_browser() -> BrowserExecutable | None:
     """The browser of this machine: `SITELORE_BROWSER` names it, else it is looked for in the usual places."""
     return find_browser(os.environ.get("SITELORE_BROWSER", "").strip(), os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "").strip())
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import blake2b
 
-from sitelore.model.frontier import Sketched
+from sitelore.model.frontier import PageSketch
 from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, parse_blocks
 from sitelore.model.sketch import line_numbers, lines_of
 from sitelore.model.url import Url
@@ -63,10 +63,10 @@ class _SketchedPage:
     lines: LineHashes
 
 
-async def find_repeats(pages: AsyncIterator[Sketched]) -> Repeats:
+async def find_repeats(pages: AsyncIterator[PageSketch]) -> Repeats:
     """Find the lines that repeat over the pages of a run."""
     # The sample holds the pages whose URLs have the smallest hashes, so it does not depend on their order.
-    sample: list[tuple[int, str, Sketched]] = []
+    sample: list[tuple[int, str, PageSketch]] = []
     async for page in pages:
         entry = (-int.from_bytes(blake2b(page.url.encode(), digest_size=8).digest(), "big"), str(page.url), page)
         if len(sample) < MAX_SAMPLED_PAGES:
@@ -76,7 +76,7 @@ async def find_repeats(pages: AsyncIterator[Sketched]) -> Repeats:
     return repeats_among([page for _, _, page in sorted(sample, key=lambda entry: entry[1])])
 
 
-def repeats_among(pages: Iterable[Sketched]) -> Repeats:
+def repeats_among(pages: Iterable[PageSketch]) -> Repeats:
     """Find the lines that repeat over these pages."""
     sketched = [_SketchedPage(folder_of(page.url), frozenset(lines_of(page.sketch)) - {_EMPTY_LINE}) for page in pages]
     counts = _count_lines(sketched)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sitelore.export.pages import moment
-from sitelore.model.knowledge import Hit, SearchAnswer, SearchQuery
+from sitelore.model.search import Hit, SearchAnswer, SearchQuery
 
 
 def answer_json(query: SearchQuery, answer: SearchAnswer) -> dict[str, Any]:
@@ -21,29 +21,29 @@ def answer_json(query: SearchQuery, answer: SearchAnswer) -> dict[str, Any]:
 
 def hit_json(hit: Hit) -> dict[str, Any]:
     """One hit with its position on the page."""
-    card = hit.card
+    record = hit.card
     return {
-        "url": str(card.url),
+        "url": str(record.url),
         "citation": hit.citation,
-        "site": card.site_name,
-        "title": card.title,
-        "headings": list(card.headings),
+        "site": record.site_name,
+        "title": record.title,
+        "headings": list(record.headings),
         "snippet": hit.snippet,
         "highlights": [list(pair) for pair in hit.highlights],
         "score": round(hit.score, 6),
         "lexical": None if hit.lexical is None else round(hit.lexical, 6),
         "dense": None if hit.dense is None else round(hit.dense, 6),
-        "chunk": card.id,
-        "text": card.text,
-        "lead": card.lead,
-        "start": card.start,
-        "end": card.end,
-        "tokens": card.tokens,
-        "landmark": card.landmark,
-        "lang": card.lang,
-        "type": card.kind,
-        "dated": moment(card.dated),
-        "fetched_at": moment(card.fetched_at),
-        "presence": card.presence.value,
-        "flags": [{"rule": flag.rule, "evidence": flag.evidence} for flag in card.flags],
+        "chunk": record.id,
+        "text": record.text,
+        "lead": record.lead,
+        "start": record.start,
+        "end": record.end,
+        "tokens": record.tokens,
+        "landmark": record.landmark,
+        "lang": record.lang,
+        "type": record.kind,
+        "dated": moment(record.dated),
+        "fetched_at": moment(record.fetched_at),
+        "presence": record.presence.value,
+        "flags": [{"rule": flag.rule, "evidence": flag.evidence} for flag in record.flags],
     }

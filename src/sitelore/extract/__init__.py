@@ -3,9 +3,9 @@
 `page.read` is the whole package as one pure function: no I/O, no clock, no randomness. A response passes through it in this
 order: `media` tells whether the bytes are text at all, `decode` turns them into characters by the standard's order, `redact`
 removes secrets before anything else reads them (by the rules in `redaction/`); of HTML, `dom` makes a tree and `markup` reads
-it: `about/` (metadata, outline, links), `structured/` and `offers/` (forms, actions, media and, on a home page, its brand),
-then `content/` chooses the main content and `markdown/` writes it, as `plaintext` does with text; `missing` tells whether
-it reads like an error page, and `page` packs the result into blobs. `changes/` compares two documents of a page.
+it: `about/` (metadata, outline, links), `structured/`, `interactive/` (forms, actions), `page_media` and, on a home page,
+`brand/`; then `content/` chooses the main content and `markdown/` writes it, as `plaintext` does with text; `missing` tells
+whether it reads like an error page, and `page` packs the result into blobs. `changes/` compares two documents of a page.
 
 `native/` is compiled: the block scorer, the secret prefilter and the resolution of plain links. It is required.
 

@@ -6,6 +6,7 @@ The parser and its walks are iterative in C: a page nested 200,000 deep costs te
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TypeAlias, cast
@@ -27,6 +28,7 @@ VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` 
 _MAX_PLACE_DEPTH = 100
 _PIECE_BYTES = 2**16
 _SHOW_TEXT = 4  # NodeFilter.SHOW_TEXT
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z][\w-]*(?:\[\d+\])?)+", re.ASCII)
 
 
 def parse(source: str | bytes) -> Tree:
@@ -182,19 +184,28 @@ def one_line(node: Node) -> str:
 
 def place(node: Element) -> str:
     """A CSS selector that finds this element again on its page; empty for one that lies too deep to be named."""
-    return "" if _lies_deep(node) else node.css_path()
+    # `css_path` starts at the nearest id, and for that indexes all ids of the page on its first call.
+    if node.closest("[id]") is None and (steps := css_steps(node)):
+        return " > ".join(steps)
+    return node.css_path() if len(_ancestors(node)) < _MAX_PLACE_DEPTH else ""
 
 
-def steps(node: Element) -> str:
-    """The tags from the root down, each with its place among brothers of that tag where it has any: `/html/body/div[2]`.
+def css_steps(node: Element) -> list[str]:
+    """The tags from the root down, each with its position among siblings of that tag if there are any: `div:nth-of-type(2)`.
 
-    Empty for an element that lies too deep to be named.
+    Empty for an element that lies too deep to be named, and where a tag has characters that CSS has to escape.
     """
-    return "" if _lies_deep(node) else node.xpath_path()
+    ancestors, path = _ancestors(node), node.xpath_path()
+    if len(ancestors) == _MAX_PLACE_DEPTH or not _PLAIN_PATH.fullmatch(path):
+        return []
+    # A tag can end in a bracket, which looks like a position.
+    if "[" in "".join([each.tag for each in (node, *ancestors) if isinstance(each, turbohtml.Element)]):
+        return []
+    return path[1:].replace("[", ":nth-of-type(").replace("]", ")").split("/")
 
 
-def _lies_deep(node: Element) -> bool:
-    return next(islice(node.ancestors, _MAX_PLACE_DEPTH - 1, None), None) is not None
+def _ancestors(node: Element) -> list[AnyNode]:
+    return list(islice(node.ancestors, _MAX_PLACE_DEPTH))
 
 
 def body(tree: Tree) -> Element | None:
@@ -254,6 +265,11 @@ def as_element(node: AnyNode | None) -> Element | None:
 def as_text(node: AnyNode | None) -> Text | None:
     """The same node when it is text."""
     return node if isinstance(node, turbohtml.Text) else None
+
+
+def comment_of(node: AnyNode) -> str | None:
+    """The text of a comment; None for any other node."""
+    return node.data if isinstance(node, turbohtml.Comment) else None
 
 
 def is_blank(node: AnyNode) -> bool:

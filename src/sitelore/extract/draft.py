@@ -9,7 +9,7 @@ from sitelore.extract.about.links import NO_LINKS, Found
 from sitelore.extract.about.metadata import Metadata
 from sitelore.extract.structured.entities import Entity
 
-NO_OFFERS: tuple[Any, ...] = ((), (), (), {})
+NO_PAGE_OBJECTS: tuple[Any, ...] = ((), (), (), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +22,5 @@ class Draft:
     text: str
     links: Found = NO_LINKS
     structured: tuple[Entity, ...] = ()
-    offers: tuple[Any, ...] = NO_OFFERS
+    page_objects: tuple[Any, ...] = NO_PAGE_OBJECTS
     """Forms, actions, media, brand."""

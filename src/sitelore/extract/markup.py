@@ -13,13 +13,13 @@ from sitelore.extract.content.main import Content, main_content
 from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hiding
 from sitelore.extract.content.title import Title, find_title, place_title
 from sitelore.extract.content.visibility import shown
-from sitelore.extract.draft import NO_OFFERS, Draft
+from sitelore.extract.draft import NO_PAGE_OBJECTS, Draft
 from sitelore.extract.markdown import Written, write
 from sitelore.extract.memory import LARGE_PAGE
 from sitelore.extract.redact import Source
 from sitelore.extract.structured.entities import Entity
 from sitelore.extract.structured.jsonld import Script, read_scripts
-from sitelore.model.document import ReadOptions
+from sitelore.model.document import PROBED_HEADER, ReadOptions
 from sitelore.model.response import Response
 
 _MAX_ATTRIBUTE_CHARS = 50_000
@@ -34,10 +34,10 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
     survey = surveyed(tree)
     scripts = read_scripts(survey.scripts)
     metadata = read_metadata(survey, response, site.rules, scripts)
-    structured = _read_structured(tree, metadata.base, scripts) if options.offers else ()
+    structured = _read_structured(tree, metadata.base, scripts) if options.full else ()
     resolver = site.on_page(metadata.base)
     found = find_links(survey.links, response.url, resolver, nofollow=metadata.robots.nofollow)
-    offers = _read_offers(tree, response, found, resolver) if options.offers else NO_OFFERS
+    page_objects = _read_page_objects(tree, response, found, resolver) if options.full else NO_PAGE_OBJECTS
     hiding = read_hiding(survey.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _shorten_attributes(tree)
@@ -51,7 +51,7 @@ def read_html(source: Source, response: Response, options: ReadOptions) -> Draft
         written.text,
         links=found.untied,
         structured=structured,
-        offers=offers,
+        page_objects=page_objects,
     )
 
 
@@ -75,13 +75,25 @@ def _shorten_attributes(tree: dom.Tree) -> None:
 
 
 def _read_structured(tree: dom.Tree, base: str, scripts: list[Script]) -> tuple[Entity, ...]:
-    from sitelore.extract.structured.reading import read_structured  # noqa: PLC0415 as below
+    from sitelore.extract.structured.entities import read_structured  # noqa: PLC0415 as below
 
     return read_structured(tree, base, scripts)
 
 
-def _read_offers(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> tuple[Any, ...]:
-    """All of it before anything is cut from the tree."""
-    from sitelore.extract.offers.reading import read_offers  # noqa: PLC0415 a crawl may ask for content alone
+def _read_page_objects(tree: dom.Tree, response: Response, links: Found, resolver: PageResolver) -> tuple[Any, ...]:
+    """Forms, actions, media and brand of a page, read before anything is cut from the tree. Only home pages have a brand."""
+    from sitelore.extract.interactive.actions import MARKED, read_actions  # noqa: PLC0415 a crawl may ask for content alone
+    from sitelore.extract.interactive.forms import read_forms  # noqa: PLC0415 as above
+    from sitelore.extract.interactive.selectors import Selectors  # noqa: PLC0415 as above
+    from sitelore.extract.page_media import read_media  # noqa: PLC0415 as above
 
-    return read_offers(tree, response, links, resolver)
+    selectors, marked = Selectors(tree), dom.select(tree, MARKED)
+    forms = read_forms(tree, response.url, resolver, selectors)
+    actions = read_actions(tree, marked, links, resolver, selectors)
+    media = read_media(tree, marked, links, resolver)
+    probed = response.header(PROBED_HEADER)
+    if probed is None and not response.url.is_root:
+        return forms, actions, media, {}
+    from sitelore.extract.brand.home_page import read_brand, unpack_probe  # noqa: PLC0415 a site has one home page
+
+    return forms, actions, media, read_brand(tree, resolver, probed=unpack_probe(probed) if probed else None)

@@ -16,9 +16,9 @@ from sitelore.extract.about.survey import links_of
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.decode import decode
 from sitelore.extract.draft import Draft
+from sitelore.extract.invisible import find_invisible, remove_characters
 from sitelore.extract.language import detect_language
 from sitelore.extract.markdown import prepare, write
-from sitelore.extract.markdown.invisible import unseen, without
 from sitelore.extract.markup import read_html
 from sitelore.extract.measuring import Measures, measure
 from sitelore.extract.media import DOCUMENTS, Kind, kind_of
@@ -27,10 +27,10 @@ from sitelore.extract.missing import fingerprint, looks_missing
 from sitelore.extract.plaintext import defused, escaped, first_heading, normal_lines
 from sitelore.extract.redact import Redactor, Source, add_counts, redactor_of, sealed, snapshot_bytes, source_of
 from sitelore.extract.shell import ENOUGH_WORDS, NO_SHELL, shell_of
-from sitelore.extract.structured.texts import as_read, texts_of, with_texts
+from sitelore.extract.structured.entities import text_for_redaction, texts_of, with_texts
+from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
-from sitelore.model.loading import is_loaded
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
 from sitelore.model.url import Url
@@ -304,15 +304,15 @@ def _kept(draft: Draft, url: Url, redactor: Redactor) -> _Kept:
     as the JSON it is in the document: it has to be written anyhow, to look through it.
     """
     canonical, links = draft.metadata.canonical, draft.links
-    kinds = (draft.structured, *draft.offers)
+    kinds = (draft.structured, *draft.page_objects)
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
-    entities = b"\n".join(map(as_read, filter(None, parts)))
+    entities = b"\n".join(map(text_for_redaction, filter(None, parts)))
     addresses = "\n".join([url, canonical or "", *links.urls]).encode("utf-8", "replace")
     texts, utf8 = _texts(draft, links)
     whole = b"\n".join((utf8, addresses, entities))
     hides = b"\\u" in entities
-    if hides or unseen(whole):
-        hides = hides or bool(unseen(entities))
+    if hides or find_invisible(whole):
+        hides = hides or bool(find_invisible(entities))
         texts, utf8 = _seen(texts, utf8)
         whole = b"\n".join((utf8, addresses, entities))
     if redactor.source("", whole)[1]:
@@ -345,11 +345,11 @@ def _texts(draft: Draft, links: Found) -> tuple[list[str], bytes]:
 
 def _seen(texts: list[str], utf8: bytes) -> tuple[list[str], bytes]:
     """Texts without what cannot be seen. `utf8` is all of them."""
-    chars = unseen(utf8)
+    chars = find_invisible(utf8)
     if not chars:
         return texts, utf8
     plain = any(map(str.isascii, chars))
-    texts = [without(text, chars).strip() if plain or not text.isascii() else text for text in texts]
+    texts = [remove_characters(text, chars).strip() if plain or not text.isascii() else text for text in texts]
     return texts, "\n".join(texts).encode("utf-8", "replace")
 
 

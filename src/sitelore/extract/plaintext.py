@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sitelore.extract.markdown.invisible import visible
+from sitelore.extract.invisible import remove_invisible
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<&~|])")
 _LINE_START = re.compile(r"^([ \t]*)(?:([#>+=-])|(\d{1,9})([.)]))", re.MULTILINE)
@@ -23,7 +23,7 @@ _MARKS = re.compile(r"[*_`]|!?\[([^\]]*)\]\([^)]*\)")
 
 def normal_lines(text: str) -> str:
     """Text with one kind of line end and nothing invisible in it."""
-    return visible(_NEWLINES.sub("\n", text)).strip("\n")
+    return remove_invisible(_NEWLINES.sub("\n", text)).strip("\n")
 
 
 def escaped(text: str) -> str:

@@ -11,7 +11,16 @@ from sitelore.extract import dom
 from sitelore.extract.about.dates import iso_date
 from sitelore.extract.files.office_facts import Facts, Told, language
 from sitelore.extract.files.unreadable import Unreadable
-from sitelore.model.loading import api_error, collection_loader, filled, next_part, record_loader, records_in, text_at, values
+from sitelore.model.api_loader import (
+    api_error,
+    collection_loader,
+    filled,
+    next_part,
+    record_loader,
+    records_in,
+    text_at,
+    values,
+)
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader, Overrides
 

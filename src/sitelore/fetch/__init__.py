@@ -1,18 +1,12 @@
-"""URL → Response: one polite, bounded, guarded GET at a time.
+"""URL → Response: polite, bounded requests to addresses that the guard allows, over HTTP or through a browser.
 
-`client.py` sends a request and hands back what came of it, failures as data; it follows no redirect, because a redirect is a
-discovery and belongs to the frontier. Below it, `connections.py` lets no socket come to exist that `guard.py` refuses, and
-keeps connections; `wire.py` is one of them, `answers.py` takes apart what arrives on it, `receipt.py` takes of it what the run
-allows, `attempt.py` keeps the time, `encodings.py` undoes compression without being blown up by it, `cookies.py` carries
-cookies within the run.
+`http/` is the HTTP/1.1 client (connection pool, response parser, content encodings, deadlines, cookies). `browser/` renders
+pages in Chromium behind a proxy. Neither follows a redirect on behalf of the frontier: a redirect target is a new URL to
+admit.
 
-`renderer.py` gives the page as a browser shows it: `browser.py` keeps the one browser of the house, `finding_browser.py` finds
-it, `tab.py` opens a page, waits until it is quiet (`page_scripts.py` in the page, `traffic.py` on the wire) and reads it,
-`arrival.py` judges where its main frame goes, `blocking.py` lists what it need not load, `render_failures.py` says what went
-wrong. The browser's only way out is `forward_proxy.py` (on `http_framing.py`), where the same guard stands.
+`guard.py` decides which addresses may be connected to, `robots.py` caches robots.txt and `robots_rules.py` matches it,
+`politeness.py` makes every request wait for its host's rate limit, `failures.py` holds the failures with their explanations.
 
-`robots.py` learns each origin's robots.txt and `robots_rules.py` reads it.
-
-Not here: when a host may be asked (the host gate, `frontier` and `store`), whether to try again (`frontier/retry.py`),
-what a status means for a URL (`frontier/judge.py`), what the bytes say (`extract`).
+Elsewhere: the rate limit of a host (`frontier/gate.py`, `store/redis_gate.py`), retries (`frontier/retry.py`), what a status
+means for a URL (`frontier/classify.py`), what the body says (`extract`).
 """

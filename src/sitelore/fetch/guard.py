@@ -1,11 +1,11 @@
-"""Which addresses a crawl may talk to.
+"""Address guard: decides which addresses a crawl may connect to (protection against SSRF).
 
-A page can link anywhere, and a name can resolve to anything, so a crawler that follows blindly is a way into the
-network it runs in. Refused are all addresses that are not part of the public internet, and names that mean "here".
-Open are the origins a person typed as seeds and what the operator's allowlist names; nothing a site sends opens anything.
+A page can link anywhere and a name can resolve to anything, so a crawler without a guard gives sites access to the network
+it runs in. The guard refuses every address outside the public internet, and local host names. Exceptions are the origins
+that a person typed as seeds and the entries of the operator's allowlist; nothing that a site sends adds an exception.
 
-The judgement is passed twice: by the URL alone (`judge_url`), and for every resolved address when a connection is
-about to be made (`judge_connect`), so that a name that changes its address between the two gains nothing.
+Every URL is checked twice: by its text (`judge_url`), and by each resolved address right before connecting
+(`judge_connect`), so DNS rebinding gains nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sitelore.model.url import Url
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# The IANA special-purpose registries, written out: what `ipaddress` calls private differs between Python versions.
+# The IANA special-purpose registries, written out: `ipaddress.is_private` differs between Python versions.
 _V4 = tuple(
     (IPv4Network(network), name)
     for network, name in (
@@ -58,8 +58,8 @@ _V6 = tuple(
         ("ff00::/8", "a multicast"),
     )
 )
-# Addresses that carry an IPv4 address: (network, bits to the right of it).
-_CARRIERS = (
+# IPv6 addresses that embed an IPv4 address: (network, bits to the right of it).
+_EMBEDDING = (
     (IPv6Network("::ffff:0:0/96"), 0),
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("2002::/16"), 80),
@@ -68,83 +68,83 @@ _GLOBAL_V6 = IPv6Network("2000::/3")
 
 _LOCAL_NAMES = frozenset({"localhost", "localdomain", "local", "internal", "home.arpa", "metadata", "instance-data"})
 _LOCAL_SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
-_REMEMBERED = 4096
+_MAX_CACHED_VERDICTS = 4096
 
 
 class AddressGuard:
-    """Judges addresses. `open_origins` are seed origins as typed; `allow_private` takes HOST, HOST:PORT, CIDR and `any`."""
+    """Checks addresses. `open_origins` are seed origins as typed; `allow_private` takes HOST, HOST:PORT, CIDR and `any`."""
 
     def __init__(self, open_origins: Iterable[str] = (), allow_private: Iterable[str] = ()) -> None:
-        self._doors: set[tuple[str, int]] = set()
-        self._hosts: set[str] = set()
-        self._networks: list[Network] = []
-        self._anything = False
-        self._verdicts: dict[str, str | None] = {}
+        self._allowed_ports: set[tuple[str, int]] = set()
+        self._allowed_hosts: set[str] = set()
+        self._allowed_networks: list[Network] = []
+        self._allow_any = False
+        self._cache: dict[str, str | None] = {}
         for origin in open_origins:
             url = Url.parse(origin)
             if url is None:
                 raise UsageError(f"“{origin}” is not an http(s) origin.")
-            self._doors.add((url.host, url.port))
+            self._allowed_ports.add((url.host, url.port))
         for entry in allow_private:
-            self._allow(entry.strip())
+            self._add_exception(entry.strip())
 
     def refuses(self, address: str) -> str | None:
-        """Why this host, in any spelling a URL may use, is off limits; None when it is part of the public internet.
+        """Why this host, in any spelling a URL may use, is not public; None when it is, or when it is a name to resolve.
 
-        The class alone is judged, whatever is open. A name that does not mean "here" is judged by what it resolves to.
+        Exceptions do not count here.
         """
-        host = _plain_host(address)
+        host = _normalize_host(address)
         if host is None:
             return f"“{address}” is not a host."
         literal = _literal(host)
         if literal is None:
-            return _why_not_name(host)
-        kind = _kind(literal)
-        return f"{literal} is {kind}." if kind else None
+            return _local_name_reason(host)
+        special = _special_class(literal)
+        return f"{literal} is {special}." if special else None
 
     def judge_url(self, url: Url) -> str | None:
-        """Why this URL must not be fetched, from its text alone: literal addresses and local names. Offline and quick."""
+        """Why this URL must not be fetched, by its text alone: literal addresses and local names. Makes no DNS lookup."""
         origin = url.origin
-        if origin in self._verdicts:
-            return self._verdicts[origin]
-        if len(self._verdicts) >= _REMEMBERED:
-            self._verdicts.clear()
+        if origin in self._cache:
+            return self._cache[origin]
+        if len(self._cache) >= _MAX_CACHED_VERDICTS:
+            self._cache.clear()
         host = url.host
         literal = _literal(host)
         reason = self.judge_connect(host, url.port, host) if literal else self._judge_name(host, url.port)
-        self._verdicts[origin] = reason
+        self._cache[origin] = reason
         return reason
 
     def judge_connect(self, host: str, port: int, ip: str) -> str | None:
-        """Why a connection to `ip`, made for `host`:`port` of a URL, must not be opened.
+        """Why a connection to `ip` for a URL with `host` and `port` must not be opened; None when it may.
 
-        What is open was opened under a name: another name that leads to the same address is refused.
+        An exception applies to the name it was made for: another name that resolves to the same address is refused.
         """
         address = _literal(ip)
         if address is None:
             return f"“{ip}” is not an address."
-        if self._is_open(host, port) or any(address in network for network in self._networks):
+        if self._is_allowed(host, port) or any(address in network for network in self._allowed_networks):
             return None
-        kind = _kind(address)
+        special = _special_class(address)
         if _literal(host) is None:
-            return _why_not_name(host) or (f"{host} resolves to {address}, {kind}." if kind else None)
-        return f"{address} is {kind}." if kind else None
+            return _local_name_reason(host) or (f"{host} resolves to {address}, {special}." if special else None)
+        return f"{address} is {special}." if special else None
 
     def _judge_name(self, host: str, port: int) -> str | None:
-        # With networks opened, what a local name resolves to decides, at connect time.
-        if self._is_open(host, port) or self._networks:
+        # With allowed networks, the resolved address decides at connect time.
+        if self._is_allowed(host, port) or self._allowed_networks:
             return None
-        return _why_not_name(host)
+        return _local_name_reason(host)
 
-    def _is_open(self, host: str, port: int) -> bool:
-        return self._anything or (host, port) in self._doors or host in self._hosts
+    def _is_allowed(self, host: str, port: int) -> bool:
+        return self._allow_any or (host, port) in self._allowed_ports or host in self._allowed_hosts
 
-    def _allow(self, entry: str) -> None:
+    def _add_exception(self, entry: str) -> None:
         if entry == "any":
-            self._anything = True
+            self._allow_any = True
             return
         try:
-            self._networks.append(ip_network(entry.strip("[]"), strict=False))
+            self._allowed_networks.append(ip_network(entry.strip("[]"), strict=False))
         except ValueError:
             pass
         else:
@@ -153,13 +153,13 @@ class AddressGuard:
         if url is None or not entry or url.target != "/" or "@" in entry:
             raise UsageError(f"“{entry}” is not HOST, HOST:PORT, a CIDR network or “any”.")
         if url.authority == url.host and not entry.endswith(":80"):
-            self._hosts.add(url.host)
+            self._allowed_hosts.add(url.host)
         else:
-            self._doors.add((url.host, url.port))
+            self._allowed_ports.add((url.host, url.port))
 
 
-def _plain_host(address: str) -> str | None:
-    """A host as `Url` writes it, from any spelling: 127.1, 0x7f000001, LOCALHOST., ::1 with or without brackets."""
+def _normalize_host(address: str) -> str | None:
+    """A host in the form of `Url`, from any spelling: 127.1, 0x7f000001, LOCALHOST., ::1 with or without brackets."""
     text = address.strip()
     if text.count(":") > 1 and not text.startswith("["):
         text = f"[{text}]"
@@ -174,21 +174,21 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _why_not_name(host: str) -> str | None:
+def _local_name_reason(host: str) -> str | None:
     if host in _LOCAL_NAMES or host.endswith(_LOCAL_SUFFIXES):
         return f"{host} is a local name."
     return None
 
 
-def _kind(address: Address) -> str | None:
-    """What keeps an address out of the public internet, as in “127.0.0.1, a loopback address”."""
+def _special_class(address: Address) -> str | None:
+    """The special-purpose class of an address, as in “127.0.0.1, a loopback address”; None when it is public."""
     if isinstance(address, IPv4Address):
         return next((f"{name} address" for network, name in _V4 if address in network), None)
-    for v6, shift in _CARRIERS:
+    for v6, shift in _EMBEDDING:
         if address in v6:
             inner = IPv4Address(int(address) >> shift & 0xFFFFFFFF)
-            kind = _kind(inner)
-            return f"an address that carries {inner}, {kind}" if kind else None
+            special = _special_class(inner)
+            return f"an address that embeds {inner}, {special}" if special else None
     for v6, name in _V6:
         if address in v6:
             return f"{name} address"

@@ -1,8 +1,8 @@
-"""robots.txt as rules: RFC 9309, read the way the reference implementation reads it. Pure.
+"""Parser and matcher for robots.txt (RFC 9309), compatible with Google's reference implementation. Pure.
 
-A pattern matches in time linear in the URL, whatever wildcards it holds. Percent-escapes are compared as written, as
-the reference does, with one restriction on top: a `Disallow` also matches in its RFC 3986 §6.2.2 form
-(`/%7Ejoe/` keeps us out of `/~joe/`), because the URLs judged here are always in that form.
+A pattern matches in time linear in the URL, whatever wildcards it holds. Percent-escapes are compared as written, like in
+the reference, with one addition: a `Disallow` also matches in its RFC 3986 §6.2.2 form (`/%7Ejoe/` also forbids `/~joe/`),
+because the URLs checked here are always in that form.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from sitelore.model.response import RobotsVerdict
 from sitelore.model.url import Url
 
 MAX_BYTES = 512 * 1024  # RFC 9309 §2.5 asks for at least 500 KiB
-_MAX_LINE = 8 * 2083 - 1  # what the reference implementation keeps of an over-long line
+_MAX_LINE = 8 * 2083 - 1  # the reference implementation truncates longer lines to this
 _BOM = b"\xef\xbb\xbf"
 
 _TOKEN = re.compile(rb"[A-Za-z_-]+")
 _TO_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 _ESCAPED_UNRESERVED = re.compile(r"%(?:2D|2E|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 
-# The misspellings the reference implementation takes for what they mean.
+# Misspellings that the reference implementation accepts.
 _AGENT_KEYS = (b"user-agent", b"useragent", b"user agent")
 _DISALLOW_KEYS = (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw")
 _SITEMAP_KEYS = (b"sitemap", b"site-map")
 
 
 class _Rule(NamedTuple):
+    """One Allow or Disallow line."""
+
     allow: bool
     pattern: str
     line: int
@@ -42,41 +44,41 @@ class _Rule(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
-    """Rules under a run of User-agent lines. Shared by all its agents: agents times rules must stay a sum."""
+    """Rules under consecutive User-agent lines. All its agents share it, so that memory does not grow with their product."""
 
     rules: list[_Rule] = field(default_factory=list)
     agents: int = 0
     delays: list[tuple[int, float]] = field(default_factory=list)
-    """(how many agents the group had by then, seconds): an agent named after a Crawl-delay line does not inherit it."""
+    """(number of agents before the line, seconds): an agent named after a Crawl-delay line does not inherit it."""
 
 
 class _Glob(NamedTuple):
-    """A pattern with wildcards, split at its stars."""
+    """A pattern with wildcards, split at its asterisks."""
 
     score: int
     head: str
     middle: tuple[str, ...]
     tail: str | None
-    """What the URL must end with (`$`); None when anything may follow."""
+    """What the URL must end with (`$`); None when the pattern is not anchored."""
     rule: _Rule
 
     def matches(self, target: str) -> bool:
-        """Leftmost matching of each piece is enough: a star may always take more, never needs to."""
+        """Whether the pattern matches. The leftmost match of each piece suffices: an asterisk never needs to match more."""
         if not target.startswith(self.head):
             return False
         at = len(self.head)
         for piece in self.middle:
-            found = target.find(piece, at)
-            if found < 0:
+            start = target.find(piece, at)
+            if start < 0:
                 return False
-            at = found + len(piece)
+            at = start + len(piece)
         if self.tail is None:
             return True
         return len(target) - len(self.tail) >= at and target.endswith(self.tail)
 
 
 class _Matcher:
-    """The rules of one agent, compiled: plain prefixes in a table by length, wildcards in a list, best first."""
+    """The compiled rules of one agent: plain prefixes in a table by length, wildcards in a list, longest first."""
 
     __slots__ = ("_exact", "_globs", "_lengths", "_prefixes")
 
@@ -85,7 +87,7 @@ class _Matcher:
         prefixes: dict[str, tuple[int, _Rule]] = {}
         globs: list[_Glob] = []
         for rule in rules:
-            for pattern in _spellings(rule):
+            for pattern in _patterns(rule):
                 # The longest pattern wins, an equally long Allow beats a Disallow (RFC 9309 §2.2.2).
                 score = 2 * len(pattern) + rule.allow
                 plain = pattern.rstrip("*")
@@ -101,7 +103,7 @@ class _Matcher:
         self._globs = sorted(globs, key=lambda glob: -glob.score)
 
     def match(self, target: str) -> _Rule | None:
-        """The rule that decides, or None."""
+        """The rule with the longest matching pattern, or None."""
         score, best = self._exact.get(target, (0, None))
         prefixes, limit = self._prefixes, len(target)
         for length in self._lengths:
@@ -119,53 +121,53 @@ class _Matcher:
 
 
 @dataclass(frozen=True, slots=True)
-class _Panel:
-    """The groups that bind a crawler of several names, compiled once."""
+class _AgentRules:
+    """The rules for a crawler with several product tokens, compiled once."""
 
-    silent: RobotsVerdict
-    """What is said when no rule matches."""
+    default: RobotsVerdict
+    """The verdict when no rule matches."""
     matchers: tuple[tuple[str, _Matcher], ...]
 
 
 @dataclass(slots=True)
 class RobotsRules:
-    """One robots.txt, parsed."""
+    """A parsed robots.txt."""
 
     sitemaps: tuple[str, ...] = ()
     _groups: dict[str, list[tuple[int, _Group]]] = field(default_factory=dict)
-    """Lower-case agent → (its place among the group's agents, group), in file order."""
-    _panels: dict[tuple[str, ...], _Panel] = field(default_factory=dict)
+    """Lower-case agent → (its position among the group's agents, group), in file order."""
+    _compiled: dict[tuple[str, ...], _AgentRules] = field(default_factory=dict)
 
     @staticmethod
     def parse(body: bytes | str) -> RobotsRules:
-        """Read a robots.txt; nothing in it is an error. What lies past `MAX_BYTES` is left out, cut at a line."""
+        """Parse a robots.txt; invalid lines are ignored. Everything beyond `MAX_BYTES` is dropped, cut at a line."""
         raw = body.encode("utf-8", "replace") if isinstance(body, str) else body
         if len(raw) > MAX_BYTES:
             cut = max(raw.rfind(b"\n", 0, MAX_BYTES), raw.rfind(b"\r", 0, MAX_BYTES))
             raw = raw[: cut if cut >= 0 else MAX_BYTES]
         if raw.startswith((b"\xff\xfe", b"\xfe\xff")) and 0 in raw[:64]:
             raw = raw.decode("utf-16", "replace").encode("utf-8", "replace")
-        for length in (3, 2, 1):  # a byte order mark, or what a broken editor left of it
+        for length in (3, 2, 1):  # a byte order mark, or the part that a broken editor left
             if raw.startswith(_BOM[:length]):
                 raw = raw[length:]
                 break
-        reading = _Reading()
+        parser = _Parser()
         for number, line in enumerate(raw.splitlines(), 1):
-            reading.line(number, line)
-        return RobotsRules(tuple(dict.fromkeys(reading.sitemaps)), reading.groups)
+            parser.feed(number, line)
+        return RobotsRules(tuple(dict.fromkeys(parser.sitemaps)), parser.groups)
 
     def judge(self, url: Url | str, agents: Sequence[str]) -> RobotsVerdict:
-        """May this URL (or path and query) be fetched by a crawler that answers to all of `agents`?
+        """Whether a crawler that obeys all of `agents` may fetch this URL (or path and query).
 
-        Each agent is judged by its own group, or by `*` when it has none; one refusal refuses.
+        Each agent is checked against its own group, or `*` when it has none; one refusal is enough.
         """
         key = tuple(agents)
-        panel = self._panels.get(key)
-        if panel is None:
-            panel = self._panels[key] = self._panel(key)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compiled = self._compiled[key] = self._compile(key)
         target = _target(url)
-        verdict = panel.silent
-        for label, matcher in panel.matchers:
+        verdict = compiled.default
+        for label, matcher in compiled.matchers:
             rule = matcher.match(target)
             if rule is None or (rule.allow and verdict.line):
                 continue
@@ -175,24 +177,24 @@ class RobotsRules:
         return verdict
 
     def crawl_delay(self, agents: Sequence[str]) -> float | None:
-        """The longest gap between requests that a group of these agents asks for."""
+        """The longest Crawl-delay for these agents."""
         delays = [delay for agent in agents if (delay := self._delay(self._label(agent))) is not None]
         return max(delays, default=None)
 
-    def _panel(self, agents: tuple[str, ...]) -> _Panel:
+    def _compile(self, agents: tuple[str, ...]) -> _AgentRules:
         labels = dict.fromkeys(self._label(agent) for agent in agents)
-        silent = RobotsVerdict(
+        default = RobotsVerdict(
             True, agent=next(iter(labels), ""), crawl_delay_s=self.crawl_delay(agents), sitemaps=self.sitemaps
         )
-        return _Panel(silent, tuple((label, self._matcher(label)) for label in labels))
+        return _AgentRules(default, tuple((label, self._matcher(label)) for label in labels))
 
     def _label(self, agent: str) -> str:
         return agent if agent.lower() in self._groups else "*"
 
     def _delay(self, label: str) -> float | None:
-        for place, group in self._groups.get(label.lower(), ()):
+        for position, group in self._groups.get(label.lower(), ()):
             for agents, delay in group.delays:
-                if place < agents:
+                if position < agents:
                     return delay
         return None
 
@@ -201,55 +203,55 @@ class RobotsRules:
         return _Matcher([rule for _, group in groups for rule in group.rules])
 
 
-class _Reading:
-    """A robots.txt while it is read: the open group, and what has been collected."""
+class _Parser:
+    """State of parsing a robots.txt: the current group, and the groups and sitemaps so far."""
 
     def __init__(self) -> None:
         self.groups: dict[str, list[tuple[int, _Group]]] = {}
         self.sitemaps: list[str] = []
         self._group: _Group | None = None
-        self._closed = False
+        self._has_rules = False
 
-    def line(self, number: int, line: bytes) -> None:
-        """Take one line, in file order."""
-        key, value = _split(line)
+    def feed(self, number: int, line: bytes) -> None:
+        """Parse one line, in file order."""
+        key, value = _split_line(line)
         if not key:
             return
         if key.startswith(_AGENT_KEYS):
-            self._agent(value)
+            self._add_agent(value)
         elif key.startswith(_SITEMAP_KEYS):
             self.sitemaps.append(value.decode("utf-8", "replace"))
         elif self._group is None:
-            return  # rules before the first User-agent line bind nobody
+            return  # rules before the first User-agent line apply to no agent
         elif key.startswith(b"allow"):
-            self._rule(True, value, number)
+            self._add_rule(True, value, number)
         elif key.startswith(_DISALLOW_KEYS):
-            self._rule(False, value, number)
-        elif key.startswith(b"crawl-delay") and (delay := _seconds(value)) is not None:
+            self._add_rule(False, value, number)
+        elif key.startswith(b"crawl-delay") and (delay := _parse_seconds(value)) is not None:
             self._group.delays.append((self._group.agents, delay))
 
-    def _agent(self, value: bytes) -> None:
-        if self._group is None or self._closed:
-            self._group, self._closed = _Group(), False
+    def _add_agent(self, value: bytes) -> None:
+        if self._group is None or self._has_rules:
+            self._group, self._has_rules = _Group(), False
         if value[:1] == b"*" and not value[1:2].strip():
             name = "*"
         else:
             token = _TOKEN.match(value)
             name = token[0].decode("ascii").lower() if token else ""
         groups = self.groups.setdefault(name, [])
-        if not groups or groups[-1][1] is not self._group:  # a name repeated in one group must not repeat its rules
+        if not groups or groups[-1][1] is not self._group:  # an agent named twice in a group must not get its rules twice
             groups.append((self._group.agents, self._group))
         self._group.agents += 1
 
-    def _rule(self, allow: bool, value: bytes, number: int) -> None:
+    def _add_rule(self, allow: bool, value: bytes, number: int) -> None:
         assert self._group is not None
-        self._closed = True
+        self._has_rules = True
         if value:
-            self._group.rules.append(_Rule(allow, _escaped(value), number, value))
+            self._group.rules.append(_Rule(allow, _escape(value), number, value))
 
 
-def _split(line: bytes) -> tuple[bytes, bytes]:
-    """Lower-case key and value. A missing colon is forgiven where exactly two words stand on the line."""
+def _split_line(line: bytes) -> tuple[bytes, bytes]:
+    """Lower-case key and value. The colon may be missing when the line has exactly two words."""
     text = line[:_MAX_LINE].partition(b"#")[0].strip()
     key, colon, value = text.partition(b":")
     if not colon:
@@ -260,24 +262,25 @@ def _split(line: bytes) -> tuple[bytes, bytes]:
     return key.strip().lower(), value.strip()
 
 
-def _escaped(value: bytes) -> str:
-    """ASCII with upper-case escapes, so that a rule written in raw UTF-8 meets the URL's escaped spelling."""
+def _escape(value: bytes) -> str:
+    """ASCII with upper-case escapes, so that a rule in raw UTF-8 matches the escaped URL."""
     if b"%" in value or not value.isascii():
         value = _TO_ESCAPE.sub(lambda m: m[0].upper() if m[0][:1] == b"%" else b"%%%02X" % m[0][0], value)
     return value.decode("ascii")
 
 
-def _spellings(rule: _Rule) -> list[str]:
-    spellings = [rule.pattern]
+def _patterns(rule: _Rule) -> list[str]:
+    """The pattern of a rule and its equivalent forms."""
+    patterns = [rule.pattern]
     if rule.allow:
         directory, slash, page = rule.pattern.rpartition("/")
         if slash and page.startswith("index.htm"):
-            spellings.append(f"{directory}/$")  # the reference takes a directory's index page for the directory
+            patterns.append(f"{directory}/$")  # as in the reference: Allow for an index page allows its directory
     elif "%" in rule.pattern:
         plain = _ESCAPED_UNRESERVED.sub(lambda m: chr(int(m[0][1:], 16)), rule.pattern)
         if plain != rule.pattern:
-            spellings.append(plain)
-    return spellings
+            patterns.append(plain)
+    return patterns
 
 
 def _glob(pattern: str, score: int, rule: _Rule) -> _Glob:
@@ -287,7 +290,7 @@ def _glob(pattern: str, score: int, rule: _Rule) -> _Glob:
     return _Glob(score, head, tuple(piece for piece in rest if piece), tail, rule)
 
 
-def _seconds(value: bytes) -> float | None:
+def _parse_seconds(value: bytes) -> float | None:
     try:
         delay = float(value)
     except ValueError:
@@ -296,7 +299,7 @@ def _seconds(value: bytes) -> float | None:
 
 
 def _target(url: str) -> str:
-    """Path and query of a URL; a path is taken as it is."""
+    """Path and query of a URL; a path is returned unchanged."""
     if isinstance(url, Url):
         return url.target
     start = 0

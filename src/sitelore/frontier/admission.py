@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import filterfalse
 
 from sitelore.frontier.scope import ScopeRule
-from sitelore.frontier.shape import endless, shape_of
+from sitelore.frontier.url_pattern import endless, url_pattern
+from sitelore.model.api_loader import is_loaded
 from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Lease, Offer, Source
-from sitelore.model.loading import is_loaded
 from sitelore.model.redaction import MARK
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.sitemap import SitemapEntry
@@ -116,7 +116,7 @@ class Admission:
             self._judged_depth = depth
         judged = self._judged.get(url)
         if judged is None:
-            judged = self._judged[url] = self.refusal(url, depth) or self._unlisted(url), shape_of(url)
+            judged = self._judged[url] = self.refusal(url, depth) or self._unlisted(url), url_pattern(url)
         refusal, shape = judged
         return Offer(
             url=url,
@@ -232,7 +232,7 @@ class Admission:
             kind=kind,
             refusal=refusal[0] if refusal else None,
             detail=refusal[1] if refusal else "",
-            shape=shape_of(url),
+            shape=url_pattern(url),
             lastmod=lastmod,
             chain=chain,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sitelore.frontier.rendering import asks_unconditionally
+from sitelore.frontier.render_policy import asks_unconditionally
 from sitelore.model.frontier import Lease
 from sitelore.model.response import Request
 from sitelore.model.settings import CrawlSettings

@@ -8,7 +8,7 @@ pages are held until somebody agrees.
 
 from __future__ import annotations
 
-from sitelore.model.knowledge import PageStanding, Presence, Reckoning, RunOutcome, Standing
+from sitelore.model.search import PageInRun, Presence, PresenceChange, PresenceChanges, RunOutcome
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, SkipReason, UrlState
 
 HELD_SHARE = 0.3
@@ -23,7 +23,7 @@ _MOVED = frozenset(REDIRECT_STATES.values()) | {UrlState.ALIAS}
 _NOT_LOOKED_AT = frozenset(SkipReason) - UNCHANGED
 
 
-def reckon(outcome: RunOutcome) -> Reckoning:
+def check_presence(outcome: RunOutcome) -> PresenceChanges:
     """What this run changes in what is known of the site's pages."""
     seen = {page.url: _standing(page, outcome) for page in outcome.pages}
     before = {page.url: page for page in outcome.pages}
@@ -36,49 +36,49 @@ def reckon(outcome: RunOutcome) -> Reckoning:
     for url, new in seen.items():
         kept = new
         if is_held and new in lost:
-            kept = Standing(url, Presence.UNKNOWN, new.evidence, new.soft_misses, held=True)
+            kept = PresenceChange(url, Presence.UNKNOWN, new.evidence, new.soft_misses, held=True)
         if _differs(before[url], kept):
             changed.append(kept)
-    return Reckoning(tuple(changed), held=len(lost) if is_held else 0, gone=len(going) - (len(lost) if is_held else 0))
+    return PresenceChanges(tuple(changed), held=len(lost) if is_held else 0, gone=len(going) - (len(lost) if is_held else 0))
 
 
-def _standing(page: PageStanding, outcome: RunOutcome) -> Standing:
+def _standing(page: PageInRun, outcome: RunOutcome) -> PresenceChange:
     """One page by itself."""
     state, url = page.state, page.url
     if state in _THERE or (state is UrlState.SKIPPED and page.skip_reason in UNCHANGED):
-        return Standing(url, Presence.PRESENT)
+        return PresenceChange(url, Presence.PRESENT)
     if state is None:
         if not outcome.is_complete:
             return _as_before(page, "the run did not come by it, and did not look at the whole site")
-        return Standing(url, Presence.GONE, "a complete crawl of the site did not come by it")
+        return PresenceChange(url, Presence.GONE, "a complete crawl of the site did not come by it")
     if state is UrlState.NOT_FOUND:
-        return Standing(url, Presence.GONE, f"the server answered {page.status_code}")
+        return PresenceChange(url, Presence.GONE, f"the server answered {page.status_code}")
     if state is UrlState.SOFT_404:
         misses = page.soft_misses + 1
         if misses >= SOFT_MISSES or page.presence is Presence.GONE:
-            return Standing(url, Presence.GONE, f"a soft 404, {misses} times in a row", misses)
-        return Standing(url, Presence.UNKNOWN, "a soft 404, once", misses)
+            return PresenceChange(url, Presence.GONE, f"a soft 404, {misses} times in a row", misses)
+        return PresenceChange(url, Presence.UNKNOWN, "a soft 404, once", misses)
     if state in _MOVED:
         target = f" to {page.alias_of}" if page.alias_of is not None else ""
-        return Standing(url, Presence.GONE, f"it leads{target}")
+        return PresenceChange(url, Presence.GONE, f"it leads{target}")
     return _as_before(page, _why_unknown(page))
 
 
-def _why_unknown(page: PageStanding) -> str:
+def _why_unknown(page: PageInRun) -> str:
     if page.state is UrlState.SKIPPED and page.skip_reason in _NOT_LOOKED_AT:
         return f"it was not looked at: {page.skip_reason}"
     status = f", the server answered {page.status_code}" if page.status_code else ""
     return f"it could not be looked at: {page.state}{status}"
 
 
-def _as_before(page: PageStanding, why: str) -> Standing:
+def _as_before(page: PageInRun, why: str) -> PresenceChange:
     """Nobody knows. What was gone with evidence stays gone."""
     if page.presence is Presence.GONE:
-        return Standing(page.url, Presence.GONE, "", page.soft_misses)
-    return Standing(page.url, Presence.UNKNOWN, why, page.soft_misses)
+        return PresenceChange(page.url, Presence.GONE, "", page.soft_misses)
+    return PresenceChange(page.url, Presence.UNKNOWN, why, page.soft_misses)
 
 
-def _differs(before: PageStanding, now: Standing) -> bool:
+def _differs(before: PageInRun, now: PresenceChange) -> bool:
     return (
         now.presence is not before.presence
         or now.soft_misses != before.soft_misses

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sitelore.model.loading import is_loaded
+from sitelore.model.api_loader import is_loaded
 from sitelore.model.settings import CrawlSettings, Scope
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url

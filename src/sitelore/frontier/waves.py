@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from sitelore.frontier.merging import merge
-from sitelore.frontier.shape import DATED, FACETED
-from sitelore.model.frontier import Candidate, Kind, ShapeYield, WaveFacts, WavePlan
+from sitelore.frontier.merge import merge
+from sitelore.frontier.url_pattern import DATED, FACETED
+from sitelore.model.frontier import Candidate, Kind, PatternYield, WaveFacts, WavePlan
 from sitelore.model.url import Url
 
 FREE_PAGES = 100
@@ -61,7 +61,7 @@ def _credit(candidate: Candidate, facts: WaveFacts) -> int | None:
     """How many more pages of this shape the next wave may take; None for what a person typed."""
     if candidate.depth == 0:
         return None
-    found = facts.shapes.get(candidate.shape, ShapeYield())
+    found = facts.shapes.get(candidate.shape, PatternYield())
     is_dated, is_faceted = DATED in candidate.shape, FACETED in candidate.shape
     free = FREE_SUSPECT_PAGES if is_dated or is_faceted else FREE_PAGES
     allowed = max(free, int(found.distinct / MIN_YIELD))
@@ -72,7 +72,7 @@ def _credit(candidate: Candidate, facts: WaveFacts) -> int | None:
     return allowed - found.pages
 
 
-def _why(shape: str, found: ShapeYield) -> str:
+def _why(shape: str, found: PatternYield) -> str:
     if FACETED in shape and found.pages >= MAX_FACETED:
         return f"{found.pages} combinations of parameters of {shape} were read already"
     same = min(found.distinct, found.novel)

@@ -1,9 +1,9 @@
 """Search index: a page's Markdown → chunks, terms and vectors → ranked search results.
 
 `chunking` splits Markdown into chunks and `prompt_injection` flags suspicious ones; `terms` and `languages` turn text into
-index terms; `embeddings` turns text into vectors. `search` answers queries: `corpus` and `chunk_table` hold what is searched,
+index terms; `embeddings` turns text into vectors. `search` answers queries: `corpus` and `site_chunks` hold what is searched,
 `lexical` scores by words, `ranking` selects and fuses candidates, `snippets` (with `plain_text`) shows the matching part.
 
-Chunks, terms and vectors are stored by `store` behind the `Knowledge` port, and `crawl/indexing.py` brings the pages. The index
-is derived from pages and can be rebuilt at any time.
+Chunks, terms and vectors are stored by `store` behind the `SearchIndex` port, and `crawl/index_pages.py` brings the pages. The
+index is derived from pages and can be rebuilt at any time.
 """

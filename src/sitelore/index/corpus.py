@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from sitelore.index.chunk_table import ChunkTable, Mask
 from sitelore.index.lexical import (
     NO_POSTINGS,
     CorpusStatistics,
@@ -20,9 +19,10 @@ from sitelore.index.lexical import (
     concatenate_postings,
     unpack_postings,
 )
+from sitelore.index.site_chunks import Mask, SiteChunks
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import SearchQuery, SiteShelf
-from sitelore.ports import Knowledge
+from sitelore.model.search import SearchQuery, SiteIndexStats
+from sitelore.ports import SearchIndex
 
 CACHED_CHUNKS = 2_000_000
 """Chunks of all sites that are kept in memory between queries, about 30 bytes each."""
@@ -33,7 +33,7 @@ CACHED_POSTINGS = 4_000_000
 class Corpus:
     """Several sites that are searched together."""
 
-    def __init__(self, sites: Sequence[ChunkTable]) -> None:
+    def __init__(self, sites: Sequence[SiteChunks]) -> None:
         self.sites = sites
         sizes = [len(site.chunks) for site in sites]
         self._first_rows = [sum(sizes[:index]) for index in range(len(sites))]
@@ -56,7 +56,7 @@ class Corpus:
         masks = [site.mask(query) for site in self.sites]
         return [None if mask is not None and mask.all() else mask for mask in masks]
 
-    def numbers_by_site(self, rows: Rows) -> Iterator[tuple[ChunkTable, list[int]]]:
+    def numbers_by_site(self, rows: Rows) -> Iterator[tuple[SiteChunks, list[int]]]:
         """Every site with the numbers of its chunks among these rows, in their order."""
         for first, site in zip(self._first_rows, self.sites, strict=True):
             inside = rows[(rows >= first) & (rows < first + len(site.chunks))] - first
@@ -67,23 +67,23 @@ class Corpus:
         rows, live = self.sites[site].chunks.rows(numbers)
         return rows + self._first_rows[site], live
 
-    async def postings(self, knowledge: Knowledge, terms: Collection[str]) -> dict[str, TermPostings]:
+    async def postings(self, search_index: SearchIndex, terms: Collection[str]) -> dict[str, TermPostings]:
         """The postings of terms over all sites."""
         parts: dict[str, list[TermPostings]] = {}
         for first, site in zip(self._first_rows, self.sites, strict=True):
             if len(site.chunks):
-                for term, part in (await _site_postings(knowledge, site, terms)).items():
+                for term, part in (await _site_postings(search_index, site, terms)).items():
                     if len(part.rows):
                         parts.setdefault(term, []).append(TermPostings(part.rows + first, part.counts) if first else part)
         return {term: concatenate_postings(of_sites) for term, of_sites in parts.items()}
 
 
-async def _site_postings(knowledge: Knowledge, site: ChunkTable, terms: Collection[str]) -> dict[str, TermPostings]:
+async def _site_postings(search_index: SearchIndex, site: SiteChunks, terms: Collection[str]) -> dict[str, TermPostings]:
     """The postings of terms in one site, from the cache where possible: queries share most of their words."""
     cache = site.postings
     missing = [term for term in terms if term not in cache]
     if missing:
-        packed = await knowledge.postings(site.site, missing)
+        packed = await search_index.postings(site.site, missing)
         for term in missing:
             cache[term] = unpack_postings(packed[term], site.chunks) if term in packed else NO_POSTINGS
     postings = {term: cache[term] for term in terms}
@@ -98,28 +98,28 @@ async def _site_postings(knowledge: Knowledge, site: ChunkTable, terms: Collecti
 class CorpusCache:
     """Keeps the chunk tables of sites in memory, and reads those again that have changed."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
-        self._tables: OrderedDict[SiteId, ChunkTable] = OrderedDict()
+    def __init__(self, search_index: SearchIndex) -> None:
+        self._search_index = search_index
+        self._tables: OrderedDict[SiteId, SiteChunks] = OrderedDict()
         self._last = Corpus(())
 
-    async def corpus(self, shelves: Sequence[SiteShelf]) -> Corpus:
+    async def corpus(self, stats: Sequence[SiteIndexStats]) -> Corpus:
         """The current corpus of these sites."""
-        ordered = sorted(shelves, key=lambda shelf: shelf.name)
-        tables = [await self._table(shelf) for shelf in ordered]
+        ordered = sorted(stats, key=lambda site: site.name)
+        tables = [await self._table(site) for site in ordered]
         self._evict(keep=len(tables))
         last = self._last
         if len(last.sites) != len(tables) or any(old is not new for old, new in zip(last.sites, tables, strict=True)):
             last = self._last = Corpus(tables)
         return last
 
-    async def _table(self, shelf: SiteShelf) -> ChunkTable:
-        table = self._tables.get(shelf.site)
+    async def _table(self, site: SiteIndexStats) -> SiteChunks:
+        table = self._tables.get(site.site)
         # Pages can leave the search before their chunks are deleted, and only deletion raises the version: compare counts too.
-        if table is None or (table.version, len(table.chunks)) != (shelf.version, shelf.chunks):
-            table = ChunkTable(shelf.site, await self._knowledge.shelf(shelf.site))
-            self._tables[shelf.site] = table
-        self._tables.move_to_end(shelf.site)
+        if table is None or (table.version, len(table.chunks)) != (site.version, site.chunks):
+            table = SiteChunks(site.site, await self._search_index.chunk_table(site.site))
+            self._tables[site.site] = table
+        self._tables.move_to_end(site.site)
         return table
 
     def _evict(self, keep: int) -> None:

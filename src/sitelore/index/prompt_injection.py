@@ -19,7 +19,7 @@ from itertools import islice
 import re2
 
 from sitelore.model.ids import CleanText, piece_of
-from sitelore.model.knowledge import Flag
+from sitelore.model.search import Flag
 
 _GAP = r"(?:[\s*_>\"'“”„«»,:`-]{1,6})"
 _FEW = rf"(?:(?!{_GAP})\S{{1,20}}{_GAP}){{0,4}}"

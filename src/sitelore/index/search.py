@@ -21,7 +21,6 @@ from heapq import heappush, heappushpop
 
 import numpy as np
 
-from sitelore.index.chunk_table import Mask
 from sitelore.index.corpus import Corpus, CorpusCache
 from sitelore.index.lexical import Floats, PairScorer, Rows, ScoredTerm, bm25_scores, score_terms
 from sitelore.index.ranking import (
@@ -37,11 +36,12 @@ from sitelore.index.ranking import (
     sort_candidates,
     without_cut_ties,
 )
+from sitelore.index.site_chunks import Mask
 from sitelore.index.snippets import make_snippet
 from sitelore.index.terms import QueryTerm, query_terms
 from sitelore.model.errors import VectorsAway
-from sitelore.model.knowledge import Card, Hit, SearchAnswer, SearchMode, SearchQuery
-from sitelore.ports import Embedder, Knowledge
+from sitelore.model.search import ChunkRecord, Hit, SearchAnswer, SearchMode, SearchQuery
+from sitelore.ports import Embedder, SearchIndex
 
 MAX_QUERY_CHARS = 2_000
 MAX_LIMIT = 100
@@ -93,7 +93,7 @@ class _LexicalResult:
 class _LoadedCandidate:
     """A candidate with its stored record."""
 
-    card: Card
+    record: ChunkRecord
     row: int
     score: float
     lexical: float
@@ -103,10 +103,10 @@ class _LoadedCandidate:
 class Searcher:
     """Searches the index. Without an embedder, or while it fails, by words alone."""
 
-    def __init__(self, knowledge: Knowledge, embedder: Embedder | None = None) -> None:
-        self._knowledge = knowledge
+    def __init__(self, search_index: SearchIndex, embedder: Embedder | None = None) -> None:
+        self._search_index = search_index
         self._embedder = embedder
-        self._cache = CorpusCache(knowledge)
+        self._cache = CorpusCache(search_index)
         self._had_vectors = False
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
@@ -122,14 +122,14 @@ class Searcher:
             embedding.cancel()
 
     async def _answer(self, query: SearchQuery, embedding: asyncio.Future[bytes | None] | None) -> SearchAnswer:
-        shelves = await self._knowledge.shelves(query.tenant, self._embedder.model if self._embedder else "")
-        searched = [shelf for shelf in shelves if shelf.chunks and (not query.sites or shelf.name in query.sites)]
+        stats = await self._search_index.site_stats(query.tenant, self._embedder.model if self._embedder else "")
+        searched = [site for site in stats if site.chunks and (not query.sites or site.name in query.sites)]
         prepared = _prepare(query, await self._cache.corpus(searched))
         chunks = sum(
             len(site.chunks) if mask is None else int(mask.sum())
             for site, mask in zip(prepared.corpus.sites, prepared.masks, strict=True)
         )
-        embedded = min(chunks, sum(shelf.embedded for shelf in searched))
+        embedded = min(chunks, sum(site.embedded for site in searched))
         self._had_vectors = embedded > 0
         if not prepared.terms or not chunks:
             return SearchAnswer((), SearchMode.LEXICAL, chunks, embedded)
@@ -153,7 +153,7 @@ class Searcher:
     async def _search_lexical(self, prepared: _PreparedQuery) -> _LexicalResult:
         query, corpus = prepared.query, prepared.corpus
         names = {name for term in prepared.terms for name in term.terms}
-        terms = score_terms(prepared.terms, await corpus.postings(self._knowledge, names), corpus.statistics)
+        terms = score_terms(prepared.terms, await corpus.postings(self._search_index, names), corpus.statistics)
         scores = bm25_scores(terms, corpus.statistics)
         per_page = max(PER_PAGE, query.per_page)
         return _LexicalResult(
@@ -194,7 +194,7 @@ class Searcher:
             among = None if mask is None else site.chunks.numbers[mask].astype("<u4").tobytes()
             if mask is not None and not mask.any():
                 continue
-            near = await self._knowledge.likeness(site.site, model, vector, 2 * depth, also, among)
+            near = await self._search_index.likeness(site.site, model, vector, 2 * depth, also, among)
             rows, live = corpus.rows(index, np.asarray(near.numbers, np.uint32))
             scores = np.asarray(np.round(np.asarray(near.scores, np.float64)[live], _SIMILARITY_DIGITS), np.float64)
             parts.append(without_cut_ties(rows, scores, always, 2 * depth))
@@ -204,7 +204,7 @@ class Searcher:
         query = prepared.query
         candidates = await self._load(prepared.corpus, ranked, max(query.limit, MIN_LOADED))
         candidates = _with_pair_scores(prepared, terms, candidates, ranked)
-        candidates.sort(key=lambda hit: (-hit.score, hit.card.site_name, str(hit.card.url), hit.card.start))
+        candidates.sort(key=_result_order)
         weights = _snippet_weights(prepared.terms, terms)
         return tuple(_hit(candidate, weights) for candidate in candidates[: query.limit])
 
@@ -215,26 +215,26 @@ class Searcher:
         while len(loaded) < count and at < len(ranked.rows):
             indices = np.arange(at, min(len(ranked.rows), at + count - len(loaded)))
             batch = ranked.take(indices)
-            cards = await self._cards(corpus, batch.rows)
+            records = await self._records(corpus, batch.rows)
             loaded += [
-                _LoadedCandidate(cards[row], row, score, lexical, dense)
+                _LoadedCandidate(records[row], row, score, lexical, dense)
                 for row, score, lexical, dense in zip(
                     batch.rows.tolist(), batch.scores.tolist(), batch.lexical.tolist(), batch.dense.tolist(), strict=True
                 )
-                if row in cards
+                if row in records
             ]
             at += len(indices)
         return loaded
 
-    async def _cards(self, corpus: Corpus, rows: Rows) -> dict[int, Card]:
-        cards: dict[int, Card] = {}
+    async def _records(self, corpus: Corpus, rows: Rows) -> dict[int, ChunkRecord]:
+        records: dict[int, ChunkRecord] = {}
         for index, (site, numbers) in enumerate(corpus.numbers_by_site(rows)):
             if numbers:
-                stored = await self._knowledge.cards(site.site, numbers)
-                live_rows, live = corpus.rows(index, np.array([card.number for card in stored], np.uint32))
-                shown = [card for card, is_live in zip(stored, live.tolist(), strict=True) if is_live]
-                cards.update(zip(live_rows.tolist(), shown, strict=True))
-        return cards
+                stored = await self._search_index.chunk_records(site.site, numbers)
+                live_rows, live = corpus.rows(index, np.array([record.number for record in stored], np.uint32))
+                shown = [record for record, is_live in zip(stored, live.tolist(), strict=True) if is_live]
+                records.update(zip(live_rows.tolist(), shown, strict=True))
+        return records
 
 
 async def _no_vector() -> None:
@@ -276,10 +276,15 @@ def _with_pair_scores(
         if len(top_scores) == limit and bounds[index] < top_scores[0] - _ROUNDING:
             break
         candidate = candidates[index]
-        bonus = pairs.score(candidate.card.text, candidate.card.lang, float(statistics.norms[candidate.row]))
+        bonus = pairs.score(candidate.record.text, candidate.record.lang, float(statistics.norms[candidate.row]))
         scored.append(replace(candidate, score=candidate.score + weight * bonus))
         (heappush if len(top_scores) < limit else heappushpop)(top_scores, scored[-1].score)
     return scored
+
+
+def _result_order(candidate: _LoadedCandidate) -> tuple[float, str, str, int]:
+    record = candidate.record
+    return -candidate.score, record.site_name, str(record.url), record.start
 
 
 def _snippet_weights(query_terms: list[QueryTerm], terms: list[ScoredTerm]) -> Mapping[str, float]:
@@ -290,9 +295,9 @@ def _snippet_weights(query_terms: list[QueryTerm], terms: list[ScoredTerm]) -> M
 
 
 def _hit(candidate: _LoadedCandidate, weights: Mapping[str, float]) -> Hit:
-    snippet = make_snippet(candidate.card.text, weights, candidate.card.lang)
+    snippet = make_snippet(candidate.record.text, weights, candidate.record.lang)
     return Hit(
-        card=candidate.card,
+        card=candidate.record,
         score=candidate.score,
         lexical=None if np.isnan(candidate.lexical) else candidate.lexical,
         dense=None if np.isnan(candidate.dense) else candidate.dense,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sitelore.intake.dates import read_date
-from sitelore.intake.markup import Scanner, attributes_of
-from sitelore.intake.unpack import Unpacked
+from sitelore.intake.decompress import Unpacked
+from sitelore.intake.xml_scanner import Scanner, attributes_of
 from sitelore.model.sitemap import SitemapEntry, SitemapReading
 from sitelore.model.url import Url
 

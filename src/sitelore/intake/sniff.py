@@ -6,7 +6,7 @@ import codecs
 import re
 import zlib
 
-from sitelore.intake.unpack import GZIP_MAGIC
+from sitelore.intake.decompress import GZIP_MAGIC
 
 _HEAD_BYTES = 4096
 _PAGE_STARTS = (b"<!doctype html", b"<html")

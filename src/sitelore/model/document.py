@@ -78,7 +78,7 @@ class Document:
 
 
 PROBED_HEADER = "sitelore-probed"
-"""Carries what a browser computed of a home page (`extract/offers/brand_probe.py`); no site sends it."""
+"""Carries what a browser computed of a home page (`extract/brand/home_page.py`); no site sends it."""
 READ_HEADERS = ("content-language", "link", "x-robots-tag", PROBED_HEADER)
 """Headers that reading a page depends on, besides its content type: kept with the page, so that it can be read again."""
 
@@ -92,7 +92,7 @@ class ReadOptions:
     overrides: tuple[Overrides, ...] = ()
     obey_nofollow: bool = True
     keep_snapshot: bool = True
-    offers: bool = True
+    full: bool = True
     """Whether structured data, forms, actions, media and brand are read as well."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
     """How the response was got, and why so; the document says it."""

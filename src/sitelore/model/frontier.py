@@ -67,7 +67,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownPage:
     """What an earlier visit of the same site left about this URL."""
 
     fetched_at: float
@@ -107,7 +107,7 @@ class Lease:
     source: Source = Source.LINK
     chain: tuple[Hop, ...] = ()
     lastmod: float | None = None
-    known: Known | None = None
+    known: KnownPage | None = None
     wave: int = 0
     """The wave that admitted the row: whoever still knows an older one must look at the run again before it visits."""
 
@@ -128,7 +128,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a visit learnt of a page; becomes the site's `Known` of that URL."""
+    """What a visit learnt of a page; becomes the site's `KnownPage` of that URL."""
 
     title: CleanText
     content_hash: str
@@ -153,7 +153,7 @@ class PageFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reread:
+class ReprocessedPage:
     """A page read again from its snapshot: what it says now, if it still says `before`."""
 
     url: Url
@@ -162,7 +162,7 @@ class Reread:
 
 
 @dataclass(frozen=True, slots=True)
-class Sketched:
+class PageSketch:
     """A page of a run and the sketch of its text."""
 
     url: Url
@@ -295,7 +295,7 @@ class RunCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class QueueStats:
     """Is there work, and if not now, when."""
 
     ready: int = 0
@@ -316,7 +316,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptPage:
     """A page of the run, as merging by proof sees it."""
 
     url: Url
@@ -337,7 +337,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeYield:
+class PatternYield:
     """What URLs of one shape brought so far in this run: pages read, and how many of them were not the same again."""
 
     pages: int = 0
@@ -357,13 +357,13 @@ class WaveFacts:
     depth: int
     kept: int
     """Pages of the run before this wave's merges."""
-    settled: tuple[Kept, ...] = ()
+    settled: tuple[KeptPage, ...] = ()
     """Pages of the wave that has just settled, by seq."""
-    related: tuple[Kept, ...] = ()
+    related: tuple[KeptPage, ...] = ()
     """Earlier pages with the content, or named as or naming the canonical, of a page in `settled`."""
     candidates: tuple[Candidate, ...] = ()
     """Unadmitted rows of the smallest depth there is, best rank first (at most `CANDIDATES_PER_WAVE`)."""
-    shapes: dict[str, ShapeYield] = field(default_factory=dict)
+    shapes: dict[str, PatternYield] = field(default_factory=dict)
     """Of the shapes that stand in `candidates`."""
 
 

@@ -56,7 +56,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotencyKey:
     """A caller's key for something that must happen once, and a fingerprint of what was asked for under it."""
 
     key: str
@@ -64,7 +64,7 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True)
-class RunOnce:
+class IdempotentRun:
     """The run that stands under a key, and the fingerprint it was made for."""
 
     run: Run

@@ -128,7 +128,7 @@ class PersonalPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A collection of an API whose records are read like pages. Paths and templates: `model/loading.py`."""
+    """A collection of an API whose records are read like pages. Paths and templates: `model/api_loader.py`."""
 
     url: str
     """Where the collection begins; for GraphQL the endpoint."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from sitelore.crawl.library import Library
+from sitelore.crawl.search_service import SearchService
 from sitelore.model.ids import RunId
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.ports import Blobs, Clock, Ledger
@@ -24,15 +24,15 @@ class AppContext:
     workers are separate processes. It returns with no lease left to this process; an error ends the server."""
     announce: Callable[[RunId], Awaitable[None]]
     """Notify workers that a run was created or cancelled. Best effort."""
-    open_library: Callable[[], Library]
+    open_search_service: Callable[[], SearchService]
     """Builds the search service on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
 
     @property
-    def library(self) -> Library:
+    def search_service(self) -> SearchService:
         """The search service."""
-        return self.open_library()
+        return self.open_search_service()
 
 
 @dataclass(frozen=True, slots=True)

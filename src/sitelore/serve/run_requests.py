@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.listing import Once
+from sitelore.model.listing import IdempotencyKey
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
 from sitelore.model.url import Url
 from sitelore.serve.problems import ADDRESS_REFUSED, INVALID, ApiProblem, FieldProblem
@@ -129,12 +129,12 @@ def follows_documents(settings: CrawlSettings) -> bool:
     return settings.documents and not set(_NO_DOCUMENTS).issubset(settings.exclude)
 
 
-def idempotency_key_of(key: str | None, caller: str, settings: CrawlSettings) -> Once | None:
+def idempotency_key_of(key: str | None, caller: str, settings: CrawlSettings) -> IdempotencyKey | None:
     """The idempotency key of a request, scoped to its caller; None without the header."""
     if key is None:
         return None
     encoded = msgspec.json.encode(settings)
-    return Once(hashlib.sha256(f"{caller}\n{key}".encode()).hexdigest(), hashlib.sha256(encoded).hexdigest())
+    return IdempotencyKey(hashlib.sha256(f"{caller}\n{key}".encode()).hexdigest(), hashlib.sha256(encoded).hexdigest())
 
 
 def _open_url(text: str, field: str, allow_private: tuple[str, ...]) -> str:

@@ -10,14 +10,14 @@ import msgspec
 from starlette.requests import Request
 
 from sitelore.crawl import metrics
-from sitelore.crawl.clearing import refuse_secrets
+from sitelore.crawl.redact_settlement import refuse_secrets
 from sitelore.crawl.runs import start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redact import redactor_of
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId
-from sitelore.model.listing import Once, RunListing, RunOnce, UrlListing
+from sitelore.model.listing import IdempotencyKey, IdempotentRun, RunListing, UrlListing
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.serve.context import ApiSettings, AppContext
@@ -52,7 +52,7 @@ class RunService:
             raise _no_run(name)
         return run
 
-    async def start(self, settings: CrawlSettings, once: Once | None) -> RunOnce:
+    async def start(self, settings: CrawlSettings, once: IdempotencyKey | None) -> IdempotentRun:
         """Create a run, or return the one that was created under this idempotency key."""
         ledger, now, redaction = self.context.ledger, self.context.clock(), self.context.redaction
         try:
@@ -60,7 +60,7 @@ class RunService:
         except UsageError as problem:
             raise ApiProblem(INVALID, str(problem)) from problem
         if once is None:
-            created = RunOnce(await start_run(ledger, settings, now, redaction), "", is_new=True)
+            created = IdempotentRun(await start_run(ledger, settings, now, redaction), "", is_new=True)
         else:
             created = await start_run_once(ledger, settings, once, now, redaction)
             if created.fingerprint != once.fingerprint:

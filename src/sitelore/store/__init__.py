@@ -27,7 +27,7 @@ one transaction. `ledger.py` puts the functions behind `ports.Ledger`:
     redis_gate.py     `ports.HostGate` between processes; `gate.lua` is what Redis does of it
     clock.py          the database's clock, by which many machines go
 
-The index stands beside the pages it was made from, on the same engine; `knowledge.py` puts it behind `ports.Knowledge`:
+The index stands beside the pages it was made from, on the same engine; `search_index.py` puts it behind `ports.Knowledge`:
 
     indexing_sql.py   pages that wait, and their chunks in the place of those they had
     postings_sql.py   where terms stand: segments of packed postings, and how they are kept few

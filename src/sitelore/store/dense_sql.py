@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store import vectors_sql
 from sitelore.store.frontier_sql import chunks as pieces
 from sitelore.store.schema import chunks, models, sites
@@ -206,13 +206,13 @@ class Question:
     among: Sequence[int] | None = None
 
 
-def nearest(conn: sa.Connection, question: Question, counted: Counted) -> Likeness | None:
+def nearest(conn: sa.Connection, question: Question, counted: Counted) -> Similarities | None:
     """The nearest chunks, nearest first and by number among equals, then those in `also`. None without the extension."""
     if not is_ready(conn):
         return None
     standing = vectors_sql.versions(conn, question.site, question.model)
     if standing is None:
-        return Likeness()
+        return Similarities()
     site_version, model, model_version = standing
     among, dims, most = question.among, len(question.vector), max(0, question.limit)
     shown = (question.site, model, dims, stale_pages(conn, question.site))
@@ -230,7 +230,7 @@ def nearest(conn: sa.Connection, question: Question, counted: Counted) -> Likene
         count = _count(conn, (question.site, question.model), (site_version, model_version, dims), shown, counted)
     else:
         count = conn.exec_driver_sql(_COUNT_AMONG, (*shown, among)).scalar_one()
-    return Likeness(list(found), list(found.values()), count)
+    return Similarities(list(found), list(found.values()), count)
 
 
 def _count(

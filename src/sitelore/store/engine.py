@@ -55,15 +55,15 @@ class Engine(Protocol):
         """The same for a function that writes nothing; it does not wait for writers."""
         ...
 
-    async def browse(self, fn: Callable[..., T], *args: Any) -> T:
+    async def read_long(self, fn: Callable[..., T], *args: Any) -> T:
         """The same for one that may take long: what a crawl reads does not wait for it."""
         ...
 
-    async def glance(self, fn: Callable[..., T], *args: Any) -> T:
+    async def read_autocommit(self, fn: Callable[..., T], *args: Any) -> T:
         """The same for one that somebody waits for and whose statements need not be one transaction."""
         ...
 
-    def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
+    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
         """Whether this task is ours to do now, until the block ends."""
         ...
 
@@ -160,16 +160,16 @@ class SqliteEngine:
         """The same in the reader's thread."""
         return await self._reader.run(fn, *args)
 
-    async def browse(self, fn: Callable[..., T], *args: Any) -> T:
+    async def read_long(self, fn: Callable[..., T], *args: Any) -> T:
         """The same in a thread where nothing of the crawl waits."""
         return await self._browser.run(fn, *args)
 
-    async def glance(self, fn: Callable[..., T], *args: Any) -> T:
+    async def read_autocommit(self, fn: Callable[..., T], *args: Any) -> T:
         """The same: a transaction costs nothing here."""
         return await self._browser.run(fn, *args)
 
     @asynccontextmanager
-    async def turn(self, task: str) -> AsyncIterator[bool]:
+    async def leader_lock(self, task: str) -> AsyncIterator[bool]:
         """One process works on a file (the directory's lock sees to it), so turns are taken within it."""
         if task in self._turns:
             yield False
@@ -235,16 +235,16 @@ class PostgresEngine:
         """The same: readers never wait in Postgres."""
         return await self.run(fn, *args)
 
-    async def browse(self, fn: Callable[..., T], *args: Any) -> T:
+    async def read_long(self, fn: Callable[..., T], *args: Any) -> T:
         """The same again: a pool has more than one connection."""
         return await self.run(fn, *args)
 
-    async def glance(self, fn: Callable[..., T], *args: Any) -> T:
+    async def read_autocommit(self, fn: Callable[..., T], *args: Any) -> T:
         """Without BEGIN and COMMIT: two round trips less, and every statement sees its own moment in Postgres anyway."""
         return await self._done(self._without_transactions.connect, fn, args)
 
     @asynccontextmanager
-    async def turn(self, task: str) -> AsyncIterator[bool]:
+    async def leader_lock(self, task: str) -> AsyncIterator[bool]:
         """An advisory lock, held by a transaction that does nothing else: it ends with the block, with the process, or when
         the process is frozen for too long. So having the turn saves work; what is done in it must be safe without it.
         """

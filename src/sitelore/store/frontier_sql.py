@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Known, Lease, Offer, Pulse
+from sitelore.model.frontier import KnownPage, Lease, Offer, QueueStats
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
 from sitelore.store.schema import key_of, pages, runs, urls
@@ -103,8 +103,8 @@ _known_of_run = sa.select(pages.c.url, *KNOWN_COLUMNS).where(
 )
 
 
-def _known_by_key(conn: sa.Connection, run: RunId, keys: list[str]) -> dict[str, Known]:
-    found: dict[str, Known] = {}
+def _known_by_key(conn: sa.Connection, run: RunId, keys: list[str]) -> dict[str, KnownPage]:
+    found: dict[str, KnownPage] = {}
     for some in chunks(keys):
         found.update((row[0], known_of(row[1:])) for row in conn.execute(_known_of_run, {"run": run, "some": some}))
     return found
@@ -153,8 +153,8 @@ _queued = sa.select(
 _leased_now = sa.select(sa.func.count()).where(_admitted, urls.c.state == _IN_PROGRESS)
 
 
-def pulse(conn: sa.Connection, run: RunId, now: float) -> Pulse:
+def pulse(conn: sa.Connection, run: RunId, now: float) -> QueueStats:
     """Counts of what is queued and leased; read from one index."""
     total, waiting, next_retry_at = conn.execute(_queued, {"run": run, "now": now}).one()
     in_progress = conn.scalar(_leased_now, {"run": run}) or 0
-    return Pulse(total - waiting, waiting, in_progress, next_retry_at)
+    return QueueStats(total - waiting, waiting, in_progress, next_retry_at)

@@ -11,7 +11,7 @@ from zlib import crc32
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Indexed, IndexedPage, IndexWritten, PageToIndex
+from sitelore.model.search import IndexedChunk, IndexedPage, IndexWritten, PageToIndex
 from sitelore.model.url import Url
 from sitelore.store import dense_sql, postings_sql
 from sitelore.store.frontier_sql import chunks as pieces
@@ -134,7 +134,7 @@ def _had(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> dict[int,
     return found
 
 
-def _compare(changes: _Changes, site: SiteId, page: int, indexed: Sequence[Indexed], had: _Had) -> bytes:
+def _compare(changes: _Changes, site: SiteId, page: int, indexed: Sequence[IndexedChunk], had: _Had) -> bytes:
     """A chunk whose id and terms stay keeps its number; what has moved with it is written over. Gives the page's shelf."""
     numbers: list[int] = []
     for one in indexed:
@@ -160,18 +160,18 @@ def _compare(changes: _Changes, site: SiteId, page: int, indexed: Sequence[Index
     return shelved(numbers, indexed)
 
 
-def shelved(numbers: Sequence[int], indexed: Sequence[Indexed]) -> bytes:
+def shelved(numbers: Sequence[int], indexed: Sequence[IndexedChunk]) -> bytes:
     """Numbers, lengths and flags of a page's chunks, packed: n times uint32, uint16 and uint8."""
     lengths = array("H", [min(one.length, _MOST_LENGTH) for one in indexed])
     return array("I", numbers).tobytes() + lengths.tobytes() + bytes(bool(one.chunk.flags) for one in indexed)
 
 
-def _terms_sum(one: Indexed) -> int:
+def _terms_sum(one: IndexedChunk) -> int:
     counts = array("Q", [one.length, *one.terms.values()]).tobytes()
     return crc32("\0".join(one.terms).encode("utf-8", "replace"), crc32(counts))
 
 
-def _told(one: Indexed) -> tuple[Any, ...]:
+def _told(one: IndexedChunk) -> tuple[Any, ...]:
     """In the order of the columns of `chunk_texts`, without its key."""
     chunk = one.chunk
     headings = [storable(text) or "" for text in chunk.headings]

@@ -7,9 +7,21 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Known, Lease, Offer, Pulse, Reread, Run, RunCounts, Settlement, Sketched, UrlRow, WaveOpened
+from sitelore.model.frontier import (
+    KnownPage,
+    Lease,
+    Offer,
+    PageSketch,
+    QueueStats,
+    ReprocessedPage,
+    Run,
+    RunCounts,
+    Settlement,
+    UrlRow,
+    WaveOpened,
+)
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, RunId, SiteId, WorkerId
-from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing
+from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
@@ -59,7 +71,7 @@ class SqlLedger:
 
     async def runs(self, limit: int = 100) -> list[Run]:
         """Runs, newest first."""
-        return await self._engine.browse(runs_sql.latest_runs, limit)
+        return await self._engine.read_long(runs_sql.latest_runs, limit)
 
     async def move_run(self, run: RunId, state: RunState, now: float, error: str = "") -> bool:
         """Start or end a run; False when it is not in a state that may move there."""
@@ -85,9 +97,9 @@ class SqlLedger:
         """Every RUNNING run, oldest first."""
         return await self._engine.read(working_sql.running_runs)
 
-    def turn(self, task: str) -> AbstractAsyncContextManager[bool]:
+    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
         """Whether this task is ours to do now: no two processes have the turn at once. It ends with the block."""
-        return self._engine.turn(task)
+        return self._engine.leader_lock(task)
 
     async def claim(
         self, run: RunId, worker: WorkerId, limit: int, now: float, lease_s: float, closed_hosts: Collection[str] = ()
@@ -107,7 +119,7 @@ class SqlLedger:
         """Put leases back to QUEUED: a worker's own, or (None) every one that has run out."""
         return await self._engine.run(frontier_sql.release, run, now, worker)
 
-    async def pulse(self, run: RunId, now: float) -> Pulse:
+    async def queue_stats(self, run: RunId, now: float) -> QueueStats:
         """Is there work, and if not now, when."""
         return await self._engine.read(frontier_sql.pulse, run, now)
 
@@ -131,7 +143,7 @@ class SqlLedger:
         """All rows sorted by key, a page at a time; sitemap rows only when asked for."""
         after = ""
         while True:
-            page = await self._engine.browse(reading_sql.rows_after, run, after, state, sitemaps)
+            page = await self._engine.read_long(reading_sql.rows_after, run, after, state, sitemaps)
             for row in page:
                 yield row
             if len(page) < reading_sql.ROWS_PER_PAGE:
@@ -140,48 +152,48 @@ class SqlLedger:
 
     async def counts(self, run: RunId) -> RunCounts:
         """The run in numbers; sitemap rows count in `sitemaps` alone."""
-        return await self._engine.browse(reading_sql.counts, run)
+        return await self._engine.read_long(reading_sql.counts, run)
 
     async def documents(self, run: RunId, most: int) -> list[BlobKey]:
         """Documents of the run's pages, evenly chosen where there are more than `most`."""
-        return await self._engine.browse(reading_sql.documents, run, most)
+        return await self._engine.read_long(reading_sql.documents, run, most)
 
     async def create_run_once(
         self,
-        once: Once,
+        once: IdempotencyKey,
         site: str,
         settings: CrawlSettings,
         offers: Sequence[Offer],
         now: float,
         tenant: str = DEFAULT_TENANT,
-    ) -> RunOnce:
+    ) -> IdempotentRun:
         """The run made under this key within the last day, or a new one."""
         return await self._engine.run(listing_sql.create_run_once, once, site, settings, offers, now, tenant)
 
     async def list_runs(self, listing: RunListing) -> tuple[list[Run], int]:
         """A page of the runs, and how many there are in all."""
-        return await self._engine.browse(listing_sql.list_runs, listing)
+        return await self._engine.read_long(listing_sql.list_runs, listing)
 
     async def runs_by_state(self) -> dict[str, int]:
         """How many runs stand where."""
-        return await self._engine.browse(listing_sql.runs_by_state)
+        return await self._engine.read_long(listing_sql.runs_by_state)
 
     async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
         """A page of a run's URLs, and how many there are in all."""
-        return await self._engine.browse(listing_sql.list_rows, run, listing)
+        return await self._engine.read_long(listing_sql.list_rows, run, listing)
 
     async def edges(self, run: RunId) -> AsyncIterator[Edge]:
         """Every URL with the page it was first found on, sorted by key, a page at a time."""
         after = ""
         while True:
-            page = await self._engine.browse(listing_sql.edges_after, run, after)
+            page = await self._engine.read_long(listing_sql.edges_after, run, after)
             for _, edge in page:
                 yield edge
             if len(page) < listing_sql.EDGES_PER_PAGE:
                 return
             after = page[-1][0]
 
-    async def sketches(self, run: RunId) -> AsyncIterator[Sketched]:
+    async def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
         """Every kept page with the sketch of its text, sorted by key."""
         after = ""
         while True:
@@ -192,11 +204,11 @@ class SqlLedger:
                 return
             after = page[-1][0]
 
-    async def replace_documents(self, run: RunId, pages: Sequence[Reread]) -> None:
+    async def replace_documents(self, run: RunId, pages: Sequence[ReprocessedPage]) -> None:
         """What pages say after being read again, where they still say what was read before. States stay."""
         await self._engine.run(rereading_sql.replace_documents, run, pages)
 
-    async def known(self, site: SiteId, url: Url) -> Known | None:
+    async def known(self, site: SiteId, url: Url) -> KnownPage | None:
         """What earlier visits left about a URL."""
         return await self._engine.read(runs_sql.known, site, url)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sitelore.model.errors import SiteloreError
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store import dense_sql, vectors_sql
 from sitelore.store.dense_sql import Question
 from sitelore.store.engine import Engine
@@ -58,7 +58,7 @@ class Asked:
         return None if self.among is None else array("I", self.among).tolist()
 
 
-class Comparing(Protocol):
+class VectorSearch(Protocol):
     """Who compares vectors. What it holds is derived from the ledger's database."""
 
     @property
@@ -66,7 +66,7 @@ class Comparing(Protocol):
         """Whether vectors are kept outside of the database, so that it need not hold them in a form to compare."""
         ...
 
-    async def nearest(self, asked: Asked) -> Likeness:
+    async def nearest(self, asked: Asked) -> Similarities:
         """The nearest live chunks, and those asked for by number."""
         ...
 
@@ -86,7 +86,7 @@ class Comparing(Protocol):
 _Key = tuple[int, str, int]
 
 
-class OwnLikeness:
+class LocalVectorSearch:
     """By a matrix in the process, or by pgvector."""
 
     is_elsewhere = False
@@ -98,21 +98,21 @@ class OwnLikeness:
         self._asked: dict[_Key, tuple[tuple[int, int, int], int]] = {}
         self._reading: dict[_Key, asyncio.Task[None]] = {}
 
-    async def nearest(self, asked: Asked) -> Likeness:
+    async def nearest(self, asked: Asked) -> Similarities:
         """The nearest live chunks, exactly."""
-        found: Likeness | tuple[Matrix, list[int]] | None = await self._engine.glance(self._kept, asked)
+        found: Similarities | tuple[Matrix, list[int]] | None = await self._engine.read_autocommit(self._kept, asked)
         if found is None:
-            found = await self._engine.browse(self._compared, asked)
+            found = await self._engine.read_long(self._compared, asked)
         if isinstance(found, tuple):
             return await asyncio.to_thread(nearest, *found, asked.vector, asked.limit, asked.also, asked.among)
-        return found or Likeness()
+        return found or Similarities()
 
     def _kept(self, conn: sa.Connection, asked: Asked) -> tuple[Matrix, list[int]] | None:
         """The site's matrix, if it is here as the database has it."""
         standing = vectors_sql.versions(conn, asked.site, asked.model)
         return None if standing is None else self._matrices.kept(conn, asked.site, standing, len(asked.query) // 4)
 
-    def _compared(self, conn: sa.Connection, asked: Asked) -> Likeness | tuple[Matrix, list[int]] | None:
+    def _compared(self, conn: sa.Connection, asked: Asked) -> Similarities | tuple[Matrix, list[int]] | None:
         vector = asked.vector
         if not dense_sql.is_ready(conn):
             return self._matrices.current(conn, asked.site, asked.model, len(vector))
@@ -136,7 +136,7 @@ class OwnLikeness:
 
     async def _read(self, key: _Key) -> None:
         try:
-            await self._engine.browse(self._matrices.current, *key)
+            await self._engine.read_long(self._matrices.current, *key)
         except SiteloreError as problem:
             _LOG.warning("a site's vectors could not be read, the database goes on comparing: %s", problem)
         finally:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, UrlRow
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.listing import Edge, Once, RunListing, RunOnce, UrlListing, UrlOrder
+from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
@@ -81,13 +81,13 @@ def runs_by_state(conn: sa.Connection) -> dict[str, int]:
 
 def create_run_once(
     conn: sa.Connection,
-    once: Once,
+    once: IdempotencyKey,
     site: str,
     settings: CrawlSettings,
     offers: Sequence[Offer],
     now: float,
     tenant: str = DEFAULT_TENANT,
-) -> RunOnce:
+) -> IdempotentRun:
     """The run made under this key before, or a new one. Two calls at once: the second waits and gets the first one's run."""
     conn.execute(sa.delete(once_keys).where(once_keys.c.created_at < now - KEY_LASTS_S))
     values = {"key": once.key, "fingerprint": once.fingerprint, "run_id": "", "created_at": now}
@@ -96,9 +96,9 @@ def create_run_once(
     if conn.execute(insert).rowcount:
         run = create_run(conn, site, settings, offers, now, tenant)
         conn.execute(sa.update(once_keys).where(this).values(run_id=run.id))
-        return RunOnce(run, once.fingerprint, is_new=True)
+        return IdempotentRun(run, once.fingerprint, is_new=True)
     stands = conn.execute(sa.select(once_keys.c.run_id, once_keys.c.fingerprint).where(this)).one()
     found = find_run(conn, stands.run_id)
     if found is None:
         raise AssertionError(f"run {stands.run_id} has a key and is not there")
-    return RunOnce(found, stands.fingerprint, is_new=False)
+    return IdempotentRun(found, stands.fingerprint, is_new=False)

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store import shelves_sql, vectors_sql
 from sitelore.store.vector_rows import Rows
 
@@ -136,7 +136,7 @@ def _grown(row_of: dict[str, int], rows: Rows, new: dict[str, bytes]) -> tuple[d
 
 def nearest(
     matrix: Matrix, stale: Sequence[int], query: _Floats, limit: int, also: Collection[int], among: bytes | None
-) -> Likeness:
+) -> Similarities:
     """The nearest chunks, nearest first and by number among equals, then those in `also` that are not among them."""
     numbers, pages, at = matrix.numbers, matrix.pages, matrix.at
     if among is not None:
@@ -156,7 +156,7 @@ def nearest(
         more = more[~np.isin(more, found)]
         found = np.concatenate((found, more))
         scores = np.concatenate((scores, matrix.rows.likeness(at[more], query)))
-    return Likeness(numbers[found].tolist(), scores.tolist(), len(numbers))
+    return Similarities(numbers[found].tolist(), scores.tolist(), len(numbers))
 
 
 def _candidates(rows: Rows, at: _Ints, query: _Floats, limit: int) -> _Ints:

@@ -19,7 +19,7 @@ import numpy as np
 
 from sitelore.model.errors import VectorsAway
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store import mirror_sql
 from sitelore.store.engine import Engine
 from sitelore.store.likeness import Asked
@@ -38,7 +38,7 @@ _MORE = 4
 """Times as many are asked for to be sifted."""
 
 
-class QdrantLikeness:
+class QdrantVectorSearch:
     """By Qdrant. While it cannot be used `nearest` raises `VectorsAway`; nothing else does."""
 
     is_elsewhere = True
@@ -50,11 +50,11 @@ class QdrantLikeness:
         self._marks: dict[tuple[str, SiteId], Standing] = {}
         self._counted: mirror_sql.Counted = {}
 
-    async def nearest(self, asked: Asked) -> Likeness:
+    async def nearest(self, asked: Asked) -> Similarities:
         """The nearest live chunks, exactly. `embedded` is what the database has; of `among` it may be less."""
-        shown = await self._engine.browse(mirror_sql.shown, asked.model, asked.site, self._counted)
+        shown = await self._engine.read_long(mirror_sql.shown, asked.model, asked.site, self._counted)
         if shown is None or not shown.embedded:
-            return Likeness()
+            return Similarities()
         among = asked.few
         limit = max(0, asked.limit)
         wanted = sorted(set(asked.also) if among is None else set(asked.also).intersection(among))
@@ -63,12 +63,12 @@ class QdrantLikeness:
         if shown.stale:
             chosen["must_not"] = [{"key": "page", "match": {"any": shown.stale}}]
         found = await self._found(asked, chosen, limit, among, wanted)
-        live = await self._engine.browse(mirror_sql.live, asked.site, list(found))
+        live = await self._engine.read_long(mirror_sql.live, asked.site, list(found))
         kept = sorted((number for number in found if number in live), key=lambda number: (-found[number], number))
         also = set(wanted)
         best = kept[:limit]
         best += (number for number in kept[limit:] if number in also)
-        return Likeness(best, [found[number] for number in best], total)
+        return Similarities(best, [found[number] for number in best], total)
 
     async def _found(
         self, asked: Asked, chosen: Json, limit: int, among: list[int] | None, wanted: Sequence[int]
@@ -104,7 +104,7 @@ class QdrantLikeness:
     async def put(self, model: str, hashes: Collection[str]) -> None:
         """Send the vectors of these texts, for every chunk that says them."""
         try:
-            await self._send(model, await self._engine.browse(mirror_sql.of_texts, model, hashes))
+            await self._send(model, await self._engine.read_long(mirror_sql.of_texts, model, hashes))
         except VectorsAway as problem:
             _LOG.warning("vectors wait to be sent: %s", problem)
 
@@ -112,7 +112,7 @@ class QdrantLikeness:
         """Make the copy of every site that is behind complete; nothing is asked of Qdrant where this process knows it is."""
         try:
             for standing in await self._behind(model, site):
-                async with self._engine.turn(f"vectors {standing.site} {model}") as is_ours:
+                async with self._engine.leader_lock(f"vectors {standing.site} {model}") as is_ours:
                     if is_ours:
                         await self._complete(model, standing.site)
         except VectorsAway as problem:
@@ -123,7 +123,7 @@ class QdrantLikeness:
 
     async def _behind(self, model: str, site: SiteId | None) -> list[Standing]:
         """Sites of which something has changed since their mark."""
-        now = await self._engine.browse(mirror_sql.standings, model, site)
+        now = await self._engine.read_long(mirror_sql.standings, model, site)
         unknown = [one for one in now if (model, one.site) not in self._marks]
         if unknown:
             await self._read_marks(model, unknown)
@@ -132,7 +132,7 @@ class QdrantLikeness:
         since = min((mark.vectors_version for mark in same), default=0)
         if all(mark == one for one, mark in marks):
             return []
-        latest = await self._engine.browse(mirror_sql.vectors_since, model, since)
+        latest = await self._engine.read_long(mirror_sql.vectors_since, model, since)
         behind = []
         for one, mark in marks:
             if mark is None or mark.chunks_version != one.chunks_version or latest.get(one.site, 0) > mark.vectors_version:
@@ -155,7 +155,7 @@ class QdrantLikeness:
                 self._marks[model, one.site] = Standing(one.site, one.tenant, *found[0])
 
     async def _complete(self, model: str, site: SiteId) -> None:
-        whole = await self._engine.browse(mirror_sql.whole, model, site)
+        whole = await self._engine.read_long(mirror_sql.whole, model, site)
         if whole is None:
             return
         there = await self._collections(model)
@@ -177,7 +177,7 @@ class QdrantLikeness:
         missing = [number for number, one in wanted.items() if held.get(number) != one]
         for start in range(0, len(missing), _POINTS_AT_ONCE):
             some = missing[start : start + _POINTS_AT_ONCE]
-            await self._send(model, await self._engine.browse(mirror_sql.of_numbers, model, standing.site, some))
+            await self._send(model, await self._engine.read_long(mirror_sql.of_numbers, model, standing.site, some))
         extra = [of_site + number for number in held if number not in wanted and number < whole.next_chunk]
         for start in range(0, len(extra), _IDS_AT_ONCE):
             await self._rest.drop(collection, extra[start : start + _IDS_AT_ONCE])

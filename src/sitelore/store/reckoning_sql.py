@@ -8,11 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import RunId, SiteId
-from sitelore.model.knowledge import PageStanding, Presence, Reckoning, RunOutcome, Standing
+from sitelore.model.search import PageInRun, Presence, PresenceChange, PresenceChanges, RunOutcome
 from sitelore.model.settings import CrawlSettings, Pipeline, Scope
 from sitelore.model.states import ENDED, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
-from sitelore.ports import Reckon
+from sitelore.ports import PresenceCheck
 from sitelore.store.frontier_sql import chunks as pieces
 from sitelore.store.indexing_sql import drop_unsearchable
 from sitelore.store.rows import maybe_url, settings_of, storable
@@ -53,7 +53,7 @@ _standings = (
 )  # fmt: skip
 
 
-def reckon(conn: sa.Connection, site: SiteId, decide: Reckon, now: float) -> list[Reckoning]:
+def check_presence(conn: sa.Connection, site: SiteId, decide: PresenceCheck, now: float) -> list[PresenceChanges]:
     """Let every run that has ended, and was not asked yet, say which pages are gone, in the order in which they ended."""
     conn.execute(sa.select(sites.c.id).where(sites.c.id == site).with_for_update())
     reckonings = []
@@ -81,7 +81,7 @@ def release_held(conn: sa.Connection, site: SiteId, now: float, agreed: bool) ->
 def _outcome(conn: sa.Connection, site: SiteId, run: Any) -> RunOutcome:
     rows = conn.execute(_standings, {"site": site, "run": run.id, "finished_at": run.finished_at or run.created_at})
     met = tuple(
-        PageStanding(
+        PageInRun(
             Url.trusted(long_url or key), _PRESENCES[presence], soft_misses, _STATES[state], status_code, _REASONS[reason],
             maybe_url(alias_of),
         )
@@ -150,7 +150,7 @@ _not_met = (
 """Pages at which an earlier run began, and which this one did not come by."""
 
 
-def _stand(conn: sa.Connection, site: SiteId, changed: Sequence[Standing], now: float) -> None:
+def _stand(conn: sa.Connection, site: SiteId, changed: Sequence[PresenceChange], now: float) -> None:
     rows = [
         (one.presence.value, one.presence.value, now, storable(one.evidence), one.soft_misses, int(one.held), site, key)
         for key, one in sorted({key_of(one.url): one for one in changed}.items())

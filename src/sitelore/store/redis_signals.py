@@ -21,8 +21,8 @@ from redis.exceptions import AuthenticationError, RedisError
 from sitelore.model.errors import BadConfig, StorageError
 from sitelore.model.events import RunEvent
 from sitelore.model.ids import RunId
-from sitelore.ports import Bell
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.ports import Subscription
+from sitelore.store.signals import LocalEvents, LocalNotifier
 
 _LOG = logging.getLogger(__name__)
 
@@ -75,26 +75,26 @@ def _end_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-class RedisSignals:
+class RedisNotifier:
     """Signals and events between all processes that share one Redis."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
-        self._here = LocalSignals()
+        self._here = LocalNotifier()
         self._told_here = LocalEvents()
         self._listener: asyncio.Task[None] | None = None
         self._subscribed = asyncio.Event()
 
-    async def ring(self, run: RunId) -> None:
+    async def notify(self, run: RunId) -> None:
         """There may be something to do for this run. What Redis does not carry, polling finds."""
         self._here.strike(run)
         await self._send(_SIGNALS, run.encode())
 
     @asynccontextmanager
-    async def listening(self, run: RunId | None = None) -> AsyncIterator[Bell]:
+    async def subscribe(self, run: RunId | None = None) -> AsyncIterator[Subscription]:
         """A bell that rings for this run, or for any."""
         self._listen()
-        async with self._here.listening(run) as bell:
+        async with self._here.subscribe(run) as bell:
             yield bell
 
     async def publish(self, event: RunEvent) -> None:

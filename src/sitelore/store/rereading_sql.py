@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageFacts, Reread, Sketched
+from sitelore.model.frontier import PageFacts, PageSketch, ReprocessedPage
 from sitelore.model.ids import RunId
 from sitelore.model.url import Url
 from sitelore.store.frontier_sql import lock_runs
@@ -19,15 +19,15 @@ from sitelore.store.statements import page_reread_statement, reread_statement, r
 SKETCHES_PER_PAGE = 1_000
 
 
-def sketches_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, Sketched]]:
+def sketches_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, PageSketch]]:
     """The next kept pages in key order, each with its key; fewer than `SKETCHES_PER_PAGE` when these are the last."""
     c = urls.c
     query = sa.select(c.url, c.long_url, c.sketch).where(c.run_id == run, c.url > after, is_kept(), c.sketch.is_not(None))
     rows = conn.execute(query.order_by(c.url).limit(SKETCHES_PER_PAGE))
-    return [(key, Sketched(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
+    return [(key, PageSketch(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
 
 
-def replace_documents(conn: sa.Connection, run: RunId, pages_read: Sequence[Reread]) -> None:
+def replace_documents(conn: sa.Connection, run: RunId, pages_read: Sequence[ReprocessedPage]) -> None:
     """What pages say after being read again, where they still say what was read before: a crawl meanwhile wins."""
     site = lock_runs(conn, [run])[run]
     read = sorted(pages_read, key=lambda one: key_of(one.url))

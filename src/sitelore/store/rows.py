@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Known, Lease, Offer, Run, Source, UrlRow
+from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, KnownPage, Lease, Offer, Run, Source, UrlRow
 from sitelore.model.ids import NO_TEXT, RunId
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings
@@ -110,7 +110,7 @@ KNOWN_COLUMNS = tuple(
 )  # fmt: skip
 
 
-def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
+def lease_of(run: RunId, row: Sequence[Any], known: KnownPage | None) -> Lease:
     """A row of `LEASE_COLUMNS` as it stood before it was leased."""
     key, long_url, token, depth, seq, kind, attempts, source, chain, lastmod, wave = row
     return Lease(
@@ -119,11 +119,11 @@ def lease_of(run: RunId, row: Sequence[Any], known: Known | None) -> Lease:
     )  # fmt: skip
 
 
-def known_of(row: Sequence[Any]) -> Known:
+def known_of(row: Sequence[Any]) -> KnownPage:
     """A row of `KNOWN_COLUMNS`."""
     (fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, canonical,
      snapshot, word_count, noindex, content_type, headers, sketch, volatile, render_reason, screenshot) = row  # fmt: skip
-    return Known(
+    return KnownPage(
         fetched_at, content_hash, novelty, document, etag, last_modified, lastmod, title, maybe_url(canonical),
         snapshot, word_count, bool(noindex), content_type or "", headers_of(headers), sketch or b"", volatile or b"",
         RenderReason(render_reason) if render_reason else None, screenshot,

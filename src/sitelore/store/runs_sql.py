@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Known, Offer, Run
+from sitelore.model.frontier import KnownPage, Offer, Run
 from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
@@ -83,7 +83,7 @@ def move_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error
     return conn.execute(sa.update(runs).where(runs.c.id == run, runs.c.state.in_(before)).values(**values)).rowcount == 1
 
 
-def known(conn: sa.Connection, site: SiteId, url: Url) -> Known | None:
+def known(conn: sa.Connection, site: SiteId, url: Url) -> KnownPage | None:
     """What earlier visits left about a URL."""
     query = sa.select(*KNOWN_COLUMNS).where(pages.c.site_id == site, pages.c.url == key_of(url))
     row = conn.execute(query).one_or_none()

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Sketched
+from sitelore.model.frontier import PageSketch
 from sitelore.model.ids import NO_TEXT, SiteId
-from sitelore.model.knowledge import Card, Flag, PageNow, Presence, Shelf, ShelfPage, SiteShelf
+from sitelore.model.search import ChunkRecord, ChunkTable, ChunkTablePage, Flag, Presence, SiteIndexStats, StoredPage
 from sitelore.model.url import Url
 from sitelore.store.frontier_sql import chunks as pieces
 from sitelore.store.schema import (
@@ -74,7 +74,7 @@ _sites = sa.select(
 _sites_of = _sites.where(sites.c.tenant == sa.bindparam("tenant"))
 _model = sa.select(models.c.id, models.c.version).where(models.c.name == sa.bindparam("name"))
 
-Known = dict[tuple[int, str], tuple[tuple[int, int], int]]
+KnownPage = dict[tuple[int, str], tuple[tuple[int, int], int]]
 """How many chunks of a site, stale ones too, have a vector of a model, as counted at these versions of the two."""
 
 
@@ -87,7 +87,7 @@ def by_index(conn: sa.Connection) -> None:
 _NO_SCANS = sa.select(sa.func.set_config("enable_seqscan", "off", sa.true()))
 
 
-def shelves(conn: sa.Connection, tenant: str | None, model: str, known: Known) -> list[SiteShelf]:
+def shelves(conn: sa.Connection, tenant: str | None, model: str, known: KnownPage) -> list[SiteIndexStats]:
     """Every site of the tenant in numbers. Nothing here is counted chunk by chunk, but for `known` where it is out of date."""
     by_index(conn)
     rows = conn.execute(_sites).all() if tenant is None else conn.execute(_sites_of, {"tenant": tenant}).all()
@@ -105,7 +105,7 @@ def shelves(conn: sa.Connection, tenant: str | None, model: str, known: Known) -
             # Pages turn stale and back without a new version; they are few, and chunks are many.
             embedded -= (conn.scalar(_embedded_stale, which) or 0) if row.stale else 0
         found.append(
-            SiteShelf(
+            SiteIndexStats(
                 row.id, row.name, row.tenant, row.index_version, row.index_epoch or "",
                 row.indexed_pages - row.unwanted + row.new, row.waiting, row.chunk_count - row.stale, embedded, row.held,
             )
@@ -124,17 +124,17 @@ _embedded_stale = _embedded.where(
 )
 
 
-def shelf(conn: sa.Connection, site: SiteId) -> Shelf:
+def shelf(conn: sa.Connection, site: SiteId) -> ChunkTable:
     """Every live chunk of a site, as numbers."""
     version = conn.scalar(sa.select(sites.c.index_version).where(sites.c.id == site))
     if not version:
-        return Shelf(version or 0)
+        return ChunkTable(version or 0)
     c = pages.c
     query = sa.select(c.number, c.url, c.long_url, c.lang, c.indexed_kind, c.dated, c.shelved)
     query = query.where(c.site_id == site, c.number.is_not(None), _is_live).order_by(c.number)
     rows = conn.execute(query).all()
     live = tuple(
-        ShelfPage(number, long_url or url, lang or "", kind or "page", dated)
+        ChunkTablePage(number, long_url or url, lang or "", kind or "page", dated)
         for number, url, long_url, lang, kind, dated, _ in rows
     )
     packed = [row[6] or b"" for row in rows]
@@ -145,7 +145,7 @@ def shelf(conn: sa.Connection, site: SiteId) -> Shelf:
     of_page = np.repeat(np.array([page.number for page in live], dtype="<u4"), sizes)
     order = np.argsort(numbers)
     columns = (numbers, of_page, lengths, flagged)
-    return Shelf(version, live, *(column[order].tobytes() for column in columns))
+    return ChunkTable(version, live, *(column[order].tobytes() for column in columns))
 
 
 _PACKED_BYTES = 4 + 2 + 1
@@ -173,10 +173,10 @@ _shown = sa.select(pages).where(_of_page, _is_live).offset(sa.literal_column("0"
 _cards_in_postgres = _card_query(_shown, chunks.join(_shown, sa.true()))
 
 
-def cards(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[Card]:
+def cards(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
     """These chunks as far as they may be shown, in the order asked for."""
     query = _cards_in_postgres if conn.dialect.name == "postgresql" else _cards
-    found: dict[int, Card] = {}
+    found: dict[int, ChunkRecord] = {}
     for some in pieces(sorted(set(numbers))):
         found.update((row[0], _card(site, row)) for row in conn.execute(query, {"site": site, "some": some}))
     return [found[number] for number in numbers if number in found]
@@ -187,12 +187,12 @@ def headings_of(text: str | None) -> tuple[Any, ...]:
     return _headings.decode(text) if text else ()
 
 
-def _card(site: SiteId, row: Any) -> Card:
+def _card(site: SiteId, row: Any) -> ChunkRecord:
     (
         number, chunk, name, url, long_url, title, indexed_title, lang, kind, dated, presence, fetched_at,
         text, lead, headings, first_byte, end_byte, tokens, landmark, fragment, flags,
     ) = row  # fmt: skip
-    return Card(
+    return ChunkRecord(
         number, chunk, site, name, Url.trusted(long_url or url), indexed_title or title, lang or "", kind or "page", dated,
         text or NO_TEXT, lead or NO_TEXT, headings_of(headings), first_byte, end_byte, tokens, landmark or "", fragment or "",
         _flags_of(flags), Presence(presence), fetched_at,
@@ -204,7 +204,7 @@ def _flags_of(text: str | None) -> tuple[Flag, ...]:
     return tuple(Flag(rule, evidence) for rule, evidence in found)
 
 
-def page_now(conn: sa.Connection, tenant: str, url: Url) -> PageNow | None:
+def page_now(conn: sa.Connection, tenant: str, url: Url) -> StoredPage | None:
     """The tenant's page of this address, also one that is gone; the one looked at last where several sites have it."""
     c = pages.c
     query = sa.select(c.site_id, sites.c.name, c.url, c.long_url, c.document, c.presence, c.evidence, c.fetched_at)
@@ -215,18 +215,18 @@ def page_now(conn: sa.Connection, tenant: str, url: Url) -> PageNow | None:
         return None
     whole = Url.trusted(row.long_url or row.url)
     presence = Presence(row.presence)
-    return PageNow(row.site_id, row.name, whole, row.document, presence, row.evidence or "", row.fetched_at)
+    return StoredPage(row.site_id, row.name, whole, row.document, presence, row.evidence or "", row.fetched_at)
 
 
 SKETCHES_PER_PAGE = 1_000
 
 
-def sketches_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, Sketched]]:
+def sketches_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, PageSketch]]:
     """The next pages that may be searched, each with its key; fewer than `SKETCHES_PER_PAGE` when these are the last."""
     c = pages.c
     query = sa.select(c.url, c.long_url, c.sketch).where(c.site_id == site, c.url > after, sa.text(MAY_BE_SEARCHED))
     rows = conn.execute(query.where(c.sketch.is_not(None)).order_by(c.url).limit(SKETCHES_PER_PAGE))
-    return [(key, Sketched(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
+    return [(key, PageSketch(Url.trusted(long_url or key), bytes(sketch))) for key, long_url, sketch in rows]
 
 
 def stale_pages(conn: sa.Connection, site: SiteId) -> list[int]:

@@ -15,7 +15,7 @@ from sitelore.model.ids import RunId
 _MOST_UNREAD = 1000
 
 
-class LocalBell:
+class LocalSubscription:
     """A bell that remembers that it was rung, however often."""
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class LocalBell:
         return rung
 
 
-class LocalSignals:
+class LocalNotifier:
     """Signals between the tasks of one process."""
 
     def __init__(self) -> None:
-        self._bells: dict[LocalBell, RunId | None] = {}
+        self._bells: dict[LocalSubscription, RunId | None] = {}
 
-    async def ring(self, run: RunId) -> None:
+    async def notify(self, run: RunId) -> None:
         """There may be something to do for this run."""
         self.strike(run)
 
@@ -52,9 +52,9 @@ class LocalSignals:
                 bell.strike()
 
     @asynccontextmanager
-    async def listening(self, run: RunId | None = None) -> AsyncIterator[LocalBell]:
+    async def subscribe(self, run: RunId | None = None) -> AsyncIterator[LocalSubscription]:
         """A bell that rings for this run, or for any."""
-        bell = LocalBell()
+        bell = LocalSubscription()
         self._bells[bell] = run
         try:
             yield bell

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import ToEmbed
+from sitelore.model.search import TextToEmbed
 from sitelore.store.frontier_sql import chunks as pieces
 from sitelore.store.rows import storable
 from sitelore.store.schema import chunk_texts, chunks, models, sites, vectors
@@ -33,7 +33,7 @@ Finished = dict[tuple[str, int | None], tuple[int, int, int]]
 """Models and sites for which no text was left, and the versions at which that was so: asking again need not look again."""
 
 
-def texts_to_embed(conn: sa.Connection, model: str, limit: int, site: SiteId | None, finished: Finished) -> list[ToEmbed]:
+def texts_to_embed(conn: sa.Connection, model: str, limit: int, site: SiteId | None, finished: Finished) -> list[TextToEmbed]:
     """Texts of live chunks that have no vector of this model; each once, though it may stand on many pages."""
     known = conn.execute(sa.select(models.c.id, models.c.version).where(models.c.name == model)).one_or_none()
     asked = sa.select(sa.func.count(), sa.func.sum(sites.c.index_version))
@@ -50,15 +50,15 @@ def texts_to_embed(conn: sa.Connection, model: str, limit: int, site: SiteId | N
     return _texts_of(conn, wanted)
 
 
-def _texts_of(conn: sa.Connection, wanted: dict[str, tuple[int, int]]) -> list[ToEmbed]:
+def _texts_of(conn: sa.Connection, wanted: dict[str, tuple[int, int]]) -> list[TextToEmbed]:
     of_sites: dict[int, dict[int, str]] = {}
     for text_hash, (of_site, number) in wanted.items():
         of_sites.setdefault(of_site, {})[number] = text_hash
-    found: list[ToEmbed] = []
+    found: list[TextToEmbed] = []
     for of_site, numbers in of_sites.items():
         for some in pieces(sorted(numbers)):
             rows = conn.execute(_texts, {"site": of_site, "some": some})
-            found += (ToEmbed(numbers[row.number], _spoken(row)) for row in rows)
+            found += (TextToEmbed(numbers[row.number], _spoken(row)) for row in rows)
     return found
 
 

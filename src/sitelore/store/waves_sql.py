@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sitelore.model.frontier import (
     CANDIDATES_PER_WAVE,
     Candidate,
-    Kept,
+    KeptPage,
     Kind,
     Merge,
     UrlRow,
@@ -95,11 +95,11 @@ def _facts(conn: sa.Connection, standing: sa.Row[Any], per_wave: int) -> WaveFac
     )
 
 
-def _kept(row: Sequence[Any]) -> Kept:
-    return Kept(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]), row[5] or "")
+def _kept(row: Sequence[Any]) -> KeptPage:
+    return KeptPage(Url.trusted(row[1] or row[0]), row[2], row[3] or "", maybe_url(row[4]), row[5] or "")
 
 
-def _related(conn: sa.Connection, run: RunId, settled: tuple[Kept, ...]) -> tuple[Kept, ...]:
+def _related(conn: sa.Connection, run: RunId, settled: tuple[KeptPage, ...]) -> tuple[KeptPage, ...]:
     """Other kept pages that share content or identity with one of these, are named by one, or name one."""
     own = {key_of(one.url) for one in settled}
     lookups = (
@@ -108,7 +108,7 @@ def _related(conn: sa.Connection, run: RunId, settled: tuple[Kept, ...]) -> tupl
         (_with_url, {key_of(one.canonical) for one in settled if one.canonical} - own),
         (_with_canonical, own),
     )
-    found: dict[str, Kept] = {}
+    found: dict[str, KeptPage] = {}
     for statement, keys in lookups:
         for some in chunks(sorted(keys)):
             for row in conn.execute(statement, {"run": run, "some": some}):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import ShapeYield
+from sitelore.model.frontier import PatternYield
 from sitelore.model.ids import RunId
 from sitelore.model.states import UrlState
 from sitelore.store.frontier_sql import chunks
@@ -62,29 +62,29 @@ _rows_since = (
 )
 
 
-def yields(conn: sa.Connection, run: RunId, shapes: Iterable[str]) -> dict[str, ShapeYield]:
+def yields(conn: sa.Connection, run: RunId, shapes: Iterable[str]) -> dict[str, PatternYield]:
     """What these shapes have yielded; those that have brought nothing are left out."""
-    found: dict[str, ShapeYield] = {}
+    found: dict[str, PatternYield] = {}
     wanted = sorted(set(shapes))
     since: dict[tuple[int, int], list[str]] = defaultdict(list)
     for some in chunks(wanted):
         for row in conn.execute(_written_down, {"run": run, "some": some}):
-            found[row.shape] = ShapeYield(row.pages, row.distinct_pages, row.novel_pages)
+            found[row.shape] = PatternYield(row.pages, row.distinct_pages, row.novel_pages)
             since[row.first_seq, row.last_seq].append(row.shape)
     for (first_seq, last_seq), of_wave in since.items():
         for some in chunks(of_wave):
             rows = conn.execute(_rows_since, {"run": run, "some": some, "first_seq": first_seq, "last_seq": last_seq})
             for shape, pages, distinct, novel in rows:
                 before = found[shape]
-                found[shape] = ShapeYield(before.pages + pages, before.distinct + distinct, before.novel + novel)
+                found[shape] = PatternYield(before.pages + pages, before.distinct + distinct, before.novel + novel)
     for some in chunks([shape for shape in wanted if shape not in found]):
         rows = conn.execute(_all_rows, {"run": run, "some": some})
-        found.update((row[0], ShapeYield(row[1], row[2], row[3])) for row in rows)
+        found.update((row[0], PatternYield(row[1], row[2], row[3])) for row in rows)
     return found
 
 
 def write_down(
-    conn: sa.Connection, run: RunId, admitted: Iterable[str], known: dict[str, ShapeYield], first_seq: int, last_seq: int
+    conn: sa.Connection, run: RunId, admitted: Iterable[str], known: dict[str, PatternYield], first_seq: int, last_seq: int
 ) -> None:
     """A wave admits rows of these shapes, numbered from `first_seq` up to `last_seq`; `known` is what stands before it."""
     rows = []

@@ -10,7 +10,7 @@ import pytest
 from tests.ports.frontier import W1, begin, link, seed, the_row, visited
 
 from sitelore.crawl.maintenance import Maintenance
-from sitelore.crawl.shared import Shared, Terms
+from sitelore.crawl.worker_context import WorkerConfig, WorkerContext
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.document import Blob
 from sitelore.model.errors import StorageError
@@ -20,7 +20,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.signals import LocalEvents, LocalSignals
+from sitelore.store.signals import LocalEvents, LocalNotifier
 
 LEASE_S = 60.0
 
@@ -47,10 +47,12 @@ class House:
     """A ledger, a clock, and maintenance over them."""
 
     def __init__(self, ledger: SqlLedger) -> None:
-        self.ledger, self.clock, self.signals = ledger, Clock(), LocalSignals()
+        self.ledger, self.clock, self.notifier = ledger, Clock(), LocalNotifier()
         gate = LocalGate(self.clock)
-        self.shared = Shared(ledger, gate, self.signals, LocalEvents(), self.clock, Terms(is_shared=True, upkeep_s=0.01))
-        self.maintenance = Maintenance(self.shared, NoBlobs())
+        self.worker_context = WorkerContext(
+            ledger, gate, self.notifier, LocalEvents(), self.clock, WorkerConfig(is_shared=True, upkeep_s=0.01)
+        )
+        self.maintenance = Maintenance(self.worker_context, NoBlobs())
 
     async def running(self, settings: CrawlSettings | None = None) -> Run:
         run = await begin(self.ledger, seed("p"), settings=settings)
@@ -76,7 +78,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 async def test_a_run_is_complete_when_it_was_quiet_in_two_cycles_in_a_row(house: House) -> None:
     run = await house.running()
-    async with house.signals.listening(run.id) as bell:
+    async with house.notifier.subscribe(run.id) as bell:
         assert await house.cycle() == 1, "the first wave opens"
         assert await bell.wait(0)
         [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
@@ -99,7 +101,7 @@ async def test_quiet_cycles_count_only_in_a_row_and_only_for_who_has_the_turn(ho
     [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
     await house.ledger.settle([visited(lease, "page")])
     await house.cycle()
-    async with house.ledger.turn("maintenance") as is_ours:
+    async with house.ledger.leader_lock("maintenance") as is_ours:
         assert is_ours
         assert await house.cycle() == 0, "another one has the turn"
     await house.cycle()
@@ -112,7 +114,7 @@ async def test_leases_that_ran_out_are_given_back_and_signalled(house: House) ->
     run = await house.running()
     await house.cycle()
     await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
-    async with house.signals.listening(run.id) as bell:
+    async with house.notifier.subscribe(run.id) as bell:
         await house.cycle()
         assert not await bell.wait(0)
         house.clock.now += LEASE_S
@@ -140,14 +142,14 @@ async def test_a_run_that_cannot_be_looked_after_does_not_keep_the_others_waitin
     broken = await house.running()
     fine = await begin(house.ledger, seed("p"), site="fine")
     await house.ledger.begin_run(fine.id, house.clock())
-    pulse = house.ledger.pulse
+    pulse = house.ledger.queue_stats
 
     async def failing(run: object, now: float) -> object:
         if run == broken.id:
             raise RuntimeError("a mistake of ours")
         return await pulse(fine.id, now)
 
-    monkeypatch.setattr(house.ledger, "pulse", failing)
+    monkeypatch.setattr(house.ledger, "queue_stats", failing)
     assert await house.cycle() == 2
     assert (await the_row(house.ledger, fine, "p")).state is UrlState.QUEUED
     assert "cannot be looked after" in caplog.text
@@ -164,7 +166,7 @@ async def test_a_ledger_that_is_away_is_tried_again(house: House, monkeypatch: p
 
     monkeypatch.setattr(house.ledger, "running_runs", sometimes)
     stop = asyncio.Event()
-    async with house.signals.listening(run.id) as bell:
+    async with house.notifier.subscribe(run.id) as bell:
         forever = asyncio.create_task(house.maintenance.forever(stop))
         assert await bell.wait(10)
         stop.set()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import jsonschema_rs
-from tests.unit.export.shelf import Shelf
+from tests.unit.export.stored_run import StoredRun
 
 from sitelore.export.action_manifest import (
     build_manifest,
@@ -21,9 +21,9 @@ from sitelore.export.action_manifest import (
 from sitelore.extract import dom
 from sitelore.extract.about.links import find_links, resolver_for
 from sitelore.extract.about.survey import links_of
-from sitelore.extract.offers.actions import MARKED, read_actions
-from sitelore.extract.offers.forms import read_forms
-from sitelore.extract.offers.selectors import Selectors
+from sitelore.extract.interactive.actions import MARKED, read_actions
+from sitelore.extract.interactive.forms import read_forms
+from sitelore.extract.interactive.selectors import Selectors
 from sitelore.model.url import Url
 
 HEADER = """<header><form role=search action=/search><input type=search name=q required placeholder="What?"></form>
@@ -153,9 +153,9 @@ def test_odd_limits_of_fields_make_no_broken_schema() -> None:
     assert properties["f"]["type"] == "array"
 
 
-async def test_a_manifest_is_built_from_stored_pages(shelf: Shelf) -> None:
+async def test_a_manifest_is_built_from_stored_pages(stored: StoredRun) -> None:
     for url, document in shop(1, 2):
-        shelf.page(url, **document)
-    shelf.page("http://shop.example/plain")
-    manifest = await build_manifest(shelf.rows, shelf, "shop.example")
+        stored.page(url, **document)
+    stored.page("http://shop.example/plain")
+    manifest = await build_manifest(stored.rows, stored, "shop.example")
     assert manifest["actions"] == entries_of(shop(1, 2))

@@ -4,7 +4,7 @@ import random
 from collections.abc import AsyncIterator, Iterable
 
 from sitelore.export.boilerplate import MAX_SAMPLED_PAGES, NO_REPEATS, find_repeats, repeats_among
-from sitelore.model.frontier import Sketched
+from sitelore.model.frontier import PageSketch
 from sitelore.model.sketch import LINES, line_numbers, lines_of, sketch_of
 from sitelore.model.url import Url
 
@@ -15,16 +15,16 @@ def own(topic: str, lines: int = 6) -> list[str]:
     return [f"Line {number} speaks of {topic} and of nothing else." for number in range(lines)]
 
 
-def page(path: str, *lines: str) -> Sketched:
-    return Sketched(Url.trusted(f"http://a.example{path}"), sketch_of("\n".join(lines).lower().encode()))
+def page(path: str, *lines: str) -> PageSketch:
+    return PageSketch(Url.trusted(f"http://a.example{path}"), sketch_of("\n".join(lines).lower().encode()))
 
 
-async def stream(pages: Iterable[Sketched]) -> AsyncIterator[Sketched]:
+async def stream(pages: Iterable[PageSketch]) -> AsyncIterator[PageSketch]:
     for one in pages:
         yield one
 
 
-def repeated(pages: Iterable[Sketched], line: str, path: str = "/") -> bool:
+def repeated(pages: Iterable[PageSketch], line: str, path: str = "/") -> bool:
     return line_numbers(line)[0] in repeats_among(pages).on(Url.trusted(f"http://a.example{path}"))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.offers.action_words import EXACT, LONGEST, OPENINGS, may_be_action, worth_asking
-from sitelore.extract.offers.selectors import Selectors
+from sitelore.extract.interactive.actions import EXACT, MAX_LABEL_CHARS, OPENINGS, candidate_labels, may_name_action
+from sitelore.extract.interactive.selectors import Selectors
 
 from .conftest import ReadPage
 
@@ -146,8 +146,8 @@ def test_a_picture_that_was_seen_before_is_told_as_its_page_has_it(read_page: Re
 
 def test_labels_are_asked_for_what_they_begin_with() -> None:
     labels = [*EXACT, *(f"» {label.upper()} →" for label in EXACT), "Sign in to read", "Download", "", "About us", "x" * 61]
-    asked = [at for at, label in enumerate(labels) if len(label) <= LONGEST and (not label or may_be_action(label))]
-    assert worth_asking(labels) == asked
+    asked = [at for at, label in enumerate(labels) if len(label) <= MAX_LABEL_CHARS and (not label or may_name_action(label))]
+    assert candidate_labels(labels) == asked
     assert len(asked) == len(labels) - 2
 
 
@@ -156,7 +156,7 @@ def test_a_label_may_begin_in_any_case() -> None:
     letters = [letter for letter in map(chr, range(0x11_0000)) if letter.lower() in first]
     labels = [letter + first[letter.lower()][1:] for letter in letters]
     assert "\u212a" in letters
-    assert worth_asking(labels) == list(range(len(labels)))
+    assert candidate_labels(labels) == list(range(len(labels)))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,8 @@ import pytest
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import resolver_for
-from sitelore.extract.offers.brand import merged, read_brand
-from sitelore.extract.offers.brand_css import read_sheets
-from sitelore.extract.offers.brand_probe import brand_probe, packed, unpacked, with_probed
-from sitelore.extract.offers.colours import colour_of, tailwind_colour
-from sitelore.extract.offers.fonts import first_font, font_name, service_fonts
+from sitelore.extract.brand.home_page import brand_probe, merge_brands, pack_probe, read_brand, unpack_probe, with_probed
+from sitelore.extract.brand.styles import first_font, font_name, parse_colour, read_styles, service_fonts, tailwind_colour
 from sitelore.model.document import PROBED_HEADER, READ_HEADERS
 from sitelore.model.response import Response
 from sitelore.model.url import Url
@@ -79,7 +76,7 @@ def test_only_a_home_page_has_a_brand(read_page: ReadPage) -> None:
     ],
 )
 def test_colours_are_read_in_every_spelling(written: str, colour: str) -> None:
-    assert colour_of(written) == colour
+    assert parse_colour(written) == colour
 
 
 def test_variables_of_many_frames_are_known() -> None:
@@ -107,6 +104,12 @@ def test_the_first_painted_button_counts_and_ghosts_do_not() -> None:
     assert (brand["primary_color"], brand["sources"]["primary_color"]) == ("#e11d48", "header_button")
     assert (brand["secondary_color"], brand["sources"]["secondary_color"]) == ("#123456", "hero_background")
     assert brand["confidence"] == 0.67
+
+
+def test_of_two_tailwind_backgrounds_the_first_written_counts() -> None:
+    for first, second, colour in (("indigo", "rose", "#4f46e5"), ("rose", "indigo", "#e11d48")):
+        html = f"<header><button class='p-1 bg-{first}-600 x y bg-{second}-600 z'>Go</button></header>"
+        assert brand_of(html)["primary_color"] == colour
 
 
 def test_tailwind_classes_tell_colours_without_their_style_sheet() -> None:
@@ -162,10 +165,10 @@ def test_what_a_browser_computed_goes_before_what_the_source_says() -> None:
         "fonts": {"body": "__Inter_abc123, __Inter_Fallback_abc123", "h1": "Arial"},
         "faces": ["__Inter_abc123", "Material Icons"],
     }
-    header = packed(probed)
+    header = pack_probe(probed)
     assert len(header) <= 500
     assert header.isascii()
-    brand = brand_of("<style>:root{--primary:#000}</style>", probed=unpacked(header))
+    brand = brand_of("<style>:root{--primary:#000}</style>", probed=unpack_probe(header))
     assert (brand["primary_color"], brand["secondary_color"], brand["font_primary"]) == ("#6467f2", "#e11d48", "Inter")
 
 
@@ -173,7 +176,7 @@ def test_what_a_browser_computed_goes_before_what_the_source_says() -> None:
     "probed", [None, [], 3, "x", {}, {"variables": []}, {"buttons": {"a": 1}, "fonts": 3}, {"faces": [None, []]}]
 )
 def test_a_probe_that_was_tampered_with_says_nothing(probed: Any) -> None:
-    assert packed(probed) == ""
+    assert pack_probe(probed) == ""
 
 
 def test_a_probe_travels_with_the_response_and_is_short_however_much_it_found(read_page: ReadPage) -> None:
@@ -208,10 +211,10 @@ def test_the_probe_is_one_expression() -> None:
 
 def test_a_persons_own_entries_are_never_overwritten() -> None:
     found = {"primary_color": "#111111", "font_primary": "Inter", "logo": "/l.svg", "confidence": 0.67}
-    assert merged({"primary_color": "#222222"}, found) == {"primary_color": "#222222"}
-    assert merged({"primary_color": None, "logo": "/mine.svg"}, found) == {**found, "logo": "/mine.svg"}
-    assert merged({"logo": "/mine.svg"}, {"favicon": "/f.ico", "confidence": 0.0}) == {"logo": "/mine.svg"}
-    assert merged({}, {}) == {}
+    assert merge_brands({"primary_color": "#222222"}, found) == {"primary_color": "#222222"}
+    assert merge_brands({"primary_color": None, "logo": "/mine.svg"}, found) == {**found, "logo": "/mine.svg"}
+    assert merge_brands({"logo": "/mine.svg"}, {"favicon": "/f.ico", "confidence": 0.0}) == {"logo": "/mine.svg"}
+    assert merge_brands({}, {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -226,6 +229,6 @@ def test_a_persons_own_entries_are_never_overwritten() -> None:
     ],
 )
 def test_odd_style_sheets_are_read_within_bounds(css: str) -> None:
-    sheets = read_sheets([css])
-    assert len(sheets.painted) <= 4000
+    styles = read_styles([css])
+    assert len(styles.backgrounds) <= 4000
     assert len(str(brand_of(f"<style>{css}</style>"))) < 2000

@@ -96,3 +96,60 @@ def _seen(style: str) -> str:
     tree = dom.parse(f"<body><p>before <span style='{style}'>told </span>after</p>")
     drop_unseen(tree)
     return dom.one_line(tree)
+
+
+QUESTION = "How long does a repair of a wheel take?"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"<div><button aria-expanded=false><div>{QUESTION}</div></button><div class=acc-a><p>{ANSWER}</p></div></div>",
+        f"<div><button aria-controls=a1>{QUESTION}</button></div><div id=a1 hidden>{ANSWER}</div>",
+        f"<button class=accordion-title>{QUESTION}</button><div class=accordion-body style='display:none'>{ANSWER}</div>",
+    ],
+)
+def test_a_button_that_is_a_question_stays_above_its_answer(read_page: ReadPage, part: str) -> None:
+    page = read_page(f"<main><h1>Repairs</h1>{STORY}{part}<button>Send now</button></main>")
+    assert page.markdown.index(f"**{QUESTION}**") < page.markdown.index(ANSWER)
+    assert "Send now" not in page.markdown
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"<button aria-expanded=false>Add to cart</button><p>{ANSWER}</p>",
+        f"<button aria-expanded=false>Open the main menu</button><div class=main-menu>{ANSWER}</div>",
+        "<button aria-expanded=false>Choose another size here</button><p>Large</p>",
+        f"<button type=submit>Send us your question now</button><p>{ANSWER}</p>",
+    ],
+)
+def test_other_buttons_are_not_text(read_page: ReadPage, part: str) -> None:
+    page = read_page(f"<main><h1>Repairs</h1>{STORY}<p>{ANSWER}</p>{part}</main>")
+    button = part[part.index(">") + 1 : part.index("</button>")]
+    assert button not in page.markdown
+
+
+def test_a_price_hidden_from_screen_readers_alone_is_kept(read_page: ReadPage) -> None:
+    price = (
+        "<div aria-label='current price $116.97, original price $145'><span aria-hidden=true>$116.97</span> "
+        "<s aria-hidden=true>$145</s> <span>19% off</span></div>"
+    )
+    page = read_page(f"<main><h1>Shoe</h1>{STORY}{price}<p>{ANSWER}</p></main>")
+    assert "$116.97 ~~$145~~ 19% off" in page.markdown
+
+
+def test_a_price_is_written_once_where_its_twin_is_for_screen_readers(read_page: ReadPage) -> None:
+    price = "<p><span aria-hidden=true>$116.97</span><span class=sr-only>$116.97</span></p>"
+    page = read_page(f"<main><h1>Shoe</h1>{STORY}{price}<p>{ANSWER}</p></main>")
+    assert page.markdown.count("$116.97") == 1
+
+
+def test_parts_that_react_streams_are_put_in_their_place(read_page: ReadPage) -> None:
+    page = read_page(
+        f"<main><h1>Setup</h1>{STORY}<p>Then run:</p><!--$?--><template id='B:4'></template><p>Loading code</p><!--/$-->"
+        f"<p>After the code.</p><p>{ANSWER}</p></main>"
+        "<div hidden id='S:4'><pre><code>npm run test</code></pre></div><script>$RC('B:4','S:4')</script>"
+    )
+    assert "Then run:\n\n```\nnpm run test\n```\n\nAfter the code." in page.markdown
+    assert "Loading code" not in page.markdown

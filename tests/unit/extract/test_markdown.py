@@ -1,6 +1,6 @@
 import pytest
 
-from sitelore.extract.markdown.invisible import visible
+from sitelore.extract.invisible import remove_invisible
 from sitelore.extract.plaintext import defused, escaped
 
 from .conftest import ReadPage
@@ -48,7 +48,13 @@ def test_characters_nobody_sees_are_dropped(read_page: ReadPage) -> None:
 
 def test_joiners_stay_where_they_shape_a_script() -> None:
     persian, emoji = "\u0645\u06cc\u200c\u062e\u0648\u0627", "\U0001f469\u200d\U0001f4bb"
-    assert visible(f"{persian} {emoji} pass\u200dword \u200c") == f"{persian} {emoji} password "
+    assert remove_invisible(f"{persian} {emoji} pass\u200dword \u200c") == f"{persian} {emoji} password "
+
+
+def test_cells_after_one_that_is_too_long_to_be_repeated_are_kept(read_page: ReadPage) -> None:
+    rows = "".join(f"<tr><td>row{number}" for number in range(9))
+    page = read_page(f"<main><table><tr><th>a<th>b<tr><td>first<td rowspan=10>{'long ' * 3000}{rows}</table>")
+    assert [f"row{number}" in page.markdown for number in range(9)] == [True] * 9
 
 
 def test_images_without_an_address_go_and_lazy_ones_get_theirs(read_page: ReadPage) -> None:

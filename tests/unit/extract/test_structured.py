@@ -5,8 +5,7 @@ import random
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.structured.reading import read_structured
-from sitelore.extract.structured.texts import texts_of, with_texts
+from sitelore.extract.structured.entities import read_structured, texts_of, with_texts
 
 from .conftest import ReadPage
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.structured.entities import amount, currency, number
-from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.entities import currency_in, parse_amount, parse_number, read_structured
 
 PAGE = "https://shop.example/p/1"
 
@@ -256,11 +255,11 @@ def test_values_of_the_wrong_shape_break_no_frame(kind: str) -> None:
     ],
 )
 def test_prices_are_read_in_every_common_spelling(text: str, value: float | None, code: str) -> None:
-    assert (amount(text), currency(text)) == (value, code)
+    assert (parse_amount(text), currency_in(text)) == (value, code)
 
 
 def test_numbers_stand_alone() -> None:
-    assert [number(text) for text in ("4.5", "1,204", "4,5", " 7 ", ".5", "4 of 5", "", "0x10")] == [
+    assert [parse_number(text) for text in ("4.5", "1,204", "4,5", " 7 ", ".5", "4 of 5", "", "0x10")] == [
         4.5,
         1204,
         4.5,

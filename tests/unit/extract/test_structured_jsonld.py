@@ -6,10 +6,15 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.structured.jsonld_repair import decoded
-from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.entities import read_structured
+from sitelore.extract.structured.jsonld import Script, read_scripts
 
 PAGE = "https://site.example/dir/page"
+
+
+def parsed(source: str) -> Script:
+    [script] = read_scripts([(source, dom.made("script"))])
+    return script
 
 
 def entities(*scripts: Any) -> list[dict[str, Any]]:
@@ -270,8 +275,9 @@ BROKEN = {
 
 @pytest.mark.parametrize("source", BROKEN.values(), ids=BROKEN)
 def test_broken_json_that_can_mean_one_thing_is_repaired_and_says_so(source: str) -> None:
-    value, repaired = decoded(source)
-    assert repaired
+    script = parsed(source)
+    value = script.value
+    assert script.repaired
     assert (value["name"], value["n"]) == ("A b", 1)
     assert value["@type"] in ("Thing", ["Thing"])
 
@@ -292,8 +298,8 @@ def test_broken_json_that_can_mean_one_thing_is_repaired_and_says_so(source: str
     ],
 )
 def test_strings_and_numbers_survive_a_repair(text: str, meant: Any) -> None:
-    assert decoded(text).value["a"] == meant
-    assert decoded(text).repaired
+    assert parsed(text).value["a"] == meant
+    assert parsed(text).repaired
 
 
 def test_several_values_in_a_row_are_all_read() -> None:

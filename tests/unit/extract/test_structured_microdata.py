@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.entities import read_structured
 
 PAGE = "https://site.example/dir/page"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.entities import read_structured
 
 PAGE = "https://site.example/dir/page"
 

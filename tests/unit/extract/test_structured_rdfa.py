@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.structured.reading import read_structured
+from sitelore.extract.structured.entities import read_structured
 
 PAGE = "https://site.example/dir/page"
 

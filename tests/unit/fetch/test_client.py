@@ -1,4 +1,4 @@
-"""What one GET makes of an answer. The servers are real, on loopback; limits are small where time has to pass."""
+"""The HTTP client against real servers on loopback; timeouts are short where a test waits for them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.unit.fetch.wire import Seen, always, failure_of, fetching, reply, response_to, serving, url_of
+from tests.unit.fetch.raw_server import ReceivedRequest, always, failure_of, fetching, reply, response_to, serving, url_of
 
-from sitelore.fetch.client import HttpFetcher
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 
@@ -34,15 +34,15 @@ async def test_a_page_comes_back_whole() -> None:
     assert response.elapsed_s > 0
 
 
-async def test_the_request_says_who_asks_and_what_is_understood() -> None:
+async def test_a_request_names_the_crawler_and_its_content_encodings() -> None:
     async with serving(always(reply(b"x", content_type=HTML))) as site, fetching(site) as fetcher:
         await fetcher.fetch(Request(site.url("/a?b=c")))
-    seen = site.seen[0]
-    assert seen.target == "/a?b=c"
-    assert seen.headers["user-agent"].startswith("Sitelore/")
-    assert seen.headers["accept-encoding"] == "gzip, deflate, br, zstd"
-    assert seen.headers["host"] == f"127.0.0.1:{site.port}"
-    assert "cookie" not in seen.headers
+    request = site.requests[0]
+    assert request.target == "/a?b=c"
+    assert request.headers["user-agent"].startswith("Sitelore/")
+    assert request.headers["accept-encoding"] == "gzip, deflate, br, zstd"
+    assert request.headers["host"] == f"127.0.0.1:{site.port}"
+    assert "cookie" not in request.headers
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_a_url_is_sent_as_it_is_written(target: str) -> None:
     async with serving(always(reply(b"x", content_type=HTML))) as site, fetching(site) as fetcher:
         url = site.url(target)
         await fetcher.fetch(Request(url))
-    assert site.seen[0].target == url.target
+    assert site.requests[0].target == url.target
 
 
 async def test_validators_make_a_request_conditional() -> None:
@@ -62,26 +62,26 @@ async def test_validators_make_a_request_conditional() -> None:
         response = await fetcher.fetch(request)
     assert isinstance(response, Response)
     assert (response.status, response.body, response.header("etag")) == (304, b"", '"v1"')
-    assert site.seen[0].headers["if-none-match"] == '"v1"'
-    assert site.seen[0].headers["if-modified-since"] == "Wed, 21 Oct 2015 07:28:00 GMT"
+    assert site.requests[0].headers["if-none-match"] == '"v1"'
+    assert site.requests[0].headers["if-modified-since"] == "Wed, 21 Oct 2015 07:28:00 GMT"
 
 
 async def test_a_validator_that_would_break_out_of_its_header_is_not_sent() -> None:
     async with serving(always(reply(b"x"))) as site, fetching(site) as fetcher:
         failure = await fetcher.fetch(Request(site.url(), etag='"a"\r\nX-Evil: 1'))
     assert isinstance(failure, FetchFailure)
-    assert (failure.failure, site.seen) == (Failure.PROTOCOL, [])
+    assert (failure.failure, site.requests) == (Failure.PROTOCOL, [])
 
 
 async def test_one_connection_serves_many_requests() -> None:
     async with serving(always(reply(b"x" * 50_000, content_type=HTML))) as site, fetching(site) as fetcher:
         for number in range(5):
             assert isinstance(await fetcher.fetch(Request(site.url(f"/{number}"))), Response)
-    assert (site.connections, len(site.seen)) == (1, 5)
+    assert (site.connections, len(site.requests)) == (1, 5)
 
 
-async def test_a_page_that_was_handed_on_is_not_held_any_longer() -> None:
-    """Whoever holds it until garbage is looked for holds hundreds of them."""
+async def test_a_returned_body_is_not_kept_in_memory() -> None:
+    """A body kept until the next garbage collection would be one of hundreds."""
     page = b"x" * 1_000_000
     async with serving(always(reply(page, content_type=HTML))) as site, fetching(site) as fetcher:
         await fetcher.fetch(Request(site.url()))
@@ -101,12 +101,12 @@ async def test_a_page_that_was_handed_on_is_not_held_any_longer() -> None:
     assert held < 3 * len(page)
 
 
-async def test_a_redirect_is_told_and_not_followed() -> None:
+async def test_a_redirect_is_returned_and_not_followed() -> None:
     answer = reply(status="302 Found", location="/elsewhere", content_type=HTML)
     async with serving(always(answer)) as site, fetching(site) as fetcher:
         response = await fetcher.fetch(Request(site.url()))
     assert isinstance(response, Response)
-    assert (response.status, response.header("location"), len(site.seen)) == (302, "/elsewhere", 1)
+    assert (response.status, response.header("location"), len(site.requests)) == (302, "/elsewhere", 1)
 
 
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "404 Not Found", "500 Internal Server Error"])
@@ -131,7 +131,7 @@ async def test_a_text_like_body_is_read(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["image/png", "application/postscript", "video/mp4", "application/zip"])
-async def test_another_body_is_left_on_the_wire_and_the_connection_dropped(content_type: str) -> None:
+async def test_another_body_is_not_read_and_the_connection_is_closed(content_type: str) -> None:
     answer = reply(b"x" * 100, content_type=content_type, Content_Length="1000000000")
     async with serving(always(answer)) as site, fetching(site) as fetcher:
         response = await fetcher.fetch(Request(site.url()))
@@ -140,13 +140,13 @@ async def test_another_body_is_left_on_the_wire_and_the_connection_dropped(conte
     assert (response.status, response.body, response.body_read) == (200, b"", False)
 
 
-async def test_any_type_is_read_when_asked_for() -> None:
+async def test_whole_types_reads_any_content_type() -> None:
     response = await response_to(reply(b"%PDF", content_type="application/pdf"), partial(Request, whole_types=True))
     assert (response.body, response.body_read) == (b"%PDF", True)
 
 
 @pytest.mark.parametrize("content_type", ["", "application/octet-stream"])
-async def test_a_body_of_untold_type_is_left_when_it_starts_like_no_text(content_type: str) -> None:
+async def test_a_body_of_unknown_type_is_abandoned_when_it_starts_with_binary_data(content_type: str) -> None:
     answer = reply(b"\x89PNG\r\n\x1a\n\0\0" + b"x" * 100, content_type=content_type)
     assert (await response_to(answer)).body_read is False
     squeezed = reply(gzip.compress(b"\0\1\2" * 50), content_type=content_type, content_encoding="gzip")
@@ -177,12 +177,12 @@ async def test_compressed_bodies_are_decoded() -> None:
     assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(body))
 
 
-async def test_an_encoding_nobody_knows_is_a_decoding_error() -> None:
+async def test_an_unknown_encoding_is_a_decoding_error() -> None:
     failure = await failure_of(reply(b"x", content_type=HTML, content_encoding="rot13"))
     assert failure.failure is Failure.DECODING
 
 
-async def test_a_declared_length_over_the_cap_is_refused_unread() -> None:
+async def test_a_declared_length_over_the_size_limit_is_refused_unread() -> None:
     answer = reply(b"x", content_type=HTML, Content_Length="10001")
     async with serving(always(answer)) as site, fetching(site, limits=SMALL) as fetcher:
         failure = await fetcher.fetch(Request(site.url()))
@@ -191,7 +191,7 @@ async def test_a_declared_length_over_the_cap_is_refused_unread() -> None:
 
 
 @pytest.mark.parametrize("size", [9_999, 10_000, 10_001])
-async def test_a_body_of_untold_length_is_held_to_the_cap(size: int) -> None:
+async def test_a_body_of_unknown_length_is_held_to_the_size_limit(size: int) -> None:
     answer = reply(b"x" * size, content_type=HTML, Content_Length="")
     if size > 10_000:
         assert (await failure_of(answer, limits=SMALL)).failure is Failure.TOO_LARGE
@@ -228,7 +228,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chu
         (b"HTTP/1.1 200 O", Failure.CONNECTION),
     ],
 )
-async def test_a_broken_answer_is_a_failure_with_one_plain_sentence(data: bytes, failure: Failure) -> None:
+async def test_a_broken_response_is_a_failure_with_one_plain_sentence(data: bytes, failure: Failure) -> None:
     found = await failure_of(data)
     assert found.failure is failure
     assert found.detail.endswith(".")
@@ -243,27 +243,27 @@ async def test_a_body_that_ends_with_the_connection_is_whole() -> None:
 
 @pytest.mark.parametrize("length", ["", "100000"])
 async def test_a_reset_within_the_body_is_a_truncation(length: str) -> None:
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(reply(b"x" * 1000, content_type=HTML, Content_Length=length))
         await writer.drain()
         linger = struct.pack("ii", 1, 0)  # close sends a reset
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
 
-    async with serving(answer) as site, fetching(site) as fetcher:
+    async with serving(respond) as site, fetching(site) as fetcher:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
     assert failure.failure in {Failure.TRUNCATED, Failure.CONNECTION}
 
 
-async def test_headers_that_drip_run_out_of_time() -> None:
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+async def test_slow_headers_time_out() -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nX-A: ")
         while not writer.is_closing():
             writer.write(b"a")
             await asyncio.sleep(0.01)
 
-    async with serving(answer) as site, fetching(site, limits=FetchLimits(headers_s=0.1)) as fetcher:
+    async with serving(respond) as site, fetching(site, limits=FetchLimits(headers_s=0.1)) as fetcher:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
     assert (failure.failure, failure.detail) == (Failure.TIMEOUT, "No complete headers within 0.1 s.")
@@ -284,26 +284,26 @@ async def test_headers_that_drip_run_out_of_time() -> None:
         ),
     ],
 )
-async def test_a_body_that_drips_runs_out_of_time(limits: FetchLimits, detail: str) -> None:
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+async def test_a_slow_body_times_out(limits: FetchLimits, detail: str) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(reply(b"<p>", content_type=HTML, Content_Length=""))
         while not writer.is_closing():
             writer.write(b"a")
             await asyncio.sleep(0.01)
 
-    async with serving(answer) as site, fetching(site, limits=limits) as fetcher:
+    async with serving(respond) as site, fetching(site, limits=limits) as fetcher:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
     assert (failure.failure, failure.detail) == (Failure.TIMEOUT, detail)
 
 
 async def test_a_request_that_took_too_long_does_not_harm_the_next() -> None:
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
-        if seen.target == "/slow":
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        if request.target == "/slow":
             await asyncio.Event().wait()
         writer.write(reply(b"fine", content_type=HTML))
 
-    async with serving(answer) as site, fetching(site, limits=FetchLimits(headers_s=0.1)) as fetcher:
+    async with serving(respond) as site, fetching(site, limits=FetchLimits(headers_s=0.1)) as fetcher:
         assert isinstance(await fetcher.fetch(Request(site.url("/slow"))), FetchFailure)
         response = await fetcher.fetch(Request(site.url("/quick")))
         task = asyncio.current_task()
@@ -316,11 +316,11 @@ async def test_a_request_that_took_too_long_does_not_harm_the_next() -> None:
 async def test_a_cancelled_fetch_stays_cancelled() -> None:
     asked = asyncio.Event()
 
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         asked.set()
         await asyncio.Event().wait()
 
-    async with serving(answer) as site, fetching(site) as fetcher:
+    async with serving(respond) as site, fetching(site) as fetcher:
         task = asyncio.create_task(fetcher.fetch(Request(site.url())))
         await asked.wait()
         task.cancel()
@@ -332,24 +332,24 @@ async def test_a_fresh_connection_closed_without_an_answer_is_not_tried_again() 
     async with serving(always(b"", close=True)) as site, fetching(site) as fetcher:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
-    assert (failure.failure, len(site.seen)) == (Failure.CONNECTION, 1)
+    assert (failure.failure, len(site.requests)) == (Failure.CONNECTION, 1)
 
 
-async def test_a_kept_connection_that_the_server_gave_up_is_replaced() -> None:
+async def test_an_idle_connection_that_the_server_closed_is_replaced() -> None:
     turn = iter((reply(b"one", content_type=HTML), None, reply(b"two", content_type=HTML)))
 
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         data = next(turn)
         if data is None:
             writer.close()
         else:
             writer.write(data)
 
-    async with serving(answer) as site, fetching(site) as fetcher:
+    async with serving(respond) as site, fetching(site) as fetcher:
         await fetcher.fetch(Request(site.url()))
         response = await fetcher.fetch(Request(site.url()))
     assert isinstance(response, Response)
-    assert (response.body, site.connections, len(site.seen)) == (b"two", 2, 3)
+    assert (response.body, site.connections, len(site.requests)) == (b"two", 2, 3)
 
 
 async def test_cookies_live_within_the_run_and_never_reach_another_host() -> None:
@@ -367,12 +367,12 @@ async def test_cookies_live_within_the_run_and_never_reach_another_host() -> Non
         await fetcher.close()
         async with fetching(one) as next_run:
             await next_run.fetch(Request(one.url("/later")))
-    assert [seen.headers.get("cookie") for seen in one.seen] == [None, "sid=42", None]
-    assert [seen.headers.get("cookie") for seen in two.seen] == [None]
+    assert [request.headers.get("cookie") for request in one.requests] == [None, "sid=42", None]
+    assert [request.headers.get("cookie") for request in two.requests] == [None]
 
 
 class Forbidden:
-    """Stands where sockets are made; nobody may come here."""
+    """Replaces `socket.socket` where no socket may be created."""
 
     def __init__(self, *_: object, **__: object) -> None:
         raise AssertionError("a socket was created")
@@ -384,7 +384,7 @@ async def refused(monkeypatch: pytest.MonkeyPatch, guard: AddressGuard, url: str
 
     fetcher = HttpFetcher(CrawlSettings(), guard, lookup=lookup)
     with monkeypatch.context() as patched:
-        patched.setattr("sitelore.fetch.connections.socket.socket", Forbidden)
+        patched.setattr("sitelore.fetch.http.pool.socket.socket", Forbidden)
         failure = await fetcher.fetch(Request(url_of(url)))
     await fetcher.close()
     assert isinstance(failure, FetchFailure)
@@ -395,7 +395,7 @@ async def refused(monkeypatch: pytest.MonkeyPatch, guard: AddressGuard, url: str
     ("url", "addresses", "detail"),
     [
         ("http://127.0.0.1/", (), "127.0.0.1 is a loopback address."),
-        ("http://[::ffff:10.0.0.1]/", (), "::ffff:a00:1 is an address that carries 10.0.0.1, a private address."),
+        ("http://[::ffff:10.0.0.1]/", (), "::ffff:a00:1 is an address that embeds 10.0.0.1, a private address."),
         ("http://2130706433:8080/", (), "127.0.0.1 is a loopback address."),
         ("https://169.254.169.254/latest", (), "169.254.169.254 is a link-local address."),
         ("http://intranet.example/", ("10.0.0.5",), "intranet.example resolves to 10.0.0.5, a private address."),
@@ -413,7 +413,7 @@ async def test_a_refused_address_never_gets_a_socket(
     assert (failure.failure, failure.detail) == (Failure.ADDRESS, detail)
 
 
-async def test_an_address_that_changes_after_it_was_judged_is_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_address_that_changes_after_it_was_checked_is_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     # The resolver is made to pass; the socket is where the last word is said.
     guard = AddressGuard()
 
@@ -428,7 +428,7 @@ async def test_an_address_that_changes_after_it_was_judged_is_judged_again(monke
         return None if len(asked) == 1 else AddressGuard().judge_connect(host, port, ip)
 
     with monkeypatch.context() as patched:
-        patched.setattr("sitelore.fetch.connections.socket.socket", Forbidden)
+        patched.setattr("sitelore.fetch.http.pool.socket.socket", Forbidden)
         patched.setattr(guard, "judge_connect", lenient_once)
         failure = await fetcher.fetch(Request(url_of("http://turncoat.example/")))
     await fetcher.close()
@@ -461,7 +461,7 @@ async def test_a_name_that_does_not_resolve_is_a_dns_error() -> None:
     assert (failure.failure, failure.detail) == (Failure.DNS, "The host name does not resolve.")
 
 
-async def test_a_connection_that_never_comes_about_runs_out_of_time() -> None:
+async def test_a_connection_attempt_times_out() -> None:
     async def lookup(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
         return []
@@ -498,7 +498,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return crt, key
 
 
-async def test_tls_is_spoken_with_who_can_prove_themselves_and_nobody_else(certificate: tuple[Path, Path]) -> None:
+async def test_tls_accepts_only_a_valid_certificate(certificate: tuple[Path, Path]) -> None:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(*certificate)
     async with serving(always(reply(b"safe", content_type=HTML)), tls=server) as site:
@@ -515,7 +515,25 @@ async def test_tls_is_spoken_with_who_can_prove_themselves_and_nobody_else(certi
     assert failure.detail.startswith("The certificate is not valid: self")
 
 
-async def test_tls_with_a_server_that_speaks_none_is_a_tls_error() -> None:
+async def test_a_certificate_for_another_host_is_named_in_one_sentence(certificate: tuple[Path, Path]) -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(*certificate)
+    async with serving(always(reply(b"safe", content_type=HTML)), tls=server) as site:
+        origin = f"https://good.test:{site.port}"
+        tls = ssl.create_default_context(cafile=certificate[0])
+        fetcher = HttpFetcher(CrawlSettings(), AddressGuard([origin]), lookup=lookup, tls=tls)
+        failure = await fetcher.fetch(Request(url_of(origin)))
+        await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.TLS
+    assert failure.detail.startswith("The certificate is not valid: Hostname mismatch")
+    assert failure.detail.endswith("'good.test'.")
+
+
+async def test_tls_with_a_server_without_tls_is_a_tls_error() -> None:
     def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -530,17 +548,17 @@ async def test_tls_with_a_server_that_speaks_none_is_a_tls_error() -> None:
     assert failure.failure in {Failure.TLS, Failure.CONNECTION}  # a reset may come before the bytes
 
 
-async def test_interim_answers_are_passed_over() -> None:
+async def test_interim_responses_are_skipped() -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     response = await response_to(early + reply(b"<p>hi</p>", content_type=HTML))
     assert (response.status, response.body) == (200, b"<p>hi</p>")
 
 
-async def test_interim_answers_without_end_are_no_answer() -> None:
+async def test_endless_interim_responses_are_a_protocol_error() -> None:
     assert (await failure_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 30)).failure is Failure.PROTOCOL
 
 
-async def test_chunks_and_what_was_done_for_the_way_are_undone() -> None:
+async def test_chunks_and_transfer_codings_are_decoded() -> None:
     packed = gzip.compress(b"<p>hello</p>")
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
     pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in packed)
@@ -548,16 +566,16 @@ async def test_chunks_and_what_was_done_for_the_way_are_undone() -> None:
     assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(packed))
 
 
-async def test_an_answer_that_drips_in_is_put_together() -> None:
+async def test_a_response_in_small_pieces_is_assembled() -> None:
     whole = reply(b"<p>" + b"x" * 300 + b"</p>", content_type=HTML)
 
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         for at in range(0, len(whole), 7):
             writer.write(whole[at : at + 7])
             await writer.drain()
             await asyncio.sleep(0)
 
-    async with serving(answer) as site, fetching(site) as fetcher:
+    async with serving(respond) as site, fetching(site) as fetcher:
         response = await fetcher.fetch(Request(site.url()))
         again = await fetcher.fetch(Request(site.url()))
     assert isinstance(response, Response)
@@ -575,7 +593,7 @@ async def test_an_answer_that_drips_in_is_put_together() -> None:
         reply(b"one", content_type=HTML, connection="close"),
     ],
 )
-async def test_a_connection_on_which_more_came_than_was_asked_for_is_not_used_again(answer: bytes) -> None:
+async def test_a_connection_with_excess_bytes_is_not_reused(answer: bytes) -> None:
     async with serving(always(answer)) as site, fetching(site) as fetcher:
         for _ in range(2):
             response = await fetcher.fetch(Request(site.url()))
@@ -584,15 +602,15 @@ async def test_a_connection_on_which_more_came_than_was_asked_for_is_not_used_ag
     assert site.connections == 2
 
 
-async def test_what_a_server_sends_unasked_ends_the_connection() -> None:
+async def test_unrequested_bytes_close_an_idle_connection() -> None:
     unasked = asyncio.Event()
 
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(reply(b"one", content_type=HTML))
         await unasked.wait()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse")
 
-    async with serving(answer) as site, fetching(site) as fetcher:
+    async with serving(respond) as site, fetching(site) as fetcher:
         assert isinstance(await fetcher.fetch(Request(site.url())), Response)
         unasked.set()
         await asyncio.wait_for(site.closed.wait(), 10)
@@ -601,7 +619,7 @@ async def test_what_a_server_sends_unasked_ends_the_connection() -> None:
     assert (response.body, site.connections) == (b"one", 2)
 
 
-async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
+async def test_the_next_address_is_tried_when_one_does_not_respond() -> None:
     async with serving(always(reply(b"x", content_type=HTML))) as site:
 
         async def lookup(host: str, port: int) -> list[str]:
@@ -614,7 +632,7 @@ async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
     assert response.remote == "127.0.0.1"
 
 
-async def test_no_more_connections_wait_than_requests_may_run() -> None:
+async def test_the_pool_keeps_no_more_idle_connections_than_concurrent_requests() -> None:
     async with serving(always(reply(b"x", content_type=HTML))) as one, serving(always(reply(b"x", content_type=HTML))) as two:
         settings = CrawlSettings(pace=Pace(concurrency=1))
         fetcher = HttpFetcher(settings, AddressGuard([one.origin, two.origin]))
@@ -624,14 +642,14 @@ async def test_no_more_connections_wait_than_requests_may_run() -> None:
     assert (one.connections, two.connections) == (2, 1)
 
 
-async def test_a_fetch_that_is_under_way_when_the_fetcher_closes_is_no_verdict_on_the_page() -> None:
+async def test_closing_the_fetcher_raises_in_pending_fetches() -> None:
     asked = asyncio.Event()
 
-    async def answer(seen: Seen, writer: asyncio.StreamWriter) -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         asked.set()
         await asyncio.Event().wait()
 
-    async with serving(answer) as site, fetching(site) as fetcher:
+    async with serving(respond) as site, fetching(site) as fetcher:
         task = asyncio.create_task(fetcher.fetch(Request(site.url())))
         await asked.wait()
         await fetcher.close()

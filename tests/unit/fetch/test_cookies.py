@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.fetch.wire import url_of
+from tests.unit.fetch.raw_server import url_of
 
-from sitelore.fetch.cookies import CookieJar
+from sitelore.fetch.http.cookies import CookieJar
 
 NOW = 1_700_000_000.0
 
@@ -67,11 +67,11 @@ def test_an_empty_jar_is_false() -> None:
         ("http://a.example/", "sid=" + "x" * 5000, "http://a.example/", None),
     ],
 )  # fmt: skip
-def test_a_cookie_goes_where_its_rules_let_it(set_by: str, cookie: str, to: str, header: str | None) -> None:
+def test_a_cookie_is_sent_where_its_attributes_allow(set_by: str, cookie: str, to: str, header: str | None) -> None:
     assert sent(set_by, cookie, to) == header
 
 
-def test_a_cookie_runs_out() -> None:
+def test_a_cookie_expires() -> None:
     clock = Clock()
     jar = CookieJar(clock)
     jar.store(url_of("http://a.example/"), ["sid=1; Max-Age=60"])
@@ -89,7 +89,7 @@ def test_a_cookie_is_replaced_and_removed_by_name_and_path() -> None:
     assert not jar
 
 
-def test_a_site_that_sets_cookies_without_end_is_held_to_fifty() -> None:
+def test_a_domain_keeps_at_most_fifty_cookies() -> None:
     jar = CookieJar(Clock())
     url = url_of("http://a.example/")
     jar.store(url, [f"c{number}=1" for number in range(500)])

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.fetch.wire import url_of
+from tests.unit.fetch.raw_server import url_of
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.model.errors import UsageError
@@ -45,11 +45,11 @@ def test_a_url_is_refused_by_its_text_alone(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://example.com/", "http://wiki/", "https://93.184.216.34/"])
-def test_a_url_of_an_ordinary_name_waits_for_its_address(url: str) -> None:
+def test_a_url_with_an_ordinary_name_is_checked_when_it_is_resolved(url: str) -> None:
     assert AddressGuard().judge_url(url_of(url)) is None
 
 
-def test_a_typed_origin_is_open_and_its_neighbours_are_not() -> None:
+def test_a_seed_origin_is_allowed_and_its_other_ports_are_not() -> None:
     guard = AddressGuard(["http://localhost:8000", "http://127.0.0.1:9000/start"])
     assert guard.judge_url(url_of("http://localhost:8000/deep?x=1")) is None
     assert guard.judge_url(url_of("http://127.0.0.1:9000/")) is None
@@ -58,19 +58,19 @@ def test_a_typed_origin_is_open_and_its_neighbours_are_not() -> None:
         assert guard.judge_url(url_of(closed)) is not None, closed
 
 
-def test_a_name_that_leads_to_an_address_opened_under_another_name_is_refused() -> None:
+def test_an_exception_does_not_apply_to_another_name_with_the_same_address() -> None:
     guard = AddressGuard(["http://localhost:8000", "http://127.0.0.1:8000"])
     reason = guard.judge_connect("rebind.example", 8000, "127.0.0.1")
     assert reason == "rebind.example resolves to 127.0.0.1, a loopback address."
 
 
-def test_a_single_label_host_is_judged_by_what_it_resolves_to() -> None:
+def test_a_single_label_host_is_checked_by_its_resolved_address() -> None:
     assert AddressGuard().judge_connect("wiki", 80, "10.1.2.3") is not None
     assert AddressGuard().judge_connect("wiki", 80, "93.184.216.34") is None
     assert AddressGuard(["http://wiki/"]).judge_connect("wiki", 80, "10.1.2.3") is None
 
 
-def test_the_allowlist_opens_a_host_a_door_a_network_or_anything() -> None:
+def test_the_allowlist_takes_a_host_a_host_and_port_a_network_or_any() -> None:
     host = AddressGuard(allow_private=["wiki"])
     assert host.judge_connect("wiki", 8080, "10.0.0.1") is None
     assert host.judge_connect("blog", 8080, "10.0.0.1") is not None
@@ -87,13 +87,13 @@ def test_the_allowlist_opens_a_host_a_door_a_network_or_anything() -> None:
     assert anything.judge_url(url_of("http://169.254.169.254/")) is None
 
 
-def test_port_80_written_out_opens_port_80_alone() -> None:
+def test_an_explicit_port_80_allows_port_80_alone() -> None:
     guard = AddressGuard(allow_private=["wiki:80"])
     assert guard.judge_connect("wiki", 80, "10.0.0.1") is None
     assert guard.judge_connect("wiki", 81, "10.0.0.1") is not None
 
 
-def test_what_is_not_an_address_never_passes() -> None:
+def test_an_invalid_address_is_refused() -> None:
     assert AddressGuard().judge_connect("example.com", 80, "fe80::1%eth0") is not None
     assert AddressGuard().judge_connect("example.com", 80, "nonsense") is not None
 
@@ -104,8 +104,8 @@ def test_a_nonsense_entry_is_a_usage_error(entry: str) -> None:
         AddressGuard(allow_private=[entry])
 
 
-def test_verdicts_of_many_origins_do_not_pile_up() -> None:
+def test_the_verdict_cache_is_bounded() -> None:
     guard = AddressGuard()
     for number in range(10_000):
         assert guard.judge_url(url_of(f"http://host{number}.example/")) is None
-    assert len(guard._verdicts) <= 4096
+    assert len(guard._cache) <= 4096

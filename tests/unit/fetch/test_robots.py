@@ -1,20 +1,20 @@
-"""The keeper of robots.txt, over a fetcher that says what a test wants and a gate that writes down who came by."""
+"""The cache of robots.txt, over a scripted fetcher and a gate that records its calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
-from tests.unit.fetch.wire import url_of
+from tests.unit.fetch.raw_server import url_of
+from tests.unit.fetch.recording_gate import RecordingGate
 
 from sitelore.fetch import robots
-from sitelore.fetch.robots import RobotsKeeper
+from sitelore.fetch.robots import RobotsCache
 from sitelore.fetch.robots_rules import MAX_BYTES
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsFile
-from sitelore.model.settings import CrawlSettings, Pace
-from sitelore.ports import Feedback
+from sitelore.model.settings import CrawlSettings
 
 ORIGIN = "http://site.example"
 NOW = 1_700_000_000.0
@@ -33,52 +33,24 @@ def fails(failure: Failure) -> Say:
 
 
 @dataclass
-class Gate:
-    """Lets everyone in after the waits it was given."""
-
-    waits: list[float] = field(default_factory=list)
-    entered: list[str] = field(default_factory=list)
-    left: list[tuple[str, Feedback]] = field(default_factory=list)
-    delays: list[tuple[str, float]] = field(default_factory=list)
-
-    async def enter(self, host: str, pace: Pace) -> float:
-        if self.waits:
-            return self.waits.pop(0)
-        self.entered.append(host)
-        return 0.0
-
-    def sent(self, host: str) -> None:
-        pass
-
-    async def leave(self, host: str, pace: Pace, feedback: Feedback) -> None:
-        self.left.append((host, feedback))
-
-    async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
-        self.delays.append((host, delay_s))
-
-    async def closed_hosts(self) -> Collection[str]:
-        return ()
-
-
-@dataclass
 class World:
-    """Everything around a keeper. `script` answers the requests in order, its last entry for ever."""
+    """Everything around a cache. `script` answers the requests in order, its last entry all further ones."""
 
     script: list[Say]
     settings: CrawlSettings = field(default_factory=CrawlSettings)
     now: float = NOW
     stored: dict[str, RobotsFile] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
-    gate: Gate = field(default_factory=Gate)
+    gate: RecordingGate = field(default_factory=RecordingGate)
 
-    def keeper(self) -> RobotsKeeper:
+    def cache(self) -> RobotsCache:
         async def load(origin: str) -> RobotsFile | None:
             return self.stored.get(origin)
 
         async def save(file: RobotsFile) -> None:
             self.stored[file.origin] = file
 
-        return RobotsKeeper(self, self.gate, self.settings, lambda: self.now, load, save)
+        return RobotsCache(self, self.gate, self.settings, lambda: self.now, load, save)
 
     async def fetch(self, request: Request) -> Fetched:
         self.asked.append(request)
@@ -91,7 +63,7 @@ class World:
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robots, "_PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(robots, "_RETRY_DELAYS_S", (0.0, 0.0))
 
 
 PRIVATE = "User-agent: *\nDisallow: /private\nSitemap: http://site.example/s.xml\n"
@@ -99,10 +71,10 @@ PRIVATE = "User-agent: *\nDisallow: /private\nSitemap: http://site.example/s.xml
 
 async def test_the_rules_of_an_origin_are_fetched_once_and_obeyed() -> None:
     world = World([says(PRIVATE)])
-    keeper = world.keeper()
-    verdict = await keeper.judge(url_of(f"{ORIGIN}/private/x"))
+    cache = world.cache()
+    verdict = await cache.judge(url_of(f"{ORIGIN}/private/x"))
     assert (verdict.allowed, verdict.state, verdict.line) == (False, "ok", 2)
-    verdict = await keeper.judge(url_of(f"{ORIGIN}/page"))
+    verdict = await cache.judge(url_of(f"{ORIGIN}/page"))
     assert (verdict.allowed, verdict.state, verdict.sitemaps) == (True, "ok", ("http://site.example/s.xml",))
     assert [request.url for request in world.asked] == [f"{ORIGIN}/robots.txt"]
     request = world.asked[0]
@@ -110,18 +82,18 @@ async def test_the_rules_of_an_origin_are_fetched_once_and_obeyed() -> None:
     assert world.stored[ORIGIN] == RobotsFile(ORIGIN, NOW, 200, PRIVATE)
 
 
-async def test_origins_are_told_apart_by_scheme_and_port() -> None:
+async def test_origins_differ_by_scheme_and_port() -> None:
     world = World([says(PRIVATE)])
-    keeper = world.keeper()
+    cache = world.cache()
     for origin in (ORIGIN, "https://site.example", "http://site.example:8080"):
-        await keeper.judge(url_of(f"{origin}/"))
+        await cache.judge(url_of(f"{origin}/"))
     assert len(world.asked) == 3
 
 
-async def test_every_request_passes_the_gate_and_tells_how_it_went() -> None:
+async def test_every_request_passes_the_gate_and_reports_its_outcome() -> None:
     world = World([says("x", 503, retry_after="7"), says(PRIVATE)])
     world.gate.waits = [0.001, 0.001]
-    await world.keeper().judge(url_of("http://site.example:8080/"))
+    await world.cache().judge(url_of("http://site.example:8080/"))
     assert world.gate.entered == ["site.example:8080"] * 2
     assert [(host, feedback.status, feedback.retry_after_s) for host, feedback in world.gate.left] == [
         ("site.example:8080", 503, 7.0),
@@ -129,16 +101,16 @@ async def test_every_request_passes_the_gate_and_tells_how_it_went() -> None:
     ]
 
 
-async def test_a_crawl_delay_is_told_to_the_gate() -> None:
+async def test_a_crawl_delay_is_passed_to_the_gate() -> None:
     world = World([says("User-agent: *\nCrawl-delay: 4\n")])
-    await world.keeper().judge(url_of(f"{ORIGIN}/"))
+    await world.cache().judge(url_of(f"{ORIGIN}/"))
     assert world.gate.delays == [("site.example", 4.0)]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
 async def test_a_missing_robots_txt_allows_everything(status: int) -> None:
     world = World([says("Disallow: /", status)])
-    verdict = await world.keeper().judge(url_of(f"{ORIGIN}/x"))
+    verdict = await world.cache().judge(url_of(f"{ORIGIN}/x"))
     assert (verdict.allowed, verdict.state, len(world.asked)) == (True, "unavailable", 1)
     assert (world.stored[ORIGIN].status, world.stored[ORIGIN].body) == (status, "")
 
@@ -158,61 +130,61 @@ async def test_a_missing_robots_txt_allows_everything(status: int) -> None:
 )
 async def test_an_unreachable_robots_txt_forbids_everything_after_a_bounded_number_of_tries(say: Say, times: int) -> None:
     world = World([say])
-    keeper = world.keeper()
-    verdict = await keeper.judge(url_of(f"{ORIGIN}/x"))
+    cache = world.cache()
+    verdict = await cache.judge(url_of(f"{ORIGIN}/x"))
     assert (verdict.allowed, verdict.state, len(world.asked)) == (False, "unreachable", times)
     assert world.stored[ORIGIN].detail
-    await keeper.judge(url_of(f"{ORIGIN}/y"))
+    await cache.judge(url_of(f"{ORIGIN}/y"))
     assert len(world.asked) == times
 
 
-async def test_a_hiccup_is_healed_by_asking_again() -> None:
+async def test_a_temporary_failure_is_retried() -> None:
     world = World([fails(Failure.CONNECTION), says("", 502), says(PRIVATE)])
-    assert (await world.keeper().judge(url_of(f"{ORIGIN}/x"))).state == "ok"
+    assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "ok"
 
 
-async def test_an_unreachable_robots_txt_is_asked_for_again_later() -> None:
+async def test_an_unreachable_robots_txt_is_requested_again_after_ten_minutes() -> None:
     world = World([says("", 500)] * 3 + [says(PRIVATE)])
-    keeper = world.keeper()
-    assert not (await keeper.judge(url_of(f"{ORIGIN}/x"))).allowed
+    cache = world.cache()
+    assert not (await cache.judge(url_of(f"{ORIGIN}/x"))).allowed
     world.now += 601
-    assert (await keeper.judge(url_of(f"{ORIGIN}/x"))).allowed
+    assert (await cache.judge(url_of(f"{ORIGIN}/x"))).allowed
 
 
-async def test_a_copy_younger_than_a_day_stands_in_for_an_unreachable_robots_txt() -> None:
+async def test_a_copy_younger_than_a_day_replaces_an_unreachable_robots_txt() -> None:
     world = World([says("", 503)])
     world.stored[ORIGIN] = RobotsFile(ORIGIN, NOW - DAY + 60, 200, PRIVATE)
-    keeper = world.keeper()
-    assert (await keeper.judge(url_of(f"{ORIGIN}/x"))).allowed
-    assert not (await keeper.judge(url_of(f"{ORIGIN}/private"))).allowed
+    cache = world.cache()
+    assert (await cache.judge(url_of(f"{ORIGIN}/x"))).allowed
+    assert not (await cache.judge(url_of(f"{ORIGIN}/private"))).allowed
     assert world.stored[ORIGIN].body == PRIVATE
     world.now += 61
-    assert (await keeper.judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
+    assert (await cache.judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
 
 
 @pytest.mark.parametrize("copy", [RobotsFile(ORIGIN, NOW - DAY, 200, PRIVATE), RobotsFile(ORIGIN, NOW - 60, 404, "")])
-async def test_an_old_copy_or_one_that_was_none_does_not_stand_in(copy: RobotsFile) -> None:
+async def test_a_copy_that_is_old_or_not_a_2xx_is_not_used(copy: RobotsFile) -> None:
     world = World([fails(Failure.TIMEOUT)], stored={ORIGIN: copy})
-    assert (await world.keeper().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
+    assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
 
 
 async def test_after_a_day_the_rules_are_fetched_anew() -> None:
     world = World([says(PRIVATE), says("User-agent: *\nDisallow: /other\n")])
-    keeper = world.keeper()
-    assert not (await keeper.judge(url_of(f"{ORIGIN}/private"))).allowed
+    cache = world.cache()
+    assert not (await cache.judge(url_of(f"{ORIGIN}/private"))).allowed
     world.now += DAY
-    assert (await keeper.judge(url_of(f"{ORIGIN}/private"))).allowed
+    assert (await cache.judge(url_of(f"{ORIGIN}/private"))).allowed
 
 
 @pytest.mark.parametrize("failure", [Failure.ADDRESS, Failure.TLS, Failure.DNS])
-async def test_where_no_connection_can_exist_the_page_itself_shall_tell(failure: Failure) -> None:
+async def test_where_no_connection_is_possible_the_url_is_allowed_and_fails_itself(failure: Failure) -> None:
     world = World([fails(failure), fails(failure), says(PRIVATE)])
-    keeper = world.keeper()
-    verdict = await keeper.judge(url_of(f"{ORIGIN}/private"))
+    cache = world.cache()
+    verdict = await cache.judge(url_of(f"{ORIGIN}/private"))
     assert (verdict.allowed, verdict.state) == (True, "unavailable")
     assert world.stored == {}
     asked = len(world.asked)
-    await keeper.judge(url_of(f"{ORIGIN}/private"))
+    await cache.judge(url_of(f"{ORIGIN}/private"))
     assert len(world.asked) > asked  # and it is not believed a second time
 
 
@@ -222,7 +194,7 @@ def redirecting(hops: int, last: Say) -> list[Say]:
 
 async def test_five_redirects_are_followed_and_each_passes_its_hosts_gate() -> None:
     world = World([*redirecting(4, says("", 301, location="https://cdn.example/r.txt")), says(PRIVATE)])
-    assert not (await world.keeper().judge(url_of(f"{ORIGIN}/private"))).allowed
+    assert not (await world.cache().judge(url_of(f"{ORIGIN}/private"))).allowed
     assert world.asked[-1].url == "https://cdn.example/r.txt"
     assert world.gate.entered == ["site.example"] * 5 + ["cdn.example"]
     assert world.stored[ORIGIN].body == PRIVATE
@@ -240,7 +212,7 @@ async def test_five_redirects_are_followed_and_each_passes_its_hosts_gate() -> N
 )
 async def test_redirects_that_lead_nowhere_mean_there_is_no_robots_txt(script: list[Say]) -> None:
     world = World(script)
-    verdict = await world.keeper().judge(url_of(f"{ORIGIN}/private"))
+    verdict = await world.cache().judge(url_of(f"{ORIGIN}/private"))
     assert (verdict.allowed, verdict.state) == (True, "unavailable")
     assert len(world.asked) <= 6
     assert world.stored[ORIGIN].status == 302
@@ -249,10 +221,10 @@ async def test_redirects_that_lead_nowhere_mean_there_is_no_robots_txt(script: l
 async def test_a_redirect_to_a_server_that_fails_is_unreachable() -> None:
     redirect, broken = says("", 302, location="https://site.example/robots.txt"), fails(Failure.TLS)
     world = World([lambda request: (broken if request.url.scheme == "https" else redirect)(request)])
-    assert (await world.keeper().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
+    assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
 
 
-async def test_many_visits_wait_for_one_fetch() -> None:
+async def test_concurrent_visits_share_one_fetch() -> None:
     release = asyncio.Event()
 
     async def slow(request: Request) -> Fetched:
@@ -260,15 +232,15 @@ async def test_many_visits_wait_for_one_fetch() -> None:
         return Response(request.url, 200, (), PRIVATE.encode())
 
     world = World([slow])
-    keeper = world.keeper()
-    visits = [asyncio.create_task(keeper.judge(url_of(f"{ORIGIN}/private/{number}"))) for number in range(20)]
+    cache = world.cache()
+    visits = [asyncio.create_task(cache.judge(url_of(f"{ORIGIN}/private/{number}"))) for number in range(20)]
     await asyncio.sleep(0)
     release.set()
     assert [verdict.allowed for verdict in await asyncio.gather(*visits)] == [False] * 20
     assert len(world.asked) == 1
 
 
-async def test_when_the_asking_visit_is_cancelled_another_takes_over() -> None:
+async def test_when_the_fetching_visit_is_cancelled_another_takes_over() -> None:
     started, release = asyncio.Event(), asyncio.Event()
 
     async def slow(request: Request) -> Fetched:
@@ -277,8 +249,8 @@ async def test_when_the_asking_visit_is_cancelled_another_takes_over() -> None:
         return Response(request.url, 200, (), PRIVATE.encode())
 
     world = World([slow])
-    keeper = world.keeper()
-    first, second = (asyncio.create_task(keeper.judge(url_of(f"{ORIGIN}/private"))) for _ in range(2))
+    cache = world.cache()
+    first, second = (asyncio.create_task(cache.judge(url_of(f"{ORIGIN}/private"))) for _ in range(2))
     await started.wait()
     first.cancel()
     release.set()
@@ -289,23 +261,23 @@ async def test_when_the_asking_visit_is_cancelled_another_takes_over() -> None:
     assert len(world.gate.left) == 2
 
 
-async def test_a_server_that_never_answers_is_decided_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robots, "_DECIDED_WITHIN_S", 0.05)
+async def test_a_server_that_never_responds_is_unreachable_after_the_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robots, "_TIME_BUDGET_S", 0.05)
 
     async def silence(request: Request) -> Fetched:
         await asyncio.Event().wait()
         raise AssertionError
 
     world = World([silence])
-    assert (await world.keeper().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
+    assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
     assert [feedback.failure for _, feedback in world.gate.left] == [Failure.TIMEOUT]
 
 
-async def test_waiting_at_the_gate_costs_a_server_none_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robots, "_DECIDED_WITHIN_S", 0.01)
+async def test_waiting_for_the_rate_limit_does_not_use_up_the_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robots, "_TIME_BUDGET_S", 0.01)
     world = World(redirecting(1, says(PRIVATE)))
     world.gate.waits = [0.02, 0.02]
-    assert (await world.keeper().judge(url_of(f"{ORIGIN}/x"))).state == "ok"
+    assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "ok"
 
 
 async def test_a_retry_that_would_have_to_wait_long_is_not_made() -> None:
@@ -316,19 +288,19 @@ async def test_a_retry_that_would_have_to_wait_long_is_not_made() -> None:
         return says("", 503)(request)  # type: ignore[return-value]
 
     world.script = [answer]
-    assert (await world.keeper().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
+    assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
     assert len(world.asked) == 1
 
 
-async def test_robots_may_be_ignored_and_are_then_not_asked_for() -> None:
+async def test_robots_txt_is_not_requested_when_it_is_ignored() -> None:
     world = World([says("User-agent: *\nDisallow: /\n")], CrawlSettings(obey_robots=False))
-    verdict = await world.keeper().judge(url_of(f"{ORIGIN}/x"))
+    verdict = await world.cache().judge(url_of(f"{ORIGIN}/x"))
     assert (verdict.allowed, verdict.state, world.asked) == (True, "ignored", [])
 
 
 async def test_more_agents_may_be_obeyed() -> None:
     world = World([says("User-agent: Googlebot\nDisallow: /g\n")], CrawlSettings(robots_agents=("Googlebot",)))
-    verdict = await world.keeper().judge(url_of(f"{ORIGIN}/g"))
+    verdict = await world.cache().judge(url_of(f"{ORIGIN}/g"))
     assert (verdict.allowed, verdict.agent) == (False, "Googlebot")
 
 
@@ -340,9 +312,9 @@ async def test_more_agents_may_be_obeyed() -> None:
         b"User-agent: *\nDisallow: /private\n# \0\xff broken\n",
     ],
 )
-async def test_odd_bytes_are_read_and_what_is_stored_is_clean_text(body: bytes) -> None:
+async def test_odd_bytes_are_parsed_and_the_stored_text_is_clean(body: bytes) -> None:
     world = World([says(body)])
-    assert not (await world.keeper().judge(url_of(f"{ORIGIN}/private"))).allowed
+    assert not (await world.cache().judge(url_of(f"{ORIGIN}/private"))).allowed
     stored = world.stored[ORIGIN].body
     assert "Disallow: /private" in stored
     assert "\0" not in stored
@@ -352,19 +324,19 @@ async def test_odd_bytes_are_read_and_what_is_stored_is_clean_text(body: bytes) 
 async def test_an_endless_file_is_stored_up_to_the_cap() -> None:
     body = PRIVATE.encode() + b"# endless\n" * 100_000
     world = World([says(body[: MAX_BYTES + 1])])
-    assert not (await world.keeper().judge(url_of(f"{ORIGIN}/private"))).allowed
+    assert not (await world.cache().judge(url_of(f"{ORIGIN}/private"))).allowed
     assert len(world.stored[ORIGIN].body) <= MAX_BYTES
 
 
-async def test_what_is_remembered_is_bounded_in_number_and_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cache_is_bounded_in_number_and_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robots, "_MAX_ORIGINS", 10)
-    monkeypatch.setattr(robots, "_MAX_REMEMBERED", 5 * len(PRIVATE))
+    monkeypatch.setattr(robots, "_MAX_CACHE_BYTES", 5 * len(PRIVATE))
     world = World([says(PRIVATE)])
-    keeper = world.keeper()
+    cache = world.cache()
     for number in range(30):
-        await keeper.judge(url_of(f"http://host{number}.example/"))
-    assert len(keeper._known) == 5
+        await cache.judge(url_of(f"http://host{number}.example/"))
+    assert len(cache._entries) == 5
     world.script = [says("", 404)]
     for number in range(30):
-        await keeper.judge(url_of(f"http://other{number}.example/"))
-    assert len(keeper._known) == 10
+        await cache.judge(url_of(f"http://other{number}.example/"))
+    assert len(cache._entries) == 10

@@ -24,13 +24,13 @@ def judged(case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(("tier", "count"), [("rfc9309", 338), ("google", 85)])
-def test_every_case_of_the_law_is_judged_right(corpora: Path, tier: str, count: int) -> None:
+def test_every_case_of_the_rfc_corpus_is_decided_correctly(corpora: Path, tier: str, count: int) -> None:
     found = cases(corpora, tier)
     assert len(found) == count
     assert [case["id"] for case in found if judged(case) != case["allow"]] == []
 
 
-def test_where_other_suites_agree_with_the_reference_so_do_we(corpora: Path) -> None:
+def test_cases_on_which_other_suites_agree_with_the_reference_pass(corpora: Path) -> None:
     tiers = ("reppy", "protego", "crawler-commons", "crawler-commons-substring-agent")
     agreed = [case for tier in tiers for case in cases(corpora, tier) if case["agreed"]]
     assert [case["id"] for case in agreed if judged(case) != case["allow"]] == []
@@ -47,14 +47,14 @@ def test_a_verdict_names_the_rule_its_line_and_the_agent() -> None:
     assert (verdict.allowed, verdict.rule, verdict.line, verdict.agent) == (True, "", 0, "*")
 
 
-def test_our_own_group_outranks_the_star() -> None:
+def test_the_group_of_the_product_token_outranks_the_wildcard_group() -> None:
     rules = RobotsRules.parse("User-agent: *\nDisallow: /\n\nUser-agent: SITELORE\nDisallow: /x\n")
     assert rules.judge("/page", OWN).allowed
     verdict = rules.judge("/x", OWN)
     assert (verdict.allowed, verdict.agent, verdict.line) == (False, "Sitelore", 5)
 
 
-def test_with_several_agents_one_refusal_refuses() -> None:
+def test_with_several_agents_one_refusal_is_enough() -> None:
     rules = RobotsRules.parse("User-agent: *\nAllow: /\n\nUser-agent: Googlebot\nDisallow: /g\nCrawl-delay: 3\n")
     both = ("Sitelore", "Googlebot")
     assert rules.judge("/g", OWN).allowed
@@ -71,7 +71,7 @@ def test_a_crawl_delay_belongs_to_the_agents_named_before_it() -> None:
 
 
 @pytest.mark.parametrize("value", ["soon", "", "-1", "nan", "inf"])
-def test_a_crawl_delay_that_is_no_time_is_none(value: str) -> None:
+def test_an_invalid_crawl_delay_is_ignored(value: str) -> None:
     assert RobotsRules.parse(f"User-agent: *\nCrawl-delay: {value}\n").crawl_delay(OWN) is None
 
 
@@ -97,11 +97,11 @@ def test_a_disallowed_tilde_is_disallowed_however_it_is_escaped() -> None:
         ("/a*$", "/a/b", True), ("/a$b", "/a$b", True), ("foo", "/foo", False),
     ],
 )  # fmt: skip
-def test_wildcards_mean_what_they_mean(pattern: str, target: str, matches: bool) -> None:
+def test_wildcards_match_as_in_the_rfc(pattern: str, target: str, matches: bool) -> None:
     assert RobotsRules.parse(f"User-agent: *\nDisallow: {pattern}\n").judge(target, OWN).allowed is not matches
 
 
-def test_a_file_longer_than_is_read_is_cut_at_a_line() -> None:
+def test_a_file_over_the_size_limit_is_cut_at_a_line() -> None:
     filler = b"# pad\n" * (MAX_BYTES // 6 - 10)
     body = b"User-agent: *\nDisallow: /first\n" + filler + b"Disallow: /" + b"a" * 200 + b"\nDisallow: /last\n"
     assert len(body) > MAX_BYTES

@@ -1,5 +1,5 @@
 from sitelore.frontier.freshness import request_for, unchanged
-from sitelore.model.frontier import Kind, Known, Lease
+from sitelore.model.frontier import Kind, KnownPage, Lease
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason
@@ -9,7 +9,7 @@ NOW = 1_000_000.0
 
 
 def lease(*, fetched_at: float = NOW - 3600, known_lastmod: float | None = None, lastmod: float | None = None) -> Lease:
-    known = Known(fetched_at, "h", "n", BlobKey("d"), etag='"e"', last_modified="Wed", lastmod=known_lastmod)
+    known = KnownPage(fetched_at, "h", "n", BlobKey("d"), etag='"e"', last_modified="Wed", lastmod=known_lastmod)
     return Lease(RunId("r"), Url("http://a/"), 1, 0, 0, Kind.PAGE, 0, lastmod=lastmod, known=known)
 
 

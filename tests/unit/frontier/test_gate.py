@@ -262,7 +262,7 @@ def test_own_hosts_are_loopback_and_private_addresses() -> None:
 async def test_memory_is_bounded_and_closed_or_busy_hosts_are_kept(
     gate: LocalGate, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate_module, "_MOST_HOSTS", 50)
+    monkeypatch.setattr(gate_module, "_MAX_HOSTS", 50)
     pace = Pace(delay_s=0.0)
     await gate.enter("busy.example", pace)
     await gate.leave("closed.example", pace, Feedback(0.1, status=429, retry_after_s=50.0))
@@ -272,4 +272,4 @@ async def test_memory_is_bounded_and_closed_or_busy_hosts_are_kept(
         await gate.leave(f"h{number}.example", pace, GOOD)
     assert len(gate._hosts) <= 50
     assert await gate.enter("closed.example", pace) > 40
-    assert gate._hosts["busy.example"].running == 1
+    assert gate._hosts["busy.example"].in_progress == 1

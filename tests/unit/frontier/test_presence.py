@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.frontier.presence import reckon
+from sitelore.frontier.presence import check_presence
 from sitelore.model.ids import RunId
-from sitelore.model.knowledge import PageStanding, Presence, Reckoning, RunOutcome
+from sitelore.model.search import PageInRun, Presence, PresenceChanges, RunOutcome
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
@@ -15,26 +15,26 @@ def url(name: object) -> Url:
     return found
 
 
-def met(name: object, state: UrlState | None, status: int | None = 200, **more: object) -> PageStanding:
+def met(name: object, state: UrlState | None, status: int | None = 200, **more: object) -> PageInRun:
     known = {"presence": Presence.PRESENT, **more}
-    return PageStanding(url(name), state=state, status_code=status, **known)  # type: ignore[arg-type]
+    return PageInRun(url(name), state=state, status_code=status, **known)  # type: ignore[arg-type]
 
 
-def after(*pages: PageStanding, complete: bool = True) -> Reckoning:
-    return reckon(RunOutcome(RunId("r"), complete, pages))
+def after(*pages: PageInRun, complete: bool = True) -> PresenceChanges:
+    return check_presence(RunOutcome(RunId("r"), complete, pages))
 
 
-def there(count: int) -> list[PageStanding]:
+def there(count: int) -> list[PageInRun]:
     return [met(f"there-{number}", UrlState.VISITED) for number in range(count)]
 
 
-def presence_of(found: Reckoning) -> dict[str, Presence]:
+def presence_of(found: PresenceChanges) -> dict[str, Presence]:
     return {one.url.path[1:]: one.presence for one in found.changed}
 
 
 def test_pages_that_are_there_change_nothing() -> None:
     unchanged = met("kept", UrlState.SKIPPED, None, skip_reason=SkipReason.TTL)
-    assert after(*there(3), met("same", UrlState.NOT_MODIFIED, 304), unchanged) == Reckoning()
+    assert after(*there(3), met("same", UrlState.NOT_MODIFIED, 304), unchanged) == PresenceChanges()
 
 
 @pytest.mark.parametrize("status", [404, 410])
@@ -76,7 +76,7 @@ def test_absence_counts_in_a_complete_crawl_alone() -> None:
 
 def test_what_was_gone_stays_gone_until_it_is_seen_again() -> None:
     gone = met("old", UrlState.FAILED, 503, presence=Presence.GONE)
-    assert after(*there(9), gone) == Reckoning()
+    assert after(*there(9), gone) == PresenceChanges()
     back = met("old", UrlState.VISITED, presence=Presence.GONE)
     assert presence_of(after(*there(9), back)) == {"old": Presence.PRESENT}
 

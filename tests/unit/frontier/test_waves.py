@@ -1,5 +1,5 @@
 from sitelore.frontier.waves import FREE_COUNTING_PAGES, FREE_PAGES, MAX_FACETED, plan_wave
-from sitelore.model.frontier import Candidate, Kept, Kind, ShapeYield, WaveFacts
+from sitelore.model.frontier import Candidate, KeptPage, Kind, PatternYield, WaveFacts
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 
@@ -11,7 +11,7 @@ def candidates(count: int, shape: str = "a/#", start: int = 0, depth: int = 1) -
 
 
 def facts(
-    rows: tuple[Candidate, ...], *, kept: int = 0, max_pages: int | None = None, shapes: dict[str, ShapeYield] | None = None
+    rows: tuple[Candidate, ...], *, kept: int = 0, max_pages: int | None = None, shapes: dict[str, PatternYield] | None = None
 ) -> WaveFacts:
     return WaveFacts(CrawlSettings(max_pages=max_pages), 1, 1, kept, candidates=rows, shapes=shapes or {})
 
@@ -30,7 +30,7 @@ def test_a_used_up_budget_ends_the_run() -> None:
 
 
 def test_a_merge_gives_its_page_back_to_the_budget() -> None:
-    twins = (Kept(Url("http://a/x"), 1, "h"), Kept(Url("http://a/y"), 2, "h"))
+    twins = (KeptPage(Url("http://a/x"), 1, "h"), KeptPage(Url("http://a/y"), 2, "h"))
     plan = plan_wave(WaveFacts(CrawlSettings(max_pages=2), 1, 1, 2, settled=twins, candidates=candidates(5)))
     assert len(plan.merges) == 1
     assert len(plan.admit) == 1
@@ -53,12 +53,12 @@ def test_the_cut_keeps_the_order_of_discovery() -> None:
 
 
 def test_a_shape_that_yields_is_trusted_with_more() -> None:
-    shapes = {"a/#": ShapeYield(pages=100, distinct=90, novel=90)}
+    shapes = {"a/#": PatternYield(pages=100, distinct=90, novel=90)}
     assert len(plan_wave(facts(candidates(5000, start=100), shapes=shapes)).admit) == 800
 
 
 def test_a_shape_that_repeats_itself_is_a_trap_and_says_so() -> None:
-    shapes = {"a/#": ShapeYield(pages=100, distinct=3, novel=3)}
+    shapes = {"a/#": PatternYield(pages=100, distinct=3, novel=3)}
     rows = (*candidates(5, start=100), *candidates(2, shape="a/fine/#"))
     plan = plan_wave(facts(rows, shapes=shapes))
     assert [url for url, _ in plan.trapped] == [c.url for c in rows[:5]]
@@ -67,22 +67,22 @@ def test_a_shape_that_repeats_itself_is_a_trap_and_says_so() -> None:
 
 
 def test_pages_that_differ_in_numbers_alone_end_a_calendar_but_not_a_catalogue() -> None:
-    counting = ShapeYield(pages=100, distinct=100, novel=1)
+    counting = PatternYield(pages=100, distinct=100, novel=1)
     calendar = "a/{date}"
     rows = tuple(Candidate(Url(f"http://a/2026/{i:02}"), Kind.PAGE, 1, calendar) for i in range(1, 4))
     assert len(plan_wave(facts(rows, shapes={calendar: counting})).trapped) == 3
     assert len(plan_wave(facts(candidates(3), shapes={"a/#": counting})).admit) == 3
-    endless = ShapeYield(pages=FREE_COUNTING_PAGES, distinct=FREE_COUNTING_PAGES, novel=1)
+    endless = PatternYield(pages=FREE_COUNTING_PAGES, distinct=FREE_COUNTING_PAGES, novel=1)
     assert len(plan_wave(facts(candidates(3), shapes={"a/#": endless})).trapped) == 3
 
 
 def test_combinations_of_filters_are_bounded_even_when_each_differs() -> None:
     shape = "a/shop?{facets}"
     rows = (Candidate(Url("http://a/shop?a=1&b=2&c=3"), Kind.PAGE, 1, shape),)
-    full = {shape: ShapeYield(pages=MAX_FACETED, distinct=MAX_FACETED, novel=MAX_FACETED)}
+    full = {shape: PatternYield(pages=MAX_FACETED, distinct=MAX_FACETED, novel=MAX_FACETED)}
     assert len(plan_wave(facts(rows, shapes=full)).trapped) == 1
 
 
 def test_what_a_person_typed_is_never_a_trap() -> None:
-    shapes = {"a/#": ShapeYield(pages=1000, distinct=1, novel=1)}
+    shapes = {"a/#": PatternYield(pages=1000, distinct=1, novel=1)}
     assert len(plan_wave(facts(candidates(3, depth=0), shapes=shapes)).admit) == 3

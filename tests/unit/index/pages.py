@@ -26,7 +26,7 @@ def markdown_of(html: str) -> CleanText:
     """What extraction makes of a page."""
     headers = (("content-type", "text/html; charset=utf-8"),)
     response = Response(PAGE, 200, headers, html.encode("utf-8", "replace"))
-    reading = read(response, ReadOptions(offers=False, keep_snapshot=False))
+    reading = read(response, ReadOptions(full=False, keep_snapshot=False))
     assert reading.document is not None, reading.problem
     return CleanText(json.loads(zstandard.decompress(reading.document.data))["markdown"])
 

@@ -18,8 +18,8 @@ from sitelore.index.chunking.chunker import chunk_page
 from sitelore.index.chunking.sentences import sentence_starts
 from sitelore.index.chunking.tokens import count_tokens
 from sitelore.model.ids import CleanText
-from sitelore.model.knowledge import Chunk, ChunkSizes
 from sitelore.model.markdown_blocks import BlockKind, parse_blocks
+from sitelore.model.search import Chunk, ChunkSizes
 from sitelore.model.url import Url
 
 WORDS = [

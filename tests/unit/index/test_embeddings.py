@@ -16,24 +16,24 @@ from sitelore.index.embeddings.local import LocalEmbedder
 from sitelore.index.embeddings.remote import RemoteEmbedder
 from sitelore.model.errors import EmbeddingFailed, TextsRefused, UsageError
 from sitelore.model.ids import CleanText, SiteId
-from sitelore.model.knowledge import IndexProgress, SiteShelf, ToEmbed
-from sitelore.ports import Knowledge
+from sitelore.model.search import IndexProgress, SiteIndexStats, TextToEmbed
+from sitelore.ports import SearchIndex
 
 
 @dataclass
-class Shelf:
-    """Of `Knowledge`, what embedding asks for."""
+class ChunkTable:
+    """Of `SearchIndex`, what embedding asks for."""
 
     texts: dict[str, str]
     vectors: dict[str, bytes] = field(default_factory=dict)
     puts: int = 0
 
-    async def shelves(self, tenant: str | None, model: str = "") -> list[SiteShelf]:
-        return [SiteShelf(SiteId(1), "bottles", chunks=len(self.texts), embedded=len(self.vectors))]
+    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
+        return [SiteIndexStats(SiteId(1), "bottles", chunks=len(self.texts), embedded=len(self.vectors))]
 
-    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[ToEmbed]:
+    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
         waiting = [(key, text) for key, text in self.texts.items() if key not in self.vectors]
-        return [ToEmbed(key, CleanText(text)) for key, text in waiting[:limit]]
+        return [TextToEmbed(key, CleanText(text)) for key, text in waiting[:limit]]
 
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
         self.puts += 1
@@ -63,18 +63,18 @@ class Model:
     async def close(self) -> None: ...
 
 
-def shelf(count: int) -> Shelf:
-    return Shelf({f"hash-{at}": f"{at} bottles" for at in range(count)})
+def shelf(count: int) -> ChunkTable:
+    return ChunkTable({f"hash-{at}": f"{at} bottles" for at in range(count)})
 
 
-async def embedded(at: Shelf, model: Model, batch: int) -> IndexProgress:
+async def embedded(at: ChunkTable, model: Model, batch: int) -> IndexProgress:
     """How far it was at the end."""
-    return [IndexProgress(), *[told async for told in embed_missing(cast("Knowledge", at), model, batch=batch)]][-1]
+    return [IndexProgress(), *[told async for told in embed_missing(cast("SearchIndex", at), model, batch=batch)]][-1]
 
 
 async def test_every_text_gets_its_vector_batch_by_batch() -> None:
     texts = shelf(10)
-    told = [step async for step in embed_missing(cast("Knowledge", texts), Model(), batch=4)]
+    told = [step async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=4)]
     assert texts.vectors == {f"hash-{at}": str(at)[:1].encode() for at in range(10)}
     assert texts.puts == 3
     assert [step.texts_done for step in told] == [4, 8, 10]
@@ -94,7 +94,7 @@ async def test_nothing_is_embedded_twice() -> None:
 
 async def test_it_stops_after_the_batch_under_way() -> None:
     texts, stop = shelf(10), asyncio.Event()
-    async for step in embed_missing(cast("Knowledge", texts), Model(), batch=3, stop=stop):
+    async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=3, stop=stop):
         assert step.texts_done == 3
         stop.set()
     assert len(texts.vectors) == 3

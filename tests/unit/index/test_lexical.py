@@ -24,7 +24,7 @@ from sitelore.index.lexical import (
 )
 from sitelore.index.ranking import lexical_candidates
 from sitelore.index.terms import QueryTerm
-from sitelore.model.knowledge import Postings
+from sitelore.model.search import Postings
 
 
 def live(numbers: Sequence[int], lengths: Sequence[int] | None = None) -> LiveChunks:

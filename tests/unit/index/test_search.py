@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.library import EPOCH, Library, Text, open_library
+from bench.library import EPOCH, SearchService, Text, open_library
 
 from sitelore.index import search
 from sitelore.index.lexical import PairScorer
 from sitelore.index.search import MAX_LIMIT, Searcher
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import Card, SearchAnswer, SearchMode, SearchQuery
-from sitelore.ports import Knowledge
+from sitelore.model.search import ChunkRecord, SearchAnswer, SearchMode, SearchQuery
+from sitelore.ports import SearchIndex
 
 MEANINGS = ("boat ship vessel sea", "car road drive wheel", "cat dog animal pet", "bread cake oven bake")
 
@@ -56,7 +56,7 @@ class Stuck(Meanings):
 
 
 @pytest.fixture
-async def library(tmp_path: Path) -> AsyncIterator[Library]:
+async def library(tmp_path: Path) -> AsyncIterator[SearchService]:
     async with open_library(tmp_path / "library.db") as opened:
         yield opened
 
@@ -65,12 +65,12 @@ def at(path: str, *chunks: str, host: str = "a.example", **more: object) -> Text
     return replace(Text(f"https://{host}{path}", chunks), **more)  # type: ignore[arg-type] # what a test says of a page
 
 
-async def with_vectors(library: Library, texts: Sequence[Text]) -> None:
+async def with_vectors(library: SearchService, texts: Sequence[Text]) -> None:
     bodies = [chunk for text in texts for chunk in text.chunks]
     await library.given_vectors(Meanings.model, zip(bodies, await Meanings().embed(bodies), strict=True))
 
 
-async def asked(library: Library, text: str, searcher: Searcher | None = None, **more: object) -> SearchAnswer:
+async def asked(library: SearchService, text: str, searcher: Searcher | None = None, **more: object) -> SearchAnswer:
     query = replace(SearchQuery(text), **more)  # type: ignore[arg-type] # as above
     return await (searcher or Searcher(library.knowledge)).search(query)
 
@@ -108,7 +108,7 @@ DOCS = (
         ({"path": "/nowhere"}, set()),
     ],
 )
-async def test_filters_decide_what_may_be_found(library: Library, filters: dict[str, Any], found: set[str]) -> None:
+async def test_filters_decide_what_may_be_found(library: SearchService, filters: dict[str, Any], found: set[str]) -> None:
     await library.shelved(DOCS)
     await with_vectors(library, DOCS)
     assert set(urls(await asked(library, "boat", **filters))) == found
@@ -116,7 +116,7 @@ async def test_filters_decide_what_may_be_found(library: Library, filters: dict[
     assert found <= set(urls(by_both)) <= found | {"/other"}
 
 
-async def test_an_answer_has_its_card_scores_snippet_and_marks(library: Library) -> None:
+async def test_an_answer_has_its_card_scores_snippet_and_marks(library: SearchService) -> None:
     await library.shelved(DOCS)
     answer = await asked(library, "anchors")
     [hit] = answer.hits
@@ -127,7 +127,7 @@ async def test_an_answer_has_its_card_scores_snippet_and_marks(library: Library)
     assert [hit.snippet[start:end] for start, end in hit.highlights] == ["anchor"]
 
 
-async def test_meaning_finds_what_words_do_not(library: Library) -> None:
+async def test_meaning_finds_what_words_do_not(library: SearchService) -> None:
     texts = [at("/ship", "The vessel left the sea."), at("/bread", "Bake bread in an oven."), at("/car", "Drive on the road.")]
     await library.shelved(texts)
     await with_vectors(library, texts)
@@ -140,7 +140,7 @@ async def test_meaning_finds_what_words_do_not(library: Library) -> None:
     assert (dense.mode, dense.hits[0].lexical) == (SearchMode.DENSE, None)
 
 
-async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(library: Library) -> None:
+async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(library: SearchService) -> None:
     texts = [at("/ship", "The vessel left the sea."), at("/new", "A boat is a boat."), at("/far", "Drive on the road.")]
     await library.shelved(texts)
     await with_vectors(library, [texts[0], texts[2]])
@@ -152,7 +152,7 @@ async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(library: 
 
 @pytest.mark.parametrize("embedder", [Broken(), Stuck()])
 async def test_an_embedder_that_fails_leaves_the_words(
-    library: Library, embedder: Meanings, monkeypatch: pytest.MonkeyPatch
+    library: SearchService, embedder: Meanings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "EMBEDDING_TIMEOUT_S", 0.01)
     await library.shelved(DOCS)
@@ -161,13 +161,13 @@ async def test_an_embedder_that_fails_leaves_the_words(
     assert (answer.mode, urls(answer)) == (SearchMode.LEXICAL, ["/docs/boats"])
 
 
-async def test_before_there_are_vectors_the_embedder_is_not_asked(library: Library) -> None:
+async def test_before_there_are_vectors_the_embedder_is_not_asked(library: SearchService) -> None:
     await library.shelved(DOCS)
     answer = await asked(library, "anchor", Searcher(library.knowledge, Stuck()))
     assert (answer.mode, urls(answer)) == (SearchMode.LEXICAL, ["/docs/boats"])
 
 
-async def test_a_book_on_one_page_does_not_fill_the_answers(library: Library) -> None:
+async def test_a_book_on_one_page_does_not_fill_the_answers(library: SearchService) -> None:
     book = at("/print", *(f"Chapter {number} of the anchor anchor anchor." for number in range(300)))
     others = [
         at(f"/chapter-{number}", f"The anchor of ship {number} and much more text about other things.") for number in range(4)
@@ -182,7 +182,7 @@ async def test_a_book_on_one_page_does_not_fill_the_answers(library: Library) ->
     assert urls(await asked(library, "anchor", limit=5, per_page=1)).count("/print") == 1
 
 
-async def test_words_side_by_side_win_over_words_apart(library: Library) -> None:
+async def test_words_side_by_side_win_over_words_apart(library: SearchService) -> None:
     apart = at("/apart", "The volume is large and whoever has it may stake a claim.")
     beside = at("/beside", "The whole is large and whoever has it may stake a volume claim.".replace("whole", "size"))
     await library.shelved([apart, replace(beside, chunks=("The large and whoever has it may stake is a volume claim.",))])
@@ -191,7 +191,7 @@ async def test_words_side_by_side_win_over_words_apart(library: Library) -> None
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.LEXICAL])
 async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_nothing_else_changes(
-    library: Library, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
+    library: SearchService, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
 ) -> None:
     chance = random.Random(4)
     words = " ".join(MEANINGS).split() + ["the", "of"] * 3
@@ -217,7 +217,7 @@ async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_noth
     assert len(looked_at) - few == 3 * search.MIN_LOADED > few
 
 
-async def test_tenants_with_the_same_pages_never_see_each_others(library: Library) -> None:
+async def test_tenants_with_the_same_pages_never_see_each_others(library: SearchService) -> None:
     for tenant in ("one", "two"):
         await library.shelved(DOCS, "site", tenant)
     await with_vectors(library, DOCS)
@@ -229,7 +229,7 @@ async def test_tenants_with_the_same_pages_never_see_each_others(library: Librar
     assert sites["one"].isdisjoint(sites["two"])
 
 
-async def test_several_sites_are_asked_as_one_collection(library: Library) -> None:
+async def test_several_sites_are_asked_as_one_collection(library: SearchService) -> None:
     many = [at(f"/{number}", f"An anchor with number {number}.", host="many.example") for number in range(8)]
     one = [at("/x", "A boat has an anchor.", host="one.example"), at("/y", "A boat has a sail.", host="one.example")]
     await library.shelved(many, "many")
@@ -242,7 +242,7 @@ async def test_several_sites_are_asked_as_one_collection(library: Library) -> No
     assert apart.hits[0].score > (await asked(library, "anchor")).hits[0].score
 
 
-async def test_what_is_indexed_later_is_found_by_the_same_searcher(library: Library) -> None:
+async def test_what_is_indexed_later_is_found_by_the_same_searcher(library: SearchService) -> None:
     site = await library.crawled(DOCS)
     searcher = Searcher(library.knowledge)
     await library.indexed(site, DOCS[:1])
@@ -258,7 +258,7 @@ def told(answer: SearchAnswer) -> list[tuple[object, ...]]:
     ]
 
 
-async def test_an_index_that_is_made_again_answers_the_same(library: Library, tmp_path: Path) -> None:
+async def test_an_index_that_is_made_again_answers_the_same(library: SearchService, tmp_path: Path) -> None:
     texts = [
         at(f"/{number:02}", "The same boat.", "The same boat, twice the boat.", f"Ship {number % 3}.") for number in range(40)
     ]
@@ -282,21 +282,21 @@ async def test_an_index_that_is_made_again_answers_the_same(library: Library, tm
 class Forgetful:
     """A store whose ledger has dropped some pages since the shelf was read."""
 
-    def __init__(self, knowledge: Knowledge, gone: str) -> None:
+    def __init__(self, knowledge: SearchIndex, gone: str) -> None:
         self._knowledge = knowledge
         self._gone = gone
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._knowledge, name)
 
-    async def cards(self, site: SiteId, numbers: Sequence[int]) -> list[Card]:
-        return [card for card in await self._knowledge.cards(site, numbers) if self._gone not in card.url]
+    async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
+        return [card for card in await self._knowledge.chunk_records(site, numbers) if self._gone not in card.url]
 
 
-async def test_what_the_ledger_no_longer_shows_is_passed_over_and_the_next_is_taken(library: Library) -> None:
+async def test_what_the_ledger_no_longer_shows_is_passed_over_and_the_next_is_taken(library: SearchService) -> None:
     texts = [at(f"/{'gone' if number < 60 else 'here'}/{number}", "A boat." + " More." * number) for number in range(80)]
     await library.shelved(texts)
-    forgetful: Knowledge = Forgetful(library.knowledge, "/gone/")  # type: ignore[assignment] # the rest is passed on
+    forgetful: SearchIndex = Forgetful(library.knowledge, "/gone/")  # type: ignore[assignment] # the rest is passed on
     found = urls(await asked(library, "boat", Searcher(forgetful), limit=5))
     assert found == [f"/here/{number}" for number in range(60, 65)]
 
@@ -304,7 +304,7 @@ async def test_what_the_ledger_no_longer_shows_is_passed_over_and_the_next_is_ta
 @pytest.mark.parametrize(
     "text", ["", "   ", "?!…", "\x00", "\ud800", "the of and", "x" * 10_000, "boat " * 2_000, "語", "🛥️", "a\u0301" * 900]
 )
-async def test_odd_questions_are_no_error(library: Library, text: str) -> None:
+async def test_odd_questions_are_no_error(library: SearchService, text: str) -> None:
     await library.shelved(DOCS)
     await with_vectors(library, DOCS)
     for searcher in (Searcher(library.knowledge), Searcher(library.knowledge, Meanings())):
@@ -312,12 +312,12 @@ async def test_odd_questions_are_no_error(library: Library, text: str) -> None:
             assert isinstance(await asked(library, text, searcher, mode=mode, limit=100_000, per_page=-1), SearchAnswer)
 
 
-async def test_a_limit_is_kept_within_bounds(library: Library) -> None:
+async def test_a_limit_is_kept_within_bounds(library: SearchService) -> None:
     await library.shelved([at(f"/{number}", "A boat.") for number in range(MAX_LIMIT + 20)])
     assert len((await asked(library, "boat", limit=10_000)).hits) == MAX_LIMIT
     assert len((await asked(library, "boat", limit=-3)).hits) == 1
 
 
-async def test_an_empty_index_gives_an_empty_answer(library: Library) -> None:
+async def test_an_empty_index_gives_an_empty_answer(library: SearchService) -> None:
     assert await asked(library, "boat", Searcher(library.knowledge, Meanings())) == SearchAnswer()
     assert await asked(library, "boat", mode=SearchMode.DENSE) == SearchAnswer()

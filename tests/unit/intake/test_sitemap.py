@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitelore.intake.markup import Scanner
 from sitelore.intake.sitemap import read_sitemap
+from sitelore.intake.xml_scanner import Scanner
 from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
 

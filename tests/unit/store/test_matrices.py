@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sitelore.model.knowledge import Likeness
+from sitelore.model.search import Similarities
 from sitelore.store.matrices import Matrix, nearest
 from sitelore.store.vector_rows import Rows
 
@@ -26,7 +26,7 @@ def matrix(chance: np.random.Generator, chunks: int, rows: Rows, spread: int = 1
 
 def plainly(
     held: Matrix, stale: list[int], query: Floats, limit: int, also: list[int], among: Collection[int] | None
-) -> Likeness:
+) -> Similarities:
     shown = [
         (float(held.rows.values[at].astype(np.float32) @ query), int(number))
         for number, page, at in zip(held.numbers, held.pages, held.at, strict=True)
@@ -35,7 +35,7 @@ def plainly(
     shown.sort(key=lambda one: (-one[0], one[1]))
     first = shown[: max(0, limit)]
     more = sorted((one for one in shown[max(0, limit) :] if one[1] in also), key=lambda one: one[1])
-    return Likeness([number for _, number in first + more], [score for score, _ in first + more], len(shown))
+    return Similarities([number for _, number in first + more], [score for score, _ in first + more], len(shown))
 
 
 @given(

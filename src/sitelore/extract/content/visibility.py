@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import accumulate
 
 from sitelore.extract import dom
+from sitelore.extract.brand.styles import parse_colour
 from sitelore.extract.content.folding import folded, keep_titles
-from sitelore.extract.offers.colours import colour_of
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
@@ -46,7 +46,14 @@ _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
 _PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
 _SHORT_STYLE = 300  # what is worth remembering
 _GONE, _PAINTED_OVER = "gone", "painted over"
-_STREAMED = "S:"  # React streams parts of a page hidden under such ids, and moves them into place at once
+_STREAMED, _PLACE, _END_OF_PLACE = "S:", "B:", "/$"
+"""React streams parts of a page hidden under ids `S:n`, and moves each in place of `<template id="B:n">`."""
+_INLINE = frozenset({"span", "b", "strong", "em", "s", "del", "ins", "small", "bdi", "data"})
+_PRICE = re.compile(
+    r"[$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba\u20ab]\s?\d|\d\s?(?:[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20ba\u20ab]|z\u0142|kr\b|CHF|USD|EUR|GBP)|(?:CHF|USD|EUR|GBP)\s?\d"
+)
+_PRICE_CHARS = 40
+_BESIDE_CHARS = 400
 _REVEALED_SHARE = 0.15
 _REVEALED_CHARS = 600
 _SPARE_CHARS = 120
@@ -65,7 +72,9 @@ _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that 
 
 def drop_unseen(tree: dom.Tree) -> None:
     """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
-    hidden = _hidden_among(dom.select(tree, _TELLING))
+    candidates = dom.select(tree, _TELLING)
+    _place_streamed(tree, candidates)
+    hidden = _hidden_among(candidates)
     opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
     # Most of what is never text stands in the head, which goes at once.
     if (head := dom.first(tree, "head")) is not None:
@@ -126,9 +135,42 @@ def _is_hidden(element: dom.Element) -> bool:
     if (style := attr("style")) and _says(style):
         return True
     if attr("hidden") is not None:
-        return not (attr("id") or "").startswith(_STREAMED)
-    said = attr("aria-hidden")
-    return said is not None and said.lower() == "true"
+        return not _is_streamed(element)
+    value = attr("aria-hidden")
+    return value is not None and value.lower() == "true" and not _is_only_price(element)
+
+
+def _is_only_price(element: dom.Element) -> bool:
+    """Whether an element that is hidden from screen readers alone is a price, and no text beside it says the same.
+
+    Shops write prices so and put a sentence for screen readers into an `aria-label`, which nobody else reads.
+    """
+    if element.tag not in _INLINE or len(text := dom.one_line(element)) > _PRICE_CHARS or not _PRICE.search(text):
+        return False
+    parent = dom.as_element(element.parent)
+    return parent is not None and len(beside := parent.text) < _BESIDE_CHARS and beside.count(text) < 2
+
+
+def _is_streamed(element: dom.Element) -> bool:
+    return element.attr("hidden") is not None and (element.attr("id") or "").startswith(_STREAMED)
+
+
+def _place_streamed(tree: dom.Tree, candidates: list[dom.Element]) -> None:
+    """Put the parts that React streamed after the page where its script would: in place of `<template id="B:n">`.
+
+    What stands between the template and the comment `/$` is shown until then, and goes.
+    """
+    streamed = list(filter(_is_streamed, candidates))
+    places = {element.attr("id"): element for element in dom.elements_list(tree, "template")} if streamed else {}
+    for part in streamed:
+        template = places.pop(_PLACE + (part.attr("id") or "")[len(_STREAMED) :], None)
+        if template is None or template.parent is None:  # it went with what was shown until another part came
+            continue
+        for node in list(template.next_siblings):
+            if dom.comment_of(node) == _END_OF_PLACE:
+                break
+            dom.drop(node)
+        template.replace_with(*dom.children(part))
 
 
 def _is_unseen(element: dom.Element) -> bool:
@@ -175,7 +217,7 @@ def is_unpainted(style: str) -> bool:
         return False
     if text[1] == "transparent":
         return True
-    return paper is not None and colour_of(text[1]) == colour_of(paper[1]) != ""
+    return paper is not None and parse_colour(text[1]) == parse_colour(paper[1]) != ""
 
 
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:

@@ -1,52 +1,107 @@
-"""Blocks of a document and how Markdown and plain text write them.
+"""Blocks of a document (paragraphs, lists, quotes, tables, code …), and how Markdown and plain text write them.
 
-A walk over the HTML (`walk.py`) builds these; `markdown_lines` and `text_lines` write them. Containers nest at most
-`MAX_DEPTH` deep, so both may recurse.
+The walk over the HTML (`writer.py`) builds blocks by `ParagraphBuilder`. Plain text is written from them as they are;
+`render_blocks` writes their inline Markdown and drops what is empty, then `add_markdown` lays them out in lines.
+Containers nest at most `MAX_DEPTH` deep, so all of this may recurse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import re
+from collections.abc import Iterable, Sequence
 
-from sitelore.extract.markdown.escape import code_span, escape_heading, escape_lines, fence_for
-from sitelore.extract.markdown.inline import RAW, TEXT, Leaf, inline_markdown, inline_text
+from sitelore.extract import dom
+from sitelore.extract.markdown.inline import (
+    BREAK,
+    CODE,
+    RAW,
+    STRONG,
+    TEXT,
+    Leaf,
+    Link,
+    code_span,
+    escape_heading,
+    escape_lines,
+    fence_for,
+    inline_markdown,
+    inline_text,
+    is_blank,
+)
 
 MAX_DEPTH = 30
 _REPEATED_ITEM_WORDS = 4  # shorter items may repeat for a reason: scores, sizes, ratings
+_MAX_NUMBER_DIGITS = 9
+_SPACES = frozenset(" \t\n\f\r\xa0\u202f")
+_SPACE_LEAF: Leaf = (TEXT, " ", 0, None, "")
+_BREAK_LEAF: Leaf = (BREAK, "", 0, None, "")
 
 
-class Paragraph:
+class Block:
+    """A block of a document."""
+
+    __slots__ = ()
+
+    def render(self) -> bool:
+        """Write the inline Markdown of the block and of all blocks in it. Returns whether there is anything to write."""
+        return True
+
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        """Add the lines of the rendered block. `first` is put before the first line, `rest` before all others."""
+
+    def add_text(self, lines: list[str]) -> None:
+        """Add the plain text of the block."""
+
+    def add_to_cell(self, parts: list[str]) -> None:
+        """Add the Markdown of the block on one line, as a cell of a table needs it."""
+
+    def fits_cell(self) -> bool:
+        """Whether the block can be written on one line."""
+        return True
+
+
+class Paragraph(Block):
     """A paragraph, or a heading of a level from 1 to 6."""
 
-    __slots__ = ("leaves", "level", "markdown", "one_line")
+    __slots__ = ("leaves", "level", "markdown")
 
-    def __init__(self, leaves: list[Leaf], level: int = 0, *, one_line: bool = False) -> None:
+    def __init__(self, leaves: list[Leaf], level: int = 0) -> None:
         self.leaves = leaves
         self.level = level
-        self.one_line = one_line or level > 0
         self.markdown = ""
-
-    def render(self) -> str:
-        """Write the paragraph as Markdown, escaped at the starts of its lines."""
-        markdown = inline_markdown(self.leaves, id(self), one_line=self.one_line)
-        if not markdown:
-            return ""
-        if self.level:
-            return f"{'#' * self.level} {escape_heading(markdown)}"
-        if self.leaves[0][0] != RAW:
-            return escape_lines(markdown)
-        # Raw Markdown may look like a block on purpose: a task box, a footnote's label.
-        first, line_end, rest = markdown.partition("\n")
-        return first + line_end + escape_lines(rest) if line_end else first
 
     @property
     def text(self) -> str:
         """The plain text."""
         return inline_text(self.leaves)
 
+    def render(self) -> bool:
+        """Write the paragraph, with what would open a block escaped at the starts of its lines."""
+        is_heading = self.level > 0
+        markdown = inline_markdown(self.leaves, id(self), is_heading=is_heading, one_line=is_heading)
+        if not markdown:
+            return False
+        if self.level:
+            markdown = f"{'#' * self.level} {escape_heading(markdown)}"
+        elif self.leaves[0][0] != RAW:
+            markdown = escape_lines(markdown)
+        elif "\n" in markdown:
+            # Raw Markdown may look like a block on purpose: a task box, a footnote's label.
+            first, _, rest = markdown.partition("\n")
+            markdown = f"{first}\n{escape_lines(rest)}"
+        self.markdown = markdown
+        return True
 
-class CodeBlock:
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        _add_lines(lines, self.markdown, first, rest)
+
+    def add_text(self, lines: list[str]) -> None:
+        lines.append(self.leaves[0][1] if len(self.leaves) == 1 and self.leaves[0][0] == TEXT else self.text)
+
+    def add_to_cell(self, parts: list[str]) -> None:
+        parts.append(inline_markdown(self.leaves, id(self), is_heading=self.level > 0, one_line=True))
+
+
+class CodeBlock(Block):
     """A code block with its language, which may be empty."""
 
     __slots__ = ("code", "language")
@@ -55,14 +110,31 @@ class CodeBlock:
         self.code = code
         self.language = language
 
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        fence = fence_for(self.code)
+        _add_lines(lines, f"{fence}{self.language}\n{self.code}\n{fence}", first, rest)
 
-class Rule:
+    def add_text(self, lines: list[str]) -> None:
+        lines.append(self.code)
+
+    def add_to_cell(self, parts: list[str]) -> None:
+        parts.append(code_span(" ".join(self.code.split())))
+
+    def fits_cell(self) -> bool:
+        return "\n" not in self.code
+
+
+class Rule(Block):
     """A thematic break."""
 
     __slots__ = ()
 
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        # Within an item three hyphens could be read as one with its marker.
+        lines.append(f"{first}___" if rest else "---")
 
-class Quote:
+
+class Quote(Block):
     """A block quote; admonitions are quotes that start with a label."""
 
     __slots__ = ("blocks",)
@@ -70,36 +142,188 @@ class Quote:
     def __init__(self, blocks: list[Block]) -> None:
         self.blocks = blocks
 
+    def render(self) -> bool:
+        self.blocks = render_blocks(self.blocks)
+        return bool(self.blocks)
+
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        _add_blocks(lines, self.blocks, f"{first}> ", f"{rest}> ", is_tight=False)
+
+    def add_text(self, lines: list[str]) -> None:
+        for block in self.blocks:
+            block.add_text(lines)
+
+    def add_to_cell(self, parts: list[str]) -> None:
+        for block in self.blocks:
+            block.add_to_cell(parts)
+
+    def fits_cell(self) -> bool:
+        return all(block.fits_cell() for block in self.blocks)
+
+
+class Note(Quote):
+    """A footnote. It is rendered as its blocks, the first of them after a label."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str) -> None:
+        super().__init__([])
+        self.label = label
+
+    def render(self) -> bool:
+        label: Leaf = (RAW, f"[^{self.label}]: ", 0, None, f"[{self.label}] ")
+        first = _first_paragraph(self.blocks)
+        if first is None:
+            self.blocks = [Paragraph([label]), *self.blocks]
+        else:
+            kind, text = first.leaves[0][:2]
+            first.leaves[:1] = [label, (kind, text.lstrip() if kind == TEXT else text, *first.leaves[0][2:])]
+        return super().render()
+
+    def add_text(self, lines: list[str]) -> None:
+        start = len(lines)
+        super().add_text(lines)
+        _prefix(lines, start, f"[{self.label}]")
+
 
 class Item:
     """An item of a list. `terms`: the terms of a definition list, while it is read."""
 
     __slots__ = ("blocks", "number", "terms")
 
-    def __init__(self, number: int | None = None) -> None:
+    def __init__(self, raw_number: str | None = None) -> None:
         self.blocks: list[Block] = []
-        self.number = number
+        self.number = _parse_number(raw_number)
         self.terms: list[Paragraph] = []
+
+    def add_term(self, term: list[Block]) -> None:
+        """Add a term, on one line."""
+        first = _first_paragraph(term)
+        if first is None:
+            self.blocks += term
+            return
+        first.leaves = [leaf if leaf[0] != BREAK else _SPACE_LEAF for leaf in first.leaves]
+        others = term[1:]
+        while (other := _first_paragraph(others)) is not None:
+            first.leaves += [_SPACE_LEAF, *other.leaves]
+            del others[0]
+        self.terms.append(first)
+        self.blocks += others
 
 
 BULLETS, NUMBERS, DEFINITIONS = "bullets", "numbers", "definitions"
 
 
-class List:
+class List(Block):
     """A list with bullets or numbers, or a definition list."""
 
-    __slots__ = ("chars", "in_page_targets", "is_loose", "items", "kind")
+    __slots__ = ("chars", "in_page_targets", "is_loose", "items", "kind", "marker")
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.items: list[Item] = []
         self.is_loose = False
+        self.marker = ""
         self.chars = 0
-        self.in_page_targets: list[str] | None = None
+        self.in_page_targets: list[str] = []
         """The places of the page that it links to, when it holds nothing but such links."""
 
+    def is_layout(self) -> bool:
+        """Whether the list only arranges sections or cards: every item starts with a heading."""
+        return self.kind == BULLETS and all(
+            item.blocks and isinstance(item.blocks[0], Paragraph) and item.blocks[0].level for item in self.items
+        )
 
-class Table:
+    def number_items(self, element: dom.Element) -> None:
+        """Give the items of an ordered list the numbers that its attributes say."""
+        is_reversed = element.attr("reversed") is not None
+        number = _parse_number(element.attr("start"))
+        if number is None:
+            number = len(self.items) if is_reversed else 1
+        for item in self.items:
+            if item.number is None:
+                item.number = max(number, 0)
+            number = item.number + (-1 if is_reversed else 1)
+
+    def place_terms(self) -> None:
+        """Put the terms of a definition list before their definitions, below each other; terms without one are items."""
+        items: list[Item] = []
+        for item in self.items:
+            if not item.blocks:
+                for term in item.terms:
+                    items.append(Item())
+                    items[-1].blocks.append(term)
+                continue
+            for term in item.terms[1:]:
+                item.terms[0].leaves += [_BREAK_LEAF, *term.leaves]
+            item.blocks[:0] = item.terms[:1]
+            items.append(item)
+        self.items = items
+
+    def render(self) -> bool:
+        """Render the items; drop those that are empty, and long ones that repeat the one before them."""
+        items: list[Item] = []
+        last = ""
+        for item in self.items:
+            item.blocks = render_blocks(item.blocks)
+            if not item.blocks:
+                continue
+            first = item.blocks[0]
+            markdown = first.markdown if len(item.blocks) == 1 and isinstance(first, Paragraph) else ""
+            if markdown and markdown == last and len(markdown.split()) > _REPEATED_ITEM_WORDS:
+                continue
+            last = markdown
+            items.append(item)
+        self.items = items
+        self.is_loose = any(
+            _needs_gap(before, after) for item in items for before, after in zip(item.blocks, item.blocks[1:], strict=False)
+        )
+        return bool(items)
+
+    def choose_marker(self, before: Block | None) -> None:
+        """Choose the marker. Directly after another list it has to differ, or both would be read as one."""
+        is_numbered = self.kind == NUMBERS
+        usual, other = (".", ")") if is_numbered else ("-", "*")
+        if not isinstance(before, List) or (before.kind == NUMBERS) != is_numbered:
+            self.marker = usual
+        elif before.kind == self.kind == DEFINITIONS:
+            self.marker = before.marker
+        else:
+            self.marker = other if before.marker == usual else usual
+
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        for at, item in enumerate(self.items):
+            if at:
+                if self.is_loose:
+                    lines.append(rest.rstrip())
+                first = rest
+            mark = f"{item.number}{self.marker} " if self.kind == NUMBERS else f"{self.marker} "
+            _add_blocks(lines, item.blocks, first + mark, rest + " " * len(mark), is_tight=not self.is_loose)
+
+    def add_text(self, lines: list[str]) -> None:
+        """Add the items with their bullets and numbers."""
+        for item in self.items:
+            start = len(lines)
+            for block in item.blocks:
+                block.add_text(lines)
+            if self.kind != DEFINITIONS:
+                _prefix(lines, start, f"{item.number}." if self.kind == NUMBERS else "-")
+
+    def add_to_cell(self, parts: list[str]) -> None:
+        """Add the items; bullets become stars between them."""
+        for item in self.items:
+            if self.kind == NUMBERS:
+                parts.append(f"{item.number}.")
+            elif self.kind == BULLETS and len(self.items) > 1:
+                parts.append("*")
+            for block in item.blocks:
+                block.add_to_cell(parts)
+
+    def fits_cell(self) -> bool:
+        return all(block.fits_cell() for item in self.items for block in item.blocks)
+
+
+class Table(Block):
     """A table: the blocks of each cell, and what is written of them. The first row is the head."""
 
     __slots__ = ("cells", "rows")
@@ -108,173 +332,116 @@ class Table:
         self.cells = cells
         self.rows: list[list[str]] = []
 
-    def render(self) -> None:
-        """Write every cell on one line."""
-        # A cell that spans several places stands in each of them.
+    def render(self) -> bool:
+        """Write every cell on one line. A cell that spans several places is repeated in each of them."""
         written: dict[int, str] = {}
         for row in self.cells:
             for blocks in row:
                 if id(blocks) not in written:
-                    written[id(blocks)] = cell_markdown(blocks)
+                    written[id(blocks)] = _cell_markdown(blocks)
         self.rows = [[written[id(blocks)] for blocks in row] for row in self.cells]
+        return any(map(any, self.rows))
 
-    @property
-    def texts(self) -> list[str]:
-        """The plain text, one line a row."""
-        return [" ".join([" ".join(text_lines(blocks)) for blocks in row]) for row in self.cells]
+    def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
+        head, *body = [f"| {' | '.join(row)} |" for row in self.rows]
+        separator = f"| {' | '.join(['---'] * len(self.rows[0]))} |"
+        _add_lines(lines, "\n".join([head, separator, *body]), first, rest)
 
+    def add_text(self, lines: list[str]) -> None:
+        lines += [" ".join([" ".join(_texts(blocks)) for blocks in row]) for row in self.cells]
 
-class Note:
-    """A footnote."""
-
-    __slots__ = ("blocks", "label")
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.blocks: list[Block] = []
+    def fits_cell(self) -> bool:
+        return False
 
 
-Block: TypeAlias = Paragraph | CodeBlock | Rule | Quote | List | Table | Note
+def _parse_number(raw: str | None) -> int | None:
+    raw = (raw or "").strip()
+    return int(raw) if raw.isdecimal() and len(raw) < _MAX_NUMBER_DIGITS else None
 
 
-def settled(blocks: Sequence[Block]) -> list[Block]:
-    """Render paragraphs and tables; drop blocks that hold nothing and paragraphs that repeat the one before them."""
-    kept: list[Block] = []
+def _first_paragraph(blocks: Sequence[Block]) -> Paragraph | None:
+    first = blocks[0] if blocks else None
+    return first if isinstance(first, Paragraph) and not first.level else None
+
+
+def render_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """Render blocks; drop those that hold nothing, and paragraphs that repeat the one before them."""
+    rendered: list[Block] = []
     last = ""
     for block in blocks:
-        if isinstance(block, Paragraph):
-            block.markdown = block.render()
-            if block.markdown and block.markdown != last:
-                kept.append(block)
-                last = block.markdown
-            continue
-        last = ""
-        if isinstance(block, Note):
-            kept += _settled_note(block)
-        elif _settle(block):
-            kept.append(block)
-    return kept
-
-
-def _settle(block: CodeBlock | Rule | Quote | List | Table) -> bool:
-    """Settle a block. Says whether anything is in it."""
-    if isinstance(block, Quote):
-        block.blocks = settled(block.blocks)
-        return bool(block.blocks)
-    if isinstance(block, List):
-        block.items = _settled_items(block.items)
-        block.is_loose = _is_loose(block)
-        return bool(block.items)
-    if isinstance(block, Table):
-        block.render()
-        return any(map(any, block.rows))
-    return True
-
-
-def _settled_items(items: list[Item]) -> list[Item]:
-    kept: list[Item] = []
-    last = ""
-    for item in items:
-        item.blocks = settled(item.blocks)
-        if not item.blocks:
-            continue
-        only = item.blocks[0] if len(item.blocks) == 1 else None
-        own = only.markdown if isinstance(only, Paragraph) else ""
-        if own and own == last and len(own.split()) > _REPEATED_ITEM_WORDS:
-            continue
-        last = own
-        kept.append(item)
-    return kept
-
-
-def _settled_note(note: Note) -> list[Block]:
-    """The blocks of a footnote, its label before the first of them."""
-    label: Leaf = (RAW, f"[^{note.label}]: ", 0, None, f"[{note.label}] ")
-    first = note.blocks[0] if note.blocks else None
-    if isinstance(first, Paragraph) and not first.level:
-        first.leaves.insert(0, label)
-        if first.leaves[1][0] == TEXT:
-            first.leaves[1] = (TEXT, first.leaves[1][1].lstrip(), *first.leaves[1][2:])
-        return settled(note.blocks)
-    return settled([Paragraph([label]), *note.blocks])
-
-
-def _is_loose(own: List) -> bool:
-    """Whether blocks of an item need an empty line between them, so that each is read as what it is."""
-    return any(
-        _needs_gap(before, after) for item in own.items for before, after in zip(item.blocks, item.blocks[1:], strict=False)
-    )
+        is_written = block.render()
+        if not isinstance(block, Paragraph):
+            last = ""
+            if is_written:
+                rendered += block.blocks if isinstance(block, Note) else [block]
+        elif is_written and block.markdown != last:
+            last = block.markdown
+            rendered.append(block)
+    return rendered
 
 
 def _needs_gap(before: Block, after: Block) -> bool:
-    if isinstance(after, (Paragraph, Rule)) and not (isinstance(after, Paragraph) and after.level):
+    """Whether two blocks of an item need an empty line between them, so that each is read as what it is."""
+    if isinstance(after, Rule) or (isinstance(after, Paragraph) and not after.level):
         return True
     if isinstance(before, Paragraph):
         # A list interrupts a paragraph only when it has bullets or starts with 1 (CommonMark 5.3).
-        return isinstance(after, List) and (after.kind == DEFINITIONS or (after.items[0].number or 1) != 1)
+        return isinstance(after, List) and (after.kind == DEFINITIONS or after.items[0].number not in {None, 1})
     return not isinstance(before, (CodeBlock, List)) or isinstance(after, Table)
 
 
-def cell_markdown(blocks: Sequence[Block]) -> str:
-    """Write blocks on one line, as a cell of a table; bullets become stars between the items."""
+def _cell_markdown(blocks: Sequence[Block]) -> str:
     parts: list[str] = []
-    _add_cell_parts(parts, blocks)
+    for block in blocks:
+        block.add_to_cell(parts)
     return " ".join(filter(None, parts)).replace("|", "\\|")
 
 
-def _add_cell_parts(parts: list[str], blocks: Sequence[Block]) -> None:
-    for block in blocks:
-        if isinstance(block, Paragraph):
-            parts.append(inline_markdown(block.leaves, id(block), one_line=True))
-        elif isinstance(block, CodeBlock):
-            parts.append(code_span(" ".join(block.code.split())))
-        elif isinstance(block, (Quote, Note)):
-            _add_cell_parts(parts, block.blocks)
-        elif isinstance(block, List):
-            for item in block.items:
-                parts.append(_cell_marker(block, item))
-                _add_cell_parts(parts, item.blocks)
+def markdown_of(blocks: Iterable[Block]) -> str:
+    """Write blocks as Markdown. Renders them, so their plain text has to be written before.
 
-
-def _cell_marker(own: List, item: Item) -> str:
-    if own.kind == NUMBERS:
-        return f"{item.number}." if item.number is not None else ""
-    return "*" if own.kind == BULLETS and len(own.items) > 1 else ""
-
-
-def markdown_lines(blocks: Sequence[Block], first: str = "", rest: str = "", *, is_tight: bool = False) -> list[str]:
-    """Write blocks as lines. `first` is put before the first line, `rest` before all others."""
+    Rules at both ends go: they separate nothing, and one on the first line would be read as front matter.
+    """
+    rendered = render_blocks(blocks)
+    start, end = 0, len(rendered)
+    while start < end and isinstance(rendered[start], Rule):
+        start += 1
+    while end > start and isinstance(rendered[end - 1], Rule):
+        end -= 1
     lines: list[str] = []
-    _add_blocks(lines, blocks, first, rest, is_tight=is_tight)
-    return lines
+    _add_blocks(lines, rendered[start:end], "", "", is_tight=False)
+    return "\n".join(lines)
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    """Write blocks as plain text: no empty lines, single spaces."""
+    lines: list[str] = []
+    for text in _texts(blocks):
+        # Of white space only the simple space is printable.
+        if text.isprintable() and "  " not in text:
+            lines.append(text.strip())
+        else:
+            lines += [" ".join(line.split()) for line in text.split("\n")]
+    return "\n".join(filter(None, lines))
+
+
+def _texts(blocks: Iterable[Block]) -> list[str]:
+    texts: list[str] = []
+    for block in blocks:
+        block.add_text(texts)
+    return texts
 
 
 def _add_blocks(lines: list[str], blocks: Sequence[Block], first: str, rest: str, *, is_tight: bool) -> None:
     before: Block | None = None
-    marker = ""
     for block in blocks:
         if before is not None:
             if not is_tight:
                 lines.append(rest.rstrip())
             first = rest
-        if isinstance(block, Paragraph):
-            _add_lines(lines, block.markdown, first, rest)
-        elif isinstance(block, CodeBlock):
-            fence = fence_for(block.code)
-            _add_lines(lines, f"{fence}{block.language}\n{block.code}\n{fence}", first, rest)
-        elif isinstance(block, List):
-            # The same marker would continue the list before.
-            marker = _marker(block, before, marker)
-            _add_items(lines, block, first, rest, marker)
-        elif isinstance(block, Quote):
-            _add_blocks(lines, block.blocks, f"{first}> ", f"{rest}> ", is_tight=False)
-        elif isinstance(block, Table):
-            width = len(block.rows[0])
-            head, *body = [f"| {' | '.join(row)} |" for row in block.rows]
-            _add_lines(lines, "\n".join([head, "| " + " | ".join(["---"] * width) + " |", *body]), first, rest)
-        elif isinstance(block, Rule):
-            # Within an item three hyphens could be read as one with its marker.
-            lines.append(f"{first}___" if rest else "---")
+        if isinstance(block, List):
+            block.choose_marker(before)
+        block.add_markdown(lines, first, rest)
         before = block
 
 
@@ -291,69 +458,6 @@ def _add_lines(lines: list[str], text: str, first: str, rest: str) -> None:
         lines += others
 
 
-def _marker(own: List, before: Block | None, last: str) -> str:
-    """Return the marker of a list. Directly after another list it has to differ, or both would be read as one."""
-    is_numbered = own.kind == NUMBERS
-    usual, other = (".", ")") if is_numbered else ("-", "*")
-    if not isinstance(before, List) or (before.kind == NUMBERS) != is_numbered:
-        return usual
-    return last if before.kind == own.kind == DEFINITIONS else other if last == usual else usual
-
-
-def _add_items(lines: list[str], own: List, first: str, rest: str, marker: str) -> None:
-    number = 1
-    for at, item in enumerate(own.items):
-        if at:
-            if own.is_loose:
-                lines.append(rest.rstrip())
-            first = rest
-        if own.kind == NUMBERS:
-            number = item.number if item.number is not None else number
-            mark = f"{number}{marker} "
-            number += 1
-        else:
-            mark = f"{marker} "
-        _add_blocks(lines, item.blocks, first + mark, rest + " " * len(mark), is_tight=not own.is_loose)
-
-
-def text_lines(blocks: Sequence[Block]) -> list[str]:
-    """Write blocks as plain text, one line a block, items with their bullets and numbers."""
-    lines: list[str] = []
-    _add_text(lines, blocks)
-    return lines
-
-
-def _add_text(lines: list[str], blocks: Sequence[Block]) -> None:
-    for block in blocks:
-        if isinstance(block, Paragraph):
-            lines.append(block.text)
-        elif isinstance(block, CodeBlock):
-            lines.append(block.code)
-        elif isinstance(block, Table):
-            lines += block.texts
-        elif isinstance(block, Quote):
-            _add_text(lines, block.blocks)
-        elif isinstance(block, List):
-            _add_items_text(lines, block)
-        elif isinstance(block, Note):
-            start = len(lines)
-            _add_text(lines, block.blocks)
-            _prefix(lines, start, f"[{block.label}]")
-
-
-def _add_items_text(lines: list[str], own: List) -> None:
-    number = 1
-    for item in own.items:
-        start = len(lines)
-        _add_text(lines, item.blocks)
-        if own.kind == NUMBERS:
-            number = item.number if item.number is not None else number
-            _prefix(lines, start, f"{number}.")
-            number += 1
-        elif own.kind == BULLETS:
-            _prefix(lines, start, "-")
-
-
 def _prefix(lines: list[str], start: int, mark: str) -> None:
     """Put a mark before the first of the lines that shows anything."""
     for at in range(start, len(lines)):
@@ -362,11 +466,274 @@ def _prefix(lines: list[str], start: int, mark: str) -> None:
             return
 
 
-def join_paragraphs(into: Paragraph, other: Paragraph, separator: Leaf) -> None:
-    """Append a paragraph to another one, with its links."""
-    into.leaves.append(separator)
-    into.leaves += other.leaves
-    for leaf in other.leaves:
-        link = leaf[3]
-        if link is not None and link.home == id(other):
-            link.home = id(into)
+# Building paragraphs
+
+
+class ParagraphBuilder:
+    """Collects the text of the paragraph or heading that is being read, until a block ends it."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        """The blocks of the innermost container."""
+        self.chars = 0
+        """How many characters of text there are so far."""
+        self._unlinked_chars = 0
+        self._outside_chars = 0  # in no link to a place of the same page
+        self._leaves: list[Leaf] = []
+        self._ends_in_space = True  # also before the first leaf
+        self._has_break = False
+        self._style = 0
+        self._link: Link | None = None
+        self._is_code = False
+        self._level = 0  # of the heading that is open
+
+    def _add_words(self, data: str) -> None:
+        """Add text with its white space collapsed."""
+        # Of white space only the simple space is printable.
+        text = data.strip(" ") if data.isprintable() and "  " not in data else _collapse_spaces(data)
+        if not text:
+            if data:
+                self._add_gap()
+            return
+        size = len(text)
+        link = self._link
+        self.chars += size
+        if link is None:
+            self._unlinked_chars += size
+            self._outside_chars += size
+        elif not link.in_page:
+            self._outside_chars += size
+        if data[0] in _SPACES and not self._ends_in_space:
+            text = f" {text}"
+        if data[-1] in _SPACES:
+            text += " "
+            self._ends_in_space = True
+        else:
+            self._ends_in_space = False
+        self._leaves.append((CODE if self._is_code else TEXT, text, self._style, link, ""))
+
+    def _add_gap(self) -> None:
+        """Separate words."""
+        if not self._ends_in_space:
+            self._leaves.append((CODE if self._is_code else TEXT, " ", self._style, self._link, ""))
+            self._ends_in_space = True
+
+    def _add_raw(self, markdown: str, plain: str) -> None:
+        """Add finished Markdown with its plain text."""
+        self._leaves.append((RAW, markdown, self._style, self._link, plain))
+        self._ends_in_space = False
+        if self._link is None:
+            self._count_unlinked(len(plain))
+        else:
+            self.chars += len(plain)
+
+    def _add_break(self) -> None:
+        if self._level:
+            self._add_gap()
+        else:
+            self._leaves.append((BREAK, "", self._style, None, ""))
+            self._has_break = self._ends_in_space = True
+
+    def _count_unlinked(self, size: int) -> None:
+        self.chars += size
+        self._unlinked_chars += size
+        self._outside_chars += size
+
+    def _flush(self) -> None:
+        """End the paragraph. Within a heading, which is one line, only separate the words."""
+        leaves = self._leaves
+        if not leaves:
+            return
+        if self._level:
+            self._add_gap()
+            return
+        self._leaves, self._ends_in_space = [], True
+        if not self._has_break:
+            self._add_paragraph(leaves)
+            return
+        self._has_break = False
+        # Two breaks are a new paragraph.
+        part: list[Leaf] = []
+        breaks: list[Leaf] = []
+        for leaf in leaves:
+            if leaf[0] == BREAK:
+                breaks.append(leaf)
+                continue
+            if breaks:
+                if is_blank(leaf):
+                    continue
+                if len(breaks) > 1:
+                    self._add_paragraph(part)
+                    part = []
+                else:
+                    part += breaks
+                breaks = []
+            part.append(leaf)
+        self._add_paragraph(part)
+
+    def _end_block(self) -> None:
+        """End the heading or the paragraph that is open."""
+        if self._level:
+            level, leaves = self._level, self._leaves
+            self._level, self._leaves, self._ends_in_space = 0, [], True
+            self._add_paragraph(leaves, level)
+        elif self._leaves:
+            self._flush()
+
+    def _add_paragraph(self, leaves: list[Leaf], level: int = 0) -> None:
+        shows_text = False
+        for kind, text, _, link, _ in leaves:
+            if kind == RAW or (text and not text.isspace()):
+                shows_text = True
+                if level and link is not None:
+                    link.has_heading = True
+        if shows_text:
+            self.blocks.append(Paragraph(leaves, level))
+
+
+def _collapse_spaces(text: str) -> str:
+    """Make single spaces of all white space but the wider spaces of Unicode, with none at both ends."""
+    if text.isascii():
+        return " ".join(text.split())
+    for char in "\n\t\xa0\u202f\r\f":
+        if char in text:
+            text = text.replace(char, " ")
+    return " ".join(filter(None, text.split(" "))) if "  " in text else text.strip(" ")
+
+
+# Admonitions: boxes of a kind (note, warning, see also, new in version …), written as quotes that start with a bold label
+
+_LABELS = {
+    "note": "Note", "warning": "Warning", "tip": "Tip", "caution": "Caution", "important": "Important", "danger": "Danger",
+    "hint": "Hint", "attention": "Attention", "seealso": "See also", "see-also": "See also", "versionadded": "",
+    "versionchanged": "", "deprecated": "Deprecated", "versionremoved": "", "deprecated-removed": "",
+}  # fmt: skip
+_MARKED_LABELS = _LABELS | {
+    "info": "Info", "error": "Error", "success": "Success", "todo": "Todo", "example": "Example", "question": "Question",
+    "bug": "Bug", "abstract": "Abstract", "failure": "Failure", "quote": "Quote", "secondary": "Note", "details": "Details",
+}  # fmt: skip
+_MARKER_CLASSES = frozenset({"admonition", "admonitionblock", "theme-admonition", "markdown-alert", "custom-block", "callout"})
+_KIND_CLASS = re.compile(r"(?:theme-admonition|markdown-alert|admonition|custom-block|callout|alert|bd-callout)-{1,2}([a-z]+)")
+_ALERT_CLASSES = frozenset({"alert", "bd-callout"})
+_ADMONITION_CLASSES = _MARKER_CLASSES | _ALERT_CLASSES | _LABELS.keys()
+_ADMONITION_TAGS = frozenset({"div", "aside", "section", "p", "blockquote", "dl", "details", "table"})
+_TITLE_CLASS = re.compile(
+    r"(?:^|\s)(?:title|admonition-?title|admonition-?heading|admonition_header|markdown-alert-title|custom-block-title|callout-title"
+    r"|callout-heading|alert-heading|alert-title|note__?title|notetitle|versionmodified|admonition(?:Heading|Title)_\w+)(?=\s|$)",
+    re.IGNORECASE,
+)
+_TITLE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"})
+_SENTENCE_ENDS = (":", ".", "!", "?", "\uff1a", "。", "…")
+_MAX_UNMARKED_CHARS = 1500
+
+
+class Admonition:
+    """An admonition while it is read."""
+
+    __slots__ = ("blocks", "class_label", "is_marked", "label", "level", "needs_label")
+
+    def __init__(self, class_label: str, *, is_marked: bool, needs_label: bool) -> None:
+        self.class_label = class_label
+        """The label that its class gives; empty when it gives none."""
+        self.is_marked = is_marked
+        """Whether its markup says that it is an admonition, not only of which kind."""
+        self.needs_label = needs_label
+        """Whether it is one only with a label in its text."""
+        self.label: list[Leaf] = []
+        self.level = 0
+        """The level of the heading that its label is; 0 when it is none."""
+        self.blocks: list[Block] = []
+
+    def finish(self, chars: int) -> list[Block]:
+        """Return a quote that starts with the label, or the blocks alone when they are no admonition after all."""
+        if self._is_section(chars):
+            return [Paragraph(self.label, self.level), *self.blocks] if self.label else self.blocks
+        label, blocks = self.label, self.blocks
+        first = _first_paragraph(blocks)
+        if not label and first is not None:
+            if len(blocks) > 1 and self._is_class_label(first.leaves):
+                label, blocks = first.leaves, blocks[1:]
+                first = _first_paragraph(blocks)
+            elif _starts_with_label(first, self.class_label):
+                return [Quote(blocks)]
+        if not label:
+            if self.needs_label or not blocks:
+                return blocks
+            label = [(TEXT, self.class_label, 0, None, "")] if self.class_label else []
+        leaves = _bold_label(label)
+        if first is not None:
+            first.leaves[:0] = [*leaves, _SPACE_LEAF]
+        else:
+            blocks = [Paragraph(leaves), *blocks]
+        return [Quote(blocks)]
+
+    def _is_section(self, chars: int) -> bool:
+        """Whether it is a whole section that only has the name of a kind for its class."""
+        if self.is_marked or self.needs_label or (self.label and self._is_class_label(self.label)):
+            return False
+        return chars > _MAX_UNMARKED_CHARS or any(isinstance(block, Paragraph) and block.level for block in self.blocks)
+
+    def _is_class_label(self, leaves: list[Leaf]) -> bool:
+        return inline_text(leaves).strip(" :").casefold() == self.class_label.casefold()
+
+
+def admonition_of(element: dom.Element, class_: str | None) -> Admonition | None:
+    """Return an admonition when an element's class says that it is one."""
+    tokens = class_.lower().split() if class_ else ()
+    if _ADMONITION_CLASSES.isdisjoint(tokens):
+        return None
+    is_marked = not _MARKER_CLASSES.isdisjoint(tokens)
+    is_alert = not is_marked and not _ALERT_CLASSES.isdisjoint(tokens)
+    if is_marked or is_alert:
+        parts = [match[1] for token in tokens if (match := _KIND_CLASS.fullmatch(token)) is not None]
+        name = next((_MARKED_LABELS[token] for token in (*tokens, *parts) if token in _MARKED_LABELS), "")
+        return Admonition(name, is_marked=is_marked, needs_label=is_alert)
+    if element.tag not in _ADMONITION_TAGS:
+        return None
+    name = next(_LABELS[token] for token in tokens if token in _LABELS)
+    return Admonition(name, is_marked=False, needs_label=not name)
+
+
+def is_title(element: dom.Element) -> bool:
+    """Whether the first element with text in an admonition is its title."""
+    if element.tag in _TITLE_TAGS:
+        return True
+    class_ = element.attr("class")
+    return class_ is not None and _TITLE_CLASS.search(class_) is not None
+
+
+def icon_label(cell: dom.Element) -> str:
+    """Return the label that an icon stands for, in the first cell of an AsciiDoc or DocBook admonition."""
+    if text := " ".join(cell.text.split()):
+        return text
+    for element in cell.iter_elements(("i", "img", "span")):
+        if label := (element.attr("title") or element.attr("alt") or "").strip(" []"):
+            return label
+    return ""
+
+
+def _starts_with_label(paragraph: Paragraph, name: str) -> bool:
+    """Whether a paragraph starts with a bold label, or with the name of the admonition's kind."""
+    first = next((leaf for leaf in paragraph.leaves if not is_blank(leaf)), None)
+    if first is None or first[0] == RAW:
+        return False
+    if first[2] & STRONG:
+        return True
+    start = paragraph.text.strip()[: len(name) + 1].casefold()
+    return bool(name) and start.startswith(name.casefold()) and start[len(name) :] in {":", "!", "."}
+
+
+def _bold_label(label: list[Leaf]) -> list[Leaf]:
+    """Make a label bold, with a colon at its end and a capital at its start."""
+    leaves = [(kind, text, style | STRONG, link, plain) for kind, text, style, link, plain in label]
+    while leaves and is_blank(leaves[-1]):
+        leaves.pop()
+    while leaves and is_blank(leaves[0]):
+        leaves.pop(0)
+    if leaves and leaves[0][0] == TEXT:
+        text = leaves[0][1].lstrip(" [")
+        leaves[0] = (TEXT, text[:1].upper() + text[1:], *leaves[0][2:])
+    if leaves and leaves[-1][0] == TEXT:
+        text = leaves[-1][1].rstrip(" ]")
+        leaves[-1] = (TEXT, text if text.endswith(_SENTENCE_ENDS) else f"{text}:", *leaves[-1][2:])
+    return leaves

@@ -1,8 +1,14 @@
-"""Program listings: their exact text, their language, and nothing that a highlighter drew around them."""
+"""Program listings and formulas: text that is written as it is.
+
+Of a listing: its exact text and its language, and nothing that a highlighter drew around it. Of a formula: its TeX, between
+dollar signs, from MathML, MathJax's scripts, KaTeX, and delimiters in the text. TeX is the one text that goes into Markdown
+unescaped, so anything in it that could be read as HTML or as a link is broken up.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 
 from sitelore.extract import dom
@@ -46,40 +52,40 @@ _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid)")
 _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECASE)
 _LINE_TAGS = frozenset({"div", "p", "li", "tr"})
 _LISTING_PARTS = frozenset({"br", "div", "p", "pre"})
-LINES_CLASS, LINE_CLASS = "fragment", "line"
+LINES_CLASS, _LINE_CLASS = "fragment", "line"
 """Classes of a listing of lines and of each line, as Doxygen writes them."""
-_PARENTS_ASKED = 3
+_MAX_PARENTS = 3
 _WRAPPER_ELEMENTS = 40
 _GUTTER_READS, _GUTTER_CHARS = 4, 10_000
 
 
 class Listings:
-    """Finds the listings of a page."""
+    """Finds the listings of a page. Each method returns None when an element is no listing, or an empty one."""
 
     def __init__(self) -> None:
         self._crowded: dict[dom.Element, bool] = {}
 
-    def block(self, pre: dom.Element) -> CodeBlock | None:
-        """Return the code block of a `pre`; None when it is empty."""
-        return _block(code_text(pre), self._language_of(pre))
+    def from_pre(self, pre: dom.Element) -> CodeBlock | None:
+        """Return the code block of a `pre`."""
+        return _block(_code_text(pre), self._language_of(pre))
 
-    def of_code(self, code: dom.Element) -> CodeBlock | None:
+    def from_code(self, code: dom.Element) -> CodeBlock | None:
         """Return the code block that an inline `code` really is: with breaks or blocks, or with lines shown as lines."""
         inner = dom.child_elements(code)
         is_listing = any(element.tag in _LISTING_PARTS for element in inner) if inner else _shows_lines(code)
-        return self.block(code) if is_listing else None
+        return self.from_pre(code) if is_listing else None
 
-    def of_lines(self, element: dom.Element) -> CodeBlock | None:
-        """Return the listing that an element of nothing but lines is, as Doxygen writes them; None for any other element."""
+    def from_lines(self, element: dom.Element) -> CodeBlock | None:
+        """Return the code block of an element that holds nothing but lines, as Doxygen writes them."""
         lines = dom.child_elements(element)
-        if not lines or not all(LINE_CLASS in (line.attr("class") or "").split() for line in lines):
+        if not lines or not all(_LINE_CLASS in (line.attr("class") or "").split() for line in lines):
             return None
         gutters = {gutter for line in lines for gutter in dom.elements_list(line, "span") if _is_line_number(gutter)}
         texts = [_text_with_lines(line, gutters, set()).rstrip("\n") for line in lines]
         return _block("\n".join(texts), self._language_of(element))
 
-    def of_table(self, table: dom.Element) -> CodeBlock | None:
-        """Return the listing that a table of line numbers and lines is; None for any other table."""
+    def from_table(self, table: dom.Element) -> CodeBlock | None:
+        """Return the code block of a table that holds line numbers and lines."""
         rows = _rows(table)
         if not rows or not any(map(_is_gutter, _cells(rows[0]))):
             return None
@@ -88,29 +94,28 @@ class Listings:
         if not code or not any(map(_is_code_cell, code)):
             return None
         language = self._language_of(code[0].find("pre") or code[0]) or self._language_of(table)
-        texts = [code_text(cell.find("pre") or cell) for cell in code]
+        texts = [_code_text(cell.find("pre") or cell) for cell in code]
         return _block("\n".join([text.strip("\n") for text in texts] if len(texts) > 1 else texts), language)
 
     def _language_of(self, listing: dom.Element) -> str:
         """Return the language that a listing, its `code` or an element around them names; empty when none does."""
         inner = listing.find("code")
-        asked = [element for element in (inner, listing) if element is not None]
+        elements = [listing] if inner is None else [inner, listing]
         around = dom.as_element(listing.parent)
         # A container of several listings says nothing about one of them.
-        while around is not None and len(asked) < _PARENTS_ASKED + 2 and not self._is_crowded(around):
-            asked.append(around)
+        while around is not None and len(elements) < _MAX_PARENTS + 2 and not self._is_crowded(around):
+            elements.append(around)
             around = dom.as_element(around.parent)
-        return next(filter(None, map(_own_language, asked)), "")
+        return next(filter(None, map(_own_language, elements)), "")
 
     def _is_crowded(self, around: dom.Element) -> bool:
-        """Whether an element holds more than a gutter and its listing, or is too large to be the wrapper of one."""
-        known = self._crowded.get(around)
-        if known is None:
-            known = self._crowded[around] = _holds_several(around)
-        return known
+        if around not in self._crowded:
+            self._crowded[around] = _holds_several(around)
+        return self._crowded[around]
 
 
 def _holds_several(around: dom.Element) -> bool:
+    """Whether an element holds more than a gutter and its listing, or is too large to be the wrapper of one."""
     listings = visits = 0
     stack = [around]
     while stack:
@@ -161,7 +166,7 @@ def _language(raw: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def code_text(pre: dom.Element) -> str:
+def _code_text(pre: dom.Element) -> str:
     """Return a listing's text: without gutters, with line ends for breaks and for elements that are lines."""
     elements = list(pre.iter_elements())
     if not elements or (len(elements) == 1 and elements[0].tag == "code"):
@@ -170,18 +175,14 @@ def code_text(pre: dom.Element) -> str:
     # A highlighter gives thousands of elements the same few classes.
     gutters = {class_ for class_ in set(classes) if class_ and _GUTTER.search(class_)}
     dropped = _gutters(pre, [element for element, class_ in zip(elements, classes, strict=True) if class_ in gutters])
-    lines = {element for element in elements if element.tag in _LINE_TAGS}
-    if not lines:
-        lines = _line_spans(elements, classes)
-        if len(lines) < 2:
-            lines = set()
+    lines = {element for element in elements if element.tag in _LINE_TAGS} or _line_spans(elements, classes)
     if not dropped and not lines and not any(element.tag == "br" for element in elements):
         return pre.text
     return _text_with_lines(pre, dropped, lines)
 
 
 def _gutters(pre: dom.Element, named: list[dom.Element]) -> set[dom.Element]:
-    """The elements that hold nothing but line numbers."""
+    """Return the elements that hold nothing but line numbers."""
     named += [element for element in dom.select(pre, "[data-line-number]") if element.attr("data-line") is None]
     if not named:
         return set()
@@ -198,12 +199,14 @@ def _gutters(pre: dom.Element, named: list[dom.Element]) -> set[dom.Element]:
 
 
 def _line_spans(elements: list[dom.Element], classes: list[str]) -> set[dom.Element]:
+    """Return the spans that are lines; none when there is only one."""
     named = {class_ for class_ in set(classes) if class_ and _LINE.search(class_)}
-    return {
+    lines = {
         element
         for element, class_ in zip(elements, classes, strict=True)
         if element.tag == "span" and (class_ in named or ((style := element.attr("style")) and _BLOCK_STYLE.search(style)))
     }
+    return lines if len(lines) > 1 else set()
 
 
 def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom.Element]) -> str:
@@ -247,16 +250,7 @@ def _shows_lines(code: dom.Element) -> bool:
     if "white-space" in dom.attribute(code, "style"):
         return True
     is_held = parent.tag in {"div", "figure"} and _CODE_HOLDER.search(dom.attribute(parent, "class")) is not None
-    return is_held and _stands_alone(code)
-
-
-def _stands_alone(code: dom.Element) -> bool:
-    before, after = code.previous_sibling, code.next_sibling
-    while before is not None and dom.is_blank(before):
-        before = before.previous_sibling
-    while after is not None and dom.is_blank(after):
-        after = after.next_sibling
-    return before is None and after is None
+    return is_held and all(map(dom.is_blank, code.previous_siblings)) and all(map(dom.is_blank, code.next_siblings))
 
 
 def _rows(table: dom.Element) -> list[dom.Element]:
@@ -274,11 +268,135 @@ def _cells(row: dom.Element) -> list[dom.Element]:
 
 
 def _is_gutter(cell: dom.Element) -> bool:
-    named = (cell, *islice(cell.iter_elements(("pre", "div", "span")), 20))
-    is_named = any(_GUTTER.search(dom.attribute(element, "class")) or element.attr("data-line-number") for element in named)
+    elements = (cell, *islice(cell.iter_elements(("pre", "div", "span")), 20))
+    is_named = any(_GUTTER.search(dom.attribute(element, "class")) or element.attr("data-line-number") for element in elements)
     return is_named and _NUMBERS.fullmatch(cell.text) is not None
 
 
 def _is_code_cell(cell: dom.Element) -> bool:
     class_ = dom.attribute(cell, "class").lower()
     return "code" in class_ or "content" in class_ or dom.holds(cell, "pre", "code")
+
+
+# Formulas
+
+_TEX_ENCODINGS = frozenset({"application/x-tex", "application/x-latex", "tex", "latex", "text/tex"})
+# Elements that a typesetter draws around the MathML with the source; the outermost of them is replaced.
+_DRAWN = ".katex-display,.katex,mjx-container,.MathJax_Display,.MathJax,.MathJax_SVG,.MathJax_CHTML,.mwe-math-element"
+_DRAWN_AS_BLOCK = ".katex-display,mjx-container[display=true],.MathJax_Display,.MathJax_SVG_Display,.math.display,.display-math"
+_DRAWN_NAMES = re.compile(r"(?:^|\s)MathJax(?:_\w+)?(?:\s|$)")
+_DELIMITED = re.compile(r"\\\(((?:[^\\]|\\[^()])+)\\\)|\\\[((?:[^\\]|\\[^\[\]])+)\\\]|\$\$([^$]*[\\^_=][^$]*)\$\$", re.DOTALL)
+_COMMENT = re.compile(r"(?<!\\)%[^\n]*(?:\n|$)")
+_TAG_LIKE = re.compile(r"<(?=[A-Za-z/!?])")
+_FORMULA_CLASSES = frozenset({"latex", "tex", "math"})
+_MAX_DEPTH = 40
+_MAX_FORMULAS = 5000
+_TEX_OF_ELEMENTS = {
+    "msup": "{%s}^{%s}", "msub": "{%s}_{%s}", "mfrac": "\\frac{%s}{%s}", "munder": "{%s}_{%s}", "mover": "{%s}^{%s}",
+    "msubsup": "{%s}_{%s}^{%s}", "munderover": "{%s}_{%s}^{%s}",
+}  # fmt: skip
+_TEX_OF_SIGNS = {
+    "\u00d7": "\\times ", "÷": "\\div ", "±": "\\pm ", "∑": "\\sum ", "∏": "\\prod ", "∫": "\\int ", "∞": "\\infty ",
+    "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "→": "\\to ", "⋅": "\\cdot ", "\u2212": "-", "\u2061": "", "\u2062": "",
+    "\u2063": "", "π": "\\pi ", "\u03b1": "\\alpha ", "β": "\\beta ", "\u03b3": "\\gamma ", "δ": "\\delta ",
+    "θ": "\\theta ", "λ": "\\lambda ", "μ": "\\mu ", "\u03c3": "\\sigma ", "ω": "\\omega ", "∂": "\\partial ",
+    "∈": "\\in ", "≈": "\\approx ", "{": "\\{", "}": "\\}",
+}  # fmt: skip
+
+
+def rescue_formulas(tree: dom.Tree) -> None:
+    """Put TeX in the place of formulas. Has to run before hidden elements are dropped: TeX is in scripts and annotations."""
+    for script in dom.select(tree, "script[type^='math/tex']")[:_MAX_FORMULAS]:
+        _drop_drawing(script)
+        if tex := script.text.strip():
+            _replace(script, tex, is_block="mode=display" in dom.attribute(script, "type").replace(" ", ""))
+        else:
+            dom.drop(script)
+    for math in dom.select(tree, "math")[:_MAX_FORMULAS]:
+        # One that is in no page any more was dropped with the drawing around it.
+        if dom.is_inside(math, "html") and (tex := _math_source(math)):
+            _replace_math(math, tex)
+
+
+def split_formulas(text: str) -> Iterator[tuple[str, str, bool]]:
+    r"""Split text at its formulas, between `\(…\)`, `\[…\]` or `$$…$$`.
+
+    Yields each formula as the text before it, its Markdown, and whether it is a block; last the rest with no formula.
+    """
+    end = 0
+    for match in _DELIMITED.finditer(text):
+        is_block = match[1] is None
+        yield text[end : match.start()], _tex_markdown(match[match.lastindex or 0], is_block=is_block), is_block
+        end = match.end()
+    yield text[end:], "", False
+
+
+def image_formula(image: dom.Element) -> str | None:
+    """Return the formula that a picture shows, when its class says that it shows one; its alternative text is the source."""
+    class_ = image.attr("class")
+    if not class_ or ("tex" not in class_ and "math" not in class_) or _FORMULA_CLASSES.isdisjoint(class_.split()):
+        return None
+    alt = dom.attribute(image, "alt").strip()
+    return _tex_markdown(alt, is_block=False) if alt else None
+
+
+def _replace_math(math: dom.Element, tex: str) -> None:
+    is_block = dom.attribute(math, "display") == "block" or dom.is_inside(math, _DRAWN_AS_BLOCK)
+    outer = math
+    while (around := dom.as_element(outer.parent)) is not None and (drawn := around.closest(_DRAWN)) is not None:
+        outer = drawn
+    _replace(outer, tex, is_block=is_block)
+
+
+def _math_source(math: dom.Element) -> str:
+    for annotation in math.iter_elements("annotation"):
+        if dom.attribute(annotation, "encoding").lower() in _TEX_ENCODINGS and (tex := annotation.text.strip()):
+            return tex
+    return dom.attribute(math, "alttext").strip() or _tex_of(math, 0).strip()
+
+
+def _tex_of(element: dom.Element, depth: int) -> str:
+    """Write MathML that has no source as TeX, as far as its common elements go."""
+    if depth > _MAX_DEPTH:
+        return element.text
+    parts = dom.child_elements(element)
+    if not parts:
+        text = " ".join(element.text.split())
+        if element.tag == "mtext":
+            return f"\\text{{{text}}}"
+        return "".join(_TEX_OF_SIGNS.get(char, char) for char in text)
+    inner = [_tex_of(part, depth + 1) for part in parts if part.tag not in {"annotation", "annotation-xml"}]
+    pattern = _TEX_OF_ELEMENTS.get(element.tag)
+    if pattern is not None and pattern.count("%s") == len(inner):
+        return (pattern % tuple(inner)).replace("{}", "")
+    if element.tag == "msqrt":
+        return f"\\sqrt{{{''.join(inner)}}}"
+    if element.tag == "mroot" and len(inner) == len("ab"):
+        return f"\\sqrt[{inner[1]}]{{{inner[0]}}}"
+    return (" \\\\ " if element.tag == "mtable" else " & " if element.tag == "mtr" else "").join(inner)
+
+
+def _drop_drawing(script: dom.Element) -> None:
+    """Drop what MathJax has drawn before its script: it shows the formula a second time."""
+    while (before := script.previous_sibling) is not None:
+        drawing = dom.as_element(before)
+        if drawing is None or not _DRAWN_NAMES.search(dom.attribute(drawing, "class")):
+            return
+        dom.drop(drawing)
+
+
+def _replace(element: dom.Element, tex: str, *, is_block: bool) -> None:
+    markdown = _tex_markdown(tex, is_block=is_block)
+    formula = dom.verbatim(markdown, dom.words(markdown))
+    element.replace_with(dom.made("div", None, formula) if is_block else formula)
+
+
+def _tex_markdown(tex: str, *, is_block: bool) -> str:
+    """Write TeX between dollar signs, on one line, with nothing in it that could be read as HTML or as a link."""
+    line = " ".join(_COMMENT.sub(" ", tex).split()) if "%" in tex else " ".join(tex.split())
+    for opening, closing in (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")):
+        if line.startswith(opening) and line.endswith(closing) and len(line) > len(opening + closing):
+            line = line[len(opening) : -len(closing)].strip()
+            break
+    line = _TAG_LIKE.sub("< ", line).replace("](", "] (").replace("][", "] [")
+    return f"$${line}$$" if is_block else f"${line}$"

@@ -22,8 +22,6 @@ _MAX_ANCESTORS = 200
 class Footnotes:
     """The footnotes of a subtree."""
 
-    __slots__ = ("dropped", "marks", "notes", "raised")
-
     def __init__(self) -> None:
         self.marks: dict[dom.Element, str] = {}
         """The label of each link that is a mark."""
@@ -32,22 +30,22 @@ class Footnotes:
         self.raised: set[dom.Element] = set()
         """The `sup` elements around marks: brackets in them are part of the mark."""
         self.dropped: set[dom.Element] = set()
-        """Links from notes back to the text, with what holds nothing else."""
+        """Links from notes back to the text, with the elements that hold nothing else."""
 
 
 def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
-    """Find the marks among the links to places of the same page, and their notes."""
+    """Find the marks among the links to places of the same page (`in_page`), and their notes."""
     footnotes = Footnotes()
     candidates: list[tuple[dom.Element, str]] = []
     for link in in_page[:_MAX_MARKS]:
         name = unquote(dom.attribute(link, "href")[1:])
         text = link.text
-        if name and len(text) < _MAX_MARK_CHARS and _MARK.fullmatch(text.strip()) and _may_refer(link):
+        if name and len(text) < _MAX_MARK_CHARS and _MARK.fullmatch(text.strip()) and _looks_like_mark(link):
             candidates.append((link, name))
     if not candidates:
         return footnotes
-    targets = _targets(node, candidates)
-    notes = _notes(targets)
+    targets = _find_targets(node, candidates)
+    notes = _find_notes(targets)
     labels: dict[str, str] = {}
     back_names: set[str] = set()
     for link, name in candidates:
@@ -55,7 +53,7 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
         if note is None or any(around == note for around in islice(link.ancestors, _MAX_ANCESTORS)):
             continue
         if name not in labels:
-            labels[name] = _label(link, set(labels.values()))
+            labels[name] = _choose_label(link, set(labels.values()))
         footnotes.marks[link] = labels[name]
         back_names |= _names_of(link)
         raised = dom.as_element(link.parent)
@@ -69,7 +67,7 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
     return footnotes
 
 
-def _may_refer(link: dom.Element) -> bool:
+def _looks_like_mark(link: dom.Element) -> bool:
     """Whether a link looks like a mark: raised, or named as one. A plain number may be a page of results."""
     if link.closest("sup") is not None or dom.holds(link, "sup"):
         return True
@@ -77,8 +75,8 @@ def _may_refer(link: dom.Element) -> bool:
     return "noteref" in role or bool(_REFERENCE_NAME.search(dom.attribute(link, "class") + " " + dom.attribute(link, "rel")))
 
 
-def _targets(node: dom.Node, candidates: list[tuple[dom.Element, str]]) -> dict[str, dom.Element]:
-    """The elements that the marks lead to, each after its mark: a link upwards is a note's way back."""
+def _find_targets(node: dom.Node, candidates: list[tuple[dom.Element, str]]) -> dict[str, dom.Element]:
+    """Return the elements that the marks lead to, each after its mark: a link upwards leads from a note back to the text."""
     targets: dict[str, dom.Element] = {}
     expected: set[str] = set()
     names = dict(candidates)
@@ -91,8 +89,8 @@ def _targets(node: dom.Node, candidates: list[tuple[dom.Element, str]]) -> dict[
     return targets
 
 
-def _notes(targets: dict[str, dom.Element]) -> dict[str, dom.Element]:
-    """The blocks that marks lead to, as far as they are notes. A block that several marks lead into holds more than a note."""
+def _find_notes(targets: dict[str, dom.Element]) -> dict[str, dom.Element]:
+    """Return the blocks that marks lead to and that are notes. A block that several marks lead into holds more than a note."""
     blocks: dict[str, dom.Element] = {}
     for name, target in targets.items():
         heading = _number_heading(target)
@@ -126,11 +124,11 @@ def _is_note(block: dom.Element) -> bool:
     return any(dom.attribute(back, "href").startswith("#") for back in dom.elements_list(block, "a"))
 
 
-def _label(link: dom.Element, used: set[str]) -> str:
+def _choose_label(link: dom.Element, used: set[str]) -> str:
     match = _MARK.fullmatch(link.text.strip())
-    own = match[1] if match is not None else ""
-    if own.isalnum() and own.isascii() and own not in used:
-        return own
+    label = match[1] if match is not None else ""
+    if label.isalnum() and label.isascii() and label not in used:
+        return label
     number = len(used) + 1
     while str(number) in used:
         number += 1
@@ -138,7 +136,7 @@ def _label(link: dom.Element, used: set[str]) -> str:
 
 
 def _names_of(link: dom.Element) -> set[str]:
-    """The ids that a note may lead back to: those of the mark and of the elements tightly around it."""
+    """Return the ids that a note may lead back to: those of the mark and of the elements tightly around it."""
     names = {link.attr("id") or "", link.attr("name") or ""}
     around = dom.as_element(link.parent)
     for _ in range(3):
@@ -175,7 +173,7 @@ def _holds_only(element: dom.Element, dropped: set[dom.Element]) -> bool:
     return True
 
 
-def without_own_number(text: str, label: str) -> str:
+def remove_own_number(text: str, label: str) -> str:
     """Remove the number that a note starts with, when its label says it already."""
     stripped = text.lstrip()
     match = re.match(rf"[\[(]?{re.escape(label)}[\])]?[.:)]?(?=\s|$)\s*", stripped)

@@ -1,10 +1,13 @@
-"""The real address of an image: lazy loaders, `srcset` and `picture` keep it in other attributes than `src`."""
+"""Images and embedded content: the address that each of them really has.
+
+Lazy loaders, `srcset` and `picture` keep the address of an image in other attributes than `src`. Players, maps and frames
+become links, and `noscript` images take the place of the empty ones that a script would fill; both has to happen before
+hidden elements are dropped, as frames, players and `noscript` are among them.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Protocol
 
 from sitelore.extract import dom
 
@@ -17,41 +20,31 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER_WORDS = (
-    "blank",
-    "spacer",
-    "pixel",
-    "placeholder",
-    "transparent",
-    "load",
-    "lazy",
-    "1x1",
-    "clear",
-    "dot",
-    "grey",
-    "gray",
-)
+    "blank", "spacer", "pixel", "placeholder", "transparent", "load", "lazy", "1x1", "clear", "dot", "grey", "gray",
+)  # fmt: skip
 _CANDIDATE = re.compile(r"\s*,*\s*(\S*[^\s,])(?:\s+([\d.]{1,12})[wxh])?[^,]*(?:,|$)")
 _NO_ADDRESS = ("data:", "javascript:", "blob:", "about:", "vbscript:")
 _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _MAX_SET_CHARS = 20_000
-
-
-class Attributed(Protocol):
-    """An element with a tag and attributes."""
-
-    @property
-    def tag(self) -> str:
-        """Its name."""
-        ...
-
-    def attr(self, name: str, /) -> str | None:
-        """An attribute's value."""
-        ...
+_PLAYERS = {"iframe": "Embed", "video": "Video", "audio": "Audio", "object": "Embed", "embed": "Embed"}
+_SOURCES = ("src", "data-src", "data-lazy-src", "data-url", "data")
+_NO_PLAYER_ADDRESS = re.compile(r"\s*(?:$|#|(?:about|javascript|data|blob|file|chrome|vbscript):)", re.IGNORECASE)
+_VIDEO_HOSTS = re.compile(
+    r"//(?:[\w-]+\.)*(?:youtube(?:-nocookie)?\.com|youtu\.be|vimeo\.com|dailymotion\.com|wistia\.(?:com|net))/"
+)
+_MAP_HOSTS = re.compile(r"//(?:maps\.google\.|(?:www\.)?google\.[a-z.]+/maps|(?:www\.)?openstreetmap\.org/)")
+# Frames of advertisements, trackers, captchas and sign-in widgets.
+_MACHINERY = re.compile(
+    r"googletagmanager|doubleclick|googlesyndication|/recaptcha/|hcaptcha|adservice|/ads?/|amazon-adsystem"
+    r"|facebook\.com/(?:plugins|tr)|platform\.twitter\.com/widgets|accounts\.google"
+)
+_MAX_EMBEDS = 500
+_MAX_NOSCRIPT_CHARS = 200
 
 
 def source_of(image: dom.Element) -> str:
-    """The raw address of an `img`, empty when it has none."""
+    """Return the raw address of an `img`, empty when it has none."""
     source = _usable(image.attr("src"))
     # A lazy attribute beside a real address holds the better image.
     for name in _LAZY:
@@ -60,22 +53,19 @@ def source_of(image: dom.Element) -> str:
     if source and not _is_placeholder(source):
         return source
     rare = (_usable(image.attr(name)) for name in _RARELY_LAZY)
-    return next(filter(None, rare), "") or _of_sets(image) or _of_picture(image) or source
+    return next(filter(None, rare), "") or _best_of_sets(image) or _picture_source(image) or source
 
 
-@lru_cache(maxsize=1024)
 def _is_placeholder(source: str) -> bool:
-    """Whether the file's name says that it is a placeholder. The words are looked for first: the pattern is far slower."""
+    """Whether the file's name says that it is a placeholder."""
     query = source.find("?")
     start = max(0, source.rfind("/", 0, query if query >= 0 else len(source)))
     name = source[start:].lower()
-    for word in _PLACEHOLDER_WORDS:
-        if word in name:
-            return _PLACEHOLDER.search(source, start) is not None
-    return False
+    # The words are looked for first: the pattern is far slower.
+    return any(word in name for word in _PLACEHOLDER_WORDS) and _PLACEHOLDER.search(source, start) is not None
 
 
-def is_pixel(element: Attributed) -> bool:
+def is_pixel(element: dom.Element) -> bool:
     """Whether an element is a tracking pixel, or hidden."""
     if element.attr("width") in _NO_SIZE or element.attr("height") in _NO_SIZE:
         return True
@@ -91,31 +81,93 @@ def _usable(raw: str | None) -> str:
     return "" if raw[:11].lower().startswith(_NO_ADDRESS) or "{" in raw else raw
 
 
-def _of_sets(element: dom.Element) -> str:
+def _best_of_sets(element: dom.Element) -> str:
     for name in _SETS:
         if (raw := element.attr(name)) and (best := best_of_set(raw)):
             return best
     return ""
 
 
-def _of_picture(image: dom.Element) -> str:
+def _picture_source(image: dom.Element) -> str:
     picture = image.closest("picture")
     if picture is None:
         return ""
     for source in dom.elements_list(picture, "source"):
-        if best := _of_sets(source):
+        if best := _best_of_sets(source):
             return best
     return ""
 
 
 def best_of_set(raw: str) -> str:
-    """The largest candidate of a `srcset`; of equals the first."""
-    best, most = "", -1.0
-    for address, size in _CANDIDATE.findall(raw[:_MAX_SET_CHARS]):
+    """Return the largest candidate of a `srcset`; of equals the first."""
+    best, largest = "", -1.0
+    for candidate, raw_size in _CANDIDATE.findall(raw[:_MAX_SET_CHARS]):
         try:
-            value = float(size) if size else 0.0
+            size = float(raw_size or 0)
         except ValueError:
-            value = 0.0
-        if value > most and _usable(address):
-            best, most = _usable(address), value
+            size = 0.0
+        if size > largest and (address := _usable(candidate)):
+            best, largest = address, size
     return best
+
+
+def rescue_embeds(tree: dom.Tree) -> None:
+    """Replace embedded content by links. Their addresses are resolved later, with those of all links."""
+    for tag in _PLAYERS:
+        for element in dom.select(tree, tag)[:_MAX_EMBEDS]:
+            # Elements inside a player are a fallback for browsers without it.
+            is_within = dom.has_ancestor(element, "object,video,audio")
+            if not is_within and (embedded := _player_link(element)) is not None:
+                address, name = embedded
+                link = dom.made("a", {"href": address}, dom.words(name))
+                element.replace_with(dom.made("div", None, link))
+
+
+def _player_link(player: dom.Element) -> tuple[str, str] | None:
+    """Return the address and the name of what a player shows; None when it is blank, an advertisement or a tracker."""
+    addresses = [*[player.attr(name) or "" for name in _SOURCES], *_addresses_within(player)]
+    source = next((address for address in addresses if not _NO_PLAYER_ADDRESS.match(address)), "")
+    if not source or _MACHINERY.search(source) or is_pixel(player):
+        return None
+    title = " ".join((player.attr("title") or player.attr("aria-label") or "").split())
+    kind = "Video" if _VIDEO_HOSTS.search(source) else "Map" if _MAP_HOSTS.search(source) else _PLAYERS[player.tag]
+    return source.strip(), title or kind
+
+
+def _addresses_within(player: dom.Element) -> list[str]:
+    if player.tag in {"video", "audio"}:
+        return [dom.attribute(source, "src") for source in dom.elements_list(player, "source")]
+    if player.tag != "object":
+        return []
+    params = [param for param in dom.elements_list(player, "param") if dom.attribute(param, "name").lower() in {"movie", "src"}]
+    embeds = [dom.attribute(inner, "src") for inner in dom.elements_list(player, "embed")]
+    return embeds + [dom.attribute(param, "value") for param in params]
+
+
+def rescue_images(tree: dom.Tree) -> None:
+    """Use the images of `noscript` elements for the empty ones that a script would fill."""
+    for spare in dom.select(tree, "noscript")[:_MAX_EMBEDS]:
+        image = spare.find("img")
+        if image is None or is_pixel(image) or len(spare.text.strip()) > _MAX_NOSCRIPT_CHARS:
+            continue
+        source = source_of(image)
+        if not source:
+            continue
+        empty = _image_before(spare)
+        if empty is None:
+            spare.insert_before(image.extract())
+            continue
+        if not source_of(empty):
+            dom.set_attribute(empty, "src", source)
+            if not dom.attribute(empty, "alt"):
+                dom.set_attribute(empty, "alt", dom.attribute(image, "alt"))
+        dom.drop(image)
+
+
+def _image_before(spare: dom.Element) -> dom.Element | None:
+    """Return the image that a `noscript` stands in for: its neighbour on the left, or the last image inside that."""
+    element = dom.as_element(next((node for node in spare.previous_siblings if not dom.is_blank(node)), None))
+    if element is None or element.tag == "img":
+        return element
+    inner = dom.elements_list(element, "img")
+    return inner[-1] if inner else None

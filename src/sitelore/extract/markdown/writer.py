@@ -1,20 +1,85 @@
-"""Markdown and plain text of subtrees: one walk builds blocks, from which both are written."""
+"""HTML subtrees as Markdown and as plain text: one walk over the elements builds blocks, from which both are written.
 
+Each kind of element has one handler, and no other place decides about it (`_HANDLERS`, at the end). The walk keeps its own
+stack, so a page may nest elements as deep as it likes. Containers (lists, quotes, tables) nest at most `MAX_DEPTH` deep; what
+is deeper is written as plain blocks of the innermost one. Every element is entered and left once.
+"""
+
+# ruff: noqa: SLF001 - the table of handlers is made of methods of the walk
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from sitelore.extract import dom
 from sitelore.extract.about.links import PageResolver, resolver_for
-from sitelore.extract.markdown.blocks import Block, Rule, markdown_lines, settled, text_lines
-from sitelore.extract.markdown.embeds import rescue_embeds, rescue_images, rescue_task_boxes
-from sitelore.extract.markdown.escape import escape_heading, escape_text
-from sitelore.extract.markdown.formulas import rescue_formulas
-from sitelore.extract.markdown.invisible import visible
-from sitelore.extract.markdown.walk import Walk
+from sitelore.extract.invisible import find_invisible, remove_characters
+from sitelore.extract.markdown.blocks import (
+    BULLETS,
+    DEFINITIONS,
+    MAX_DEPTH,
+    NUMBERS,
+    Admonition,
+    Block,
+    CodeBlock,
+    Item,
+    List,
+    Note,
+    Paragraph,
+    ParagraphBuilder,
+    Quote,
+    Rule,
+    admonition_of,
+    icon_label,
+    is_title,
+    markdown_of,
+    text_of,
+)
+from sitelore.extract.markdown.code import LINES_CLASS, Listings, image_formula, rescue_formulas, split_formulas
+from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
+from sitelore.extract.markdown.images import is_pixel, rescue_embeds, rescue_images, source_of
+from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Link, escape_label
+from sitelore.extract.markdown.tables import Cell, TableDraft
 
+_SKIPPED = (
+    "script", "style", "template", "head", "title", "meta", "link", "base", "svg", "canvas", "iframe", "object", "embed",
+    "video", "audio", "map", "datalist", "rp", "colgroup", "col", "param", "source", "track", "input", "textarea",
+    "progress", "meter", "frameset", "annotation", "annotation-xml", "wbr",
+)  # fmt: skip
+_BLOCKS = (
+    "p", "div", "figure", "figcaption", "address", "fieldset", "details", "center", "hgroup", "search", "dialog", "legend",
+    "body", "html", "menuitem", "noscript",
+)  # fmt: skip
+_SECTIONS = ("article", "section", "form", "main", "aside", "header", "footer")
+_TABLE_SECTIONS = ("thead", "tbody", "tfoot")
+_PLAIN_BLOCKS = frozenset({*_BLOCKS, *_SECTIONS, *_TABLE_SECTIONS})
+_SEPARATED = ("option", "optgroup", "select", "button", "label", "rtc")
+_LISTS = {"ul": BULLETS, "menu": BULLETS, "dir": BULLETS, "ol": NUMBERS, "dl": DEFINITIONS}
+_EMPHASIS = {
+    "b": STRONG, "strong": STRONG, "i": EM, "em": EM, "var": EM, "s": STRIKE, "del": STRIKE, "strike": STRIKE,
+}  # fmt: skip
+_ANCHOR_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:headerlink|header-?anchor|anchor|anchor-?link|anchorjs-link|permalink|hash-?link|heading-?(?:anchor|link)|self-?link"
+    r"|direct-?link|edit-?link|edit-?section)(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+# Numbers and the names of variables; `st`, `th`, `e` and `TM` are no powers.
+_SHIFTED = {
+    "sup": (
+        re.compile(r"[-+\u2212]?(?:\d{1,6}[bcdfghijklmnprtuvwxyz]?|[bcdfghijklmnprtuvwxyzT])(?:[-+\u2212]\d{0,3})?|[-+\u2212]"),
+        str.maketrans("0123456789+-\u2212=()bcdfghijklmnprtuvwxyzT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵇᶜᵈᶠᵍʰⁱʲᵏˡᵐⁿᵖʳᵗᵘᵛʷˣʸᶻᵀ"),
+    ),
+    "sub": (
+        re.compile(r"(?:\d{1,6}|[aehijklmnoprstuvx])(?:[-+\u2212]\d{0,3})?"),
+        str.maketrans("0123456789+-\u2212=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"),
+    ),
+}
+_KEEPS_LINES = re.compile(r"white-space\s*:\s*(?:pre-wrap|pre-line|break-spaces)", re.ASCII | re.IGNORECASE)
+_SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IGNORECASE)
+_MAX_PERMALINK_DEPTH = 50
 _NO_PAGE = "http://page.invalid/"  # plain text shows no addresses
 
 
@@ -29,20 +94,15 @@ def prepare(tree: dom.Tree) -> None:
     """Rescue formulas, embedded content, task boxes and `noscript` images, before hidden elements are dropped from a tree."""
     rescue_formulas(tree)
     rescue_embeds(tree)
-    rescue_task_boxes(tree)
+    _rescue_task_boxes(tree)
     rescue_images(tree)
 
 
 def write(nodes: Sequence[dom.Node], resolver: PageResolver) -> Written:
     """Write subtrees as Markdown, with absolute links, and as plain text. Leaves them as they are."""
-    blocks = _blocks(nodes, resolver)
-    text = _text(blocks)
-    return Written(_markdown(blocks), text)
-
-
-def write_markdown(nodes: Sequence[dom.Node], resolver: PageResolver) -> str:
-    """Write subtrees as Markdown, with absolute links. Leaves them as they are."""
-    return _markdown(_blocks(nodes, resolver))
+    blocks = _read_blocks(nodes, resolver)
+    text = text_of(blocks)
+    return Written(markdown_of(blocks), text)
 
 
 def write_text(nodes: Sequence[dom.Node], *, with_menus: bool = False) -> str:
@@ -50,55 +110,664 @@ def write_text(nodes: Sequence[dom.Node], *, with_menus: bool = False) -> str:
 
     `with_menus`: also what Markdown leaves out, menus and lists of contents.
     """
-    return _text(_blocks(nodes, resolver_for(()).on_page(_NO_PAGE), with_menus=with_menus))
+    return text_of(_read_blocks(nodes, resolver_for(()).on_page(_NO_PAGE), with_menus=with_menus))
 
 
-def write_title(title: str) -> str:
-    """Write a page's title as a heading of the first level; empty when the title is."""
-    line = " ".join(visible(title).split())
-    return f"# {escape_heading(escape_text(line))}" if line else ""
+def _rescue_task_boxes(tree: dom.Tree) -> None:
+    """Replace the check boxes that list items start with by `[x]` and `[ ]`. Boxes of a form are questions, not tasks."""
+    for box in dom.select(tree, "input[type=checkbox i]"):
+        item = box.closest("li")
+        if item is None or (box.closest("form") is not None and not dom.has_attribute(box, "disabled")):
+            continue
+        first = next((node for node in item.descendants if node == box or not _shows_nothing(node)), None)
+        if first == box:
+            mark = "[x]" if dom.has_attribute(box, "checked") else "[ ]"
+            after = dom.as_text(box.next_sibling)
+            gap = [] if after is not None and after.data[:1].isspace() else [dom.words(" ")]
+            box.replace_with(dom.verbatim(mark, dom.words(mark)), *gap)
 
 
-def _markdown(blocks: list[Block]) -> str:
-    """Write blocks as Markdown. Settles them, so their plain text has to be written before."""
-    return "\n".join(markdown_lines(_without_edge_rules(settled(blocks))))
+def _shows_nothing(node: dom.AnyNode) -> bool:
+    """Whether a node is neither text nor a box: a wrapper element, a comment, or white space."""
+    element = dom.as_element(node)
+    return element.tag not in {"input", "img"} if element is not None else dom.is_blank(node)
 
 
-def _text(blocks: list[Block]) -> str:
-    lines = [" ".join(line.split()) for text in text_lines(blocks) for line in text.split("\n")]
-    return "\n".join(filter(None, lines))
-
-
-def _blocks(nodes: Sequence[dom.Node], resolver: PageResolver, *, with_menus: bool = False) -> list[Block]:
-    walk = Walk(resolver, with_menus=with_menus)
+def _read_blocks(nodes: Sequence[dom.Node], resolver: PageResolver, *, with_menus: bool = False) -> list[Block]:
+    walk = _Walk(resolver, with_menus=with_menus)
     for node in nodes:
         walk.read(node)
-    if not with_menus:
+    if walk.contents and not with_menus:
         _drop_contents(walk, nodes)
     return walk.blocks
 
 
-def _drop_contents(walk: Walk, nodes: Sequence[dom.Node]) -> None:
+def _drop_contents(walk: _Walk, nodes: Sequence[dom.Node]) -> None:
     """Empty lists of contents: nothing but links to places of this page that are written as well."""
-    if not walk.contents:
-        return
-    names = {name for node in nodes for element in dom.select(node, "[id],a[name]") for name in _names(element)}
+    elements = [element for node in nodes for element in dom.select(node, "[id],a[name]")]
+    names = {element.attr(name) or "" for element in elements for name in ("id", "name")}
     for contents in walk.contents:
-        targets = contents.in_page_targets or []
-        found = sum(unquote(target) in names for target in targets)
-        if found * 2 >= len(targets) and walk.chars > contents.chars:
+        targets = contents.in_page_targets
+        if sum(unquote(target) in names for target in targets) * 2 >= len(targets) and walk.chars > contents.chars:
             contents.items = []
 
 
-def _names(element: dom.Element) -> tuple[str, str]:
-    return element.attr("id") or "", element.attr("name") or ""
+_Leave: TypeAlias = Callable[[], object]
+_Handler: TypeAlias = "Callable[[_Walk, dom.Element], _Leave | None]"
+"""Handles the start of an element: None when nothing below it is to be read, else what to do at its end."""
 
 
-def _without_edge_rules(blocks: list[Block]) -> list[Block]:
-    """Drop rules at both ends: they separate nothing, and one on the first line would be read as front matter."""
-    start, end = 0, len(blocks)
-    while start < end and isinstance(blocks[start], Rule):
-        start += 1
-    while end > start and isinstance(blocks[end - 1], Rule):
-        end -= 1
-    return blocks[start:end]
+def _do_nothing() -> None:
+    """End an element that changes nothing."""
+
+
+class _Walk(ParagraphBuilder):
+    """Builds the blocks of subtrees, one after the other."""
+
+    def __init__(self, resolver: PageResolver, *, with_menus: bool) -> None:
+        super().__init__()
+        self.contents: list[List] = []
+        """Lists of nothing but links to places of the same page."""
+        self._resolver = resolver
+        self._with_menus = with_menus
+        self._special: dict[dom.Element, _Handler] = {}
+        self._invisible: frozenset[str] = frozenset()
+        self._has_formulas = False
+        self._keeps_lines = False
+        self._heading_text = ""
+        self._link_depth = 0
+        self._in_page: list[str] = []  # the targets of links to places of the same page
+        self._list: List | None = None
+        self._notes: list[Note] = []
+        self._own_number = ""  # of the footnote whose text begins
+        self._table: TableDraft | None = None
+        self._admonition: Admonition | None = None
+        self._in_title = False  # of the admonition
+        self._listings = Listings()
+        self._depth = 0
+        self._section_count = self._block_count = self._table_count = 0
+
+    def read(self, node: dom.Node) -> None:
+        """Add the blocks of a subtree."""
+        self._prepare(node)
+        self._walk(iter((node,) if isinstance(node, dom.Element) else node.children))
+        self._flush()
+
+    def _prepare(self, node: dom.Node) -> None:
+        """Look at the whole subtree for what is rare and changes how it is read."""
+        text = node.text
+        # A search for one character that finds nothing takes a tenth of one for two.
+        self._has_formulas = ("\\" in text and ("\\(" in text or "\\[" in text)) or ("$" in text and "$$" in text)
+        is_plain = text.isascii() and text.isprintable()
+        self._invisible = frozenset() if is_plain else find_invisible(text.encode("utf-8", "replace"))
+        self._special = {}
+        in_page: list[dom.Element] = []
+        for element in dom.select(node, "[style*=white-space i],a[href^='#']"):
+            if element.tag == "a" and (element.attr("href") or "").startswith("#"):
+                in_page.append(element)
+            if _KEEPS_LINES.search(style := element.attr("style") or ""):
+                self._special[element] = _Walk._enter_kept_lines
+            elif element.tag in _PLAIN_BLOCKS and _SET_AS_CODE.search(style):
+                self._special[element] = _Walk._enter_pre
+        if in_page:
+            footnotes = find_footnotes(node, in_page)
+            self._special.update((link, partial(_Walk._add_mark, label=label)) for link, label in footnotes.marks.items())
+            self._special.update((raised, _Walk._enter_raised_mark) for raised in footnotes.raised)
+            self._special.update((note, partial(_Walk._enter_note, label=label)) for note, label in footnotes.notes.items())
+            self._special.update((element, _Walk._skip) for element in footnotes.dropped)
+
+    def _walk(self, nodes: Iterator[dom.AnyNode]) -> None:
+        stack: list[tuple[Iterator[dom.AnyNode], _Leave]] = []
+        leave: _Leave = _do_nothing
+        handler_of, special, inline = _HANDLERS.get, self._special, _Walk._enter_inline
+        add_text = self._add_text if self._invisible or self._has_formulas or special else self._add_words
+        text_type, element_type = dom.Text, dom.Element
+        while True:
+            for node in nodes:
+                kind = type(node)
+                if kind is text_type:
+                    data = node.data  # type: ignore[attr-defined]
+                    # Most texts of a page are the white space between its elements.
+                    if not self._ends_in_space or not data.isspace() or self._keeps_lines:
+                        add_text(data)
+                    continue
+                if kind is not element_type:
+                    continue
+                handler = handler_of(node.tag, inline)  # type: ignore[attr-defined]
+                if special and node in special:
+                    handler = special[node]  # type: ignore[index]
+                leave_below = handler(self, node)  # type: ignore[arg-type]
+                if leave_below is None:
+                    continue
+                children = node.children
+                # Most elements hold one text and nothing else: the stack is not needed.
+                if len(children) == 1 and type(children[0]) is text_type and not children[0].data.isspace():
+                    add_text(children[0].data)
+                    leave_below()
+                    continue
+                stack.append((nodes, leave))
+                nodes, leave = iter(children), leave_below
+                break
+            else:
+                leave()
+                if not stack:
+                    return
+                nodes, leave = stack.pop()
+
+    # Text
+
+    def _add_text(self, data: str) -> None:
+        if self._invisible and not (data.isascii() and data.isprintable()):
+            data = remove_characters(data, self._invisible)
+        if self._own_number and data.strip():
+            data = remove_own_number(data, self._own_number)
+            self._own_number = ""
+        if self._has_formulas and not self._is_code and ("\\" in data or "$$" in data):
+            for text, formula, is_block in split_formulas(data):
+                self._add_words(text)
+                if formula:
+                    self._add_formula(formula, is_block=is_block)
+        elif self._keeps_lines and "\n" in data:
+            for at, line in enumerate(data.strip("\n").split("\n")):
+                if at:
+                    self._add_break()
+                self._add_words(line)
+        else:
+            self._add_words(data)
+
+    def _add_formula(self, markdown: str, *, is_block: bool) -> None:
+        is_block = is_block and not self._level
+        if is_block:
+            self._flush()
+        self._add_raw(markdown, markdown)
+        if is_block:
+            self._flush()
+
+    # Elements without a form of their own
+
+    def _skip(self, _element: dom.Element) -> None:
+        return None
+
+    def _enter_inline(self, element: dom.Element) -> _Leave | None:
+        """Read through an element that changes nothing: a span, or one that is not known."""
+        if self._admonition is not None and self._is_at_title(element):
+            return self._enter_label()
+        if self._level and "editsection" in (element.attr("class") or ""):
+            return None
+        return _do_nothing
+
+    def _enter_separated(self, _element: dom.Element) -> _Leave:
+        self._add_gap()
+        return self._add_gap
+
+    def _enter_block(self, element: dom.Element) -> _Leave | None:
+        if self._leaves:
+            if self._level and element.tag != "div":
+                self._end_block()
+            else:
+                self._flush()
+        self._block_count += 1
+        if class_ := element.attr("class"):
+            if self._admonition is not None and self._is_at_title(element):
+                return self._enter_label()
+            if LINES_CLASS in class_ and self._add_listing(self._listings.from_lines(element)):
+                return None
+            if (admonition := admonition_of(element, class_)) is not None:
+                return self._enter_admonition(admonition)
+        return self._flush
+
+    def _enter_section(self, element: dom.Element) -> _Leave | None:
+        self._section_count += 1
+        return self._enter_block(element)
+
+    def _enter_kept_lines(self, element: dom.Element) -> _Leave | None:
+        """Read an element whose style keeps line ends without being code: posts, descriptions, whole articles."""
+        leave = _HANDLERS.get(element.tag, _Walk._enter_inline)(self, element)
+        if leave is None or self._is_code:
+            return leave
+        before, self._keeps_lines = self._keeps_lines, True
+
+        def end() -> None:
+            leave()
+            self._keeps_lines = before
+
+        return end
+
+    def _enter_nav(self, element: dom.Element) -> _Leave:
+        """Read a `nav`; one with nothing but links is a menu, and goes."""
+        self._end_block()
+        leave = self._enter_section(element) or _do_nothing
+        blocks, size, unlinked = self.blocks, len(self.blocks), self._unlinked_chars
+
+        def end() -> None:
+            leave()
+            if self._unlinked_chars == unlinked and not self._with_menus:
+                del blocks[size:]
+
+        return end
+
+    # Headings
+
+    def _enter_heading(self, element: dom.Element) -> _Leave:
+        self._end_block()
+        self._section_count += 1
+        level = int(element.tag[1])
+        if self._admonition is not None and self._is_at_title(element):
+            return self._enter_label(level)
+        self._level, self._heading_text = level, element.text.strip()
+        return self._end_block
+
+    def _enter_summary(self, element: dom.Element) -> _Leave:
+        self._flush()
+        if self._admonition is not None and self._is_at_title(element):
+            return self._enter_label()
+        before, self._style = self._style, self._style | STRONG
+
+        def end() -> None:
+            self._flush()
+            self._style = before
+
+        return end
+
+    # Inline elements
+
+    def _enter_emphasis(self, element: dom.Element) -> _Leave:
+        before = self._style
+        # Code is written as it is, with the emphasis around it alone.
+        if not self._is_code:
+            self._style = before | _EMPHASIS[element.tag]
+
+        def end() -> None:
+            self._style = before
+
+        return end
+
+    def _enter_code(self, element: dom.Element) -> _Leave | None:
+        if self._is_code:
+            return _do_nothing
+        if self._ends_in_space and not self._level and self._add_listing(self._listings.from_code(element)):
+            return None
+        self._is_code = True
+        return self._end_code
+
+    def _end_code(self) -> None:
+        self._is_code = False
+
+    def _enter_quotation(self, _element: dom.Element) -> _Leave:
+        self._add_quotation_mark(is_start=True)
+        return partial(self._add_quotation_mark, is_start=False)
+
+    def _add_quotation_mark(self, *, is_start: bool) -> None:
+        self._leaves.append((TEXT, '"', self._style, self._link, ""))
+        self._ends_in_space = is_start
+
+    def _enter_shifted(self, element: dom.Element) -> _Leave | None:
+        """Write raised and lowered numbers as Unicode has them: `10<sup>6</sup>` must not become 106."""
+        is_reference = self._link is not None and self._link.in_page
+        if not self._is_code and not is_reference and (only := dom.only_text(element)) is not None:
+            pattern, spelling = _SHIFTED[element.tag]
+            text = only.strip()
+            if pattern.fullmatch(text):
+                self._add_text(text.translate(spelling))
+                return None
+        return _do_nothing
+
+    def _enter_ruby_text(self, element: dom.Element) -> _Leave | None:
+        parent = dom.as_element(element.parent)
+        text = element.text.strip()
+        if text and parent is not None and parent.tag in {"ruby", "rtc"}:
+            self._add_text(text if text[0] in "(\uff08" else f"({text})")
+            return None
+        return _do_nothing
+
+    def _enter_verbatim(self, element: dom.Element) -> None:
+        """Add Markdown that was made before the walk: a formula or a task box."""
+        self._add_formula(element.attr("md") or "", is_block=False)
+
+    # Links and images
+
+    def _enter_link(self, element: dom.Element) -> _Leave | None:
+        href = element.attr("href")
+        if href is None:
+            return self._enter_inline(element)
+        if "#" in href and self._link_depth < _MAX_PERMALINK_DEPTH:
+            if self._is_permalink(element, href):
+                return None
+            # A heading or a title that links to a place of its own page is not written as a link.
+            if href[0] == "#" and (self._level or self._in_title):
+                return _do_nothing
+        # Without an address, a link is written as its text.
+        before, link = self._link, Link(self._resolver.target(href).written, in_page=href[:1] == "#")
+        if link.in_page:
+            self._in_page.append(href[1:])
+        self._link = link
+        self._link_depth += 1
+
+        def end() -> None:
+            self._link = before
+            self._link_depth -= 1
+
+        return end
+
+    def _is_permalink(self, link: dom.Element, href: str) -> bool:
+        """Whether a link is the mark by which a heading, or a place in the text, can be linked to."""
+        text = link.text
+        if not any(map(str.isalnum, text)):
+            return (href[0] == "#" or self._level > 0) and not dom.holds(link, "img", dom.VERBATIM)
+        if not self._level or self._heading_text == text.strip():
+            return False
+        return _ANCHOR_CLASS.search(link.attr("class") or "") is not None
+
+    def _enter_image(self, element: dom.Element) -> None:
+        if (formula := image_formula(element)) is not None:
+            self._add_formula(formula, is_block=False)
+            return
+        raw = source_of(element)
+        target = self._resolver.target(raw) if raw else None
+        if target is None or target.url is None or is_pixel(element):
+            return
+        address = target.written.partition("#")[0]
+        alt = " ".join((element.attr("alt") or "").split())
+        if self._invisible:
+            alt = remove_characters(alt, self._invisible)
+        self._add_raw(f"![{escape_label(alt)}]({address})", "")
+
+    # Code, rules, quotes
+
+    def _enter_pre(self, element: dom.Element) -> _Leave | None:
+        if not element.text.strip():
+            return _do_nothing if dom.holds(element, "img", dom.VERBATIM) else None
+        self._start_block()
+        self._add_listing(self._listings.from_pre(element))
+        return None
+
+    def _add_listing(self, listing: CodeBlock | None) -> bool:
+        """Add a code block, if there is one. Returns whether there is."""
+        if listing is None:
+            return False
+        self._end_block()
+        if self._invisible:
+            listing.code = remove_characters(listing.code, self._invisible)
+        self.blocks.append(listing)
+        self._count_unlinked(len(listing.code))
+        return True
+
+    def _enter_rule(self, _element: dom.Element) -> None:
+        self._start_block()
+        self.blocks.append(Rule())
+
+    def _enter_blockquote(self, element: dom.Element) -> _Leave:
+        if (admonition := admonition_of(element, element.attr("class"))) is not None:
+            return self._enter_admonition(admonition)
+        quote = Quote([])
+        return self._enter_container(quote.blocks, lambda: [quote])
+
+    def _enter_container(self, inner: list[Block], finish: Callable[[], list[Block]]) -> _Leave:
+        """Read blocks into a container; what `finish` returns takes its place."""
+        self._start_block()
+        if self._depth >= MAX_DEPTH:
+            return self._flush
+        self._depth += 1
+        outer = self.blocks
+        notes, self._notes = self._notes, []
+
+        def add_finished() -> None:
+            outer.extend(finish())
+            outer.extend(self._notes)
+            self._notes = notes
+            self._depth -= 1
+
+        return self._collect(inner, add_finished)
+
+    def _start_block(self) -> None:
+        self._end_block()
+        self._block_count += 1
+
+    def _collect(self, inner: list[Block], finish: _Leave = _do_nothing) -> _Leave:
+        """Read blocks into a list until the element ends."""
+        before = self.blocks, self._list
+        self.blocks, self._list = inner, None
+
+        def end() -> None:
+            self._end_block()
+            finish()
+            self.blocks, self._list = before
+
+        return end
+
+    # Footnotes
+
+    def _add_mark(self, _element: dom.Element, label: str) -> None:
+        link, self._link = self._link, None
+        self._add_raw(f"[^{label}]", f"[{label}]")
+        self._link = link
+
+    def _enter_raised_mark(self, element: dom.Element) -> None:
+        """Read the marks in a `sup`; the brackets around them are part of them."""
+        for child in element.children:
+            if isinstance(child, dom.Text):
+                self._add_text(child.data.strip("[]() ,"))
+            elif isinstance(child, dom.Element):
+                if child in self._special:
+                    self._special[child](self, child)
+                else:
+                    self._add_text(child.text)
+
+    def _enter_note(self, element: dom.Element, label: str) -> _Leave:
+        self._end_block()
+        note = Note(label)
+        is_item = element.tag in {"li", "dd"} and self._list is not None
+        (self._notes if is_item else self.blocks).append(note)
+        self._own_number = label if element.tag != "li" else ""
+
+        def forget_number() -> None:
+            self._own_number = ""
+
+        return self._collect(note.blocks, forget_number)
+
+    # Admonitions
+
+    def _enter_admonition(self, admonition: Admonition) -> _Leave:
+        chars = self.chars
+        outer, self._admonition = self._admonition, admonition
+        leave = self._enter_container(admonition.blocks, lambda: admonition.finish(self.chars - chars))
+
+        def end() -> None:
+            leave()
+            self._admonition = outer
+
+        return end
+
+    def _is_at_title(self, element: dom.Element) -> bool:
+        """Whether an element is the title of the admonition that has just begun."""
+        admonition = self._admonition
+        return (
+            admonition is not None
+            and not admonition.label
+            and not admonition.blocks
+            and not self._leaves
+            and self.blocks is admonition.blocks
+            and is_title(element)
+        )
+
+    def _enter_label(self, level: int = 0) -> _Leave:
+        """Read the title of an admonition, which may be a heading."""
+        admonition = self._admonition
+        title: list[Block] = []
+        self._in_title = True
+
+        def take_title() -> None:
+            self._in_title = False
+            for block in title:
+                if isinstance(block, Paragraph) and admonition is not None:
+                    admonition.label += block.leaves
+                    admonition.level = level
+
+        return self._collect(title, take_title)
+
+    # Lists
+
+    def _enter_list(self, element: dom.Element) -> _Leave:
+        this_list = List(_LISTS[element.tag])
+        if this_list.kind == DEFINITIONS and (admonition := admonition_of(element, element.attr("class"))) is not None:
+            return self._enter_admonition(admonition)
+        before: list[Block] = []
+        is_outermost = self._list is None
+        outside, targets_before, chars = self._outside_chars, len(self._in_page), self.chars
+
+        def finish() -> list[Block]:
+            if this_list.kind == NUMBERS:
+                this_list.number_items(element)
+            elif this_list.kind == DEFINITIONS:
+                this_list.place_terms()
+            elif this_list.is_layout():
+                return [*before, *(block for item in this_list.items for block in item.blocks)]
+            targets = self._in_page[targets_before:]
+            if is_outermost and self._outside_chars == outside and len(targets) > 1:
+                this_list.in_page_targets, this_list.chars = targets, self.chars - chars
+                self.contents.append(this_list)
+            return [*before, this_list] if this_list.items else before
+
+        leave = self._enter_container(before, finish)
+        if self.blocks is before:  # not nested too deep
+            self._list = this_list
+        return leave
+
+    def _enter_item(self, element: dom.Element) -> _Leave:
+        self._start_block()
+        if self._list is None or self._list.kind == DEFINITIONS:
+            return self._flush
+        item = Item(element.attr("value"))
+        self._list.items.append(item)
+        self.blocks = item.blocks  # text between two items belongs to the first
+        return self._end_block
+
+    def _enter_term(self, element: dom.Element) -> _Leave:
+        self._start_block()
+        if self._admonition is not None and self._is_at_title(element):
+            return self._enter_label()
+        definitions = self._list
+        if definitions is None or definitions.kind != DEFINITIONS:
+            return self._flush
+        if not definitions.items or definitions.items[-1].blocks:
+            definitions.items.append(Item())
+        item = definitions.items[-1]
+        term: list[Block] = []
+        self.blocks = term
+
+        def end() -> None:
+            self._end_block()
+            self.blocks = item.blocks
+            item.add_term(term)
+
+        return end
+
+    def _enter_definition(self, _element: dom.Element) -> _Leave:
+        self._start_block()
+        definitions = self._list
+        if definitions is None or definitions.kind != DEFINITIONS:
+            return self._flush
+        if not definitions.items:
+            definitions.items.append(Item())
+        self.blocks = definitions.items[-1].blocks
+        return self._end_block
+
+    # Tables
+
+    def _enter_table(self, element: dom.Element) -> _Leave | None:
+        if self._add_listing(self._listings.from_table(element)):
+            return None
+        if (admonition := admonition_of(element, element.attr("class"))) is not None:
+            return self._enter_admonition(admonition)
+        draft = TableDraft(element)
+        if self._admonition is not None and not self._admonition.blocks and self.blocks is self._admonition.blocks:
+            draft.is_layout = True
+        before: list[Block] = []
+        outer = self._table
+        self._table_count += 1
+        sections, tables = self._section_count, self._table_count
+
+        def finish() -> list[Block]:
+            draft.holds_sections = self._section_count > sections
+            draft.holds_tables = self._table_count > tables
+            draft.holds_blocks = self._block_count > block_count
+            self._table = outer
+            return [*before, *draft.finish()]
+
+        leave = self._enter_container(before, finish)
+        block_count = self._block_count
+        if self.blocks is before:  # not nested too deep
+            self._table = draft
+        return leave
+
+    def _enter_table_section(self, element: dom.Element) -> _Leave | None:
+        if self._table is None:
+            return self._enter_block(element)
+        self._table.section = element.tag
+        self._table.has_head |= element.tag == "thead"
+        return _do_nothing
+
+    def _enter_caption(self, _element: dom.Element) -> _Leave:
+        self._flush()
+        if self._table is None:
+            return self._flush
+        self._table.has_head = True
+        return self._collect(self._table.caption)
+
+    def _enter_row(self, _element: dom.Element) -> _Leave:
+        self._flush()
+        if self._table is not None:
+            self._table.add_row()
+        return self._flush
+
+    def _enter_cell(self, element: dom.Element) -> _Leave | None:
+        self._end_block()
+        table, admonition = self._table, self._admonition
+        if table is None:
+            return self._flush
+        if admonition is not None and table.is_layout and not admonition.label and not admonition.blocks:
+            class_ = (element.attr("class") or "").split()
+            if "icon" in class_ and (label := icon_label(element)):
+                admonition.label.append((TEXT, label, 0, None, ""))
+                self._count_unlinked(len(label))
+                return None
+        cell = Cell(element)
+        table.add_cell(cell)
+        chars = self.chars
+
+        def count_chars() -> None:
+            cell.chars = self.chars - chars
+
+        return self._collect(cell.blocks, count_chars)
+
+
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(_SKIPPED, _Walk._skip),
+    **dict.fromkeys(_BLOCKS, _Walk._enter_block),
+    **dict.fromkeys(_SECTIONS, _Walk._enter_section),
+    **dict.fromkeys(_TABLE_SECTIONS, _Walk._enter_table_section),
+    **dict.fromkeys(_SEPARATED, _Walk._enter_separated),
+    **dict.fromkeys(_EMPHASIS, _Walk._enter_emphasis),
+    **dict.fromkeys(_LISTS, _Walk._enter_list),
+    **dict.fromkeys(_SHIFTED, _Walk._enter_shifted),
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _Walk._enter_heading),
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), _Walk._enter_code),
+    **dict.fromkeys(("pre", "xmp", "listing", "plaintext"), _Walk._enter_pre),
+    **dict.fromkeys(("td", "th"), _Walk._enter_cell),
+    "a": _Walk._enter_link,
+    "blockquote": _Walk._enter_blockquote,
+    "br": lambda walk, _element: walk._add_break(),
+    "caption": _Walk._enter_caption,
+    "dd": _Walk._enter_definition,
+    "dt": _Walk._enter_term,
+    "hr": _Walk._enter_rule,
+    "img": _Walk._enter_image,
+    "li": _Walk._enter_item,
+    "nav": _Walk._enter_nav,
+    "q": _Walk._enter_quotation,
+    "rt": _Walk._enter_ruby_text,
+    "summary": _Walk._enter_summary,
+    "table": _Walk._enter_table,
+    "tr": _Walk._enter_row,
+    dom.VERBATIM: _Walk._enter_verbatim,
+}

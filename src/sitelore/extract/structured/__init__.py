@@ -1,4 +1,5 @@
-"""What pages say for machines: JSON-LD, Microdata, RDFa and Open Graph, brought into one form with where it came from.
+"""Structured data of a page: JSON-LD, Microdata, RDFa and Open Graph, read into entities of one form.
 
-`reading` puts them together; `frames` and its kin shape the kinds that people ask for (products, events, articles …).
+`entities.read_structured` is the entry: it joins what `jsonld`, `microdata` and `rdfa` read and adds Open Graph. `frames`
+adds flat summaries of common kinds (products, events, articles …); `jsonld_repair` parses JSON-LD that is not valid JSON.
 """

@@ -1,33 +1,230 @@
-"""The one form that all structured data of a page comes to, and the values in it put right.
+"""Reads all structured data of a page (JSON-LD, Microdata, RDFa, Open Graph) into entities of one form.
 
-An entity is plain data that goes into JSON: its types, its id, its properties. A property with one value is that value, one
-with several is a list. A value is text, a number, a truth, an entity within this one, a reference (`{"id": …}`), or text in
-a language (`{"value": …, "language": …}`). Where it came from (`source`, `at`, `repaired`) only the outermost ones say.
+An entity is a JSON object with types, an id and properties. A property with one value holds that value, one with several
+holds a list. A value is a string, a number, a boolean, a nested entity, a reference (`{"id": …}`) or text with its language
+(`{"value": …, "language": …}`). Only top-level entities have a place (`source`, `at`, `repaired`).
 
-What a property of schema.org means decides how its text is read: addresses become absolute, dates ISO 8601, prices and
-ratings numbers, members of enumerations their short names. Text that cannot be read so stays what it was.
+The schema.org meaning of a property decides how its text is parsed (`typed_value`): URLs become absolute, dates ISO 8601,
+prices and ratings numbers, members of enumerations short names. Text that cannot be parsed stays as it is. `jsonld`,
+`microdata`, `rdfa` and `frames` build on this module.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sitelore.extract import dom
 from sitelore.extract.about.dates import iso_date
-from sitelore.extract.structured.vocabularies import short
+from sitelore.extract.about.head import Meta, read_head
+from sitelore.extract.about.survey import scripts_of
 from sitelore.model.url import whatwg
+
+if TYPE_CHECKING:
+    from sitelore.extract.structured.jsonld import Script
 
 Entity: TypeAlias = dict[str, Any]
 
 MAX_CHARS = 100_000
-"""Of one text."""
-MAX_SHOWN_CHARS = 20_000
-"""Of a text that stands on the page as well: a whole article is marked up as one value, and the page has it already."""
+"""Longest text of one value."""
+MAX_ELEMENT_CHARS = 20_000
+"""Longest text taken from an element: pages mark up whole articles as one value, and have their text as content."""
+VALUE_ATTRIBUTES = {"data": "value", "meter": "value", "time": "datetime"}
+"""Attributes that hold the value of an element, by tag."""
+_MAX_ENTITIES = 500
 _MAX_URL_CHARS = 8192
 _MAX_DATA_URL_CHARS = 512
 _MAX_NUMBER_CHARS = 64
+_MAX_OPENGRAPH_VALUES = 256
+_MARKUP = ":is([itemscope],[itemtype],[typeof],[vocab],[about])"
+"""Elements by which a page is known to hold Microdata or RDFa. One walk costs less than searching the source for the names."""
+
+
+def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = None) -> tuple[Entity, ...]:
+    """Read every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph.
+
+    `scripts` is the JSON-LD of the page if the caller has parsed it. Each reader stops at bounds of its own, and none raises.
+    """
+    from sitelore.extract.structured import frames, jsonld  # noqa: PLC0415 the readers import this module
+
+    if scripts is None:
+        scripts = jsonld.read_scripts(scripts_of(tree))
+    entities = jsonld.jsonld_entities(scripts, base) if scripts else []
+    if marked := dom.select(tree, _MARKUP):
+        entities += _markup_entities(tree, marked, base)
+    del entities[_MAX_ENTITIES:]
+    for entity in entities:
+        frames.add_frames(entity)
+    if opengraph := opengraph_entity(read_head(tree), base):
+        opengraph["frame"] = frames.opengraph_frame(opengraph)
+        entities.append(opengraph)
+    return tuple(entities)
+
+
+def _markup_entities(tree: dom.Tree, marked: list[dom.Element], base: str) -> list[Entity]:
+    """Microdata and RDFa. Both readers are imported when a page has such markup, since most pages have none."""
+    entities: list[Entity] = []
+    if any(element.attr("itemscope") is not None or element.attr("itemtype") for element in marked):
+        from sitelore.extract.structured.microdata import microdata_entities  # noqa: PLC0415 see above
+
+        entities += microdata_entities(tree, base)
+    if any(e.attr("typeof") is not None or e.attr("vocab") or e.attr("about") is not None for e in marked):
+        from sitelore.extract.structured.rdfa import rdfa_entities  # noqa: PLC0415 see above
+
+        entities += rdfa_entities(tree, base)
+    return entities
+
+
+# Entities and their values
+
+
+def new_entity(types: list[str], identifier: str, properties: dict[str, Any]) -> Entity:
+    """Make a nested entity, which has an `id` only where the page gives one."""
+    if identifier:
+        return {"types": types, "id": identifier, "properties": properties}
+    return {"types": types, "properties": properties}
+
+
+def with_place(entity: Entity, source: str, at: str, *, repaired: bool) -> Entity:
+    """Make a top-level entity, which says where it was read. `at` is a CSS selector."""
+    return {
+        "types": entity["types"],
+        "id": entity.get("id", ""),
+        "properties": entity["properties"],
+        **{name: entity[name] for name in ("reverse", "frame", "truncated") if name in entity},
+        "source": source,
+        "at": at,
+        "repaired": repaired,
+    }
+
+
+def add_value(properties: dict[str, Any], name: str, value: Any) -> None:
+    """Add a value to a property unless the property has it already."""
+    known = properties.get(name)
+    if known is None:
+        properties[name] = value
+    elif isinstance(known, list):
+        if len(known) > 64 or value not in known:
+            known.append(value)
+    elif known != value:
+        properties[name] = [known, value]
+
+
+def text_for_redaction(json: bytes) -> bytes:
+    """Entities in JSON with the common escapes undone, to search them for secrets without decoding them."""
+    if b"\\" not in json:
+        return json
+    return json.replace(b'\\"', b'"').replace(b"\\n", b"\n").replace(b"\\\\", b"\\")
+
+
+def texts_of(entities: Any) -> list[str]:
+    """Every string in entities, names of properties included, without repeats."""
+    texts: dict[str, None] = {}
+    _collect_texts(entities, texts)
+    return list(texts)
+
+
+def _collect_texts(value: Any, texts: dict[str, None]) -> None:
+    if isinstance(value, str):
+        texts[value] = None
+    elif isinstance(value, dict):
+        texts.update(dict.fromkeys(value))
+        for inner in value.values():
+            _collect_texts(inner, texts)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _collect_texts(inner, texts)
+
+
+def with_texts(value: Any, replacements: Mapping[str, str]) -> Any:
+    """A copy of entities with strings replaced, names of properties included."""
+    if isinstance(value, str):
+        return replacements.get(value, value)
+    if isinstance(value, dict):
+        return {replacements.get(name, name): with_texts(inner, replacements) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [with_texts(inner, replacements) for inner in value]
+    if isinstance(value, tuple):
+        return tuple([with_texts(inner, replacements) for inner in value])
+    return value
+
+
+# Names: schema.org names are short (`Product`, `name`), names of other vocabularies are whole URLs
+
+SCHEMA_ORG = "https://schema.org/"
+_PREFIXES = {
+    "schema": SCHEMA_ORG, "as": "https://www.w3.org/ns/activitystreams#",
+    "brick": "https://brickschema.org/schema/Brick#", "cc": "http://creativecommons.org/ns#",
+    "csvw": "http://www.w3.org/ns/csvw#", "ctag": "http://commontag.org/ns#", "dc": "http://purl.org/dc/terms/",
+    "dc11": "http://purl.org/dc/elements/1.1/", "dcam": "http://purl.org/dc/dcam/", "dcat": "http://www.w3.org/ns/dcat#",
+    "dcmitype": "http://purl.org/dc/dcmitype/", "dct": "http://purl.org/dc/terms/",
+    "dcterms": "http://purl.org/dc/terms/", "doap": "http://usefulinc.com/ns/doap#", "dqv": "http://www.w3.org/ns/dqv#",
+    "duv": "http://www.w3.org/ns/duv#", "foaf": "http://xmlns.com/foaf/0.1/", "gr": "http://purl.org/goodrelations/v1#",
+    "grddl": "http://www.w3.org/2003/g/data-view#", "gs1": "https://ref.gs1.org/voc/",
+    "ical": "http://www.w3.org/2002/12/cal/icaltzd#", "ldp": "http://www.w3.org/ns/ldp#",
+    "ma": "http://www.w3.org/ns/ma-ont#", "oa": "http://www.w3.org/ns/oa#", "odrl": "http://www.w3.org/ns/odrl/2/",
+    "og": "http://ogp.me/ns#", "org": "http://www.w3.org/ns/org#", "owl": "http://www.w3.org/2002/07/owl#",
+    "prof": "http://www.w3.org/ns/dx/prof/", "prov": "http://www.w3.org/ns/prov#",
+    "qb": "http://purl.org/linked-data/cube#", "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfa": "http://www.w3.org/ns/rdfa#", "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "rev": "http://purl.org/stuff/rev#", "rif": "http://www.w3.org/2007/rif#", "rr": "http://www.w3.org/ns/r2rml#",
+    "sd": "http://www.w3.org/ns/sparql-service-description#", "sh": "http://www.w3.org/ns/shacl#",
+    "sioc": "http://rdfs.org/sioc/ns#", "skos": "http://www.w3.org/2004/02/skos/core#",
+    "skosxl": "http://www.w3.org/2008/05/skos-xl#", "sosa": "http://www.w3.org/ns/sosa/",
+    "ssn": "http://www.w3.org/ns/ssn/", "time": "http://www.w3.org/2006/time#", "unece": "http://unece.org/vocab#",
+    "v": "http://rdf.data-vocabulary.org/#", "vann": "http://purl.org/vocab/vann/",
+    "vcard": "http://www.w3.org/2006/vcard/ns#", "void": "http://rdfs.org/ns/void#",
+    "wdr": "http://www.w3.org/2007/05/powder#", "wdrs": "http://www.w3.org/2007/05/powder-s#",
+    "xhv": "http://www.w3.org/1999/xhtml/vocab#", "xml": "http://www.w3.org/XML/1998/namespace",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}  # fmt: skip
+"""The initial context of RDFa 1.1, and the prefixes that the schema.org context adds."""
+_MAX_NAME_CHARS = 200
+_SCHEMA_ORG_NAME = re.compile(r"(?:https?:)?/*(?:[a-z0-9-]+\.)*schema\.org/+(?:#?)([A-Za-z][\w-]*)/?", re.IGNORECASE)
+_SCHEMA_ORG_ROOT = re.compile(
+    r"(?:https?:)?/*(?:[a-z0-9-]+\.)*schema\.org(?:/*#?|/+docs/jsonldcontext\.json(?:ld)?|/+version/[\w./-]*)", re.IGNORECASE
+)
+
+
+def is_schema_org(url: str) -> bool:
+    """Whether a context, vocabulary or prefix URL means schema.org as a whole."""
+    return url == SCHEMA_ORG or (len(url) < _MAX_NAME_CHARS and _is_schema_org(url))
+
+
+@lru_cache(maxsize=64)
+def _is_schema_org(url: str) -> bool:
+    return _SCHEMA_ORG_ROOT.fullmatch(url.strip()) is not None
+
+
+def short_name(url: str) -> str:
+    """The short form of a schema.org name; any other name unchanged."""
+    return _short_name(url) if len(url) < _MAX_NAME_CHARS else url
+
+
+@lru_cache(maxsize=512)
+def _short_name(url: str) -> str:
+    match = _SCHEMA_ORG_NAME.fullmatch(url)
+    return match[1] if match is not None else url
+
+
+def name_in(vocabulary: str, name: str) -> str:
+    """A name of a vocabulary, short if that is schema.org."""
+    return name.lstrip("/#") if is_schema_org(vocabulary) else short_name(vocabulary + name)
+
+
+def expand_prefix(name: str, prefixes: dict[str, str]) -> str | None:
+    """The name that `prefix:name` stands for, None if the prefix is unknown."""
+    prefix, _, rest = name.partition(":")
+    if rest.startswith("//"):
+        return short_name(name)
+    if (vocabulary := prefixes.get(prefix)) is None and (vocabulary := _PREFIXES.get(prefix.lower())) is None:
+        return None
+    return name_in(vocabulary, rest)
+
+
+# Values by the schema.org meaning of their property
 
 _URLS = frozenset({
     "acquireLicensePage", "actionableFeedbackPolicy", "archivedAt", "codeRepository", "contentUrl", "correctionsPolicy",
@@ -39,11 +236,11 @@ _URLS = frozenset({
     "thumbnailUrl", "trackingUrl", "unnamedSourcesPolicy", "url", "usageInfo", "verificationFactCheckingPolicy", "item",
     "license", "isPartOf", "hasPart", "significantLinks", "tourBookingPage", "maps",
 })  # fmt: skip
-_SHY_URLS = frozenset({
+_URLS_OR_WORDS = frozenset({
     "item", "license", "isPartOf", "hasPart", "mainEntityOfPage", "menu", "map", "documentation", "speakable", "playerType",
     "hasMap", "termsOfService", "photo", "maps", "schemaVersion", "labelDetails",
 })  # fmt: skip
-"""Those that hold words as often as addresses."""
+"""URL properties that often hold plain words."""
 _DATES = frozenset({
     "arrivalTime", "availabilityEnds", "availabilityStarts", "birthDate", "bookingTime", "checkinTime", "checkoutTime",
     "commentTime", "contentReferenceTime", "copyrightDate", "coverageEndTime", "coverageStartTime", "dateCreated",
@@ -82,9 +279,68 @@ _MEMBERS["availability"] |= {
     "available": "InStock", "unavailable": "OutOfStock", "notinstock": "OutOfStock", "oos": "OutOfStock", "pending": "PreOrder",
     "availablefororder": "BackOrder",
 }  # fmt: skip
-_NOT_A_LETTER = re.compile(r"[\s_-]+")
+_SEPARATORS = re.compile(r"[\s_-]+")
+
+
+def absolute_url(text: str, base: str) -> str:
+    """A URL resolved against the page, empty if it is invalid. An absolute URL stays as written."""
+    text = text.strip()
+    if text.startswith(("https://", "http://")):
+        return text[:_MAX_URL_CHARS]
+    if text.startswith("_:"):
+        return text
+    if not text or len(text) > _MAX_URL_CHARS:
+        return ""
+    if text.startswith("data:"):
+        return text if len(text) <= _MAX_DATA_URL_CHARS else ""
+    return whatwg(text, base) or ""
+
+
+def typed_value(name: str, text: str, base: str) -> Any:
+    """Parse a text as the value of a property: a URL, a date, a number, a member of an enumeration, or plain text."""
+    parse = _PARSERS.get(name)
+    if parse is not None:
+        return parse(name, text, base)
+    if len(text) < 100 and "schema.org/" in text:
+        return short_name(text.strip())
+    return text if len(text) <= MAX_CHARS else text[:MAX_CHARS]
+
+
+def _parse_url(name: str, text: str, base: str) -> str:
+    text = text.strip()
+    if text.startswith(("https://", "http://")):
+        return text[:_MAX_URL_CHARS]
+    if any(map(str.isspace, text)) or (name in _URLS_OR_WORDS and "/" not in text and "#" not in text):
+        return text[:MAX_CHARS]
+    return absolute_url(text, base) or text[:_MAX_DATA_URL_CHARS]
+
+
+def _parse_date(_: str, text: str, __: str) -> str:
+    return (iso_date(text) if len(text) <= _MAX_NUMBER_CHARS else "") or text.strip()[:MAX_CHARS]
+
+
+def _parse_number(_: str, text: str, __: str) -> float | int | str:
+    value = parse_number(text)
+    return text.strip()[:MAX_CHARS] if value is None else value
+
+
+def _parse_member(name: str, text: str, _: str) -> str:
+    member = short_name(text.strip()).removeprefix("schema:")[:MAX_CHARS]
+    return _MEMBERS[name].get(_SEPARATORS.sub("", member).lower(), member) if len(member) < 60 else member
+
+
+_PARSERS: dict[str, Callable[[str, str, str], Any]] = {
+    **dict.fromkeys(_URLS, _parse_url),
+    **dict.fromkeys(_DATES, _parse_date),
+    **dict.fromkeys(_NUMBERS, _parse_number),
+    **dict.fromkeys(_MEMBERS, _parse_member),
+}
+
+
+# Numbers and prices
 
 _AMOUNT = re.compile(r"\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d{1,2})?|\d[\d.,]*")
+_GROUP_SEPARATORS = re.compile(r"[ \u00a0\u202f'\u2019]")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d{1,12},\d{1,2}")
@@ -94,173 +350,28 @@ _SYMBOLS = {
     "฿": "THB", "₦": "NGN", "zł": "PLN", "Kč": "CZK", "US$": "USD", "A$": "AUD", "C$": "CAD", "CA$": "CAD", "AU$": "AUD",
     "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", "S$": "SGD",
 }  # fmt: skip
-_BY_LENGTH = sorted(_SYMBOLS, key=len, reverse=True)
-_CURRENCIES = frozenset(
-    [
-        "USD",
-        "EUR",
-        "GBP",
-        "JPY",
-        "CNY",
-        "INR",
-        "AUD",
-        "CAD",
-        "CHF",
-        "SEK",
-        "NOK",
-        "DKK",
-        "PLN",
-        "CZK",
-        "HUF",
-        "RON",
-        "BGN",
-        "TRY",
-        "RUB",
-        "UAH",
-        "BRL",
-        "MXN",
-        "ARS",
-        "CLP",
-        "COP",
-        "PEN",
-        "ZAR",
-        "NGN",
-        "KES",
-        "EGP",
-        "AED",
-        "SAR",
-        "QAR",
-        "KWD",
-        "ILS",
-        "THB",
-        "VND",
-        "IDR",
-        "MYR",
-        "SGD",
-        "PHP",
-        "KRW",
-        "TWD",
-        "HKD",
-        "NZD",
-        "PKR",
-        "BDT",
-        "LKR",
-        "ISK",
-        "HRK",
-    ]
-)
+_SYMBOLS_LONGEST_FIRST = sorted(_SYMBOLS, key=len, reverse=True)
+_CURRENCIES = frozenset({
+    "USD", "EUR", "GBP", "JPY", "CNY", "INR", "AUD", "CAD", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN",
+    "TRY", "RUB", "UAH", "BRL", "MXN", "ARS", "CLP", "COP", "PEN", "ZAR", "NGN", "KES", "EGP", "AED", "SAR", "QAR", "KWD",
+    "ILS", "THB", "VND", "IDR", "MYR", "SGD", "PHP", "KRW", "TWD", "HKD", "NZD", "PKR", "BDT", "LKR", "ISK", "HRK",
+})  # fmt: skip
 
 
-def entity(types: list[str], identifier: str, properties: dict[str, Any]) -> Entity:
-    """An entity within another one: no place, and no id where it has none."""
-    if identifier:
-        return {"types": types, "id": identifier, "properties": properties}
-    return {"types": types, "properties": properties}
-
-
-def with_place(found: Entity, source: str, at: str, *, repaired: bool) -> Entity:
-    """An entity that stands on its own, and where it was found."""
-    return {
-        "types": found["types"],
-        "id": found.get("id", ""),
-        "properties": found["properties"],
-        **{name: found[name] for name in ("reverse", "frame", "truncated") if name in found},
-        "source": source,
-        "at": at,
-        "repaired": repaired,
-    }
-
-
-def add(properties: dict[str, Any], name: str, value: Any) -> None:
-    """Give a property one value more. What is there already is not added again."""
-    known = properties.get(name)
-    if known is None:
-        properties[name] = value
-    elif isinstance(known, list):
-        if len(known) > 64 or value not in known:
-            known.append(value)
-    elif known != value:
-        properties[name] = [known, value]
-
-
-def type_names(said: str) -> list[str]:
-    """The types in an attribute, each once, in order."""
-    return list(dict.fromkeys(map(short, said.split()[:32])))
-
-
-def absolute(text: str, base: str) -> str:
-    """An address as the page means it, empty when it is none; what is absolute already is left as it is written."""
-    text = text.strip()
-    if text.startswith(("https://", "http://")):
-        return text[:_MAX_URL_CHARS]
-    if not text or len(text) > _MAX_URL_CHARS or text.startswith("_:"):
-        return text if text.startswith("_:") else ""
-    if text.startswith("data:"):
-        return text if len(text) <= _MAX_DATA_URL_CHARS else ""
-    return whatwg(text, base) or ""
-
-
-def value_of(name: str, text: str, base: str) -> Any:
-    """What a text means as the value of a property: text, an address, a date, a number, a member of an enumeration."""
-    read = _READERS.get(name)
-    if read is not None:
-        return read(name, text, base)
-    if len(text) < 100 and "schema.org/" in text:
-        return short(text.strip())
-    return text if len(text) <= MAX_CHARS else text[:MAX_CHARS]
-
-
-def _url(name: str, text: str, base: str) -> str:
-    text = text.strip()
-    if text.startswith(("https://", "http://")):
-        return text[:_MAX_URL_CHARS]
-    if any(map(str.isspace, text)) or (name in _SHY_URLS and "/" not in text and "#" not in text):
-        return text[:MAX_CHARS]
-    return absolute(text, base) or text[:_MAX_DATA_URL_CHARS]
-
-
-def _date(_: str, text: str, __: str) -> str:
-    return (iso_date(text) if len(text) <= _MAX_NUMBER_CHARS else "") or text.strip()[:MAX_CHARS]
-
-
-def _number(_: str, text: str, __: str) -> float | int | str:
-    found = number(text)
-    return text.strip()[:MAX_CHARS] if found is None else found
-
-
-def _member(name: str, text: str, _: str) -> str:
-    said = short(text.strip()).removeprefix("schema:")[:MAX_CHARS]
-    return _MEMBERS[name].get(_NOT_A_LETTER.sub("", said).lower(), said) if len(said) < 60 else said
-
-
-_Reader: TypeAlias = Callable[[str, str, str], Any]
-_READERS: dict[str, _Reader] = {
-    **dict.fromkeys(_URLS, _url),
-    **dict.fromkeys(_DATES, _date),
-    **dict.fromkeys(_NUMBERS, _number),
-    **dict.fromkeys(_MEMBERS, _member),
-}
-
-
-def settle(properties: dict[str, Any]) -> None:
-    """Prices become numbers; a currency that stands in one is kept where nothing else says it."""
+def parse_prices(properties: dict[str, Any]) -> None:
+    """Turn price texts into numbers. A currency in the text becomes `priceCurrency` where the page does not give one."""
     if _PRICES.isdisjoint(properties):
         return
     for name in _PRICES & properties.keys():
-        said = properties[name]
-        if isinstance(said, str) and (found := amount(said)) is not None:
-            properties[name] = found
-            if "priceCurrency" not in properties and (code := currency(said)):
+        text = properties[name]
+        if isinstance(text, str) and (amount := parse_amount(text)) is not None:
+            properties[name] = amount
+            if "priceCurrency" not in properties and (code := currency_in(text)):
                 properties["priceCurrency"] = code
 
 
-def number(text: str) -> float | int | None:
-    """A number that is written alone: `4.5`, `1,204`, `4,5`. None when it is none, or could be two."""
-    return _number_in(text) if len(text) <= _MAX_NUMBER_CHARS else None
-
-
 @lru_cache(maxsize=256)
-def _number_in(text: str) -> float | int | None:
+def _parse_short_number(text: str) -> float | int | None:
     text = text.strip()
     if _GROUPED.fullmatch(text):
         text = text.replace(",", "")
@@ -271,33 +382,102 @@ def _number_in(text: str) -> float | int | None:
     return float(text) if "." in text else int(text)
 
 
-def amount(text: str) -> float | int | None:
-    """The amount in a price: `19.99`, `€ 1.299,00`, `1 299,00 kr`, `USD 5`. None when there is none, or more than one."""
-    return _amount_in(text) if len(text) <= _MAX_NUMBER_CHARS else None
+def parse_number(text: str) -> float | int | None:
+    """Parse a text that is one number: `4.5`, `1,204`, `4,5`. None for any other text."""
+    return _parse_short_number(text) if len(text) <= _MAX_NUMBER_CHARS else None
 
 
 @lru_cache(maxsize=256)
-def _amount_in(text: str) -> float | int | None:
-    plain = number(text)
-    if plain is not None:
-        return plain
-    found = _AMOUNT.findall(text)
-    if len(found) != 1 or "%" in text:
+def _parse_short_amount(text: str) -> float | int | None:
+    number = parse_number(text)
+    if number is not None:
+        return number
+    amounts = _AMOUNT.findall(text)
+    if len(amounts) != 1 or "%" in text:
         return None
-    digits = re.sub(r"[ \u00a0\u202f'\u2019]", "", found[0]).rstrip(".,")
+    digits = _GROUP_SEPARATORS.sub("", amounts[0]).rstrip(".,")
     comma, dot = digits.rfind(","), digits.rfind(".")
     if comma >= 0 and dot >= 0:
         thousands = "," if dot > comma else "."
         digits = digits.replace(thousands, "").replace(",", ".")
     elif digits.count(".") > 1:
         digits = digits.replace(".", "")
-    return number(digits)
+    return parse_number(digits)
 
 
-def currency(text: str) -> str:
-    """The currency in a price, where its sign or code says which one: a lone `$` is many."""
+def parse_amount(text: str) -> float | int | None:
+    """Find the amount in a price: `19.99`, `€ 1.299,00`, `1 299,00 kr`, `USD 5`. None if there is not exactly one."""
+    return _parse_short_amount(text) if len(text) <= _MAX_NUMBER_CHARS else None
+
+
+def currency_in(text: str) -> str:
+    """Find the currency code in a price by its code or symbol. A lone `$` is ambiguous and gives none."""
     if len(text) > _MAX_NUMBER_CHARS:
         return ""
     if (code := _CODE.search(text)) is not None and code[0] in _CURRENCIES:
         return code[0]
-    return next((_SYMBOLS[sign] for sign in _BY_LENGTH if sign in text), "")
+    return next((_SYMBOLS[symbol] for symbol in _SYMBOLS_LONGEST_FIRST if symbol in text), "")
+
+
+# Open Graph and Twitter cards
+
+_META_PREFIXES = (
+    "og:", "article:", "product:", "twitter:", "book:", "profile:", "music:", "video:", "place:", "business:", "fb:",
+)  # fmt: skip
+_META_MEDIA = {"image": "ImageObject", "video": "VideoObject", "audio": "AudioObject"}
+_VIDEO_FACTS = frozenset({"duration", "release_date", "tag", "actor", "director", "series"})
+"""Parts of `video:` that describe the page itself and not one of its videos."""
+_META_URLS = frozenset({"url", "secure_url", "twitter:image", "twitter:image:src", "twitter:player", "twitter:url"})
+_META_NUMBERS = frozenset({
+    "width", "height", "twitter:player:width", "twitter:player:height", "video:duration", "music:duration",
+})  # fmt: skip
+
+
+def opengraph_entity(metas: list[Meta], base: str) -> Entity | None:
+    """Read Open Graph and Twitter cards as one entity of the page, None if the page has neither.
+
+    Open Graph names lose their prefix (`title`, `image`), other names keep it (`article:tag`, `twitter:card`). Facts about an
+    image, a video or a sound belong to the last one named before (ogp.me, "Structured properties").
+    """
+    own = [
+        (name, content, element) for _, name, content, element in metas if name and content and name.startswith(_META_PREFIXES)
+    ]
+    if not own:
+        return None
+    properties: dict[str, Any] = {}
+    media: dict[str, list[dict[str, Any]]] = {}
+    for prefixed, content, _ in own[:_MAX_OPENGRAPH_VALUES]:
+        name = prefixed.removeprefix("og:")
+        kind, _, part = name.partition(":")
+        if kind in _META_MEDIA and not (kind == "video" and part in _VIDEO_FACTS):
+            _add_media_fact(media.setdefault(kind, []), part or "url", _meta_value(part or "url", content, base))
+        else:
+            add_value(properties, name, _meta_value(name, content, base))
+    for kind, items in media.items():
+        for item in items:
+            add_value(properties, kind, item["url"] if item.keys() == {"url"} else new_entity([_META_MEDIA[kind]], "", item))
+    types = properties.get("type")
+    types = [name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str)]
+    return with_place(new_entity(types, "", properties), "opengraph", dom.place(own[0][2]), repaired=False)
+
+
+def _add_media_fact(items: list[dict[str, Any]], part: str, value: Any) -> None:
+    if part == "url" and items and items[-1].keys() == {"url"} and items[-1]["url"] == value:
+        return
+    # A second URL starts a second image.
+    if not items or (part == "url" and "url" in items[-1]):
+        items.append({})
+    items[-1].setdefault(part, value)
+
+
+def _meta_value(name: str, content: str, base: str) -> Any:
+    value: Any = None
+    if name in _META_URLS:
+        value = absolute_url(content, base) or None
+    elif name in _META_NUMBERS:
+        value = parse_number(content.removesuffix("px"))
+    elif name.endswith(("_time", "_date")):
+        value = iso_date(content) or None
+    elif name.endswith("price:amount"):
+        value = parse_amount(content)
+    return content if value is None else value

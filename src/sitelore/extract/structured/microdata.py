@@ -1,8 +1,8 @@
-"""Microdata → entities (HTML standard, "Microdata"), and what pages mean when they get it slightly wrong.
+"""Microdata of a page → entities (HTML standard, "Microdata"), with common mistakes accepted.
 
-A `content` attribute counts on every element, as search engines have it; a type without `itemscope` makes an item all the
-same; an item that is a property of nothing stands on its own. Items may refer to each other in a circle (`itemref`): none
-is within itself, and none is lost.
+A `content` attribute counts on every element, as for search engines. A type without `itemscope` makes an item. An item that
+is a property of nothing is a top-level entity. Items may refer to each other in a circle (`itemref`): none then contains
+itself, and none is lost.
 """
 
 from __future__ import annotations
@@ -12,54 +12,54 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.structured.entities import (
-    MAX_SHOWN_CHARS,
+    MAX_ELEMENT_CHARS,
+    VALUE_ATTRIBUTES,
     Entity,
-    absolute,
-    add,
-    entity,
-    type_names,
-    value_of,
+    absolute_url,
+    add_value,
+    new_entity,
+    short_name,
+    typed_value,
     with_place,
 )
-from sitelore.extract.structured.vocabularies import short
 
 _MAX_ELEMENTS = 20_000
 _MAX_VALUES = 10_000
 _MAX_TEXT_CHARS = 1_000_000
 _MAX_DEPTH = 32
 _MAX_REFS = 64
-_SCOPES = "[itemprop],[itemscope],[itemtype]"
-_ADDRESS_IN = {
+_MAX_TYPES = 32
+_SELECTOR = "[itemprop],[itemscope],[itemtype]"
+_URL_ATTRIBUTES = {
     "a": "href", "area": "href", "link": "href", "audio": "src", "embed": "src", "iframe": "src", "img": "src",
     "source": "src", "track": "src", "video": "src", "object": "data",
 }  # fmt: skip
-_VALUE_IN = {"data": "value", "meter": "value", "time": "datetime"}
 _DATA_TYPES = frozenset({"Text", "URL", "Number", "Integer", "Float", "Boolean", "Date", "DateTime", "Time"})
 
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """An item, or an element that an `itemref` points at: the properties that are its own, by their place on the page."""
+    """An item, or an element that an `itemref` names. Its properties are indexes into the elements of the page."""
 
     element: dom.Element
     is_item: bool
-    at: int = -1
-    """Where it stands among the properties, when it is one."""
+    index: int = -1
+    """Index of an item's own element."""
     members: list[int] = field(default_factory=list)
-    within: list[_Group] = field(default_factory=list)
-    """Groups below that are no items: what they hold is this one's as well."""
+    nested: list[_Group] = field(default_factory=list)
+    """Groups below that are not items: their properties belong to this group as well."""
     refs: list[_Group] = field(default_factory=list)
 
 
 def microdata_entities(tree: dom.Tree, base: str) -> list[Entity]:
-    """The items of a page that are part of no other, in page order."""
-    return _Reader(dom.select(tree, _SCOPES)[:_MAX_ELEMENTS], tree, base).roots()
+    """The top-level items of a page, in page order."""
+    return _ItemReader(dom.select(tree, _SELECTOR)[:_MAX_ELEMENTS], tree, base).entities()
 
 
-class _Reader:
-    """One page's items, and how much of them may still be read."""
+class _ItemReader:
+    """The items of one page, and how much more may be read."""
 
-    __slots__ = ("_base", "_chars", "_elements", "_groups", "_left", "_names", "_owned", "_told")
+    __slots__ = ("_base", "_chars", "_elements", "_groups", "_left", "_names", "_nested", "_read")
 
     def __init__(self, elements: list[dom.Element], tree: dom.Tree, base: str) -> None:
         self._base = base
@@ -67,168 +67,165 @@ class _Reader:
         self._left = _MAX_VALUES
         self._chars = _MAX_TEXT_CHARS
         self._names = [element.attr("itemprop") for element in elements]
-        self._groups = {e: _Group(e, is_item=True, at=at) for at, e in enumerate(elements) if _is_item(e)}
-        self._told: set[dom.Element] = set()
-        self._owned: set[dom.Element] = set()
-        self._refer(tree)
-        self._sort()
+        self._groups = {e: _Group(e, is_item=True, index=index) for index, e in enumerate(elements) if _is_item(e)}
+        self._read: set[dom.Element] = set()
+        self._nested: set[dom.Element] = set()
+        """Elements of items that are a property of another item."""
+        self._resolve_refs(tree)
+        self._assign_members()
 
-    def _refer(self, tree: dom.Tree) -> None:
-        """Follow every `itemref` to the elements it names."""
-        wanted = [(group, said.split()[:_MAX_REFS]) for e, group in self._groups.items() if (said := e.attr("itemref"))]
-        if not wanted:
+    def _resolve_refs(self, tree: dom.Tree) -> None:
+        """Look up the elements that each `itemref` names."""
+        refs = [(group, raw.split()[:_MAX_REFS]) for e, group in self._groups.items() if (raw := e.attr("itemref"))]
+        if not refs:
             return
         by_id: dict[str, dom.Element] = {}
         for element in dom.select(tree, "[id]"):
             by_id.setdefault(element.attr("id") or "", element)
-        for group, names in wanted:
-            for name in dict.fromkeys(names):
-                if (target := by_id.get(name)) is not None:
-                    other = self._groups.get(target) or self._groups.setdefault(target, _Group(target, is_item=False))
-                    group.refs.append(other)
+        for group, ids in refs:
+            for identifier in dict.fromkeys(ids):
+                if (target := by_id.get(identifier)) is not None:
+                    group.refs.append(self._groups.setdefault(target, _Group(target, is_item=False)))
 
-    def _sort(self) -> None:
-        """Give every property to the nearest group around it. What lies between is looked at once, however deep the page."""
-        above: dict[dom.Element, _Group | None] = {}
-        for at, (element, name) in enumerate(zip(self._elements, self._names, strict=True)):
+    def _assign_members(self) -> None:
+        """Give every property to the nearest group around it. Elements in between are visited once, however deep the page."""
+        owners: dict[dom.Element, _Group | None] = {}
+        for index, (element, name) in enumerate(zip(self._elements, self._names, strict=True)):
             if name:
                 own = self._groups.get(element)
                 if own is not None and not own.is_item:
-                    own.members.append(at)
-                elif (owner := self._above(element, above)) is not None:
-                    owner.members.append(at)
+                    own.members.append(index)
+                elif (owner := self._owner(element, owners)) is not None:
+                    owner.members.append(index)
                     if own is not None:
-                        self._owned.add(element)
+                        self._nested.add(element)
         for group in list(self._groups.values()):
-            if not group.is_item and (owner := self._above(group.element, above)) is not None:
-                owner.within.append(group)
+            if not group.is_item and (owner := self._owner(group.element, owners)) is not None:
+                owner.nested.append(group)
 
-    def _above(self, element: dom.Element, above: dict[dom.Element, _Group | None]) -> _Group | None:
+    def _owner(self, element: dom.Element, owners: dict[dom.Element, _Group | None]) -> _Group | None:
+        """The nearest group above an element. `owners` caches the answer for every element on the way."""
         passed: list[dom.Element] = []
-        found: _Group | None = None
+        owner: _Group | None = None
         at: dom.Element | None = element
         while at is not None:
-            if at in above:
-                found = above[at]
+            if at in owners:
+                owner = owners[at]
                 break
             passed.append(at)
             at = dom.as_element(at.parent)
             if at is not None and (group := self._groups.get(at)) is not None:
-                found = group
+                owner = group
                 break
         for each in passed:
-            above[each] = found
-        return found
+            owners[each] = owner
+        return owner
 
-    def roots(self) -> list[Entity]:
-        """First the items that are nobody's property; then those that nobody told, being in a circle or too deep."""
-        for group in self._groups.values():
-            if group.is_item:
-                for other in group.refs:
-                    self._own_all(other)
+    def entities(self) -> list[Entity]:
+        """Items that are no property first; then items that were not reached from these (in a circle, or too deep)."""
         items = [group for group in self._groups.values() if group.is_item]
-        found = [self._root(group) for group in items if group.element not in self._owned]
-        found += [self._root(group) for group in items if group.element in self._owned and group.element not in self._told]
-        return [root for root in found if root["types"] or root["properties"] or root["id"]]
+        for item in items:
+            for group in item.refs:
+                self._mark_nested(group)
+        entities = [self._top_level(group) for group in items if group.element not in self._nested]
+        entities += [
+            self._top_level(group) for group in items if group.element in self._nested and group.element not in self._read
+        ]
+        return [entity for entity in entities if entity["types"] or entity["properties"] or entity["id"]]
 
-    def _own_all(self, group: _Group) -> None:
+    def _mark_nested(self, group: _Group) -> None:
         if group.is_item:
             if group.element.attr("itemprop"):
-                self._owned.add(group.element)
+                self._nested.add(group.element)
             return
-        for at in group.members:
-            if self._elements[at] in self._groups:
-                self._owned.add(self._elements[at])
+        self._nested.update(self._elements[index] for index in group.members if self._elements[index] in self._groups)
 
-    def _root(self, group: _Group) -> Entity:
-        found = self._entity(group, [])
+    def _top_level(self, group: _Group) -> Entity:
+        entity = self._entity(group, [])
         if self._left <= 0:
-            found["truncated"] = True
+            entity["truncated"] = True
         repaired = group.element.attr("itemscope") is None
-        return with_place(found, "microdata", dom.place(group.element), repaired=repaired)
+        return with_place(entity, "microdata", dom.place(group.element), repaired=repaired)
 
     def _entity(self, group: _Group, path: list[_Group]) -> Entity:
         element = group.element
-        self._told.add(element)
+        self._read.add(element)
         properties: dict[str, Any] = {}
         path.append(group)
-        for at in self._members(group):
+        for index in self._members(group):
             if self._left <= 0:
                 break
-            self._put(properties, at, path)
+            self._put(properties, index, path)
         path.pop()
-        identifier = absolute(element.attr("itemid") or "", self._base)
-        return entity(type_names(element.attr("itemtype") or ""), identifier, properties)
+        types = list(dict.fromkeys(map(short_name, (element.attr("itemtype") or "").split()[:_MAX_TYPES])))
+        return new_entity(types, absolute_url(element.attr("itemid") or "", self._base), properties)
 
     def _members(self, group: _Group) -> list[int]:
-        """An item's properties in page order: below it, and below what it refers to."""
-        if not group.refs and not group.within:
+        """The properties of an item in page order: those below it, and below the elements it refers to."""
+        if not group.refs and not group.nested:
             return group.members
-        found = set(group.members)
-        seen = {group}
-        todo = [*group.refs, *group.within]
+        members = set(group.members)
+        visited = {group}
+        todo = [*group.refs, *group.nested]
         while todo:
             other = todo.pop()
-            if other in seen:
+            if other in visited:
                 continue
-            seen.add(other)
+            visited.add(other)
             if other.is_item:
                 if other.element.attr("itemprop"):
-                    found.add(other.at)
+                    members.add(other.index)
             else:
-                found.update(other.members)
-                todo += other.within
-        return sorted(found)
+                members.update(other.members)
+                todo += other.nested
+        return sorted(members)
 
-    def _put(self, properties: dict[str, Any], at: int, path: list[_Group]) -> None:
-        names = [short(name) for name in (self._names[at] or "").split()[:8]]
-        element = self._elements[at]
+    def _put(self, properties: dict[str, Any], index: int, path: list[_Group]) -> None:
+        names = [short_name(name) for name in (self._names[index] or "").split()[:8]]
+        element = self._elements[index]
         group = self._groups.get(element)
         self._left -= 1
         if group is None or not group.is_item:
-            raw = self._raw(element)
-            for name in names:
-                add(properties, name, value_of(name, raw, self._base))
+            self._put_text(properties, names, self._text(element))
             return
         if group in path or len(path) >= _MAX_DEPTH:
             return
         inner = self._entity(group, path)
         if not inner["properties"] and element.attr("itemscope") is None:
-            raw = self._raw(element)
+            text = self._text(element)
             if not set(inner["types"]) - _DATA_TYPES:
-                for name in names:
-                    add(properties, name, value_of(name, raw, self._base))
+                self._put_text(properties, names, text)
                 return
-            inner["properties"] = {"name": raw} if raw else {}
-        add(properties, names[0], inner)
+            inner["properties"] = {"name": text} if text else {}
+        add_value(properties, names[0], inner)
         for name in names[1:]:
-            # Told whole once: items within items that have two names each would be told without end.
-            add(properties, name, inner if _is_flat(inner) else entity(inner["types"], inner.get("id", ""), {}))
+            # Nested items with two names each would double at every level, so only the first name gets the whole item.
+            add_value(properties, name, inner if _is_flat(inner) else new_entity(inner["types"], inner.get("id", ""), {}))
 
-    def _raw(self, element: dom.Element) -> str:
-        """A property's value by its element (HTML standard, "Values: the content attribute, …")."""
-        said = element.attr("content")
-        tag = element.tag
-        if said is not None:
-            return said.strip()
-        if tag in _ADDRESS_IN:
-            return absolute(
-                element.attr(_ADDRESS_IN[tag]) or (element.attr("data-src") if tag == "img" else "") or "", self._base
-            )
-        if tag in _VALUE_IN and (said := element.attr(_VALUE_IN[tag])) is not None:
-            return said.strip()
-        if tag == "meta":
+    def _put_text(self, properties: dict[str, Any], names: list[str], text: str) -> None:
+        for name in names:
+            add_value(properties, name, typed_value(name, text, self._base))
+
+    def _text(self, element: dom.Element) -> str:
+        """The value of a property by its element (HTML standard, "Values: the content attribute, …")."""
+        tag, content = element.tag, element.attr("content")
+        if content is not None:
+            return content.strip()
+        if tag in _URL_ATTRIBUTES:
+            url = element.attr(_URL_ATTRIBUTES[tag]) or (element.attr("data-src") if tag == "img" else "") or ""
+            return absolute_url(url, self._base)
+        if tag in VALUE_ATTRIBUTES and (value := element.attr(VALUE_ATTRIBUTES[tag])) is not None:
+            return value.strip()
+        # Texts can be nested, and then each holds all texts below it.
+        if tag == "meta" or self._chars <= 0:
             return ""
-        # Texts can hold each other, and then every one holds all texts below it.
-        if self._chars <= 0:
-            return ""
-        text = dom.one_line(element)[:MAX_SHOWN_CHARS]
+        text = dom.one_line(element)[:MAX_ELEMENT_CHARS]
         self._chars -= len(text)
         return text
 
 
-def _is_flat(found: Entity) -> bool:
-    return not any(isinstance(value, dict | list) for value in found["properties"].values())
+def _is_flat(entity: Entity) -> bool:
+    return not any(isinstance(value, dict | list) for value in entity["properties"].values())
 
 
 def _is_item(element: dom.Element) -> bool:

@@ -13,7 +13,7 @@ from sitelore.index.chunking.text_fragments import text_fragment
 from sitelore.index.plain_text import plain_text
 from sitelore.index.prompt_injection import find_flags
 from sitelore.model.ids import NO_TEXT, ChunkId, CleanText, piece_of
-from sitelore.model.knowledge import Chunk, ChunkSizes
+from sitelore.model.search import Chunk, ChunkSizes
 from sitelore.model.url import Url
 
 _MAX_HEADINGS_BACK = 400  # a page that consists of headings must not take quadratic time

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 
 from sitelore.model.errors import EmbeddingFailed, TextsRefused
 from sitelore.model.ids import SiteId
-from sitelore.model.knowledge import IndexProgress, ToEmbed
-from sitelore.ports import Embedder, Knowledge
+from sitelore.model.search import IndexProgress, TextToEmbed
+from sitelore.ports import Embedder, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ _MAX_REFUSALS = 1000
 
 
 async def embed_missing(
-    knowledge: Knowledge,
+    search_index: SearchIndex,
     embedder: Embedder,
     *,
     site: SiteId | None = None,
@@ -31,18 +31,18 @@ async def embed_missing(
     A batch is stored before the next one starts, so it can be interrupted anywhere. Texts that the model refuses are skipped,
     and tried again the next time. Raises `EmbeddingFailed` when the embedder is unavailable; finished batches are kept.
     """
-    shelves = await knowledge.shelves(None, embedder.model)
+    stats = await search_index.site_stats(None, embedder.model)
     # An upper bound: chunks with equal texts share a vector.
-    total = sum(shelf.chunks - shelf.embedded for shelf in shelves if site in {None, shelf.site})
+    total = sum(entry.chunks - entry.embedded for entry in stats if site in {None, entry.site})
     done, refused, in_a_row = 0, dict[str, str](), 0
     while not (stop and stop.is_set()):
-        pending = await knowledge.texts_to_embed(embedder.model, batch + len(refused), site)
+        pending = await search_index.texts_to_embed(embedder.model, batch + len(refused), site)
         texts = [text for text in pending if text.text_hash not in refused][:batch]
         if not texts:
             break
         vectors, failed = await _embed(embedder, texts)
         if vectors:
-            await knowledge.put_vectors(embedder.model, vectors)
+            await search_index.put_vectors(embedder.model, vectors)
         refused |= failed
         in_a_row = 0 if vectors else in_a_row + len(failed)
         if in_a_row >= _MAX_REFUSALS_IN_A_ROW or len(refused) > _MAX_REFUSALS:
@@ -51,7 +51,7 @@ async def embed_missing(
         yield _progress(total, done, refused)
 
 
-async def _embed(embedder: Embedder, texts: Sequence[ToEmbed]) -> tuple[list[tuple[str, bytes]], dict[str, str]]:
+async def _embed(embedder: Embedder, texts: Sequence[TextToEmbed]) -> tuple[list[tuple[str, bytes]], dict[str, str]]:
     """Vectors by text hash, and the refused texts with the reason. A refused batch is halved until the culprit is alone."""
     stack = [list(texts)]
     vectors: list[tuple[str, bytes]] = []

@@ -12,15 +12,15 @@ from sitelore.crawl.explain import Explanation
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId
-from sitelore.model.knowledge import SearchAnswer, SearchQuery, SiteShelf
 from sitelore.model.listing import RunListing
+from sitelore.model.search import SearchAnswer, SearchQuery, SiteIndexStats
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
 from sitelore.serve.run_requests import QuickCrawlRequest, quick_settings
 
 if TYPE_CHECKING:
-    from sitelore.crawl.library import Library
+    from sitelore.crawl.search_service import SearchService
 
 _RUNS = 100
 _INDEXED_S = 20.0
@@ -37,7 +37,7 @@ class McpBackend(Protocol):
         """The last stored version of a page: `url`, `title`, `markdown`, `fetched_at`, `presence`; None without one."""
         ...
 
-    async def sites(self, tenant: str) -> list[SiteShelf]:
+    async def sites(self, tenant: str) -> list[SiteIndexStats]:
         """All sites of the tenant."""
         ...
 
@@ -54,7 +54,7 @@ class McpBackend(Protocol):
 class AppBackend:
     """The backend over an application, embedded or scaled."""
 
-    open_library: Callable[[], Library]
+    open_search_service: Callable[[], SearchService]
     ledger: Ledger
     explain_in: Callable[[Url, Run], Awaitable[Explanation]]
     """Explains a URL in a run."""
@@ -70,15 +70,15 @@ class AppBackend:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_INDEXED_S):
                     await self.is_current.wait()
-        return await self.open_library().search(query)
+        return await self.open_search_service().search(query)
 
     async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
         """The last stored version of a page."""
-        return await self.open_library().page(url, tenant)
+        return await self.open_search_service().page(url, tenant)
 
-    async def sites(self, tenant: str) -> list[SiteShelf]:
+    async def sites(self, tenant: str) -> list[SiteIndexStats]:
         """All sites of the tenant."""
-        return await self.open_library().sites(tenant)
+        return await self.open_search_service().sites(tenant)
 
     async def explain(self, url: Url, tenant: str) -> Explanation:
         """Explain the URL from the latest run that has it, else the latest run of its host, else the latest run."""

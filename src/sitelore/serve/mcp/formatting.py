@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sitelore.crawl.explain import Explanation
-from sitelore.model.knowledge import Hit, Presence, SearchAnswer, SearchMode, SiteShelf
+from sitelore.model.search import Hit, Presence, SearchAnswer, SearchMode, SiteIndexStats
 from sitelore.serve.mcp.untrusted import UntrustedBoundary, inert
 
 _PASSAGE_CHARS = 4000
@@ -84,7 +84,7 @@ def page_piece(page: Mapping[str, Any], offset: int, limit: int) -> str:
     return f"{head}\n{boundary.notice}\n\n{boundary.around(*lines)}"
 
 
-def sites(shelves: Sequence[SiteShelf], offset: int, limit: int) -> str:
+def sites(shelves: Sequence[SiteIndexStats], offset: int, limit: int) -> str:
     """A line for each site."""
     if not shelves:
         return "No site has been crawled yet."

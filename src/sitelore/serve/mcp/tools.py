@@ -16,7 +16,7 @@ from mcp.server.lowlevel import Server
 
 from sitelore.model.errors import SiteloreError, UsageError
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.knowledge import SearchMode, SearchQuery
+from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.url import Url
 from sitelore.serve.mcp import formatting
 from sitelore.serve.mcp.backend import McpBackend

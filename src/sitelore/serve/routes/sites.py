@@ -13,7 +13,7 @@ from sitelore.crawl.pipelines import start_pipeline
 from sitelore.export.search_results import answer_json
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
-from sitelore.model.knowledge import SearchMode, SearchQuery, SiteShelf
+from sitelore.model.search import SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import Pipeline
 from sitelore.serve import problems
 from sitelore.serve.openapi import answers
@@ -79,14 +79,14 @@ async def search(
         mode=mode,
         flagged=flagged,
     )
-    answer = await service.context.library.search(query)
+    answer = await service.context.search_service.search(query)
     return Response(encode(answer_json(query, answer)), media_type=JSON)
 
 
 @router.get("/sites", response_class=Response, summary="The sites", responses=answers(SiteList))
 async def list_sites(service: Service) -> Response:
     """Every site with how much of it is indexed."""
-    shelves = await service.context.library.sites()
+    shelves = await service.context.search_service.sites()
     return Response(encode(SiteList([_site(shelf) for shelf in shelves])), media_type=JSON)
 
 
@@ -112,7 +112,7 @@ async def decide_deletions(site: SiteName, body: Decision, service: Service) -> 
     """Delete the held pages from the index, or keep their last content. Returns how many they were."""
     shelf = await _shelf(site, service)
     context = service.context
-    held = await context.library.knowledge.release_held(shelf.site, context.clock(), agreed=body.agree)
+    held = await context.search_service.search_index.release_held(shelf.site, context.clock(), agreed=body.agree)
     return Response(encode(HeldPages(shelf.name, held)), media_type=JSON)
 
 
@@ -156,8 +156,8 @@ def _created(run: Run) -> Response:
     return Response(encode(run_view(run)), 201, {"Location": f"/crawl-runs/{run.id}"}, JSON)
 
 
-async def _shelf(site: str, service: RunService) -> SiteShelf:
-    found = await service.context.library.sites(names=(site,))
+async def _shelf(site: str, service: RunService) -> SiteIndexStats:
+    found = await service.context.search_service.sites(names=(site,))
     if not found:
         raise _no_site(site)
     return found[0]
@@ -167,7 +167,7 @@ def _no_site(site: str) -> ApiProblem:
     return ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {site}")
 
 
-def _site(shelf: SiteShelf) -> SiteView:
+def _site(shelf: SiteIndexStats) -> SiteView:
     return SiteView(shelf.name, shelf.pages, shelf.waiting, shelf.chunks, shelf.embedded, shelf.held)
 
 

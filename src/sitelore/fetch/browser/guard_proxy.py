@@ -1,0 +1,309 @@
+"""Forward proxy on loopback: the browser's only way to the network, with the run's address guard.
+
+A browser resolves names, follows redirects, and opens connections for scripts, frames, sockets and prefetches on its own. So
+all of them, loopback addresses included, must go through this proxy. Each run has its own proxy on its own port with its own
+guard: for every request and tunnel the `Connector` resolves the name, checks every address, and connects to the very address
+it checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import secrets
+from dataclasses import dataclass
+
+from sitelore.fetch.failures import NOT_HTTP, FailureInfo
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.pool import CannotConnect, Connector, Lookup, system_lookup
+from sitelore.fetch.http.response_parser import MAX_HEAD, BodyFraming, ResponseHead, parse_head
+from sitelore.model.response import Failure
+from sitelore.model.settings import FetchLimits
+from sitelore.model.url import Url
+
+PROXY_HEADER = "x-sitelore-proxy"
+_PIECE_BYTES = 128 * 1024
+_MAX_REMEMBERED_FAILURES = 512
+_IDLE_TIMEOUT_S = 60.0
+_MAX_CONNECTIONS = 256
+_LOOP = FailureInfo(Failure.ADDRESS, "The proxy does not connect to itself.")
+_HOP_BY_HOP = frozenset({"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade"})
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] [1-5]\d\d[ \r]")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRequest:
+    """The head of a request to the proxy, with the target and the headers as sent."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body_length: int = 0
+
+    def in_origin_form(self) -> bytes:
+        """The head for the server: `/path?query` as target, keep-alive, no headers meant for the proxy (RFC 9112 §3.2.1)."""
+        start = self.target.find("/", self.target.index("//") + 2)
+        path = self.target[start:] if start >= 0 else "/"
+        lines = [f"{name}: {value}" for name, value in self.headers if name.lower() not in _HOP_BY_HOP]
+        return "\r\n".join([f"{self.method} {path} HTTP/1.1", *lines, "Connection: keep-alive", "", ""]).encode("latin-1")
+
+
+def parse_request(head: bytes) -> ProxyRequest | None:
+    """Parse the head of a request; None when it is invalid. Browsers send valid heads and no chunks, so parsing is strict."""
+    lines = head.decode("latin-1").split("\r\n")
+    words = lines[0].split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        return None
+    headers = []
+    lengths = []
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        if not line:
+            break
+        if not colon or not name or name != name.strip() or name.lower() == "transfer-encoding":
+            return None
+        headers.append((name, value.strip()))
+        if name.lower() == "content-length":
+            lengths.append(value.strip())
+    if len(lengths) > 1 or not all(re.fullmatch(r"[0-9]{1,15}", length) for length in lengths):
+        return None
+    return ProxyRequest(words[0], words[1], tuple(headers), int(lengths[0]) if lengths else 0)
+
+
+@dataclass(slots=True)
+class _Upstream:
+    """A connection to a server."""
+
+    host: str
+    port: int
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+class GuardProxy:
+    """HTTP and CONNECT proxy on 127.0.0.1. Remembers by host and port why it could not connect."""
+
+    def __init__(self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup = system_lookup) -> None:
+        self._connector = Connector(guard, lookup, limits.connect_s)
+        self._limits = limits
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failures: dict[tuple[str, int], FailureInfo] = {}
+        self.token = secrets.token_hex(16)
+        """The value of `PROXY_HEADER` in responses of the proxy itself; a site cannot guess it."""
+        self.refused = 0
+
+    @property
+    def address(self) -> str:
+        """The URL of the proxy."""
+        return f"http://127.0.0.1:{self._port}"
+
+    async def start(self) -> None:
+        """Listen."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Stop listening and close every connection."""
+        if self._server is None:
+            return
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+        self._server = None
+
+    def failure(self, host: str, port: int) -> FailureInfo | None:
+        """Why the last connection to this host and port failed."""
+        return self._failures.get((host, port))
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            if len(self._tasks) <= _MAX_CONNECTIONS:
+                await self._serve(reader, writer)
+        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, ValueError):
+            pass  # the browser reports the closed connection
+        except asyncio.CancelledError:
+            pass  # only `close` cancels; the server's own callback must not log it
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        upstream: _Upstream | None = None
+        try:
+            while head := await _read_head(reader, _IDLE_TIMEOUT_S):
+                request = parse_request(head)
+                if request is None:
+                    return
+                if request.method == "CONNECT":
+                    await self._tunnel(request, reader, writer)
+                    return
+                url = _parse_server(request.target)
+                if url is None:
+                    return
+                try:
+                    upstream = await self._reuse_or_connect(upstream, url.host, url.port)
+                except CannotConnect as error:
+                    upstream = None
+                    await self._respond_failed(writer, error.info)
+                    if request.body_length == 0:
+                        continue
+                    return
+                if not await self._exchange(request, reader, writer, upstream):
+                    return
+        finally:
+            if upstream is not None:
+                upstream.writer.close()
+
+    async def _exchange(
+        self, request: ProxyRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: _Upstream
+    ) -> bool:
+        """Forward one request and its response; returns whether both connections can be reused."""
+        upstream.writer.write(request.in_origin_form())
+        # A server may respond before it has read the whole request, so both directions run at the same time.
+        upload = asyncio.create_task(_forward_request_body(request.body_length, reader, upstream.writer))
+        try:
+            raw, head = await self._read_response_head(upstream.reader)
+            if not raw:
+                return False
+            if head is None and not _STATUS_LINE.match(raw):
+                self._remember(upstream.host, upstream.port, NOT_HTTP)
+                await self._respond_failed(writer, NOT_HTTP)
+                return False
+            writer.write(raw)
+            if request.method == "HEAD":
+                framing = BodyFraming(0)
+            elif head is not None:
+                framing = BodyFraming(head.length, is_chunked=head.is_chunked)
+            else:
+                framing = BodyFraming(None)  # an invalid header: the browser decides, and the connection is not reused
+            is_whole = await self._forward_body(framing, upstream.reader, writer)
+            return is_whole and upload.done() and head is not None and head.keep_alive
+        finally:
+            upload.cancel()
+            await asyncio.gather(upload, return_exceptions=True)
+
+    async def _read_response_head(self, reader: asyncio.StreamReader) -> tuple[bytes, ResponseHead | None]:
+        """The head of the final response, as received and parsed. Interim responses (1xx) are dropped."""
+        while True:
+            raw = await _read_head(reader, self._limits.headers_s)
+            head = parse_head(raw.removesuffix(b"\r\n\r\n"))
+            if head is None or not head.is_interim:
+                return raw, head
+
+    async def _forward_body(self, framing: BodyFraming, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Forward a response body up to the size limit; returns whether its end was reached and nothing followed it."""
+        forwarded = 0
+        await writer.drain()
+        while not framing.is_complete:
+            async with asyncio.timeout(self._limits.body_s):
+                piece = await reader.read(_PIECE_BYTES)
+            if not piece:
+                return False
+            framing.feed(piece)
+            piece = piece[: len(piece) - framing.excess]
+            writer.write(piece)
+            await writer.drain()
+            forwarded += len(piece)
+            if framing.excess or framing.is_broken or forwarded > self._limits.wire_bytes:
+                return False
+        return True
+
+    async def _tunnel(self, request: ProxyRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        url = Url.parse(f"https://{request.target}/")
+        if url is None:
+            return
+        try:
+            upstream = await self._connect(url.host, url.port)
+        except CannotConnect as error:
+            await self._respond_failed(writer, error.info)
+            return
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        relays = [asyncio.create_task(_relay(reader, upstream.writer)), asyncio.create_task(_relay(upstream.reader, writer))]
+        try:
+            await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            upstream.writer.close()
+            for task in relays:
+                task.cancel()
+            await asyncio.gather(*relays, return_exceptions=True)
+
+    async def _reuse_or_connect(self, upstream: _Upstream | None, host: str, port: int) -> _Upstream:
+        """The open connection when it leads to this server and is alive, else a new one."""
+        if upstream is not None:
+            is_alive = not upstream.reader.at_eof() and not upstream.writer.is_closing()
+            if (upstream.host, upstream.port) == (host, port) and is_alive:
+                return upstream
+            upstream.writer.close()
+        return await self._connect(host, port)
+
+    async def _connect(self, host: str, port: int) -> _Upstream:
+        try:
+            upstream = _Upstream(host, port, *await self._open(host, port))
+        except CannotConnect as error:
+            self.refused += error.info.failure is Failure.ADDRESS
+            self._remember(host, port, error.info)
+            raise
+        self._failures.pop((host, port), None)
+        return upstream
+
+    async def _open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if port == self._port:  # whatever the guard allows: the proxy would forward to itself without end
+            raise CannotConnect(_LOOP)
+        return await self._connector.connect(host, port, lambda sock: asyncio.open_connection(sock=sock, limit=MAX_HEAD))
+
+    def _remember(self, host: str, port: int, info: FailureInfo) -> None:
+        if len(self._failures) >= _MAX_REMEMBERED_FAILURES:
+            self._failures.clear()
+        self._failures[host, port] = info
+
+    async def _respond_failed(self, writer: asyncio.StreamWriter, info: FailureInfo) -> None:
+        """Send a 502. The token distinguishes it from a server's own response."""
+        writer.write(
+            f"HTTP/1.1 502 {info.failure}\r\n{PROXY_HEADER}: {self.token}\r\nCache-Control: no-store\r\n"
+            f"Content-Length: 0\r\n\r\n".encode("latin-1")
+        )
+        await writer.drain()
+
+
+async def _read_head(reader: asyncio.StreamReader, timeout_s: float) -> bytes:
+    """A head with its empty line; empty when the other side has closed the connection."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return b""
+
+
+async def _forward_request_body(length: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    left = length
+    while left > 0:
+        piece = await reader.read(min(left, _PIECE_BYTES))
+        if not piece:
+            return
+        left -= len(piece)
+        writer.write(piece)
+        await writer.drain()
+    await writer.drain()
+
+
+async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while piece := await reader.read(_PIECE_BYTES):
+            writer.write(piece)
+            await writer.drain()
+
+
+def _parse_server(target: str) -> Url | None:
+    """The server of an absolute http target. Only the origin is parsed: the path may be longer than any URL we would visit."""
+    if not target.startswith("http://"):
+        return None
+    end = target.find("/", len("http://"))
+    return Url.parse(target if end < 0 else target[: end + 1])

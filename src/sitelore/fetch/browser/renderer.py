@@ -1,0 +1,191 @@
+"""Renders pages for one run: URL → the page as a browser shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from sitelore.fetch.browser.chromium import Browser, BrowserProcess, BrowserUnavailable
+from sitelore.fetch.browser.guard_proxy import GuardProxy
+from sitelore.fetch.browser.navigation import NavigationCheck, NavigationRules
+from sitelore.fetch.browser.tab import VIEWPORT_HEIGHT, VIEWPORT_WIDTH, Tab, TabCrashed
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.pool import Lookup, system_lookup
+from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
+from sitelore.model.response import Failure
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.url import Url
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, StorageState
+
+_LOG = logging.getLogger(__name__)
+
+_MAX_PAGE_CRASHES = 2
+"""A page that crashes its own process gets one more attempt."""
+_MAX_BROWSER_CRASHES = 6
+"""A crash of the whole browser is seldom the page's fault."""
+_OPEN_TIMEOUT_S = 15.0
+
+
+async def allow_all(_: Url) -> str | None:
+    """Allow every navigation; the address guard still applies."""
+    return None
+
+
+class _RunContext:
+    """A run's browser context in one browser process, with its idle tabs."""
+
+    def __init__(self, process: BrowserProcess, context: BrowserContext) -> None:
+        self.process = process
+        self.context = context
+        self.idle_tabs: list[Tab] = []
+        self.active = 0
+
+    async def close(self) -> None:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_OPEN_TIMEOUT_S):
+                await self.context.close()
+
+
+class BrowserRenderer:
+    """Renders for one run, with its own browser context and proxy; tabs are reused.
+
+    `check_navigation` says why the main frame must not load a URL (robots.txt, scope); the requested URL itself is not checked.
+    Everything the browser loads passes the address guard.
+    """
+
+    def __init__(
+        self,
+        browser: Browser,
+        settings: CrawlSettings,
+        guard: AddressGuard,
+        check_navigation: NavigationCheck = allow_all,
+        *,
+        lookup: Lookup = system_lookup,
+    ) -> None:
+        self._browser = browser
+        self._settings = settings
+        self._proxy = GuardProxy(guard, settings.limits, lookup)
+        self._rules = NavigationRules(guard, check_navigation, settings, self._proxy)
+        self._context: _RunContext | None = None
+        self._saved_state: StorageState | None = None
+        """Cookies and storage of the last retired browser process."""
+        self._context_lock = asyncio.Lock()
+        self._is_listening = False
+
+    async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
+        """Load the page, wait until it is idle, serialise it; failures are returned, not raised."""
+        started = time.perf_counter()
+        page_crashes = browser_crashes = 0
+        while page_crashes < _MAX_PAGE_CRASHES and browser_crashes < _MAX_BROWSER_CRASHES:
+            try:
+                async with self._browser.acquire() as process:
+                    rendered = await self._try_render(process, request)
+                    if isinstance(rendered, Rendered):
+                        return rendered
+                    is_alive = await process.is_responsive()  # a failure reported by a dying browser is not the page's
+                    if is_alive and rendered is not None:
+                        return rendered
+            except BrowserUnavailable as error:
+                return RenderFailure(request.url, Failure.CONNECTION, str(error), time.perf_counter() - started)
+            page_crashes += is_alive
+            browser_crashes += not is_alive
+            _LOG.info("retrying after a crash of the %s", "page" if is_alive else "browser", extra={"url": request.url})
+        elapsed_s = time.perf_counter() - started
+        if page_crashes >= _MAX_PAGE_CRASHES:
+            return RenderFailure(request.url, Failure.TOO_LARGE, "The page crashed its process twice.", elapsed_s)
+        return RenderFailure(request.url, Failure.CONNECTION, "The browser crashed repeatedly.", elapsed_s)
+
+    async def close(self) -> None:
+        """Drop the run's cookies and pages. The browser process is shared and stays."""
+        context, self._context = self._context, None
+        if context is not None:
+            await context.close()
+        await self._proxy.close()
+
+    async def _try_render(self, process: BrowserProcess, request: RenderRequest) -> Rendered | RenderFailure | None:
+        """Render in this process; None when the page or the browser crashed."""
+        try:
+            context = await self._context_in(process)
+            context.active += 1
+            tab: Tab | None = None
+            try:
+                tab = context.idle_tabs.pop() if context.idle_tabs else await self._open_tab(context)
+                return await tab.render(request)
+            finally:
+                if tab is not None:
+                    await self._release_tab(context, tab)
+                context.active -= 1
+                if process.is_retired and not process.is_dead:
+                    self._saved_state = await _storage_state(context) or self._saved_state
+                if context is not self._context and not context.active:
+                    await context.close()
+        except TabCrashed:
+            return None
+
+    async def _release_tab(self, context: _RunContext, tab: Tab) -> None:
+        await tab.reset()
+        if tab.is_reusable and context is self._context and not context.process.is_retired:
+            context.idle_tabs.append(tab)
+        else:
+            await tab.close()
+
+    async def _context_in(self, process: BrowserProcess) -> _RunContext:
+        """The run's context in this process. A context in a retired process hands its cookies over."""
+        async with self._context_lock:
+            previous = self._context
+            if previous is not None and previous.process is process:
+                return previous
+            state = await _storage_state(previous) or self._saved_state
+            if not self._is_listening:
+                await self._proxy.start()
+                self._is_listening = True
+            self._context = context = _RunContext(process, await self._new_context(process, state))
+            if previous is not None and not previous.active:
+                await previous.close()
+            return context
+
+    async def _new_context(self, process: BrowserProcess, state: StorageState | None) -> BrowserContext:
+        from playwright.async_api import Error  # noqa: PLC0415 loaded only when a browser is used
+
+        try:
+            async with asyncio.timeout(_OPEN_TIMEOUT_S):
+                return await process.chromium.new_context(
+                    proxy={"server": self._proxy.address, "bypass": "<-loopback>"},
+                    user_agent=self._settings.user_agent,
+                    viewport={"width": VIEWPORT_WIDTH, "height": VIEWPORT_HEIGHT},
+                    locale="en-US",
+                    timezone_id="UTC",
+                    reduced_motion="reduce",
+                    service_workers="block",
+                    accept_downloads=False,
+                    permissions=[],
+                    storage_state=state,
+                )
+        except (Error, TimeoutError):
+            process.is_dead = True
+            raise TabCrashed from None
+
+    async def _open_tab(self, context: _RunContext) -> Tab:
+        from playwright.async_api import Error  # noqa: PLC0415 loaded only when a browser is used
+
+        try:
+            async with asyncio.timeout(_OPEN_TIMEOUT_S):
+                return await Tab.open(await context.context.new_page(), self._rules)
+        except (Error, TimeoutError):
+            context.process.is_dead = True
+            raise TabCrashed from None
+
+
+async def _storage_state(context: _RunContext | None) -> StorageState | None:
+    """Cookies and storage of a run's context; None when its browser is dead."""
+    if context is None or context.process.is_dead:
+        return None
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_OPEN_TIMEOUT_S):
+            return await context.context.storage_state()
+    return None

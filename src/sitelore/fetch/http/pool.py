@@ -1,0 +1,235 @@
+"""Connection pool, and the connector that opens only sockets which the address guard allows.
+
+Every address is checked twice: when a host name is resolved, and again right before its socket is created. Resolved names
+are cached, so a DNS answer that changes in between (rebinding) cannot lead to an unchecked address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from ipaddress import ip_address
+from itertools import chain, zip_longest
+from typing import TypeVar
+
+from sitelore.fetch.failures import CANNOT_CONNECT, NAME_NOT_RESOLVED, FailureInfo, os_error_message
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.connection import HttpConnection
+from sitelore.model.response import Failure
+from sitelore.model.url import Url
+
+_T = TypeVar("_T")
+
+Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Resolves a host and port to addresses. Raises OSError when there are none."""
+
+_KEEP_ALIVE_S = 30.0
+_DNS_TTL_S = 60.0
+_MAX_DNS_CACHE = 1000
+_CONNECTION_ATTEMPT_DELAY_S = 0.25  # RFC 8305 §5
+
+
+class CannotConnect(Exception):
+    """No connection to the server could be made. Caught inside `fetch`."""
+
+    def __init__(self, info: FailureInfo) -> None:
+        super().__init__(info.detail)
+        self.info = info
+
+
+async def system_lookup(host: str, port: int) -> Sequence[str]:
+    """Resolve with the operating system's resolver."""
+    try:
+        results = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # a label longer than DNS allows
+        raise OSError("not a valid host name") from error
+    return [str(address[0]) for *_, address in results]
+
+
+class Connector:
+    """Resolves host names and opens TCP sockets, both checked by the address guard."""
+
+    def __init__(self, guard: AddressGuard, lookup: Lookup, timeout_s: float) -> None:
+        self._guard = guard
+        self._lookup = lookup
+        self._timeout_s = timeout_s
+        self._dns_cache: dict[tuple[str, int], tuple[float, list[str]]] = {}
+
+    async def connect(self, host: str, port: int, wrap: Callable[[socket.socket], Awaitable[_T]]) -> _T:
+        """Open a socket and wrap it (TLS, streams) within the connect timeout. Raises `CannotConnect`."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                connected = await self._open_socket(host, port)
+                try:
+                    return await wrap(connected)
+                except BaseException:
+                    connected.close()
+                    raise
+        except TimeoutError:
+            info = FailureInfo(Failure.TIMEOUT, f"No connection within {self._timeout_s:g} s.")
+        except ssl.SSLCertVerificationError as error:
+            info = FailureInfo(Failure.TLS, _explain_certificate(error))
+        except ssl.SSLError:
+            info = FailureInfo(Failure.TLS, "The TLS handshake failed.")
+        except OSError as error:
+            info = FailureInfo(Failure.CONNECTION, os_error_message(error.errno, CANNOT_CONNECT.detail))
+        raise CannotConnect(info)
+
+    async def _open_socket(self, host: str, port: int) -> socket.socket:
+        addresses = await self._resolve(host.strip("[]"), port)
+        if len(addresses) == 1:
+            return await self._open_address(host, port, addresses[0])
+        return await self._race(host, port, addresses)
+
+    async def _resolve(self, host: str, port: int) -> list[str]:
+        """Allowed addresses of a host. Raises `CannotConnect` when it has none."""
+        with contextlib.suppress(ValueError):
+            return [str(ip_address(host))]
+        resolved_at, cached = self._dns_cache.get((host, port), (0.0, []))
+        if cached and time.monotonic() - resolved_at < _DNS_TTL_S:
+            return cached
+        try:
+            addresses = list(dict.fromkeys(await self._lookup(host, port)))
+        except OSError:
+            addresses = []
+        if not addresses:
+            raise CannotConnect(NAME_NOT_RESOLVED)
+        refusals = {ip: self._guard.judge_connect(host, port, ip) for ip in addresses}
+        allowed = [ip for ip, refusal in refusals.items() if refusal is None]
+        if not allowed:
+            raise CannotConnect(FailureInfo(Failure.ADDRESS, next(filter(None, refusals.values()))))
+        if len(self._dns_cache) >= _MAX_DNS_CACHE:
+            self._dns_cache.clear()
+        self._dns_cache[host, port] = time.monotonic(), allowed
+        return allowed
+
+    async def _open_address(self, host: str, port: int, ip: str) -> socket.socket:
+        refusal = self._guard.judge_connect(host, port, ip)
+        if refusal is not None:
+            raise CannotConnect(FailureInfo(Failure.ADDRESS, refusal))
+        family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+        opened = socket.socket(family=family, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        try:
+            opened.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(opened, (ip, port))
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    async def _race(self, host: str, port: int, addresses: list[str]) -> socket.socket:
+        """Happy Eyeballs (RFC 8305): try both address families in turn, the next one when an attempt fails or is slow."""
+        six, four = [ip for ip in addresses if ":" in ip], [ip for ip in addresses if ":" not in ip]
+        in_turn = zip_longest(six, four) if addresses[0] in six else zip_longest(four, six)
+        untried = [ip for ip in chain.from_iterable(in_turn) if ip is not None]
+        attempts: set[asyncio.Task[socket.socket]] = set()
+        first_error: BaseException | None = None
+        try:
+            while untried or attempts:
+                if untried:
+                    attempts.add(asyncio.create_task(self._open_address(host, port, untried.pop(0))))
+                delay_s = _CONNECTION_ATTEMPT_DELAY_S if untried else None
+                done, _ = await asyncio.wait(attempts, timeout=delay_s, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    attempts.discard(task)
+                    if (error := task.exception()) is None:
+                        return task.result()
+                    first_error = first_error or error
+        finally:
+            for task in attempts:
+                task.cancel()
+            for late in await asyncio.gather(*attempts, return_exceptions=True):
+                if not isinstance(late, BaseException):
+                    late.close()
+        raise first_error or OSError("no address")
+
+
+class ConnectionPool:
+    """The connections of one run. Idle connections are reused for their origin; at most `max_idle` are kept."""
+
+    def __init__(self, connector: Connector, max_idle: int, tls: ssl.SSLContext | None = None) -> None:
+        self.is_closed = False
+        self._connector = connector
+        self._max_idle = max_idle
+        self._tls = tls
+        self._open: set[HttpConnection] = set()
+        self._idle_since: dict[HttpConnection, float] = {}
+        """Idle connections, longest idle first."""
+        self._idle: dict[str, list[HttpConnection]] = {}
+        """Idle connections by origin, last used last."""
+
+    def acquire_idle(self, origin: str) -> HttpConnection | None:
+        """An idle connection to this origin, the last used one; None when there is none."""
+        while connections := self._idle.get(origin):
+            connection = connections[-1]
+            idle_since = self._idle_since[connection]
+            self._remove_idle(connection)
+            if time.monotonic() - idle_since < _KEEP_ALIVE_S:
+                return connection
+            connection.abort()
+        return None
+
+    def release(self, connection: HttpConnection) -> None:
+        """Give a connection back after its request: it becomes idle when it is reusable, else it is closed."""
+        if not connection.is_reusable:
+            connection.abort()
+            return
+        now = time.monotonic()
+        self._idle_since[connection] = now
+        self._idle.setdefault(connection.origin, []).append(connection)
+        while len(self._idle_since) > self._max_idle or now - next(iter(self._idle_since.values())) >= _KEEP_ALIVE_S:
+            oldest = next(iter(self._idle_since))
+            self._remove_idle(oldest)
+            oldest.abort()
+
+    async def open(self, url: Url) -> HttpConnection:
+        """Open a new connection. Raises `CannotConnect`."""
+        is_tls = url.scheme == "https"
+
+        async def wrap(connected: socket.socket) -> HttpConnection:
+            _, connection = await asyncio.get_running_loop().create_connection(
+                lambda: HttpConnection(url.origin, self._on_close),
+                sock=connected,
+                ssl=(self._tls or _default_tls()) if is_tls else None,
+                server_hostname=url.host.strip("[]") if is_tls else None,
+            )
+            return connection
+
+        connection = await self._connector.connect(url.host, url.port, wrap)
+        self._open.add(connection)
+        return connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.is_closed = True
+        for connection in list(self._open):
+            connection.close()
+
+    def _remove_idle(self, connection: HttpConnection) -> None:
+        if self._idle_since.pop(connection, None) is not None:
+            connections = self._idle[connection.origin]
+            connections.remove(connection)
+            if not connections:
+                del self._idle[connection.origin]
+
+    def _on_close(self, connection: HttpConnection) -> None:
+        self._open.discard(connection)
+        self._remove_idle(connection)
+
+
+@cache
+def _default_tls() -> ssl.SSLContext:
+    # Created on first use: loading the system's certificates takes longer than fetching a page.
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _explain_certificate(error: ssl.SSLCertVerificationError) -> str:
+    reason = getattr(error, "verify_message", "").rstrip(".")
+    return f"The certificate is not valid: {reason}." if reason else "The certificate is not valid for this host."

@@ -1,0 +1,52 @@
+import pytest
+
+from sitelore.crawl.soft_404 import Soft404Detector
+from sitelore.model.document import Reading
+from sitelore.model.errors import ReaderCrashed
+from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
+from sitelore.model.url import Url
+
+SKETCH = tuple(range(32))
+PAGE = Url("http://site.test/shop/gone")
+SUSPECT = Reading(looks_missing=0.6, fingerprint=SKETCH)
+
+
+class Site:
+    """Answers every probe alike and remembers which were made."""
+
+    def __init__(self, status: int = 200, fingerprint: tuple[int, ...] = SKETCH, *, crashes: bool = False) -> None:
+        self.status, self.fingerprint, self.crashes = status, fingerprint, crashes
+        self.asked: list[Url] = []
+        self.probes = Soft404Detector(self.fetch, self.read, "salt")
+
+    async def fetch(self, request: Request) -> Fetched:
+        self.asked.append(request.url)
+        if not self.status:
+            return FetchFailure(request.url, Failure.TIMEOUT)
+        return Response(request.url, self.status, (), b"x")
+
+    async def read(self, response: Response) -> Reading:
+        if self.crashes:
+            raise ReaderCrashed("ended")
+        return Reading(fingerprint=self.fingerprint)
+
+
+async def test_a_page_like_the_answer_to_an_impossible_path_is_missing() -> None:
+    site = Site()
+    assert await site.probes.soft_404(PAGE, SUSPECT)
+    assert await site.probes.soft_404(Url("http://site.test/shop/other"), SUSPECT)
+    assert len(site.asked) == 1, "one probe a directory"
+    assert site.asked[0].startswith("http://site.test/shop/")
+
+
+@pytest.mark.parametrize("site", [Site(404), Site(0), Site(fingerprint=tuple(range(100, 132))), Site(crashes=True)])
+async def test_without_such_an_answer_only_a_sure_text_decides(site: Site) -> None:
+    assert await site.probes.soft_404(PAGE, SUSPECT) is None
+    assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.95, fingerprint=SKETCH))
+
+
+async def test_ordinary_pages_and_the_front_door_are_never_probed() -> None:
+    site = Site()
+    assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.2, fingerprint=SKETCH)) is None
+    assert await site.probes.soft_404(Url("http://site.test/"), SUSPECT) is None
+    assert site.asked == []

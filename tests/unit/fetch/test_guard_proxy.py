@@ -1,0 +1,206 @@
+"""The browser's guard proxy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.unit.fetch.raw_server import always
+from tests.unit.fetch.raw_server import serving as raw_serving
+from tests.web.serve import Answer, page, serving, site
+
+from sitelore.fetch.browser.guard_proxy import PROXY_HEADER, GuardProxy, parse_request
+from sitelore.fetch.guard import AddressGuard
+from sitelore.model.response import Failure
+from sitelore.model.settings import FetchLimits
+
+LIMITS = FetchLimits(wire_bytes=100_000)
+PAGES = {"/a": page("A"), "/b": page("B"), "/large": Answer(body=b"x" * 400_000)}
+
+
+async def lookup(host: str, port: int) -> Sequence[str]:
+    if host.endswith(".missing"):
+        raise OSError("no address")
+    return [host if host[0].isdigit() else "127.0.0.1"]
+
+
+@asynccontextmanager
+async def proxy_for(*opened: str, allow: Sequence[str] = ()) -> AsyncIterator[GuardProxy]:
+    proxy = GuardProxy(AddressGuard(opened, allow), LIMITS, lookup)
+    await proxy.start()
+    try:
+        yield proxy
+    finally:
+        await proxy.close()
+
+
+class Browser:
+    """One connection to a proxy."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def ask(self, target: str, method: str = "GET") -> tuple[bytes, bytes]:
+        self.writer.write(f"{method} {target} HTTP/1.1\r\nHost: x\r\nProxy-Connection: keep-alive\r\n\r\n".encode())
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        return head, await self.reader.readexactly(int(lengths[0][15:])) if lengths else b""
+
+
+@asynccontextmanager
+async def browsing(proxy: GuardProxy) -> AsyncIterator[Browser]:
+    host, port = proxy.address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        yield Browser(reader, writer)
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_requests_to_allowed_origins_pass_on_one_connection() -> None:
+    with serving(site(PAGES)) as one, serving(site(PAGES)) as other:
+        async with proxy_for(one.origin, other.origin) as proxy, browsing(proxy) as browser:
+            for origin, path, text in [(one.origin, "/a", b"A"), (one.origin, "/b", b"B"), (other.origin, "/a", b"A")]:
+                head, body = await browser.ask(origin + path)
+                assert head.startswith(b"HTTP/1.1 200")
+                assert b"<h1>" + text in body
+        assert [hit.target for hit in one.hits] == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("target", "failure"),
+    [
+        ("http://127.0.0.1:9/x", Failure.ADDRESS),
+        ("http://localhost:9/x", Failure.ADDRESS),
+        ("http://public.example/x", Failure.ADDRESS),
+        ("http://0x7f.1:9/x", Failure.ADDRESS),
+        ("http://name.missing/x", Failure.DNS),
+    ],
+)
+async def test_a_refused_address_gets_a_502_with_the_token_of_the_proxy(target: str, failure: Failure) -> None:
+    async with proxy_for() as proxy, browsing(proxy) as browser:
+        head, body = await browser.ask(target)
+        assert head.startswith(b"HTTP/1.1 502")
+        assert f"{PROXY_HEADER}: {proxy.token}".encode() in head
+        assert body == b""
+        host, _, port = target.removeprefix("http://").removesuffix("/x").replace("0x7f.1", "127.0.0.1").partition(":")
+        info = proxy.failure(host, int(port or 80))
+        assert info is not None
+        assert (info.failure, info.detail[-1]) == (failure, ".")
+        assert proxy.refused == (failure is Failure.ADDRESS)
+
+
+async def test_a_tunnel_is_checked_like_a_request() -> None:
+    with serving(site(PAGES)) as web:
+        async with proxy_for(web.origin) as proxy:
+            async with browsing(proxy) as browser:
+                head, _ = await browser.ask("127.0.0.1:9", "CONNECT")
+                assert head.startswith(b"HTTP/1.1 502")
+            async with browsing(proxy) as browser:
+                head, _ = await browser.ask(web.origin.removeprefix("http://"), "CONNECT")
+                assert head.startswith(b"HTTP/1.1 200")
+                head, body = await browser.ask("/b")
+                assert b"<h1>B" in body
+
+
+async def test_the_proxy_does_not_connect_to_itself() -> None:
+    async with proxy_for(allow=["any"]) as proxy, browsing(proxy) as browser:
+        head, _ = await browser.ask(f"{proxy.address}/")
+        assert head.startswith(b"HTTP/1.1 502")
+
+
+async def test_a_response_over_the_size_limit_is_cut() -> None:
+    with serving(site(PAGES)) as web:
+        async with proxy_for(web.origin) as proxy, browsing(proxy) as browser:
+            with pytest.raises(asyncio.IncompleteReadError) as cut:
+                await browser.ask(web.origin + "/large")
+            assert len(cut.value.partial) < 400_000
+
+
+async def test_a_closed_port_gets_a_502_and_an_invalid_request_closes_the_connection() -> None:
+    async with proxy_for("http://127.0.0.1:1") as proxy:
+        async with browsing(proxy) as browser:
+            head, _ = await browser.ask("http://127.0.0.1:1/")
+            assert head.startswith(b"HTTP/1.1 502")
+            info = proxy.failure("127.0.0.1", 1)
+            assert info is not None
+            assert info.failure is Failure.CONNECTION
+        for nonsense in (b"\x16\x03\x01\r\n\r\n", b"GET ftp://x/ HTTP/1.1\r\n\r\n", b"GET http:/// HTTP/1.1\r\n\r\n"):
+            async with browsing(proxy) as browser:
+                browser.writer.write(nonsense)
+                assert await browser.reader.read() == b""
+
+
+def head(*lines: str) -> bytes:
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def test_a_request_is_forwarded_in_origin_form_without_headers_meant_for_the_proxy() -> None:
+    request = parse_request(
+        head("GET http://a.example/x?y HTTP/1.1", "Host: a.example", "Proxy-Connection: keep-alive", "A: b")
+    )
+    assert request is not None
+    assert (request.method, request.target, request.body_length) == ("GET", "http://a.example/x?y", 0)
+    assert request.in_origin_form() == head("GET /x?y HTTP/1.1", "Host: a.example", "A: b", "Connection: keep-alive")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("",),
+        ("GET /",),
+        ("GET / SPDY/3",),
+        ("GET  http://a/ HTTP/1.1",),
+        ("GET / HTTP/1.1", "no colon"),
+        ("POST / HTTP/1.1", "Transfer-Encoding: chunked"),
+        ("POST / HTTP/1.1", "Content-Length: 1", "Content-Length: 2"),
+        ("POST / HTTP/1.1", "Content-Length: -1"),
+    ],
+)
+def test_an_invalid_request_is_none(lines: tuple[str, ...]) -> None:
+    assert parse_request(head(*lines)) is None
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "response", "forwarded"),
+    [
+        ("GET", OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
+        ("GET", OK + b"Content-Length: 2\r\n\r\nhi and more", b"hi"),
+        ("GET", CHUNKED + b"\r\n2\r\nhi\r\n0\r\n\r\n", b"2\r\nhi\r\n0\r\n\r\n"),
+        ("GET", CHUNKED + b"\r\n2\r\nhi\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", b"2\r\nhi\r\n0\r\n\r\n"),
+        ("GET", CHUNKED + b"Content-Length: 9\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore", b"2\r\nhi\r\n0\r\n\r\n"),
+        ("GET", CHUNKED + b"\r\n2\r\nhello\r\n9\r\n", b"2\r\nhello\r\n"),
+        ("GET", CHUNKED + b"\r\nzz\r\nrubbish", b"zz\r\n"),
+        ("GET", OK + b"\r\nuntil the end", b"until the end"),
+        ("GET", OK + b"no colon\r\nContent-Length: 2\r\n\r\nuntil the end", b"until the end"),
+        ("GET", OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nuntil the end", b"until the end"),
+        ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", b""),
+        ("HEAD", OK + b"Content-Length: 9\r\nConnection: close\r\n\r\n", b""),
+        ("GET", b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
+    ],
+)
+async def test_a_body_is_forwarded_up_to_its_end_and_no_further(method: str, response: bytes, forwarded: bytes) -> None:
+    server = raw_serving(always(response, close=True))
+    async with server as upstream, proxy_for(upstream.origin) as proxy, browsing(proxy) as browser:
+        browser.writer.write(f"{method} {upstream.origin}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        await browser.reader.readuntil(b"\r\n\r\n")
+        browser.writer.write_eof()
+        assert await browser.reader.read() == forwarded
+
+
+@pytest.mark.parametrize("response", [b"HTTP/1.1 banana\r\n\r\n", b"SSH-2.0-OpenSSH\r\n\r\n"])
+async def test_a_response_that_is_not_http_becomes_a_502(response: bytes) -> None:
+    server = raw_serving(always(response, close=True))
+    async with server as upstream, proxy_for(upstream.origin) as proxy, browsing(proxy) as browser:
+        answer, _ = await browser.ask(f"{upstream.origin}/")
+        assert answer.startswith(b"HTTP/1.1 502")
+        info = proxy.failure("127.0.0.1", upstream.port)
+        assert info is not None
+        assert info.failure is Failure.PROTOCOL
