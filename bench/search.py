@@ -31,10 +31,9 @@ import numpy as np
 from bench.library import SearchService, Text, open_library, open_shared_library
 from bench.measure import tree_run_s
 
-from sitelore.index.embedding_local import LocalEmbedder
-from sitelore.index.embedding_model import find_model
-from sitelore.index.fusion import fuse_ranks
-from sitelore.index.searching import Searcher
+from sitelore.index.embeddings.local import LocalEmbedder, find_model
+from sitelore.index.ranking import fuse_ranks
+from sitelore.index.search import Searcher
 from sitelore.model.errors import SiteloreError
 from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.ports import Embedder

@@ -28,7 +28,7 @@ def test_every_state_is_reached_or_begins() -> None:
 
 
 def test_the_rooms_drawn_are_the_folders_there_are() -> None:
-    assert _rooms_drawn() == _folders() | {"ports"}
+    assert _rooms_drawn() == _folders() | {"ports", "json_client"}
 
 
 def test_the_map_in_the_package_lists_the_rooms_there_are() -> None:

@@ -12,7 +12,7 @@ from tests.web.serve import Answer, prose, serving
 
 from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_manifest
-from sitelore.export.manifest import manifest_schema
+from sitelore.export.action_manifest import manifest_schema
 from sitelore.export.pages import document_of
 from sitelore.extract.brand.home_page import brand_probe, pack_probe, unpack_probe
 from sitelore.fetch.browser.chromium import find_browser

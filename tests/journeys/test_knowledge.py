@@ -21,7 +21,7 @@ from tests.web.serve import Answer, Web, serving
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
-from sitelore.index.searching import Searcher
+from sitelore.index.search import Searcher
 from sitelore.model.search import Presence, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits
 

@@ -13,8 +13,8 @@ from tests.web.journey import command, crawl, crawl_settings, started
 from tests.web.serve import Answer, Pages, prose, serving, site
 
 from sitelore.app.wiring import embedded
+from sitelore.export.boilerplate import NO_REPEATS, find_repeats
 from sitelore.export.pages import write_jsonl
-from sitelore.export.repeats import NO_REPEATS, find_repeats
 
 COOKIES = "We use cookies and similar means to make this shop work, and to learn which of its pages are read."
 CALL = "Do you want to know more about our kettles? Write to the workshop and get an answer within a day."

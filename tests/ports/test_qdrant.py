@@ -19,8 +19,9 @@ from tests.web.qdrant import Qdrant, running_qdrant
 from sitelore.app.checks import check_vectors
 from sitelore.app.settings import operator_settings
 from sitelore.app.wiring import embedded
-from sitelore.index.embedding import embed_missing
-from sitelore.index.searching import Searcher
+from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.search import Searcher
+from sitelore.json_client import ServiceResponse
 from sitelore.model.errors import UsageError, VectorsAway
 from sitelore.model.ids import SiteId
 from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
@@ -196,7 +197,7 @@ async def test_a_copy_that_is_complete_is_not_looked_through_again(database: Dat
 async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_later(
     shop: Shop, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(qdrant_rest, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(qdrant_rest, "_RETRY_DELAY_S", 0.0)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     searcher = Searcher(shop.search_index, OneVector())
     qdrant.status = 503
@@ -283,10 +284,10 @@ async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, mon
     await settled(shop, site)
     assert callable(mood)
 
-    async def other(_: object) -> bytes:
-        return bytes(mood())
+    async def other(*_: object, **__: object) -> ServiceResponse:
+        return ServiceResponse(200, {}, bytes(mood()))
 
-    monkeypatch.setattr(qdrant_rest, "_body", other)
+    monkeypatch.setattr(qdrant_rest, "send_request", other)
     with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
         await shop.search_index.likeness(site, MODEL, question("one"), 9)
 

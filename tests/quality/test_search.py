@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from bench.search import CORPORA, Questions, ndcg
 
-from sitelore.index.candidates import best_by_words
-from sitelore.index.lexical import Collection, Entries, LiveChunks, scores, unpacked, weighed
+from sitelore.index.lexical import CorpusStatistics, LiveChunks, TermPostings, bm25_scores, score_terms, unpack_postings
+from sitelore.index.ranking import lexical_candidates
 from sitelore.index.terms import query_terms, terms_of
 from sitelore.model.search import Postings
 
 FLOORS = {"cranfield": 0.445, "k8s": 0.618}
 
 
-def indexed(docs: Mapping[str, str], wanted: frozenset[str]) -> tuple[LiveChunks, dict[str, Entries]]:
+def indexed(docs: Mapping[str, str], wanted: frozenset[str]) -> tuple[LiveChunks, dict[str, TermPostings]]:
     """Every document as one chunk, the words that are asked for as a store would keep them."""
     found: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     lengths = []
@@ -37,7 +37,7 @@ def indexed(docs: Mapping[str, str], wanted: frozenset[str]) -> tuple[LiveChunks
     packed = {
         term: Postings(numbers, counts, [lengths[at] for at in numbers]).packed() for term, (numbers, counts) in found.items()
     }
-    return chunks, {term: unpacked([block], chunks) for term, block in packed.items()}
+    return chunks, {term: unpack_postings([block], chunks) for term, block in packed.items()}
 
 
 @pytest.mark.parametrize("name", FLOORS)
@@ -47,11 +47,11 @@ def test_words_alone_find_what_they_found_before(name: str) -> None:
     collection = Questions.read(CORPORA / f"{name}.json")
     asked = {key: query_terms(text, ["en"]) for key, text in collection.queries.items()}
     chunks, entries = indexed(collection.docs, frozenset(t for words in asked.values() for word in words for t in word.terms))
-    keys, lengths, pages = list(collection.docs), Collection([chunks]), np.arange(len(chunks))
+    keys, lengths, pages = list(collection.docs), CorpusStatistics([chunks]), np.arange(len(chunks))
     found = []
     for key, words in asked.items():
-        total = scores(weighed(words, entries, lengths), lengths)
-        ranking = [keys[place] for place in best_by_words(total, pages, None, 10, 1).tolist()]
+        total = bm25_scores(score_terms(words, entries, lengths), lengths)
+        ranking = [keys[place] for place in lexical_candidates(total, pages, None, 10, 1).tolist()]
         found.append(ndcg(ranking, collection.relevant.get(key, {})))
     figure = statistics.fmean(found)
     print(f"{name}: {figure:.4f}")

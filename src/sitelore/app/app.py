@@ -336,7 +336,7 @@ class LazySearch:
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
             from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
             from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
-            from sitelore.index.embedding import embedder_for  # noqa: PLC0415 see above
+            from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
             from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()

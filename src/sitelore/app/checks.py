@@ -123,10 +123,7 @@ async def _use_vectors(settings: OperatorSettings) -> str:
     from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer  # noqa: PLC0415 only where services are configured
 
     rest = QdrantRest(QdrantServer.read(settings.vectors, settings.vectors_key))
-    try:
-        await rest.collections()
-    finally:
-        await rest.close()
+    await rest.collections()
     return "Qdrant answers; it compares the vectors."
 
 

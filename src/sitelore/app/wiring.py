@@ -100,7 +100,8 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
     lease_s = settings.lease_s
     # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
     engine = await open_postgres(
-        settings.database_url, PostgresConfig(_POSTGRES_CONNECTIONS, settings.patience_s, idle_in_transaction_s=min(10.0, lease_s / 2))
+        settings.database_url,
+        PostgresConfig(_POSTGRES_CONNECTIONS, settings.patience_s, idle_in_transaction_s=min(10.0, lease_s / 2)),
     )
     async with AsyncExitStack() as opened:
         ledger = SqlLedger(engine)

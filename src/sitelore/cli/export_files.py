@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sitelore.app.app import App
-from sitelore.export.files import whole_file
+from sitelore.export.files import atomic_file
 from sitelore.model.frontier import Run
 from sitelore.model.settings import LinkStyle
 from sitelore.model.states import RunState
 
 if TYPE_CHECKING:
-    from sitelore.export.manifest import Manifest
+    from sitelore.export.action_manifest import Manifest
+    from sitelore.export.boilerplate import Repeats
     from sitelore.export.markdown import MarkdownTree
-    from sitelore.export.repeats import Repeats
 
 FILES = {"jsonl": "pages.jsonl", "warc": "crawl.warc.gz", "llms-txt": "llms.txt", "json": "urls.json", "csv": "urls.csv"}
 
@@ -53,7 +53,7 @@ async def write_exports(
             paths[output] = str(out)
         else:
             path = out / FILES[output]
-            with whole_file(path) as sink:
+            with atomic_file(path) as sink:
                 await write_export(app, run, output, sink, style)
             paths[output] = str(path)
     return ExportedFiles(paths, tree)
@@ -86,11 +86,10 @@ async def write_export(app: App, run: Run, output: str, sink: BinaryIO, style: P
 
             return await write_jsonl(rows, app.blobs, sink, await _repeats(app, run, style), style.links)
         case "actions" | "tools":
-            from sitelore.export.manifest import build_manifest, encoded
-            from sitelore.export.tools import encoded_tools
+            from sitelore.export.action_manifest import build_manifest, encode_manifest, encode_tools
 
             manifest = await build_manifest(rows, app.blobs, run.site_name)
-            sink.write(encoded_tools(manifest) if output == "tools" else encoded(manifest))
+            sink.write(encode_tools(manifest) if output == "tools" else encode_manifest(manifest))
             return len(manifest["actions"])
         case "warc":
             from sitelore.export.warc import write_warc
@@ -104,19 +103,19 @@ async def write_export(app: App, run: Run, output: str, sink: BinaryIO, style: P
 
 async def write_manifest(app: App, run: Run, path: Path) -> tuple[Manifest, bool]:
     """Write the Action Manifest of a run. Returns it, and False if the file was up to date and was not written."""
-    from sitelore.export.manifest import build_manifest, encoded
+    from sitelore.export.action_manifest import build_manifest, encode_manifest
 
     previous = _stored_manifest(path)
     manifest = await build_manifest(partial(app.ledger.rows, run.id), app.blobs, run.site_name, previous)
     if manifest is previous:
         return manifest, False
-    with whole_file(path) as sink:
-        sink.write(encoded(manifest))
+    with atomic_file(path) as sink:
+        sink.write(encode_manifest(manifest))
     return manifest, True
 
 
 def _stored_manifest(path: Path) -> Manifest | None:
-    from sitelore.export.manifest import read_manifest
+    from sitelore.export.action_manifest import read_manifest
 
     try:
         return read_manifest(path.read_bytes())
@@ -126,6 +125,6 @@ def _stored_manifest(path: Path) -> Manifest | None:
 
 async def _repeats(app: App, run: Run, style: PageStyle) -> Repeats:
     """Blocks that repeat over the run's pages, to be left out of them; none with `whole`."""
-    from sitelore.export.repeats import NO_REPEATS, find_repeats
+    from sitelore.export.boilerplate import NO_REPEATS, find_repeats
 
     return NO_REPEATS if style.whole else await find_repeats(app.ledger.sketches(run.id))

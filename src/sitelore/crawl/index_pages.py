@@ -17,12 +17,11 @@ from typing import Any
 import msgspec
 
 from sitelore.crawl.visit_context import redaction_of
-from sitelore.export.cutting import without_repeats
-from sitelore.export.repeats import Repeats, find_repeats
+from sitelore.export.boilerplate import Repeats, find_repeats, remove_repeats
 from sitelore.extract.redaction.personal_data import mask_markdown
 from sitelore.extract.redaction.redactor import redact
 from sitelore.frontier.presence import check_presence
-from sitelore.index.chunking import chunk_page
+from sitelore.index.chunking.chunker import chunk_page
 from sitelore.index.terms import terms_of
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
 from sitelore.model.listing import RunListing
@@ -43,7 +42,7 @@ from sitelore.ports import Blobs, Clock, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
-_MADE_BY = "2"
+_MADE_BY = "3"
 """Raised whenever the same page would give other chunks or terms: every page is then indexed again."""
 _BATCH = 32
 _KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
@@ -162,7 +161,7 @@ def _index_all(pages: Sequence[PageToIndex], stored: Sequence[_Stored | None], m
 def index_page(page: PageToIndex, document: _Stored, manner: _Manner) -> IndexedPage:
     """One page's chunks, with their words and flags."""
     repeats = manner.repeats
-    cut = without_repeats(document.markdown, document.text, repeats.on(page.url), repeats.wide).markdown
+    cut = remove_repeats(document.markdown, document.text, repeats.on(page.url), repeats.wide).markdown
     markdown = document.markdown if cut == document.markdown else redact(cut)[0]
     if manner.redaction.personal:
         structured = tuple(document.structured)

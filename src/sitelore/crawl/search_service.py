@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from sitelore.crawl.index_pages import Indexing
-from sitelore.index.embedding import embed_missing
-from sitelore.index.searching import Searcher
+from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.search import Searcher
 from sitelore.model.errors import EmbeddingFailed, StorageError
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.search import IndexProgress, IndexWritten, SearchAnswer, SearchQuery, SiteIndexStats

@@ -1,4 +1,4 @@
-"""Two exports side by side: what came, what went, what changed, field by field."""
+"""Compares two exports: added, removed and changed rows, field by field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sitelore.model.frontier import UrlRow
 _IDS_AND_TIMES = frozenset(
     {"run", "site", "id", "fetched_at", "etag", "last_modified", "elapsed_s", "created_at", "finished_at"}
 )
-_LONGEST_CELL = 1 << 24
+_MAX_CELL_CHARS = 1 << 24
 
 
 class Change(StrEnum):
@@ -39,7 +39,7 @@ class Difference:
 
 
 async def differences(before: AsyncIterator[Row], after: AsyncIterator[Row]) -> AsyncIterator[Difference]:
-    """Walk two sorted exports together. Ids and times are not differences; a field only one side knows is not either."""
+    """Compare two sorted exports. Ids, times and fields that only one side has are ignored."""
     old, new = await anext(before, None), await anext(after, None)
     while old is not None or new is not None:
         if new is None or (old is not None and old["key"] < new["key"]):
@@ -55,14 +55,14 @@ async def differences(before: AsyncIterator[Row], after: AsyncIterator[Row]) -> 
             old, new = await anext(before, None), await anext(after, None)
 
 
-async def of_run(rows: AsyncIterator[UrlRow]) -> AsyncIterator[Row]:
-    """A run's rows as an export has them."""
+async def rows_of_run(rows: AsyncIterator[UrlRow]) -> AsyncIterator[Row]:
+    """The rows of a run as they are exported."""
     async for row in rows:
         yield export_row(row)
 
 
-async def of_file(path: Path) -> AsyncIterator[Row]:
-    """An export on disk (.json, .jsonl, .csv), sorted by key."""
+async def rows_of_file(path: Path) -> AsyncIterator[Row]:
+    """The rows of an export on disk (.json, .jsonl, .csv), sorted by key."""
     for row in _read(path):
         yield row
 
@@ -84,7 +84,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
-    """Our own layout (one row a line) streams; any other JSON array is read whole."""
+    """Rows of a JSON array: streamed in our own layout (one row a line), else read at once."""
     with path.open("rb") as source:
         if source.readline().strip() == b"[":
             previous = ""
@@ -108,7 +108,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
                 return
     data = msgspec.json.decode(path.read_bytes())
     if not isinstance(data, list):
-        raise UsageError(f"{path} is not an export: it holds no list of rows")
+        raise UsageError(f"{path} is not an export: it is not a list of rows")
     yield from _sorted(iter(data), path)
 
 
@@ -120,7 +120,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
 
 
 def _csv_rows(path: Path) -> Iterator[Any]:
-    csv.field_size_limit(_LONGEST_CELL)
+    csv.field_size_limit(_MAX_CELL_CHARS)
     with path.open(encoding="utf-8-sig", newline="") as source:
         yield from csv.DictReader(source)
 
@@ -131,10 +131,10 @@ def _sorted(rows: Iterator[Any], path: Path) -> list[Row]:
 
 def _row_of(row: Any, path: Path) -> Row:
     if not isinstance(row, dict):
-        raise UsageError(f"{path} is not an export: a row of it is no object")
+        raise UsageError(f"{path} is not an export: a row is not an object")
     if "key" not in row:
         if "url" not in row:
-            raise UsageError(f"{path} is not an export: a row of it has no key")
+            raise UsageError(f"{path} is not an export: a row has no key")
         row["key"] = row["url"]
     return row
 
@@ -148,5 +148,5 @@ def _changed_fields(old: Row, new: Row) -> tuple[tuple[str, Any, Any], ...]:
 
 
 def _as_text(value: Any) -> str:
-    """Everything is text in a CSV file, so that is how a CSV export equals a JSON one."""
+    """The value as a CSV cell, so that a CSV export can equal a JSON one."""
     return value if isinstance(value, str) and value.startswith("'") else cell(value)

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and the disk's complaints as sentences."""
+"""Atomic file writes, and disk errors as messages."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import BinaryIO, cast
 
 from sitelore.model.errors import DiskFull, StorageError
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_NO_RIGHT = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_PERMISSION = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 def disk_error(problem: OSError, path: Path) -> StorageError:
-    """What the disk said about `path`, as an error with one clear sentence."""
-    if problem.errno in _NO_ROOM:
-        return DiskFull(f"no room left on the disk to write {path}")
-    if problem.errno in _NO_RIGHT:
+    """An error with one sentence for what went wrong with `path`."""
+    if problem.errno in _NO_SPACE:
+        return DiskFull(f"no space left on the disk to write {path}")
+    if problem.errno in _NO_PERMISSION:
         return DiskFull(f"no permission to write {path}")
     return StorageError(f"cannot write {path}: {problem.strerror or problem}")
 
 
 @contextmanager
-def saying_where(path: Path) -> Iterator[None]:
-    """Turn what the disk raises inside into a sentence about `path`. A closed pipe is the reader's choice: it passes."""
+def disk_errors_for(path: Path) -> Iterator[None]:
+    """Turn an `OSError` into an error that names `path`. A closed pipe passes: the reader chose to close it."""
     try:
         yield
     except BrokenPipeError:
@@ -37,9 +37,9 @@ def saying_where(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its name, and the place of an older one, only when everything in it is on the disk."""
-    with saying_where(path):
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that replaces `path` only when it is complete and flushed to the disk."""
+    with disk_errors_for(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".sitelore-", suffix=".tmp", dir=path.parent)
         try:
@@ -55,10 +55,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             raise
 
 
-def write_whole(path: str, data: bytes, temporary: str) -> None:
-    """A small file written at one stroke, under a temporary name first (on the same disk, this writer's own).
+def write_atomic(path: str, data: bytes, temporary: str) -> None:
+    """Write a small file under a temporary name (on the same disk, of this writer alone), then rename it.
 
-    Not forced to the disk: a tree of thousands of pages can be exported again. The folder must exist.
+    Not flushed to the disk: a tree of thousands of pages can be exported again. The folder must exist.
     """
     try:
         sink = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
@@ -68,7 +68,7 @@ def write_whole(path: str, data: bytes, temporary: str) -> None:
                 left = left[os.write(sink, left) :]
         finally:
             os.close(sink)
-        os.replace(temporary, path)  # noqa: PTH105 a third of the time of the same through pathlib
+        os.replace(temporary, path)  # noqa: PTH105 three times as fast as pathlib
     except BaseException:
         with suppress(OSError):
             Path(temporary).unlink()
@@ -76,7 +76,7 @@ def write_whole(path: str, data: bytes, temporary: str) -> None:
 
 
 def _make_readable(name: str) -> None:
-    """A temporary file is private; the finished one gets the rights a plain `open` would have given it."""
+    """Temporary files are private: give the finished one the permissions of a plain `open`."""
     mask = os.umask(0)
     os.umask(mask)
     Path(name).chmod(0o666 & ~mask)

@@ -1,4 +1,4 @@
-"""Links of a Markdown text rewritten: relative, as text alone, or gone with the images too.
+"""Rewrites the links of Markdown: relative, as text alone, or without links and images.
 
 Stored documents keep absolute links; exports apply `rewrite_links` to what they write. markdown-it finds the blocks, so code
 blocks and HTML blocks are never touched. Links inside a block are found here (CommonMark §6), because the library does not
@@ -42,19 +42,19 @@ _DECLARED = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>", "<!": ">"}
 _ANGLE = re.compile(r"<((?:[^<>\n\\]|\\.)*)>")
 _TITLE = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)", re.DOTALL)
 _BLANKS = re.compile(r"[ \t\n]*")
-_MOST_PARENTHESES = 32
-"""Of a bare destination; more are no link (CommonMark asks for three at least). It keeps scanning linear."""
+_MAX_PARENTHESES = 32
+"""Nesting in a bare destination (CommonMark requires three levels at least); the limit keeps scanning linear."""
 _BLOCK_START = re.compile(
     r"#{1,6}(?=\s|$)|[-+*](?=\s|$)|>|(?:\d{1,9})(?=[.)](?:\s|$))|(?:([-_*])[ \t]*)(?:\1[ \t]*){2,}$|=+\s*$|-+\s*$|`{3}|~{3}"
 )
 _DEFINITION = re.compile(r"\[[^\]]+\]:")
-_PARSED_ANEW = re.compile(r"[*_~<&\[\]`\\]")
-"""Characters without which a text means the same whatever stands beside it."""
+_CONTEXT_SENSITIVE = re.compile(r"[*_~<&\[\]`\\]")
+"""Characters whose meaning depends on their neighbours; text without them need not be parsed again."""
 _ESCAPED = re.compile(r"[\\`*_\[\]<>&~|]")
-_MOST_CHECKED = 20_000
-"""Characters of one block up to which the visible text is compared: parsing is not linear in all libraries."""
-_NOTHING = "<!-- -->"
-_IN_ADDRESS = {ord(char): f"%{ord(char):02X}" for char in " ()<>\\\n\t"}
+_MAX_CHECKED_CHARS = 20_000
+"""Longer blocks are not compared by their visible text: the parser may take more than linear time."""
+_EMPTY_COMMENT = "<!-- -->"
+_URL_ESCAPES = {ord(char): f"%{ord(char):02X}" for char in " ()<>\\\n\t"}
 
 
 class _Node(NamedTuple):
@@ -84,7 +84,7 @@ class _Block:
 
 
 def rewrite_links(markdown: str, style: LinkStyle, address: Address | None = None) -> str:
-    """The text with its links in another style. `address` is needed for `relative` alone.
+    """Rewrite the links of a text in another style. `address` is needed for `relative` alone.
 
     Text outside links and images, code and raw HTML stay as they are.
     """
@@ -95,7 +95,7 @@ def rewrite_links(markdown: str, style: LinkStyle, address: Address | None = Non
     done = 0
     for block in _blocks(source):
         content = block.content(source)
-        rewritten = _rewritten(content, style, address or str)
+        rewritten = _rewrite_block(content, style, address or str)
         if rewritten == content:
             continue
         for (start, end), line in zip(block.lines, rewritten.split("\n"), strict=True):
@@ -146,25 +146,25 @@ def file_addresses(name: str, files: Mapping[str, str]) -> Address:
     return address
 
 
-def _rewritten(content: str, style: LinkStyle, address: Address) -> str:
+def _rewrite_block(content: str, style: LinkStyle, address: Address) -> str:
     if "](" not in content and "<" not in content:
         return content
-    found = _Scanner(content, images=style is LinkStyle.NONE)
-    if not found.nodes:
+    scanner = _Scanner(content, images=style is LinkStyle.NONE)
+    if not scanner.nodes:
         return content
     if style is LinkStyle.RELATIVE:
-        return _applied(content, _with_addresses(content, found.nodes, address))
+        return _apply(content, _address_edits(content, scanner.nodes, address))
     lines = content.split("\n")
     # `[[a](b)](c)`: once the inner link is gone, the outer brackets would be one.
-    escapes = [_Edit(at, at, "\\") for at in found.not_links]
-    for edits in _ways_to_unlink(content, found.nodes, keep_images=style is LinkStyle.TEXT):
-        text = _guarded(lines, _applied(content, escapes + edits))
-        if text is not None and (len(content) > _MOST_CHECKED or _reads_alike(content, text)):
+    escapes = [_Edit(at, at, "\\") for at in scanner.not_links]
+    for edits in _unlink_variants(content, scanner.nodes, keep_images=style is LinkStyle.TEXT):
+        text = _escape_block_starts(lines, _apply(content, escapes + edits))
+        if text is not None and (len(content) > _MAX_CHECKED_CHARS or _has_same_visible_text(content, text)):
             return text
     return content
 
 
-def _with_addresses(content: str, nodes: Sequence[_Node], address: Address) -> list[_Edit]:
+def _address_edits(content: str, nodes: Sequence[_Node], address: Address) -> list[_Edit]:
     edits = []
     for node in nodes:
         if node.is_image or node.destination is None:
@@ -173,53 +173,56 @@ def _with_addresses(content: str, nodes: Sequence[_Node], address: Address) -> l
         known = unescapeAll(content[start:end])
         written = address(known)
         if written != known:
-            edits.append(_Edit(start, end, written.translate(_IN_ADDRESS)))
+            edits.append(_Edit(start, end, written.translate(_URL_ESCAPES)))
     return edits
 
 
-def _ways_to_unlink(content: str, nodes: Sequence[_Node], *, keep_images: bool) -> Iterator[list[_Edit]]:
+def _unlink_variants(content: str, nodes: Sequence[_Node], *, keep_images: bool) -> Iterator[list[_Edit]]:
     """Edits that leave the text of links alone, the plainest first."""
-    yield [edit for node in nodes for edit in _unwrapped(content, node)]
+    yield [edit for node in nodes for edit in _unwrap_edits(content, node)]
     flat: list[_Edit] = []
     end = 0
     for node in sorted(nodes):
         if node.start < end:
-            continue  # inside one that is written flat
+            continue  # inside one that is replaced by its text
         text = content[slice(*node.text)]
         if keep_images and "![" in text:
-            flat += _unwrapped(content, node)
+            flat += _unwrap_edits(content, node)
         else:
             lines = "\n" * content.count("\n", *node.text)
             visible = "\n".join(map(str.strip, visible_text(text).split("\n")))
             visible = visible if visible.count("\n") == len(lines) else " ".join(visible.split()) + lines
-            flat.append(_Edit(node.start, node.end, _escaped(visible) + _newlines(content, node.text[1], node.end)))
+            flat.append(_Edit(node.start, node.end, _escape(visible) + _newlines(content, node.text[1], node.end)))
         end = node.end
     yield flat
-    # A comment keeps apart what a bracket kept apart. At the start of a line it would be an HTML block.
-    yield [edit._replace(text=f"{_NOTHING if _is_inside(content, edit.start) else ''}{edit.text}{_NOTHING}") for edit in flat]
+    # A comment separates what a bracket separated. At the start of a line it would start an HTML block.
+    yield [
+        edit._replace(text=f"{_EMPTY_COMMENT if _is_inside(content, edit.start) else ''}{edit.text}{_EMPTY_COMMENT}")
+        for edit in flat
+    ]
 
 
 def _is_inside(content: str, at: int) -> bool:
     return at > 0 and content[at - 1] != "\n"
 
 
-def _unwrapped(content: str, node: _Node) -> list[_Edit]:
+def _unwrap_edits(content: str, node: _Node) -> list[_Edit]:
     start, end = node.text
     if node.destination is None:
-        return [_Edit(node.start, node.end, _escaped(content[start:end]))]
+        return [_Edit(node.start, node.end, _escape(content[start:end]))]
     return [_Edit(node.start, start, ""), _Edit(end, node.end, _newlines(content, end, node.end))]
 
 
 def _newlines(content: str, start: int, end: int) -> str:
-    """Newlines that go with a destination or title: kept, so that every line stays in its container."""
+    """The newlines of a removed destination or title, kept so that every line stays in its container."""
     return "\n" * content.count("\n", start, end)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _ESCAPED.sub(r"\\\g<0>", text)
 
 
-def _applied(content: str, edits: Sequence[_Edit]) -> str:
+def _apply(content: str, edits: Sequence[_Edit]) -> str:
     pieces: list[str] = []
     done = 0
     for edit in sorted(edits):
@@ -229,17 +232,17 @@ def _applied(content: str, edits: Sequence[_Edit]) -> str:
     return "".join(pieces)
 
 
-def _guarded(before: Sequence[str], text: str) -> str | None:
-    """The text with an escape where a changed line would start a block; None where no escape helps."""
+def _escape_block_starts(before: Sequence[str], text: str) -> str | None:
+    """Escape changed lines that would start a block; None where no escape is possible."""
     after = text.split("\n")
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         if old == new:
             continue
         line = new.lstrip()
-        if (not line and len(before) > 1) or (line.startswith("<") and not _starts_alike(old, line)):
+        if (not line and len(before) > 1) or (line.startswith("<") and not _starts_with_same_tag(old, line)):
             return None
-        if not _BLOCK_START.match(old) and (found := _BLOCK_START.match(line)) is not None:
-            at = found.end() if line[0].isdecimal() else 0
+        if not _BLOCK_START.match(old) and (start := _BLOCK_START.match(line)) is not None:
+            at = start.end() if line[0].isdecimal() else 0
             line = f"{line[:at]}\\{line[at:]}"
         elif _DEFINITION.match(line) and not _DEFINITION.match(old):
             line = f"\\{line}"
@@ -247,18 +250,18 @@ def _guarded(before: Sequence[str], text: str) -> str | None:
     return "\n".join(after)
 
 
-def _starts_alike(old: str, new: str) -> bool:
-    """Whether both lines start with one HTML tag. A new one there could be an HTML block."""
+def _starts_with_same_tag(old: str, new: str) -> bool:
+    """Whether both lines start with the same HTML tag. A new tag could start an HTML block."""
     tag = _TAG.match(old)
     return tag is not None and new.startswith(tag[0])
 
 
-def _reads_alike(before: str, after: str) -> bool:
-    return not _PARSED_ANEW.search(after) or visible_text(before).split() == visible_text(after).split()
+def _has_same_visible_text(before: str, after: str) -> bool:
+    return not _CONTEXT_SENSITIVE.search(after) or visible_text(before).split() == visible_text(after).split()
 
 
 def visible_text(content: str) -> str:
-    """The text that a reader sees of inline Markdown; of images, their alternative text."""
+    """The visible text of inline Markdown; for images their alternative text."""
     tokens: list[Token] = []
     parser = _parser()
     parser.inline.parse(content, parser, {}, tokens)
@@ -278,7 +281,7 @@ def _visible(tokens: Sequence[Token]) -> str:
 
 
 class _Markdown(MarkdownIt):
-    """The parser, for which a link is a link whatever its scheme."""
+    """The parser, with links of every scheme."""
 
     def validateLink(self, url: str) -> bool:  # noqa: N802, ARG002 the library's name
         return True
@@ -286,16 +289,16 @@ class _Markdown(MarkdownIt):
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    """GFM without reference definitions: the label of a footnote would be taken for one."""
+    """GFM without reference definitions: the parser would take a footnote's label for one."""
     return _Markdown("commonmark").enable(["table", "strikethrough"]).disable("reference")
 
 
 def _blocks(source: str) -> Iterator[_Block]:
-    """Every block that holds inline content."""
+    """All blocks with inline content."""
     tokens: list[Token] = []
     parser = _parser()
     parser.block.parse(source, parser, {}, tokens)
-    starts = [0, *(found.end() for found in re.finditer("\n", source)), len(source) + 1]
+    starts = [0, *(newline.end() for newline in re.finditer("\n", source)), len(source) + 1]
     in_cell, cell_end = False, 0
     for token in tokens:
         if token.type in {"th_open", "td_open"}:
@@ -314,7 +317,7 @@ def _blocks(source: str) -> Iterator[_Block]:
 
 
 def _lines(source: str, starts: Sequence[int], first: int, content: str) -> tuple[tuple[int, int], ...] | None:
-    """Where the lines of a block's content stand in the source; None when one is not found."""
+    """The ranges of the lines of a block's content in the source; None when one is not found."""
     lines = []
     for number, line in enumerate(content.split("\n"), first):
         bare = line.strip()
@@ -340,18 +343,18 @@ class _Scanner:
         self._images = images
         self._openers: list[tuple[int, bool]] = []
         self._inactive = 0
-        """So many openers from the bottom are before a link: only images among them may still become something."""
+        """The number of openers, from the bottom, before a finished link: of those only images can still be closed."""
         self._runs: dict[int, list[int]] = {}
         for run in re.finditer("`+", content):
             self._runs.setdefault(len(run[0]), []).append(run.start())
         self._missing: set[str] = set()
         at = 0
-        while (found := _SPECIAL.search(content, at)) is not None:
-            at = self._take(found)
+        while (special := _SPECIAL.search(content, at)) is not None:
+            at = self._process(special)
 
-    def _take(self, found: re.Match[str]) -> int:
-        """Deal with a special character; gives the position to go on from."""
-        mark, start, end = found[0], found.start(), found.end()
+    def _process(self, special: re.Match[str]) -> int:
+        """Process a special character; returns the position to continue at."""
+        mark, start, end = special[0], special.start(), special.end()
         if mark[0] == "`":
             return self._code_end(end, len(mark)) or end
         if mark == "<":
@@ -387,7 +390,7 @@ class _Scanner:
             return None
         at = self._content.find(closing, start + len(opening))
         if at < 0:
-            self._missing.add(closing)  # nor does it follow any later start
+            self._missing.add(closing)  # nor after any later start
             return None
         return at + len(closing)
 
@@ -444,7 +447,7 @@ def _bare_end(content: str, start: int) -> int | None:
             at += 1
         elif char == "(":
             depth += 1
-            if depth > _MOST_PARENTHESES:
+            if depth > _MAX_PARENTHESES:
                 return None
         elif char == ")":
             if depth == 0:
@@ -455,6 +458,6 @@ def _bare_end(content: str, start: int) -> int | None:
 
 
 def _after_blanks(content: str, at: int) -> int:
-    found = _BLANKS.match(content, at)
-    assert found is not None
-    return found.end()
+    blanks = _BLANKS.match(content, at)
+    assert blanks is not None
+    return blanks.end()

@@ -1,7 +1,7 @@
-"""Export of a run as a tree of Markdown files: one file per page, with YAML front matter.
+"""Exports a run as a tree of Markdown files: one file for each page, with YAML front matter.
 
-The folder mirrors the run. A list of the written files in `.sitelore/` lets the next export of the same site remove the
-files of pages that are gone, and nothing else.
+A list of the written files in `.sitelore/` lets the next export of the same site remove the files of pages that are gone, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TextIO
 
 import msgspec
 
-from sitelore.export.files import saying_where, write_whole
-from sitelore.export.names import PICTURE, Names
+from sitelore.export.boilerplate import NO_REPEATS, Repeats
+from sitelore.export.filenames import SCREENSHOT_SUFFIX, FilenameAllocator
+from sitelore.export.files import disk_errors_for, write_atomic
 from sitelore.export.pages import Page, aliases_of, documents, page_of
-from sitelore.export.repeats import NO_REPEATS, Repeats
 from sitelore.export.rows import Rows, is_page
 from sitelore.model.ids import BlobKey
 from sitelore.model.settings import LinkStyle
@@ -51,12 +51,12 @@ Static site generators read `title`, `description`, `lang`, `author` and `aliase
 # YAML 1.2 §5.1, in UTF-8: JSON allows these characters unescaped and YAML does not: U+007F to 9F, 2028, 2029, FEFF, FFFE, FFFF.
 _UNPRINTABLE = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
 _json = msgspec.json.Encoder().encode
-_LISTS = ".sitelore"
+_LIST_FOLDER = ".sitelore"
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownTree:
-    """The result of an export: what is on the disk now."""
+    """The result of an export."""
 
     folder: Path
     pages: int = 0
@@ -79,40 +79,40 @@ async def write_markdown(
 
     With relative `links`, links to pages of the run lead to their files.
     """
-    names, listing = Names(), _Listing(folder, site)
-    made: set[str] = set()
+    names, listing = FilenameAllocator(), _FileList(folder, site)
+    created: set[str] = set()
     pages, chars, first = 0, 0, None
-    with saying_where(folder):
+    with disk_errors_for(folder):
         aliases = await aliases_of(rows())
         files = await _file_names(rows, names, aliases) if links is LinkStyle.RELATIVE else {}
         with listing.open() as written:
-            async for row, document in documents(rows(), blobs, passing=True):
-                name = files.get(row.url) or names.name(row.url)
+            async for row, document in documents(rows(), blobs, raw=True):
+                name = files.get(row.url) or names.allocate(row.url)
                 written.write(f"{name}\n")
                 page = page_of(row, document, aliases.get(row.url, []), repeats)
                 if links is not LinkStyle.ABSOLUTE:
                     page["markdown"] = _rewrite(page["markdown"], links, name, files)
                 parent = name.rpartition("/")[0]
-                if parent not in made:
+                if parent not in created:
                     _make_folder(f"{folder}/{parent}")
-                    made.add(parent)
+                    created.add(parent)
                 if row.screenshot is not None:
-                    picture = names.picture(name)
-                    written.write(f"{picture}\n")
-                    await _write_picture(row.screenshot, f"{folder}/{picture}", blobs, listing.temporary)
-                write_whole(f"{folder}/{name}", file_of(page), listing.temporary)
+                    screenshot = names.allocate_screenshot(name)
+                    written.write(f"{screenshot}\n")
+                    await _write_screenshot(row.screenshot, f"{folder}/{screenshot}", blobs, listing.temporary)
+                write_atomic(f"{folder}/{name}", file_of(page), listing.temporary)
                 pages, chars = pages + 1, chars + len(page["markdown"])
                 first = first or folder / name
         removed = listing.close(names, prune=prune and pages > 0)
     return MarkdownTree(folder, pages, removed, chars, first)
 
 
-async def _file_names(rows: Rows, names: Names, aliases: dict[Url, list[str]]) -> dict[str, str]:
-    """The file of every page by its URL and by its other URLs."""
+async def _file_names(rows: Rows, names: FilenameAllocator, aliases: dict[Url, list[str]]) -> dict[str, str]:
+    """Maps the URL of every page, and its aliases, to its file."""
     files: dict[str, str] = {}
     async for row in rows():
         if is_page(row):
-            files[row.url] = names.name(row.url)
+            files[row.url] = names.allocate(row.url)
     for url, others in aliases.items():
         if url in files:
             files.update(dict.fromkeys(others, files[url]))
@@ -125,10 +125,10 @@ def _rewrite(markdown: str, links: LinkStyle, name: str, files: dict[str, str]) 
     return rewrite_links(markdown, links, file_addresses(name, files))
 
 
-async def _write_picture(key: BlobKey, path: str, blobs: Blobs, temporary: str) -> None:
+async def _write_screenshot(key: BlobKey, path: str, blobs: Blobs, temporary: str) -> None:
     """Write the screenshot of a page beside its Markdown file, if the store still has it."""
     with suppress(KeyError):
-        write_whole(path, await blobs.get(key), temporary)
+        write_atomic(path, await blobs.get(key), temporary)
 
 
 def file_of(page: Page) -> bytes:
@@ -137,9 +137,9 @@ def file_of(page: Page) -> bytes:
 
 
 def _front_matter(page: Page) -> bytes:
-    """The facts of a page as YAML, without empty values.
+    """The front matter of a page as YAML, without empty values.
 
-    Every value is written as JSON, which is valid YAML: no text can end the block or change its type.
+    Every value is written as JSON, which is valid YAML: no text can end the block or change the type of a value.
     """
     lines = [b"---"]
     for key, field in FRONT_MATTER.items():
@@ -162,52 +162,52 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 
 def _make_folder(path: str) -> None:
     try:
-        os.mkdir(path)  # noqa: PTH102 mostly the one above is there, and then this is a third of the time
+        os.mkdir(path)  # noqa: PTH102 three times as fast as pathlib where the parent exists, as it mostly does
     except OSError:
         Path(path).mkdir(parents=True, exist_ok=True)
 
 
-class _Listing:
-    """The names of the files that earlier exports of this site wrote here, and of those this one writes.
+class _FileList:
+    """The list of files that exports of this site wrote into the folder.
 
-    The new list grows beside the old one, name before file, and takes its place at the end: whatever stops an export,
-    every file it wrote is in one of the two.
+    The new list is written beside the old one, each name before its file, and replaces it at the end: wherever an export is
+    interrupted, every file is in one of the two.
     """
 
     def __init__(self, folder: Path, site: str) -> None:
         self._folder = folder
-        self._path = folder / _LISTS / f"{blake2b(site.encode(), digest_size=8).hexdigest()}.txt"
-        self._growing = self._path.with_suffix(".new")
+        self._path = folder / _LIST_FOLDER / f"{blake2b(site.encode(), digest_size=8).hexdigest()}.txt"
+        self._new_path = self._path.with_suffix(".new")
         self.temporary = str(self._path.with_suffix(".tmp"))
         self._site = site
 
     def open(self) -> TextIO:
-        """Start the new list; one that an interrupted export left is kept as part of the old."""
+        """Start the new list; that of an interrupted export is appended to the old one."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        if self._growing.exists():
-            with self._path.open("a", encoding="utf-8") as old, self._growing.open(encoding="utf-8") as left:
+        if self._new_path.exists():
+            with self._path.open("a", encoding="utf-8") as old, self._new_path.open(encoding="utf-8") as left:
                 old.writelines(left)
-        growing = self._growing.open("w", encoding="utf-8")
-        growing.write(f"# files of {' '.join(self._site.split())}\n")
-        return growing
+        new = self._new_path.open("w", encoding="utf-8")
+        new.write(f"# files of {' '.join(self._site.split())}\n")
+        return new
 
-    def close(self, names: Names, *, prune: bool) -> int:
-        """End the export: remove what is gone, or else remember it as still there. Gives the number of files removed."""
+    def close(self, names: FilenameAllocator, *, prune: bool) -> int:
+        """Finish the export: remove the files of pages that are gone, or keep them in the list. Returns the number removed."""
         gone = [name for name in dict.fromkeys(self._old_names()) if not names.has(name)]
         if not prune:
-            with self._growing.open("a", encoding="utf-8") as growing:
-                growing.writelines(f"{name}\n" for name in gone)
+            with self._new_path.open("a", encoding="utf-8") as new:
+                new.writelines(f"{name}\n" for name in gone)
             gone = []
         removed = sum(map(self._remove, gone))
-        self._growing.replace(self._path)
+        self._new_path.replace(self._path)
         return removed
 
     def _old_names(self) -> Iterator[str]:
         with suppress(FileNotFoundError), self._path.open(encoding="utf-8", errors="replace") as old:
             for line in old:
                 name = PurePosixPath(line.rstrip("\n"))
-                # The list is a file anyone may edit: a name in it must not lead elsewhere either.
-                is_ours = name.suffix == ".md" or name.name.endswith(PICTURE)
+                # Anyone may edit the list: its names must not lead out of the folder either.
+                is_ours = name.suffix == ".md" or name.name.endswith(SCREENSHOT_SUFFIX)
                 if is_ours and not name.is_absolute() and ".." not in name.parts and "\\" not in str(name):
                     yield str(name)
 

@@ -1,4 +1,4 @@
-"""A page as people and programs take it away: the row's facts joined with the stored document."""
+"""Exports pages: the fields of a row joined with its stored document, as JSON Lines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, TypedDict
 
 import msgspec
 
-from sitelore.export.cutting import without_repeats
-from sitelore.export.repeats import NO_REPEATS, Repeats
+from sitelore.export.boilerplate import NO_REPEATS, Repeats, remove_repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
@@ -22,17 +21,17 @@ from sitelore.model.url import Url
 from sitelore.ports import Blobs
 
 Page = dict[str, Any]
-"""One page with everything known of it."""
+"""One exported page."""
 
-_AT_ONCE = 16
-_FILES = frozenset({"pdf", "docx", "doc", "pptx", "xlsx"})
+_BATCH = 16
+_FILE_STRATEGIES = frozenset({"pdf", "docx", "doc", "pptx", "xlsx"})
 _EXCERPT_CHARS = 10_000
-"""Of a file's text this much is shown; all of it stays in `markdown` and `text`, which chunks are made of."""
+"""The length of a file's `excerpt`; `markdown` and `text` hold all of it."""
 _REDIRECTS = frozenset(REDIRECT_STATES.values())
 
 
-class Passed(TypedDict, total=False):
-    """A stored document of which most is passed on as it was written: taking it apart would only be undone again."""
+class RawDocument(TypedDict, total=False):
+    """A stored document with nested fields as raw JSON, for writers that copy them unchanged."""
 
     canonical_url: Any
     title: Any
@@ -60,12 +59,12 @@ class Passed(TypedDict, total=False):
     meta: msgspec.Raw
 
 
-_WHOLE: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-_PASSED: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Passed)
+_DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_RAW_DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(RawDocument)
 
 
 class CrawlStatus(StrEnum):
-    """How a URL ended, in the five words of a content inventory."""
+    """The result of a URL in the five values of a content inventory."""
 
     OK = "OK"
     REDIRECT_ALIAS = "REDIRECT_ALIAS"
@@ -75,7 +74,7 @@ class CrawlStatus(StrEnum):
 
 
 def crawl_status(row: UrlRow) -> CrawlStatus | None:
-    """The row's ending in one of five words; None for a URL that was never fetched."""
+    """The result of a row; None for a URL that was never fetched."""
     if row.state in {UrlState.VISITED, UrlState.NOT_MODIFIED} or row.skip_reason in UNCHANGED:
         return CrawlStatus.OK
     if row.state is UrlState.ALIAS or row.state in _REDIRECTS:
@@ -100,8 +99,8 @@ def _moment(seconds: int) -> str:
 
 
 def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: Repeats = NO_REPEATS) -> Page:
-    """Row and document joined, without what repeats over the site. The row wins where both know: merging is settled there."""
-    shown = without_repeats(document.get("markdown", ""), document.get("text", ""), repeats.on(row.url), repeats.wide)
+    """Join a row and its document, without boilerplate. The row takes precedence: it is newer after pages were merged."""
+    cleaned = remove_repeats(document.get("markdown", ""), document.get("text", ""), repeats.on(row.url), repeats.wide)
     return {
         "url": str(row.url),
         "final_url": str(row.final_url or row.url),
@@ -117,10 +116,10 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: 
         "modified": document.get("modified", ""),
         "site_name": document.get("site_name", ""),
         "image": document.get("image", ""),
-        "markdown": shown.markdown,
-        "text": shown.text,
-        "excerpt": shown.text[:_EXCERPT_CHARS] if document.get("strategy") in _FILES else "",
-        "word_count": max(0, (row.word_count or document.get("word_count", 0)) - shown.words),
+        "markdown": cleaned.markdown,
+        "text": cleaned.text,
+        "excerpt": cleaned.text[:_EXCERPT_CHARS] if document.get("strategy") in _FILE_STRATEGIES else "",
+        "word_count": max(0, (row.word_count or document.get("word_count", 0)) - cleaned.words),
         "content_hash": row.content_hash,
         "strategy": document.get("strategy", ""),
         "depth": row.depth,
@@ -145,18 +144,18 @@ def page_of(row: UrlRow, document: dict[str, Any], aliases: list[str], repeats: 
 
 
 async def documents(
-    rows: AsyncIterator[UrlRow], blobs: Blobs, *, passing: bool = False
+    rows: AsyncIterator[UrlRow], blobs: Blobs, *, raw: bool = False
 ) -> AsyncIterator[tuple[UrlRow, dict[str, Any]]]:
-    """Every page's row with its document, in the order of the rows, a few read at a time.
+    """Every page's row with its document, in the order of the rows, read in small batches.
 
-    `passing`: for who writes them down as they are (`Passed`).
+    With `raw`, nested fields are raw JSON (`RawDocument`).
     """
-    decoder = _PASSED if passing else _WHOLE
+    decoder = _RAW_DECODER if raw else _DECODER
     batch: list[UrlRow] = []
     async for row in rows:
         if is_page(row):
             batch.append(row)
-        if len(batch) == _AT_ONCE:
+        if len(batch) == _BATCH:
             for pair in await _read(batch, blobs, decoder):
                 yield pair
             batch.clear()
@@ -166,23 +165,23 @@ async def documents(
 
 async def document_of(row: UrlRow, blobs: Blobs) -> dict[str, Any]:
     """The stored document of one page."""
-    [(_, document)] = await _read([row], blobs, _WHOLE)
+    [(_, document)] = await _read([row], blobs, _DECODER)
     return document
 
 
 async def aliases_of(rows: AsyncIterator[UrlRow]) -> dict[Url, list[str]]:
-    """Which other URLs lead to each page. Held in memory: there are few beside the pages' texts."""
-    found: dict[Url, list[str]] = {}
+    """The other URLs of each page. Kept in memory: they are small beside the texts of the pages."""
+    aliases: dict[Url, list[str]] = {}
     async for row in rows:
         if row.state is UrlState.ALIAS and row.final_url is not None and row.final_url != row.url:
-            found.setdefault(row.final_url, []).append(str(row.url))
-    return found
+            aliases.setdefault(row.final_url, []).append(str(row.url))
+    return aliases
 
 
 async def write_jsonl(
     rows: Rows, blobs: Blobs, sink: BinaryIO, repeats: Repeats = NO_REPEATS, links: LinkStyle = LinkStyle.ABSOLUTE
 ) -> int:
-    """Write kept pages, one JSON object a line; noindex pages are among them, flagged. Returns the number of pages."""
+    """Write the pages as JSON Lines; noindex pages are flagged. Returns the number of pages."""
     count = 0
     async for line in jsonl_lines(rows, blobs, repeats, links):
         sink.write(line)
@@ -193,10 +192,10 @@ async def write_jsonl(
 async def jsonl_lines(
     rows: Rows, blobs: Blobs, repeats: Repeats = NO_REPEATS, links: LinkStyle = LinkStyle.ABSOLUTE
 ) -> AsyncIterator[bytes]:
-    """Kept pages as JSON lines with their newlines. `links` is the style of the links in `markdown`."""
+    """The pages as JSON Lines, each with its newline. `links` is the style of the links in `markdown`."""
     aliases = await aliases_of(rows())
     encoder = msgspec.json.Encoder()
-    async for row, document in documents(rows(), blobs, passing=True):
+    async for row, document in documents(rows(), blobs, raw=True):
         page = page_of(row, document, aliases.get(row.url, []), repeats)
         if links is not LinkStyle.ABSOLUTE:
             page["markdown"] = _rewrite(page["markdown"], links, row.url)
@@ -210,7 +209,7 @@ def _rewrite(markdown: str, links: LinkStyle, page: Url) -> str:
 
 
 async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder[Any]) -> list[tuple[UrlRow, dict[str, Any]]]:
-    async def one(row: UrlRow) -> tuple[UrlRow, dict[str, Any]]:
+    async def load(row: UrlRow) -> tuple[UrlRow, dict[str, Any]]:
         assert row.document is not None
         try:
             return row, decoder.decode(await blobs.get(row.document))
@@ -219,4 +218,4 @@ async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder
         except msgspec.DecodeError as problem:
             raise CorruptData(f"the stored document of {row.url} is damaged ({problem}); crawl it again with --force") from None
 
-    return list(await asyncio.gather(*map(one, batch)))
+    return list(await asyncio.gather(*map(load, batch)))

@@ -1,4 +1,4 @@
-"""The frontier as a table: one row per URL, sorted by key, with no ids and no times, so that equal crawls give equal bytes."""
+"""Exports the URLs of a run as JSON or CSV: sorted by key, without ids and times, so that equal crawls give equal bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sitelore.model.states import UNCHANGED, UrlState
 from sitelore.model.url import Url
 
 Rows = Callable[[], AsyncIterator[UrlRow]]
-"""All rows of a run from the start, sorted by key. Asked for again by writers that need two looks."""
+"""Returns all rows of a run, sorted by key. Writers that need two passes call it twice."""
 
 Row = dict[str, Any]
 """One row of an export."""
@@ -26,28 +26,28 @@ FIELDS = (
 
 _PERMANENT = frozenset({301, 308})
 _KEPT_STATES = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
-# A spreadsheet takes a cell that starts so for a formula; the last four are the full-width forms of the first four.
+# Spreadsheets take cells with these starts for formulas; the last four are the full-width forms of the first four.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # fmt: skip
 _BATCH_BYTES = 1 << 16
 
 
 def is_page(row: UrlRow) -> bool:
-    """Whether this row is a page of its run: read now, or left alone because it is known to be unchanged."""
+    """Whether this row is a page of its run: read in it, or known to be unchanged."""
     return row.document is not None and (row.state in _KEPT_STATES or row.skip_reason in UNCHANGED)
 
 
 def plain(url: Url | None) -> str | None:
-    """A URL as a bare string: encoders know no other kind."""
+    """A URL as a plain string, which encoders require."""
     return None if url is None else str(url)
 
 
 def chain_of(hops: tuple[Hop, ...]) -> list[dict[str, Any]]:
-    """A redirect chain as data."""
+    """A redirect chain as JSON data."""
     return [{"url": str(hop.url), "status": hop.status, "permanent": hop.status in _PERMANENT} for hop in hops]
 
 
 def export_row(row: UrlRow) -> Row:
-    """What an export says of one URL, in the order of `FIELDS`."""
+    """The exported fields of one URL, in the order of `FIELDS`."""
     final = row.final_url or (row.url if row.state in _KEPT_STATES or row.skip_reason in UNCHANGED else None)
     return {
         "url": str(row.url),
@@ -73,17 +73,17 @@ def export_row(row: UrlRow) -> Row:
 
 
 async def write_json(rows: AsyncIterator[UrlRow], sink: BinaryIO) -> int:
-    """A JSON array with one row a line. Gives the number of rows."""
+    """Write a JSON array with one row a line. Returns the number of rows."""
     return await _write(json_pieces, rows, sink)
 
 
 async def write_csv(rows: AsyncIterator[UrlRow], sink: BinaryIO) -> int:
-    """CSV (RFC 4180) that a spreadsheet opens without running anything in it. Gives the number of rows."""
+    """Write CSV (RFC 4180) that is safe to open in a spreadsheet. Returns the number of rows."""
     return await _write(csv_pieces, rows, sink)
 
 
 async def json_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
-    """The JSON array in pieces of a convenient size."""
+    """The JSON array in pieces of about 64 KB."""
     encoder = msgspec.json.Encoder()
     pending = bytearray(b"[")
     is_empty = True
@@ -99,7 +99,7 @@ async def json_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
 
 
 async def ndjson_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
-    """The same rows, one JSON object a line and nothing around them."""
+    """JSON Lines (one object a line) in pieces of about 64 KB."""
     encoder = msgspec.json.Encoder()
     pending = bytearray()
     async for row in rows:
@@ -113,15 +113,15 @@ async def ndjson_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
 
 
 async def csv_pieces(rows: AsyncIterator[UrlRow]) -> AsyncIterator[bytes]:
-    """The CSV in pieces of a convenient size."""
+    """The CSV in pieces of about 64 KB."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(FIELDS)
     async for row in rows:
         writer.writerow([cell(value) for value in export_row(row).values()])
         if text.tell() > _BATCH_BYTES:
-            yield _spilled(text)
-    yield _spilled(text)
+            yield _take_text(text)
+    yield _take_text(text)
 
 
 async def _write(
@@ -141,7 +141,7 @@ async def _write(
 
 
 def cell(value: object) -> str:
-    """A value as a CSV cell: text that could run as a formula gets an apostrophe in front."""
+    """A value as a CSV cell; text that could be a formula gets a leading apostrophe."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -154,7 +154,7 @@ def cell(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-def _spilled(text: io.StringIO) -> bytes:
+def _take_text(text: io.StringIO) -> bytes:
     piece = text.getvalue().encode("utf-8", "replace")
     text.seek(0)
     text.truncate()

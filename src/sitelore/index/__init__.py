@@ -1,6 +1,9 @@
-"""Document → answers: a page's Markdown is cut into chunks, their words and vectors are kept, and questions find them.
+"""Search index: a page's Markdown → chunks, terms and vectors → ranked search results.
 
-This room decides: where a chunk ends, which of its words count, what reads like an instruction to a machine, how two rankings
-become one, what a snippet shows. It is told everything: chunks, words and vectors are kept by `store` behind the `SearchIndex`
-port, pages are brought by `crawl/index_pages.py`. The index is derived from pages and can always be made again.
+`chunking` splits Markdown into chunks and `prompt_injection` flags suspicious ones; `terms` and `languages` turn text into
+index terms; `embeddings` turns text into vectors. `search` answers queries: `corpus` and `site_chunks` hold what is searched,
+`lexical` scores by words, `ranking` selects and fuses candidates, `snippets` (with `plain_text`) shows the matching part.
+
+Chunks, terms and vectors are stored by `store` behind the `SearchIndex` port, and `crawl/index_pages.py` brings the pages. The
+index is derived from pages and can be rebuilt at any time.
 """

@@ -1,4 +1,4 @@
-"""What an answer shows of a chunk: the few lines where the words of the question stand, and where in them."""
+"""Makes snippets: the part of a chunk that contains the most query terms, with highlights."""
 
 from __future__ import annotations
 
@@ -7,114 +7,114 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from sitelore.index.plain import plain_text
-from sitelore.index.terms import EDGES, WORD, is_unspaced, pieces, vocabulary
+from sitelore.index.plain_text import plain_text
+from sitelore.index.terms import EDGES, WORD, is_unspaced, token_terms, vocabulary
 
 WIDTH = 300
-"""Characters, without the marks that something was left out."""
-_LEAD_IN = 60
-_REPEATED = 0.05
-_MOST_REPEATS = 3
-_MORE = "…"
-_STOPS = ".!?。！？"  # noqa: RUF001 - the full stops of other scripts are meant
+"""Characters, without ellipses."""
+_MIN_LEAD_IN = 60
+_REPEAT_WEIGHT = 0.05
+_MAX_REPEATS = 3
+_ELLIPSIS = "…"
+_FULL_STOPS = ".!?。！？"  # noqa: RUF001 - the full stops of other scripts are meant
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Plain text, and where in it the words of the question stand."""
+    """Plain text, and the ranges of the query terms in it."""
 
     text: str
     highlights: tuple[tuple[int, int], ...] = ()
 
 
-class _Found(NamedTuple):
+class _TermMatch(NamedTuple):
     start: int
     end: int
     terms: tuple[str, ...]
 
 
-def snippet_of(markdown: str, worth: Mapping[str, float], lang: str = "") -> Snippet:
-    """The window that says most of what was asked; `worth` is what each term of the question counts."""
+def make_snippet(markdown: str, weights: Mapping[str, float], lang: str = "") -> Snippet:
+    """The window with the highest sum of term weights; `weights` maps the terms of the query to their weights."""
     text = plain_text(markdown)
-    found = _found(text, worth, lang)
-    start, end = _grown(text, *_window(found, worth))
-    before = _MORE if start else ""
-    after = _MORE if end < len(text) else ""
+    matches = _find_matches(text, weights, lang)
+    start, end = _fill_window(text, *_best_window(matches, weights))
+    before = _ELLIPSIS if start else ""
+    after = _ELLIPSIS if end < len(text) else ""
     shift = len(before) - start
-    marks = ((one.start + shift, one.end + shift) for one in found if start <= one.start and one.end <= end)
-    return Snippet(before + text[start:end] + after, _merged(marks))
+    ranges = ((match.start + shift, match.end + shift) for match in matches if start <= match.start and match.end <= end)
+    return Snippet(before + text[start:end] + after, _merge_ranges(ranges))
 
 
-def _found(text: str, worth: Mapping[str, float], lang: str) -> list[_Found]:
-    """Plain text has one kind of space, and pieces that say nothing of the question are passed over as a whole."""
-    parts = text.split(" ")
-    says_nothing = worth.keys().isdisjoint
-    said = [at for at, terms in enumerate(map(pieces(lang).__getitem__, parts)) if not says_nothing(terms)]
-    if not said:
+def _find_matches(text: str, weights: Mapping[str, float], lang: str) -> list[_TermMatch]:
+    """The query terms in a plain text, in order. Tokens without a query term are skipped by a cache lookup."""
+    tokens = text.split(" ")
+    has_no_term = weights.keys().isdisjoint
+    matching = [at for at, terms in enumerate(map(token_terms(lang).__getitem__, tokens)) if not has_no_term(terms)]
+    if not matching:
         return []
-    starts = list(accumulate(map(len, parts), initial=0))
-    return [one for at in said for one in _words(parts[at], starts[at] + at, worth, lang)]
+    starts = list(accumulate(map(len, tokens), initial=0))
+    return [match for at in matching for match in _matches_in_token(tokens[at], starts[at] + at, weights, lang)]
 
 
-def _words(piece: str, offset: int, worth: Mapping[str, float], lang: str) -> list[_Found]:
-    """The words of a piece that the question has too, one after the other."""
-    known = vocabulary(lang)
-    bare = piece.strip(EDGES)
+def _matches_in_token(token: str, offset: int, weights: Mapping[str, float], lang: str) -> list[_TermMatch]:
+    """The words of a token that contain query terms, in order."""
+    terms_of_word = vocabulary(lang)
+    bare = token.strip(EDGES)
     if bare.isalnum() and bare.isascii():
-        start = offset + piece.index(bare)
-        return [_Found(start, start + len(bare), tuple(term for term in known[bare] if term in worth))]
-    found: list[_Found] = []
-    for match in WORD.finditer(piece):
-        word, start = match[0], offset + match.start()
-        terms = tuple(term for term in known[word] if term in worth)
+        start = offset + token.index(bare)
+        return [_TermMatch(start, start + len(bare), tuple(term for term in terms_of_word[bare] if term in weights))]
+    matches: list[_TermMatch] = []
+    for word_match in WORD.finditer(token):
+        word, start = word_match[0], offset + word_match.start()
+        terms = tuple(term for term in terms_of_word[word] if term in weights)
         if terms and is_unspaced(word):
-            found += _characters(word, start, terms)
+            matches += _matches_in_run(word, start, terms)
         elif terms:
-            found.append(_Found(start, start + len(word), terms))
-    return found
+            matches.append(_TermMatch(start, start + len(word), terms))
+    return matches
 
 
-def _characters(word: str, offset: int, terms: Sequence[str]) -> list[_Found]:
-    """Where in a run without spaces the terms stand."""
-    found = []
+def _matches_in_run(word: str, offset: int, terms: Sequence[str]) -> list[_TermMatch]:
+    """The occurrences of terms in a run of a script without spaces."""
+    matches = []
     folded = word.casefold()
     if len(folded) != len(word):
         folded = word
     for term in terms:
         at = folded.find(term)
         while at >= 0:
-            found.append(_Found(offset + at, offset + at + len(term), (term,)))
+            matches.append(_TermMatch(offset + at, offset + at + len(term), (term,)))
             at = folded.find(term, at + len(term))
-    return sorted(found, key=lambda one: (one.start, one.end))
+    return sorted(matches, key=lambda match: (match.start, match.end))
 
 
-def _window(found: Sequence[_Found], worth: Mapping[str, float]) -> tuple[int, int]:
-    """From the first to the last word of the stretch that says most; repeats say a little."""
+def _best_window(matches: Sequence[_TermMatch], weights: Mapping[str, float]) -> tuple[int, int]:
+    """From the first to the last match of the window with the highest weight; repeated terms add little."""
     best, span = 0.0, (0, 0)
-    for index, first in enumerate(found):
-        held: dict[str, int] = {}
-        said, last = 0.0, first.start + WIDTH
-        for _, end, terms in islice(found, index, None):
+    for index, first in enumerate(matches):
+        counts: dict[str, int] = {}
+        total, last = 0.0, first.start + WIDTH
+        for _, end, terms in islice(matches, index, None):
             if end > last:
                 break
             for term in terms:
-                times = held[term] = held.get(term, 0) + 1
-                if times == 1:
-                    said += worth[term]
-                elif times <= _MOST_REPEATS + 1:
-                    said += _REPEATED * worth[term]
-            if said > best * (1 + 1e-9):
-                best, span = said, (first.start, end)
+                count = counts[term] = counts.get(term, 0) + 1
+                if count == 1:
+                    total += weights[term]
+                elif count <= _MAX_REPEATS + 1:
+                    total += _REPEAT_WEIGHT * weights[term]
+            if total > best * (1 + 1e-9):
+                best, span = total, (first.start, end)
     return span
 
 
-def _grown(text: str, start: int, end: int) -> tuple[int, int]:
-    """The window filled up to its width: from the start of a sentence or word before it, to the end of a word after it."""
+def _fill_window(text: str, start: int, end: int) -> tuple[int, int]:
+    """Extend a window to the full width: back to the start of a sentence or word, forward to the end of a word."""
     if len(text) <= WIDTH:
         return 0, len(text)
     spare = max(0, WIDTH - (end - start))
-    earliest = max(0, start - min(spare, max(_LEAD_IN, spare - (len(text) - end))))
-    begin = _begin(text, earliest, start)
+    earliest = max(0, start - min(spare, max(_MIN_LEAD_IN, spare - (len(text) - end))))
+    begin = _window_start(text, earliest, start)
     stop = min(len(text), begin + WIDTH)
     if stop < len(text):
         space = text.rfind(" ", end, stop + 1)
@@ -122,10 +122,10 @@ def _grown(text: str, start: int, end: int) -> tuple[int, int]:
     return begin, stop
 
 
-def _begin(text: str, earliest: int, start: int) -> int:
+def _window_start(text: str, earliest: int, start: int) -> int:
     if earliest == 0:
         return 0
-    for mark in _STOPS:
+    for mark in _FULL_STOPS:
         at = text.find(f"{mark} ", earliest, start)
         if at >= 0:
             return at + 2
@@ -133,12 +133,12 @@ def _begin(text: str, earliest: int, start: int) -> int:
     return space + 1 if space >= 0 else start
 
 
-def _merged(marks: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Without overlaps: pairs of characters in a row are one mark."""
-    whole: list[tuple[int, int]] = []
-    for start, end in marks:
-        if whole and start < whole[-1][1]:
-            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+def _merge_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Merge overlapping ranges, such as those of neighbouring character pairs."""
+    merged: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            whole.append((start, end))
-    return tuple(whole)
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,7 +1,8 @@
-"""Text → terms: what a word is, which words are taken for the same one, and which say nothing in a question.
+"""Splits text into index terms, and queries into weighted terms.
 
-A word is folded (NFKC, case, accents) and stemmed by the language of its page. Identifiers are split and kept: `kube-apiserver`
-is found by `kube`, by `apiserver` and by itself, `camelCase` by `camel`. Scripts that write no spaces give pairs of characters.
+A word is normalised (NFKC, case, accents) and stemmed by the language of its page. Identifiers are indexed whole and in parts:
+`kube-apiserver` is found by `kube`, `apiserver` and itself, `camelCase` by `camel`. Scripts without spaces are indexed by pairs
+of characters.
 """
 
 from __future__ import annotations
@@ -14,22 +15,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
 
-from sitelore.index.stemming import MAIN_LANGUAGE, language_of, stem
-from sitelore.index.stop_words import STOP_WORDS
+from sitelore.index.languages import MAIN_LANGUAGE, STOP_WORDS, language_of, stem
 
 MAX_TERM = 48
-"""Characters. What is longer is no word that anybody types, and is found by its beginning."""
+"""Characters of a term; longer words are found by their beginning."""
 MAX_PARTS = 12
-"""Of an identifier; what has more is kept in parts alone."""
-MAX_ASKED = 96
-"""Words of a question that are looked for."""
+"""Parts of an identifier that is also indexed whole; longer ones are indexed by their parts alone."""
+MAX_QUERY_TERMS = 96
 PART_WEIGHT = 0.6
-"""What the parts of an identifier, and the whole of it, count each in a question."""
+"""Weight in a query of an identifier and of each of its parts."""
 STOP_WORD_WEIGHT = 0.3
-LONGEST_STEMMED = 64
+MAX_STEMMED_CHARS = 64
 CACHED_WORDS = 50_000
-CACHED_LENGTH = 40
-CACHED_PIECE = 120
+MAX_CACHED_WORD_CHARS = 40
+MAX_CACHED_TOKEN_CHARS = 120
 CACHED_TERMS = 20_000
 CACHED_LANGUAGES = 64
 
@@ -40,18 +39,18 @@ _MARKS = (
     "\u0c00-\u0c04\u0c3c-\u0c56\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d57\u0d81-\u0d83\u0dca-\u0ddf"
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
 )
-"""Vowel signs and points: parts of words that Python's `\\w` leaves out."""
+"""Vowel signs and points: parts of words that Python's `\\w` does not match."""
 _INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
 _UNSPACED = (
     "\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Scripts that write no spaces (Han, kana, Thai, Lao, Burmese, Khmer), and Hangul, which glues endings to words."""
+"""Scripts without spaces between words (Han, kana, Thai, Lao, Burmese, Khmer), and Hangul, which appends endings to words."""
 
 WORD = re.compile(rf"[\w{_MARKS}{_INVISIBLE}]+(?:[-.'\u2019\u2010\u2011\u00b7][\w{_MARKS}{_INVISIBLE}]+)*(?:\+\+|#(?!\w))?")
-"""A word as it is written, an identifier in one piece."""
+"""Matches a word as it is written, an identifier as a whole."""
 EDGES = '.,;:!?()[]{}<>"*`|/\\=~$%&^@-'
-"""Around a word these are never part of it."""
+"""Characters that are stripped from both sides of a word."""
 _JOINTS = re.compile(r"[-._\u2010\u2011\u00b7'\u2019]+")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RUNS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
@@ -62,17 +61,16 @@ _POINTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u067
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One word of a question: the terms that stand for it, in any of the languages of the pages."""
+class QueryTerm:
+    """One word of a query: its term in each language of the pages, and its weight."""
 
     terms: tuple[str, ...]
     weight: float = 1.0
-    is_small: bool = False
-    """It holds the sentence together, and says little."""
+    is_stop_word: bool = False
 
 
 class Vocabulary(dict[str, tuple[str, ...]]):
-    """Words that were met in a language, as `WORD` finds them, with their terms. One that is asked for is met."""
+    """Cache from the words of a language, as `WORD` matches them, to their terms. Missing words are added on lookup."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -80,106 +78,106 @@ class Vocabulary(dict[str, tuple[str, ...]]):
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         if word.isalpha() and word.isascii() and (word.islower() or word[1:].islower() or word.isupper()):
-            terms: tuple[str, ...] = (_term(word, self._language),)  # as most are: one part, and known without looking for it
+            terms: tuple[str, ...] = (_term(word, self._language),)  # the common case: one part, no search needed
         else:
             terms = tuple(term for part, _ in _parts(word) if (term := _term(part, self._language)))
-        if len(word) <= CACHED_LENGTH:
+        if len(word) <= MAX_CACHED_WORD_CHARS:
             if len(self) >= CACHED_WORDS:
                 self.clear()
             self[word] = terms
         return terms
 
 
-class Pieces(dict[str, tuple[str, ...]]):
-    """What was met between spaces, with what its words are read as, one after the other.
+class TokenTerms(dict[str, tuple[str, ...]]):
+    """Cache from white-space separated tokens to the terms of their words, in order.
 
-    No word holds a space, so a text is read by its pieces as it would be read whole. The same few pieces make up most texts,
-    and looking one up takes far less than finding its words.
+    No word holds a space, so the terms of a text are those of its tokens. Most texts consist of the same few tokens, and a
+    lookup is much cheaper than matching words.
     """
 
-    def __init__(self, read: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(self, terms_of_word: Callable[[str], tuple[str, ...]]) -> None:
         super().__init__()
-        self._read = read
+        self._terms_of_word = terms_of_word
 
-    def __missing__(self, piece: str) -> tuple[str, ...]:
-        bare = piece.strip(EDGES)
-        terms = self[bare] if bare != piece else tuple(chain.from_iterable(map(self._read, WORD.findall(piece))))
-        if len(piece) <= CACHED_PIECE:
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        bare = token.strip(EDGES)
+        terms = self[bare] if bare != token else tuple(chain.from_iterable(map(self._terms_of_word, WORD.findall(token))))
+        if len(token) <= MAX_CACHED_TOKEN_CHARS:
             if len(self) >= CACHED_WORDS:
                 self.clear()
-            self[piece] = terms
+            self[token] = terms
         return terms
 
 
 def terms_of(text: str, lang: str = "") -> Counter[str]:
-    """The terms of a text, with how often each stands there."""
-    known = vocabulary(lang)
+    """Count the terms of a text."""
+    terms_of_word = vocabulary(lang)
     counted: Counter[str] = Counter()
     for word, count in Counter(WORD.findall(text)).items():
-        for term in known[word]:
+        for term in terms_of_word[word]:
             counted[term] += count
     return counted
 
 
 @lru_cache(CACHED_LANGUAGES)
-def pieces(lang: str) -> Pieces:
-    """What stands between spaces in the language of a tag, with all terms that it is found by."""
+def token_terms(lang: str) -> TokenTerms:
+    """The token cache for the language of a tag."""
     language = language_of(lang)
-    return Pieces(vocabulary(language).__getitem__) if language == lang else pieces(language)
+    return TokenTerms(vocabulary(language).__getitem__) if language == lang else token_terms(language)
 
 
 @lru_cache(CACHED_LANGUAGES)
 def vocabulary(lang: str) -> Vocabulary:
-    """The words of the language of a tag."""
+    """The word cache for the language of a tag."""
     language = language_of(lang)
     return Vocabulary(language) if language == lang else vocabulary(language)
 
 
-def query_terms(text: str, langs: Iterable[str] = ()) -> list[Asked]:
-    """What a question asks for, word by word, in the order of its words; a word that is repeated counts more."""
+def query_terms(text: str, langs: Iterable[str] = ()) -> list[QueryTerm]:
+    """Split a query into weighted terms, in the order of its words; a repeated word weighs more."""
     languages = sorted({language_of(lang) for lang in langs}) or [""]
-    asked: dict[tuple[str, ...], Asked] = {}
+    by_terms: dict[tuple[str, ...], QueryTerm] = {}
     for word in WORD.findall(text):
         for part, weight in _parts(word):
             terms = tuple(dict.fromkeys(term for language in languages if (term := _term(part, language)))) if weight else ()
             if terms:
-                is_small = is_stop_word(part, languages)
-                before = asked[terms].weight if terms in asked else 0.0
-                asked[terms] = Asked(terms, before + weight * (STOP_WORD_WEIGHT if is_small else 1.0), is_small)
-    return list(asked.values())[:MAX_ASKED]
+                is_stop = is_stop_word(part, languages)
+                previous = by_terms[terms].weight if terms in by_terms else 0.0
+                by_terms[terms] = QueryTerm(terms, previous + weight * (STOP_WORD_WEIGHT if is_stop else 1.0), is_stop)
+    return list(by_terms.values())[:MAX_QUERY_TERMS]
 
 
 def is_stop_word(word: str, languages: Iterable[str]) -> bool:
-    """Whether a word says little, in one of these languages (none named: in the main one)."""
+    """Whether a word is a stop word of one of these languages; an empty one stands for the main language."""
     folded = word.casefold()
     return any(folded in STOP_WORDS.get(language or MAIN_LANGUAGE, ()) for language in languages)
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word is, or holds, a run of a script without spaces."""
+    """Whether a word contains characters of a script without spaces."""
     return not word.isascii() and _IS_UNSPACED.search(word) is not None
 
 
 def _parts(word: str) -> Iterator[tuple[str, float]]:
-    """What a word is indexed by, and how much each counts in a question."""
+    """The parts that a word is indexed by, each with its weight in a query."""
     if not word.isascii():
         word = unicodedata.normalize("NFKC", _INVISIBLES.sub("", word))
         if _IS_UNSPACED.search(word):
             for run in _RUNS.findall(word):
-                yield from _characters(run) if _IS_UNSPACED.match(run) else _parts_of_spaced(run)
+                yield from _character_pairs(run) if _IS_UNSPACED.match(run) else _identifier_parts(run)
             return
-    yield from _parts_of_spaced(word)
+    yield from _identifier_parts(word)
 
 
-def _characters(run: str) -> Iterator[tuple[str, float]]:
-    """Every two characters in a row; and every one, which is asked for where it stands alone."""
+def _character_pairs(run: str) -> Iterator[tuple[str, float]]:
+    """Every pair of neighbouring characters, and every single one; singles count in a query of one character alone."""
     for character in run:
         yield character, float(len(run) == 1)
     for first, second in pairwise(run):
         yield first + second, 1.0
 
 
-def _parts_of_spaced(word: str) -> Iterator[tuple[str, float]]:
+def _identifier_parts(word: str) -> Iterator[tuple[str, float]]:
     word = _POSSESSIVE.sub("", word).strip("_-.'\u2019")
     parts = [part for piece in _JOINTS.split(word) for part in _HUMPS.split(piece) if part]
     if len(parts) < 2:
@@ -193,13 +191,13 @@ def _parts_of_spaced(word: str) -> Iterator[tuple[str, float]]:
 
 
 def _joined(word: str, parts: list[str]) -> str:
-    """An identifier as one word: `DaemonSet` and `daemon-set` are the same, `1.2` and `12` are not."""
+    """An identifier as one word: `DaemonSet` and `daemon-set` are equal, `1.2` and `12` are not."""
     return word if any(map(str.isdigit, word)) else "".join(parts)
 
 
 @lru_cache(CACHED_TERMS)
 def _term(word: str, language: str) -> str:
-    folded = stem(word.casefold()[:LONGEST_STEMMED], language)
+    folded = stem(word.casefold()[:MAX_STEMMED_CHARS], language)
     if not folded.isascii():
         folded = unicodedata.normalize("NFC", _POINTS.sub("", unicodedata.normalize("NFD", folded)))
     return folded[:MAX_TERM]

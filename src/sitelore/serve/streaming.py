@@ -7,8 +7,8 @@ from contextlib import aclosing
 from enum import StrEnum
 from typing import TypeVar
 
+from sitelore.export.boilerplate import NO_REPEATS
 from sitelore.export.pages import jsonl_lines
-from sitelore.export.repeats import NO_REPEATS
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
 from sitelore.model.frontier import Run, UrlRow
 from sitelore.model.listing import Edge

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.export.shelf import FETCHED_AT, ChunkTable
+from tests.unit.export.stored_run import FETCHED_AT, StoredRun
 
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, SiteId
@@ -10,8 +10,8 @@ from sitelore.model.states import RunState
 
 
 @pytest.fixture
-def shelf() -> ChunkTable:
-    return ChunkTable()
+def stored() -> StoredRun:
+    return StoredRun()
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
-from tests.unit.export.shelf import ChunkTable
+from tests.unit.export.stored_run import StoredRun
 
-from sitelore.export.files import whole_file
+from sitelore.export.files import atomic_file
 from sitelore.export.markdown import write_markdown
 from sitelore.model.errors import CorruptData, DiskFull, StorageError
 from sitelore.model.settings import LinkStyle
@@ -25,11 +25,11 @@ def tree(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
 
 
-async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/", markdown="# Home")
-    shelf.alias("http://example.com/index.php", "http://example.com/")
-    shelf.alias("http://example.com/old", "http://example.com/")
-    result = await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+async def test_a_page_becomes_one_file_however_many_urls_lead_there(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/", markdown="# Home")
+    stored.alias("http://example.com/index.php", "http://example.com/")
+    stored.alias("http://example.com/old", "http://example.com/")
+    result = await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert tree(tmp_path) == {"example.com/index.md"}
     front, body = front_and_body(tmp_path / "example.com/index.md")
     assert front["aliases"] == ["http://example.com/index.php", "http://example.com/old"]
@@ -37,7 +37,7 @@ async def test_a_page_becomes_one_file_however_many_urls_lead_there(shelf: Chunk
     assert (result.pages, result.markdown_chars) == (1, 6)
 
 
-async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(stored: StoredRun, tmp_path: Path) -> None:
     facts = {
         "description": "Says hi",
         "lang": "en",
@@ -46,9 +46,9 @@ async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(she
         "author": "Ann",
         "canonical_url": "http://example.com/a",
     }
-    shelf.page("http://example.com/a", h1="Hi", site_name="Example", links=[{"url": "http://example.com/b"}], **facts)
-    shelf.alias("http://example.com/old", "http://example.com/a")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    stored.page("http://example.com/a", h1="Hi", site_name="Example", links=[{"url": "http://example.com/b"}], **facts)
+    stored.alias("http://example.com/old", "http://example.com/a")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
     assert front == {
         "url": "http://example.com/a",
@@ -68,16 +68,16 @@ async def test_front_matter_holds_the_facts_that_people_use_and_nothing_else(she
     }
 
 
-async def test_the_file_starts_with_the_title_once(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a", title="Tea & *more*", markdown="# Tea & \\*more\\*\n\nText.")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+async def test_the_file_starts_with_the_title_once(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a", title="Tea & *more*", markdown="# Tea & \\*more\\*\n\nText.")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     _, body = front_and_body(tmp_path / "example.com/a.md")
     assert body == "\n# Tea & \\*more\\*\n\nText.\n"
 
 
-async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a", title="", description="", lang="", author="")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a", title="", description="", lang="", author="")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
     assert list(front) == ["url", "status", "depth", "words", "content_hash", "fetched_at"]
 
@@ -85,14 +85,14 @@ async def test_facts_that_a_page_does_not_state_are_left_out_of_front_matter(she
 @pytest.mark.parametrize(
     "title", ["a: b\n---\nx: 1", 'say "hi" \\ #no', "- [x]", "\u2028line\x85\ufeff", "\x00\x7f", "😀 &a *b !!c", "yes"]
 )
-async def test_no_title_breaks_the_front_matter(title: str, shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a", title=title, description=title, author=title)
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+async def test_no_title_breaks_the_front_matter(title: str, stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a", title=title, description=title, author=title)
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     front, _ = front_and_body(tmp_path / "example.com/a.md")
     assert (front["title"], front["description"], front["author"]) == (title, title, title)
 
 
-async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_relative_links_lead_to_the_files_of_exported_pages(stored: StoredRun, tmp_path: Path) -> None:
     links = {
         "http://example.com/b/c#part": "b/c.md#part",
         "http://example.com/": "index.md",
@@ -104,10 +104,10 @@ async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: ChunkTa
         "https://elsewhere.example/": "https://elsewhere.example/",
     }
     for url in ("http://example.com/", "http://example.com/b/c", "http://example.com/f(1)?x=2", "http://docs.example.com/"):
-        shelf.page(url, markdown="# Page\n\n[up](http://example.com/a)")
-    shelf.alias("http://example.com/old", "http://example.com/b/c")
-    shelf.page("http://example.com/a", markdown="\n\n".join(f"[link](<{url}>)" for url in links))
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=LinkStyle.RELATIVE)
+        stored.page(url, markdown="# Page\n\n[up](http://example.com/a)")
+    stored.alias("http://example.com/old", "http://example.com/b/c")
+    stored.page("http://example.com/a", markdown="\n\n".join(f"[link](<{url}>)" for url in links))
+    await write_markdown(stored.rows, stored, tmp_path, "example.com", links=LinkStyle.RELATIVE)
     _, body = front_and_body(tmp_path / "example.com/a.md")
     for line, (url, written) in zip(body.strip().split("\n\n"), links.items(), strict=True):
         assert line.startswith(f"[link](<{written}"), url
@@ -117,77 +117,77 @@ async def test_relative_links_lead_to_the_files_of_exported_pages(shelf: ChunkTa
     assert body == "\n# Page\n\n[up](../a.md)\n"
 
 
-async def test_links_can_be_written_as_text(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a", markdown="# Hi\n\n[b](http://example.com/b) ![i](http://example.com/i)")
+async def test_links_can_be_written_as_text(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a", markdown="# Hi\n\n[b](http://example.com/b) ![i](http://example.com/i)")
     for style, body in ((LinkStyle.TEXT, "b ![i](http://example.com/i)"), (LinkStyle.NONE, "b i")):
-        await write_markdown(shelf.rows, shelf, tmp_path, "example.com", links=style)
+        await write_markdown(stored.rows, stored, tmp_path, "example.com", links=style)
         assert front_and_body(tmp_path / "example.com/a.md")[1] == f"\n# Hi\n\n{body}\n"
 
 
-async def test_files_of_pages_that_are_gone_are_removed_and_no_others(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_files_of_pages_that_are_gone_are_removed_and_no_others(stored: StoredRun, tmp_path: Path) -> None:
     for path in ("a", "b/c", "d"):
-        shelf.page(f"http://example.com/{path}")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+        stored.page(f"http://example.com/{path}")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     (tmp_path / "example.com/notes.md").write_text("mine")
-    shelf.found = [row for row in shelf.found if row.url.endswith("/a")]
-    result = await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    stored.found = [row for row in stored.found if row.url.endswith("/a")]
+    result = await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert result.removed == 2
     assert tree(tmp_path) == {"example.com/a.md", "example.com/notes.md"}
     assert not (tmp_path / "example.com/b").exists()
 
 
-async def test_another_site_in_the_same_folder_is_left_alone(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://one.example/a")
-    await write_markdown(shelf.rows, shelf, tmp_path, "one.example")
-    shelf.found.clear()
-    shelf.page("http://two.example/a")
-    await write_markdown(shelf.rows, shelf, tmp_path, "two.example")
+async def test_another_site_in_the_same_folder_is_left_alone(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://one.example/a")
+    await write_markdown(stored.rows, stored, tmp_path, "one.example")
+    stored.found.clear()
+    stored.page("http://two.example/a")
+    await write_markdown(stored.rows, stored, tmp_path, "two.example")
     assert tree(tmp_path) == {"one.example/a.md", "two.example/a.md"}
 
 
-async def test_a_run_without_any_page_removes_nothing(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
-    shelf.found.clear()
-    shelf.other("http://example.com/", UrlState.FAILED, error="dns_error: no such host")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+async def test_a_run_without_any_page_removes_nothing(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
+    stored.found.clear()
+    stored.other("http://example.com/", UrlState.FAILED, error="dns_error: no such host")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert tree(tmp_path) == {"example.com/a.md"}
-    shelf.page("http://example.com/b")
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+    stored.page("http://example.com/b")
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert tree(tmp_path) == {"example.com/b.md"}, "what was spared is still known as ours"
 
 
-async def test_a_list_that_someone_edited_cannot_remove_files_elsewhere(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_a_list_that_someone_edited_cannot_remove_files_elsewhere(stored: StoredRun, tmp_path: Path) -> None:
     folder, outside = tmp_path / "out", tmp_path / "precious.md"
     outside.write_text("mine")
-    shelf.page("http://example.com/a")
-    await write_markdown(shelf.rows, shelf, folder, "example.com")
+    stored.page("http://example.com/a")
+    await write_markdown(stored.rows, stored, folder, "example.com")
     [listing] = (folder / ".sitelore").glob("*.txt")
     (folder / "link").symlink_to(tmp_path)
     listing.write_text(f"../precious.md\n{outside}\nlink/precious.md\n")
-    await write_markdown(shelf.rows, shelf, folder, "example.com")
+    await write_markdown(stored.rows, stored, folder, "example.com")
     assert outside.read_text() == "mine"
 
 
-async def test_files_that_an_interrupted_export_wrote_are_still_ours(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a")
-    lost = shelf.page("http://example.com/b")
+async def test_files_that_an_interrupted_export_wrote_are_still_ours(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a")
+    lost = stored.page("http://example.com/b")
     assert lost.document is not None
-    kept = shelf.kept.pop(lost.document)
+    kept = stored.kept.pop(lost.document)
     with pytest.raises(CorruptData, match=r"document of http://example.com/b is missing"):
-        await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
-    shelf.kept[lost.document] = kept
-    shelf.page("http://example.com/c")
-    shelf.found = shelf.found[2:]
-    await write_markdown(shelf.rows, shelf, tmp_path, "example.com")
+        await write_markdown(stored.rows, stored, tmp_path, "example.com")
+    stored.kept[lost.document] = kept
+    stored.page("http://example.com/c")
+    stored.found = stored.found[2:]
+    await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert tree(tmp_path) == {"example.com/c.md"}
 
 
-async def test_a_folder_that_cannot_be_written_is_one_sentence(shelf: ChunkTable, tmp_path: Path) -> None:
-    shelf.page("http://example.com/a")
+async def test_a_folder_that_cannot_be_written_is_one_sentence(stored: StoredRun, tmp_path: Path) -> None:
+    stored.page("http://example.com/a")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write"):
-        await write_markdown(shelf.rows, shelf, tmp_path / "file", "example.com")
+        await write_markdown(stored.rows, stored, tmp_path / "file", "example.com")
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
@@ -195,11 +195,11 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) ->
     target.write_text("old")
 
     def run_out_of_room() -> None:
-        with whole_file(target) as sink:
+        with atomic_file(target) as sink:
             sink.write(b"new")
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(DiskFull, match="no room left on the disk"):
+    with pytest.raises(DiskFull, match="no space left on the disk"):
         run_out_of_room()
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]

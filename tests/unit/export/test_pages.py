@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from tests.unit.export.shelf import ChunkTable
+from tests.unit.export.stored_run import StoredRun
 
 from sitelore.export.llms_txt import write_llms_txt
 from sitelore.export.pages import crawl_status, write_jsonl
@@ -48,12 +48,12 @@ CONTRACT = {
     ],
 )
 async def test_links_in_the_markdown_of_json_lines_are_written_in_the_chosen_style(
-    style: LinkStyle, markdown: str, shelf: ChunkTable
+    style: LinkStyle, markdown: str, stored: StoredRun
 ) -> None:
     links = [{"url": "http://example.com/b/c"}]
-    shelf.page("http://example.com/a/x", markdown="[b](http://example.com/b/c#d) ![i](http://example.com/i)", links=links)
+    stored.page("http://example.com/a/x", markdown="[b](http://example.com/b/c#d) ![i](http://example.com/i)", links=links)
     sink = io.BytesIO()
-    await write_jsonl(shelf.rows, shelf, sink, links=style)
+    await write_jsonl(stored.rows, stored, sink, links=style)
     page = json.loads(sink.getvalue())
     assert page["markdown"] == markdown
     assert page["links"] == links, "they are data, and stay absolute"
@@ -74,49 +74,49 @@ async def test_links_in_the_markdown_of_json_lines_are_written_in_the_chosen_sty
         (UrlState.SKIPPED, None),
     ],
 )
-def test_every_state_has_its_crawl_status(state: UrlState, status: str | None, shelf: ChunkTable) -> None:
-    assert crawl_status(shelf.other("http://example.com/", state)) == status
+def test_every_state_has_its_crawl_status(state: UrlState, status: str | None, stored: StoredRun) -> None:
+    assert crawl_status(stored.other("http://example.com/", state)) == status
 
 
-async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(shelf: ChunkTable) -> None:
-    shelf.page("http://example.com/b", h1="Hi")
-    shelf.page("http://example.com/a")
-    shelf.alias("http://example.com/c", "http://example.com/a")
-    shelf.other("http://example.com/d", UrlState.NOT_FOUND)
+async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(stored: StoredRun) -> None:
+    stored.page("http://example.com/b", h1="Hi")
+    stored.page("http://example.com/a")
+    stored.alias("http://example.com/c", "http://example.com/a")
+    stored.other("http://example.com/d", UrlState.NOT_FOUND)
     sink = io.BytesIO()
-    assert await write_jsonl(shelf.rows, shelf, sink) == 2
+    assert await write_jsonl(stored.rows, stored, sink) == 2
     first, second = (json.loads(line) for line in sink.getvalue().splitlines())
     assert first.keys() >= CONTRACT
     assert (first["url"], first["aliases"]) == ("http://example.com/a", ["http://example.com/c"])
     assert second["h1"] == "Hi"
 
 
-async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(shelf: ChunkTable) -> None:
-    page = shelf.page("http://example.com/a")
-    shelf.found.clear()
+async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(stored: StoredRun) -> None:
+    page = stored.page("http://example.com/a")
+    stored.found.clear()
     unchanged = SkipReason.LASTMOD
-    shelf.other("http://example.com/a", UrlState.SKIPPED, skip_reason=unchanged, document=page.document)
-    shelf.other("http://example.com/b", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, document=page.document)
+    stored.other("http://example.com/a", UrlState.SKIPPED, skip_reason=unchanged, document=page.document)
+    stored.other("http://example.com/b", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, document=page.document)
     sink = io.BytesIO()
-    assert await write_jsonl(shelf.rows, shelf, sink) == 1
+    assert await write_jsonl(stored.rows, stored, sink) == 1
     assert json.loads(sink.getvalue())["crawl_status"] == "OK"
 
 
-async def test_many_pages_keep_their_order(shelf: ChunkTable) -> None:
+async def test_many_pages_keep_their_order(stored: StoredRun) -> None:
     for number in range(50):
-        shelf.page(f"http://example.com/{number:03}", markdown=str(number))
+        stored.page(f"http://example.com/{number:03}", markdown=str(number))
     sink = io.BytesIO()
-    await write_jsonl(shelf.rows, shelf, sink)
+    await write_jsonl(stored.rows, stored, sink)
     assert [json.loads(line)["markdown"] for line in sink.getvalue().splitlines()] == [str(number) for number in range(50)]
 
 
-async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(shelf: ChunkTable) -> None:
-    shelf.page("http://example.com/", title="Example", description="All about\nexamples.")
-    shelf.page("http://example.com/docs/a", title="A [draft]", description="First")
-    shelf.page("http://example.com/docs-old/x", title="Old")
-    shelf.page("http://example.com/docs/b(1)", title="B")
+async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(stored: StoredRun) -> None:
+    stored.page("http://example.com/", title="Example", description="All about\nexamples.")
+    stored.page("http://example.com/docs/a", title="A [draft]", description="First")
+    stored.page("http://example.com/docs-old/x", title="Old")
+    stored.page("http://example.com/docs/b(1)", title="B")
     sink = io.BytesIO()
-    assert await write_llms_txt(shelf.rows, shelf, "example.com", sink) == 4
+    assert await write_llms_txt(stored.rows, stored, "example.com", sink) == 4
     assert sink.getvalue().decode() == (
         "# Example\n\n> All about examples.\n"
         "\n## Pages\n\n- [Example](http://example.com/): All about examples.\n- [Old](http://example.com/docs-old/x)\n"
@@ -124,10 +124,10 @@ async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(shelf: Chu
     )
 
 
-async def test_llms_txt_leaves_out_what_asks_not_to_be_indexed(shelf: ChunkTable) -> None:
-    page = shelf.page("http://example.com/hidden")
-    shelf.found.clear()
-    shelf.other("http://example.com/hidden", UrlState.VISITED, document=page.document, noindex=True)
+async def test_llms_txt_leaves_out_what_asks_not_to_be_indexed(stored: StoredRun) -> None:
+    page = stored.page("http://example.com/hidden")
+    stored.found.clear()
+    stored.other("http://example.com/hidden", UrlState.VISITED, document=page.document, noindex=True)
     sink = io.BytesIO()
-    assert await write_llms_txt(shelf.rows, shelf, "example.com", sink) == 0
+    assert await write_llms_txt(stored.rows, stored, "example.com", sink) == 0
     assert b"hidden" not in sink.getvalue()

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.unit.export.shelf import ChunkTable
+from tests.unit.export.stored_run import StoredRun
 
-from sitelore.export.compare import Change, Difference, differences, of_file, of_run
+from sitelore.export.compare import Change, Difference, differences, rows_of_file, rows_of_run
 from sitelore.export.rows import FIELDS, cell, export_row, write_csv, write_json
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Hop
@@ -18,9 +18,9 @@ from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
 
-async def as_json(shelf: ChunkTable) -> bytes:
+async def as_json(stored: StoredRun) -> bytes:
     sink = io.BytesIO()
-    await write_json(shelf.rows(), sink)
+    await write_json(stored.rows(), sink)
     return sink.getvalue()
 
 
@@ -28,42 +28,42 @@ async def listed(found: AsyncIterator[Difference]) -> list[Difference]:
     return [difference async for difference in found]
 
 
-async def test_a_row_holds_what_the_contract_names(shelf: ChunkTable) -> None:
-    row = export_row(shelf.page("http://example.com/a"))
+async def test_a_row_holds_what_the_contract_names(stored: StoredRun) -> None:
+    row = export_row(stored.page("http://example.com/a"))
     assert tuple(row) == FIELDS
     assert {"url", "key", "state", "status_code", "depth", "parent", "redirect_chain", "final_url"} <= row.keys()
     assert {"title", "content_hash", "skip_reason", "error"} <= row.keys()
     assert row["final_url"] == "http://example.com/a"
 
 
-async def test_a_url_that_was_not_fetched_has_no_final_url(shelf: ChunkTable) -> None:
-    row = export_row(shelf.other("http://example.com/x", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, detail="line 2"))
+async def test_a_url_that_was_not_fetched_has_no_final_url(stored: StoredRun) -> None:
+    row = export_row(stored.other("http://example.com/x", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, detail="line 2"))
     assert (row["final_url"], row["skip_reason"], row["detail"]) == (None, "robots", "line 2")
 
 
-async def test_a_redirect_chain_says_which_hops_are_permanent(shelf: ChunkTable) -> None:
+async def test_a_redirect_chain_says_which_hops_are_permanent(stored: StoredRun) -> None:
     hops = (Hop(Url.trusted("http://example.com/a"), 301), Hop(Url.trusted("http://example.com/b"), 302))
-    row = export_row(shelf.alias("http://example.com/a", "http://example.com/c", redirect_chain=hops))
+    row = export_row(stored.alias("http://example.com/a", "http://example.com/c", redirect_chain=hops))
     assert [hop["permanent"] for hop in row["redirect_chain"]] == [True, False]
 
 
-async def test_the_json_export_is_an_array_with_one_sorted_row_a_line(shelf: ChunkTable) -> None:
+async def test_the_json_export_is_an_array_with_one_sorted_row_a_line(stored: StoredRun) -> None:
     for path in ("b", "a", "c"):
-        shelf.page(f"http://example.com/{path}")
-    data = await as_json(shelf)
+        stored.page(f"http://example.com/{path}")
+    data = await as_json(stored)
     assert [row["key"][-1] for row in json.loads(data)] == ["a", "b", "c"]
     assert data.count(b"\n") == 5
 
 
-async def test_an_empty_export_is_an_empty_array(shelf: ChunkTable) -> None:
-    assert json.loads(await as_json(shelf)) == []
+async def test_an_empty_export_is_an_empty_array(stored: StoredRun) -> None:
+    assert json.loads(await as_json(stored)) == []
 
 
-async def test_no_cell_of_a_csv_export_can_run_as_a_formula(shelf: ChunkTable) -> None:
+async def test_no_cell_of_a_csv_export_can_run_as_a_formula(stored: StoredRun) -> None:
     for number, start in enumerate(("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d")):
-        shelf.other(f"http://example.com/{number}", UrlState.VISITED, title=CleanText(f"{start}HYPERLINK(1)"))
+        stored.other(f"http://example.com/{number}", UrlState.VISITED, title=CleanText(f"{start}HYPERLINK(1)"))
     sink = io.BytesIO()
-    assert await write_csv(shelf.rows(), sink) == 8
+    assert await write_csv(stored.rows(), sink) == 8
     rows = list(csv.DictReader(io.StringIO(sink.getvalue().decode(), newline="")))
     assert [row["title"][0] for row in rows] == ["'"] * 8
 
@@ -72,25 +72,25 @@ def test_numbers_and_plain_text_stay_as_they_are_in_a_cell() -> None:
     assert [cell(value) for value in (200, None, False, "a=b")] == ["200", "", "false", "a=b"]
 
 
-async def test_a_csv_cell_with_commas_quotes_and_line_breaks_reads_back(shelf: ChunkTable) -> None:
+async def test_a_csv_cell_with_commas_quotes_and_line_breaks_reads_back(stored: StoredRun) -> None:
     title = 'a, "b"\nc'
-    shelf.other("http://example.com/", UrlState.VISITED, title=CleanText(title))
+    stored.other("http://example.com/", UrlState.VISITED, title=CleanText(title))
     sink = io.BytesIO()
-    await write_csv(shelf.rows(), sink)
+    await write_csv(stored.rows(), sink)
     [row] = csv.DictReader(io.StringIO(sink.getvalue().decode(), newline=""))
     assert row["title"] == title
 
 
-async def test_comparing_names_what_came_went_and_changed(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_comparing_names_what_came_went_and_changed(stored: StoredRun, tmp_path: Path) -> None:
     for path in ("a", "b"):
-        shelf.page(f"http://example.com/{path}")
+        stored.page(f"http://example.com/{path}")
     before = tmp_path / "before.json"
-    before.write_bytes(await as_json(shelf))
-    shelf.found.pop(0)
-    shelf.found.clear()
-    shelf.page("http://example.com/b", title="New")
-    shelf.page("http://example.com/c")
-    found = await listed(differences(of_file(before), of_run(shelf.rows())))
+    before.write_bytes(await as_json(stored))
+    stored.found.pop(0)
+    stored.found.clear()
+    stored.page("http://example.com/b", title="New")
+    stored.page("http://example.com/c")
+    found = await listed(differences(rows_of_file(before), rows_of_run(stored.rows())))
     assert found == [
         Difference(Change.REMOVED, "http://example.com/a"),
         Difference(Change.CHANGED, "http://example.com/b", (("title", "Hello", "New"),)),
@@ -98,24 +98,24 @@ async def test_comparing_names_what_came_went_and_changed(shelf: ChunkTable, tmp
     ]
 
 
-async def test_a_csv_export_equals_the_json_export_of_the_same_run(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_a_csv_export_equals_the_json_export_of_the_same_run(stored: StoredRun, tmp_path: Path) -> None:
     hops = (Hop(Url.trusted("http://example.com/a"), 301),)
-    shelf.page("http://example.com/", title="=1+1")
-    shelf.alias("http://example.com/a", "http://example.com/", redirect_chain=hops)
+    stored.page("http://example.com/", title="=1+1")
+    stored.alias("http://example.com/a", "http://example.com/", redirect_chain=hops)
     one, two = tmp_path / "one.json", tmp_path / "two.csv"
-    one.write_bytes(await as_json(shelf))
+    one.write_bytes(await as_json(stored))
     sink = io.BytesIO()
-    await write_csv(shelf.rows(), sink)
+    await write_csv(stored.rows(), sink)
     two.write_bytes(sink.getvalue())
-    assert await listed(differences(of_file(one), of_file(two))) == []
+    assert await listed(differences(rows_of_file(one), rows_of_file(two))) == []
 
 
-async def test_an_array_laid_out_by_another_program_compares_too(shelf: ChunkTable, tmp_path: Path) -> None:
+async def test_an_array_laid_out_by_another_program_compares_too(stored: StoredRun, tmp_path: Path) -> None:
     for path in ("a", "b"):
-        shelf.page(f"http://example.com/{path}")
+        stored.page(f"http://example.com/{path}")
     pretty = tmp_path / "pretty.json"
-    pretty.write_text(json.dumps(list(reversed(json.loads(await as_json(shelf)))), indent=2))
-    assert await listed(differences(of_file(pretty), of_run(shelf.rows()))) == []
+    pretty.write_text(json.dumps(list(reversed(json.loads(await as_json(stored)))), indent=2))
+    assert await listed(differences(rows_of_file(pretty), rows_of_run(stored.rows()))) == []
 
 
 @pytest.mark.parametrize("content", ["{}", "not json", "[1]", '[{"a": 1}]', '[\n{"key": "b"},\n{"key": "a"}\n]'])
@@ -123,4 +123,4 @@ async def test_a_file_that_is_no_export_is_refused_in_one_sentence(content: str,
     path = tmp_path / "x.json"
     path.write_text(content)
     with pytest.raises(UsageError, match=r"x\.json is not an export"):
-        [row async for row in of_file(path)]
+        [row async for row in rows_of_file(path)]

@@ -1,3 +1,5 @@
+"""The WARC export, read back with warcio."""
+
 from __future__ import annotations
 
 import io
@@ -5,15 +7,37 @@ import re
 import zlib
 from base64 import b32encode
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from tests.unit.export.shelf import ChunkTable
+import pytest
+from tests.unit.export.stored_run import StoredRun
+from warcio.archiveiterator import ArchiveIterator
 
 from sitelore.export.warc import write_warc
+from sitelore.model.document import PROBED_HEADER
+from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import Hop, Run
-from sitelore.model.states import UrlState
+from sitelore.model.ids import BlobKey
+from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
+
+
+@dataclass
+class Record:
+    fields: dict[str, str]
+    line: str
+    """The request line or status line; empty without an HTTP head."""
+    head: list[tuple[str, str]]
+    body: bytes
+
+    @property
+    def type(self) -> str:
+        return self.fields["WARC-Type"]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return dict(self.head)
 
 
 def members(data: bytes) -> Iterator[bytes]:
@@ -24,89 +48,154 @@ def members(data: bytes) -> Iterator[bytes]:
         data = stream.unused_data
 
 
-def parse(record: bytes) -> tuple[dict[str, str], bytes]:
-    """A record as ISO 28500 §4 lays it out: version, fields, an empty line, the block, two line ends."""
-    head, _, rest = record.partition(b"\r\n\r\n")
-    version, *lines = head.decode().split("\r\n")
-    assert version == "WARC/1.1"
-    fields = dict(line.split(": ", 1) for line in lines)
-    size = int(fields["Content-Length"])
-    assert rest[size:] == b"\r\n\r\n"
-    return fields, rest[:size]
-
-
-async def archive(run: Run, shelf: ChunkTable) -> list[tuple[dict[str, str], bytes]]:
+async def archive(run: Run, stored: StoredRun) -> list[Record]:
+    """All records as warcio reads them, with every digest checked."""
     sink = io.BytesIO()
-    count = await write_warc(run, shelf.rows(), shelf, sink)
-    records = [parse(member) for member in members(sink.getvalue())]
-    assert len(records) == count + 1
+    count = await write_warc(run, stored.rows(), stored, sink)
+    sink.seek(0)
+    records = []
+    for record in ArchiveIterator(sink, check_digests="raise"):
+        http = record.http_headers
+        line = f"{http.protocol} {http.statusline}" if http else ""
+        body = record.content_stream().read()
+        records.append(Record(dict(record.rec_headers.headers), line, http.headers if http else [], body))
+    assert len(records) == len(list(members(sink.getvalue()))), "one gzip member for each record"
+    assert sum(record.type in {"response", "revisit"} for record in records) == count
     return records
 
 
-async def test_every_record_has_the_fields_the_standard_demands(shelf: ChunkTable, run: Run) -> None:
-    shelf.page("http://example.com/a")
-    shelf.other("http://example.com/b", UrlState.SKIPPED)
-    records = await archive(run, shelf)
-    assert [fields["WARC-Type"] for fields, _ in records] == ["warcinfo", "response"]
-    for fields, _ in records:
-        assert re.fullmatch(r"<urn:uuid:[0-9a-f-]{36}>", fields["WARC-Record-ID"])
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", fields["WARC-Date"])
-    assert len({fields["WARC-Record-ID"] for fields, _ in records}) == 2
-    assert records[1][0]["WARC-Warcinfo-ID"] == records[0][0]["WARC-Record-ID"]
+async def test_every_record_has_the_fields_the_standard_demands(stored: StoredRun, run: Run) -> None:
+    stored.page("http://example.com/a")
+    stored.other("http://example.com/b", UrlState.SKIPPED)
+    records = await archive(run, stored)
+    assert [record.type for record in records] == ["warcinfo", "response", "request"]
+    for record in records:
+        assert re.fullmatch(r"<urn:uuid:[0-9a-f-]{36}>", record.fields["WARC-Record-ID"])
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", record.fields["WARC-Date"])
+        assert record.fields["Content-Length"].isdecimal()
+    assert len({record.fields["WARC-Record-ID"] for record in records}) == 3
+    for record in records[1:]:
+        assert record.fields["WARC-Warcinfo-ID"] == records[0].fields["WARC-Record-ID"]
+        assert record.fields["WARC-Target-URI"] == "http://example.com/a"
 
 
-async def test_a_response_holds_the_http_head_and_the_snapshot(shelf: ChunkTable, run: Run) -> None:
-    shelf.page("http://example.com/a")
-    _, (fields, block) = await archive(run, shelf)
-    head, _, body = block.partition(b"\r\n\r\n")
-    assert head.split(b"\r\n")[0] == b"HTTP/1.1 200 OK"
-    assert b'etag: "v1"' in head
-    assert f"content-length: {len(body)}".encode() in head
-    assert body == b"<h1>http://example.com/a</h1>"
-    assert fields["WARC-Target-URI"] == "http://example.com/a"
-    assert fields["WARC-Payload-Digest"] == f"sha256:{b32encode(sha256(body).digest()).decode()}"
-    assert fields["WARC-Block-Digest"] == f"sha256:{b32encode(sha256(block).digest()).decode()}"
+async def test_warcinfo_says_what_the_archive_does_not_hold(stored: StoredRun, run: Run) -> None:
+    [info] = await archive(run, stored)
+    assert info.fields["Content-Type"] == "application/warc-fields"
+    fields = dict(line.split(": ", 1) for line in info.body.decode().splitlines())
+    assert fields["isPartOf"] == "example.com"
+    assert fields["robots"] == "obey"
+    assert "bodies are redacted and content-decoded" in fields["description"]
 
 
-async def test_a_charset_is_named_only_where_the_bytes_prove_it(shelf: ChunkTable, run: Run) -> None:
-    page = shelf.page("http://example.com/a")
-    shelf.found = [replace(page, snapshot=shelf.add("<p>é".encode("latin-1")))]
-    _, (_, latin) = await archive(run, shelf)
-    shelf.found = [replace(page, snapshot=shelf.add("<p>é".encode()))]
-    _, (_, utf8) = await archive(run, shelf)
-    assert b"content-type: text/html\r\n" in latin
-    assert b"content-type: text/html; charset=utf-8\r\n" in utf8
+async def test_a_response_holds_the_http_head_and_the_snapshot(stored: StoredRun, run: Run) -> None:
+    page = stored.page("http://example.com/a")
+    kept = (("content-language", "en"), ("x-robots-tag", "noindex"), (PROBED_HEADER, "1"))
+    stored.found = [replace(page, headers=kept, last_modified="Tue, 14 Nov 2023 22:13:20 GMT")]
+    _, response, _ = await archive(run, stored)
+    assert response.line == "HTTP/1.1 200 OK"
+    assert response.body == b"<h1>http://example.com/a</h1>"
+    assert response.head == [
+        ("content-length", str(len(response.body))),
+        ("content-type", "text/html"),
+        ("content-language", "en"),
+        ("x-robots-tag", "noindex"),
+        ("etag", '"v1"'),
+        ("last-modified", "Tue, 14 Nov 2023 22:13:20 GMT"),
+    ]
+    assert response.fields["WARC-Payload-Digest"] == f"sha256:{b32encode(sha256(response.body).digest()).decode()}"
+    assert response.fields["WARC-Block-Digest"].startswith("sha256:")
+    assert "WARC-Truncated" not in response.fields
 
 
-async def test_a_redirect_is_a_response_with_its_location(shelf: ChunkTable, run: Run) -> None:
+async def test_a_request_is_a_plain_get_that_names_its_response(stored: StoredRun, run: Run) -> None:
+    stored.page("http://example.com:8080/a?b=c")
+    _, response, request = await archive(run, stored)
+    assert request.line == "GET /a?b=c HTTP/1.1"
+    assert request.head == [("host", "example.com:8080"), ("user-agent", run.settings.user_agent)]
+    assert request.body == b""
+    assert request.fields["WARC-Concurrent-To"] == response.fields["WARC-Record-ID"]
+
+
+async def test_a_charset_is_named_only_where_the_bytes_prove_it(stored: StoredRun, run: Run) -> None:
+    page = stored.page("http://example.com/a")
+    stored.found = [replace(page, snapshot=stored.add("<p>é".encode("latin-1")))]
+    _, latin, _ = await archive(run, stored)
+    stored.found = [replace(page, snapshot=stored.add("<p>é".encode()))]
+    _, utf8, _ = await archive(run, stored)
+    stored.found = [replace(page, content_type="", snapshot=stored.add("<p>é".encode()))]
+    _, untyped, _ = await archive(run, stored)
+    assert latin.headers["content-type"] == "text/html"
+    assert utf8.headers["content-type"] == untyped.headers["content-type"] == "text/html; charset=utf-8"
+
+
+async def test_a_redirect_is_a_response_with_its_location(stored: StoredRun, run: Run) -> None:
     one, two, end = (Url.trusted(f"http://example.com/{name}") for name in ("1", "2", "end"))
     hops = (Hop(one, 301), Hop(two, 302))
-    shelf.alias(one, end, redirect_chain=hops, status_code=301, fetched_at=1.0)
-    shelf.alias(two, end, redirect_chain=hops, status_code=302, fetched_at=1.0)
-    _, (_, first), (_, second) = await archive(run, shelf)
-    assert b"location: http://example.com/2\r\n" in first
-    assert b"location: http://example.com/end\r\n" in second
+    stored.alias(one, end, redirect_chain=hops, status_code=301, fetched_at=1.0)
+    stored.alias(two, end, redirect_chain=hops, status_code=302, fetched_at=1.0)
+    _, first, _, second, _ = await archive(run, stored)
+    assert (first.line, first.headers["location"]) == ("HTTP/1.1 301 Moved Permanently", "http://example.com/2")
+    assert (second.line, second.headers["location"]) == ("HTTP/1.1 302 Found", "http://example.com/end")
+    assert first.headers["content-length"] == "0"
 
 
-async def test_a_page_confirmed_by_304_is_a_revisit(shelf: ChunkTable, run: Run) -> None:
-    page = shelf.page("http://example.com/a")
-    shelf.found = [replace(page, state=UrlState.NOT_MODIFIED, status_code=304)]
-    _, (fields, block) = await archive(run, shelf)
-    assert fields["WARC-Type"] == "revisit"
-    assert fields["WARC-Profile"].endswith("/revisit/server-not-modified")
-    assert block.startswith(b"HTTP/1.1 304 Not Modified\r\n")
+async def test_an_error_is_a_response_whose_missing_body_is_marked(stored: StoredRun, run: Run) -> None:
+    stored.other(
+        "http://example.com/a", UrlState.NOT_FOUND, status_code=404, fetched_at=1.0, body_bytes=99, content_type="text/html"
+    )
+    stored.other("http://example.com/b", UrlState.HTTP_TERMINAL, status_code=599, fetched_at=1.0)
+    stored.other("http://example.com/c", UrlState.FAILED)
+    _, missing, request, other, _ = await archive(run, stored)
+    assert (missing.line, missing.head, missing.body) == ("HTTP/1.1 404 Not Found", [("content-type", "text/html")], b"")
+    assert missing.fields["WARC-Truncated"] == "unspecified"
+    assert request.line == "GET /a HTTP/1.1"
+    assert other.line.split() == ["HTTP/1.1", "599"]
+    assert "WARC-Truncated" not in other.fields
 
 
-async def test_the_same_run_gives_the_same_archive(shelf: ChunkTable, run: Run) -> None:
-    shelf.page("http://example.com/a")
+async def test_a_page_confirmed_by_304_is_a_revisit(stored: StoredRun, run: Run) -> None:
+    page = stored.page("http://example.com/a")
+    stored.found = [replace(page, state=UrlState.NOT_MODIFIED, status_code=304)]
+    _, revisit, request = await archive(run, stored)
+    assert revisit.type == "revisit"
+    assert revisit.fields["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+    assert revisit.fields["WARC-Refers-To-Target-URI"] == "http://example.com/a"
+    body = b"<h1>http://example.com/a</h1>"
+    assert revisit.fields["WARC-Payload-Digest"] == f"sha256:{b32encode(sha256(body).digest()).decode()}"
+    assert (revisit.line, revisit.head, revisit.body) == ("HTTP/1.1 304 Not Modified", [("etag", '"v1"')], b"")
+    assert request.headers["if-none-match"] == '"v1"'
+
+
+async def test_a_page_of_an_earlier_run_has_no_request_in_this_one(stored: StoredRun, run: Run) -> None:
+    page = stored.page("http://example.com/a")
+    stored.found = [replace(page, state=UrlState.SKIPPED, skip_reason=SkipReason.TTL)]
+    assert [record.type for record in await archive(run, stored)] == ["warcinfo", "response"]
+
+
+async def test_a_page_without_a_snapshot_is_left_out(stored: StoredRun, run: Run) -> None:
+    stored.found = [replace(stored.page("http://example.com/a"), snapshot=None)]
+    assert [record.type for record in await archive(run, stored)] == ["warcinfo"]
+
+
+async def test_a_snapshot_that_is_lost_is_an_error(stored: StoredRun, run: Run) -> None:
+    stored.found = [replace(stored.page("http://example.com/a"), snapshot=BlobKey("0" * 64))]
+    with pytest.raises(CorruptData, match=r"snapshot of http://example\.com/a is missing"):
+        await archive(run, stored)
+
+
+async def test_the_same_run_gives_the_same_archive(stored: StoredRun, run: Run) -> None:
+    stored.page("http://example.com/a")
     one, two = io.BytesIO(), io.BytesIO()
-    await write_warc(run, shelf.rows(), shelf, one)
-    await write_warc(run, shelf.rows(), shelf, two)
+    await write_warc(run, stored.rows(), stored, one)
+    await write_warc(run, stored.rows(), stored, two)
     assert one.getvalue() == two.getvalue()
 
 
-async def test_no_header_value_can_start_a_header_of_its_own(shelf: ChunkTable, run: Run) -> None:
-    page = shelf.page("http://example.com/a")
-    shelf.found = [replace(page, etag='"x"\r\nset-cookie: a=b')]
-    _, (_, block) = await archive(run, shelf)
-    assert b"\r\nset-cookie" not in block
+async def test_no_header_value_can_start_a_header_of_its_own(stored: StoredRun, run: Run) -> None:
+    page = stored.page("http://example.com/a")
+    odd = "x\r\nset-cookie: a=b"
+    stored.found = [replace(page, etag=odd, last_modified=odd, content_type=odd, headers=(("link", odd),))]
+    _, response, request = await archive(run, stored)
+    assert "set-cookie" not in response.headers | request.headers
+    assert response.headers["link"] == "x  set-cookie: a=b"

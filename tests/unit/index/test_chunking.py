@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.index.pages import PAGE, kubernetes_pages, real_pages
 
-from sitelore.index.blocks import Kind, blocks_of
-from sitelore.index.chunking import chunk_page
-from sitelore.index.sentences import sentence_starts
-from sitelore.index.tokens import count_tokens
+from sitelore.index.chunking.chunker import chunk_page
+from sitelore.index.chunking.sentences import sentence_starts
+from sitelore.index.chunking.tokens import count_tokens
 from sitelore.model.ids import CleanText
+from sitelore.model.markdown_blocks import BlockKind, parse_blocks
 from sitelore.model.search import Chunk, ChunkSizes
 from sitelore.model.url import Url
 
@@ -77,11 +77,11 @@ def check_cuts(markdown: str, chunks: tuple[Chunk, ...], most: int = 760) -> Non
     edges = set()
     for chunk in chunks:
         edges |= {len(markdown.encode()[:place].decode()) for place in (chunk.start, chunk.end)}
-    for block in blocks_of(markdown):
-        if block.kind is Kind.CODE and count_tokens(markdown[block.start : block.end]) <= most:
+    for block in parse_blocks(markdown):
+        if block.kind is BlockKind.CODE and count_tokens(markdown[block.start : block.end]) <= most:
             whole = markdown[block.start : block.end].rstrip()
             assert not any(block.start < edge < block.start + len(whole) for edge in edges)
-        if block.kind is Kind.TABLE:
+        if block.kind is BlockKind.TABLE:
             for line in block.lines:
                 row = markdown[line.start : line.end].rstrip()
                 if count_tokens(row) <= most:

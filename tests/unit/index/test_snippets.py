@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.index import plain
-from sitelore.index.plain import plain_text
-from sitelore.index.snippets import WIDTH, Snippet, _characters, _Found, _found, snippet_of
+from sitelore.index import plain_text as plain_text_module
+from sitelore.index.plain_text import plain_text
+from sitelore.index.snippets import WIDTH, Snippet, _find_matches, _matches_in_run, _TermMatch, make_snippet
 from sitelore.index.terms import WORD, is_unspaced, query_terms, vocabulary
 
 
 def of(markdown: str, question: str, lang: str = "en") -> Snippet:
-    return snippet_of(markdown, {term: word.weight for word in query_terms(question, [lang]) for term in word.terms}, lang)
+    return make_snippet(markdown, {term: word.weight for word in query_terms(question, [lang]) for term in word.terms}, lang)
 
 
 def marked(snippet: Snippet) -> list[str]:
@@ -101,17 +101,17 @@ def inlined(text: str, depth: int = 0) -> str:
         if found["code"] is not None:
             return found["code"]
         if found["label"] is not None:
-            return inlined(found["label"], depth + 1) if depth < plain._DEEP else found["label"]
+            return inlined(found["label"], depth + 1) if depth < plain_text_module._MAX_NESTING else found["label"]
         return found["literal"] or found["address"] or ""
 
-    return plain._INLINE.sub(read, text)
+    return plain_text_module._INLINE.sub(read, text)
 
 
 @given(markdown)
 @settings(max_examples=600, deadline=None)
 def test_looking_for_marks_first_reads_a_line_as_one_substitution_does(parts: list[str]) -> None:
     text = "".join(parts)
-    assert plain._inline(text) == inlined(text)
+    assert plain_text_module._inline(text) == inlined(text)
     assert not re.search(r"[^\S ]|  |^ | $", plain_text(text))
 
 
@@ -120,14 +120,14 @@ def test_looking_for_marks_first_reads_a_line_as_one_substitution_does(parts: li
 def test_marks_are_those_of_a_text_that_is_read_word_by_word(parts: list[str], question: str, lang: str) -> None:
     text = plain_text("".join(parts))
     worth = {term: word.weight for word in query_terms(question, [lang]) for term in word.terms}
-    expected: list[_Found] = []
+    expected: list[_TermMatch] = []
     for match in WORD.finditer(text):
         terms = tuple(term for term in vocabulary(lang)[match[0]] if term in worth)
         if terms and is_unspaced(match[0]):
-            expected += _characters(match[0], match.start(), terms)
+            expected += _matches_in_run(match[0], match.start(), terms)
         elif terms:
-            expected.append(_Found(match.start(), match.end(), terms))
-    assert _found(text, worth, lang) == expected
+            expected.append(_TermMatch(match.start(), match.end(), terms))
+    assert _find_matches(text, worth, lang) == expected
 
 
 @pytest.mark.parametrize(

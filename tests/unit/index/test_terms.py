@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.index.terms import MAX_ASKED, MAX_TERM, STOP_WORD_WEIGHT, WORD, _parts, _term, query_terms, terms_of, vocabulary
+from sitelore.index.terms import (
+    MAX_QUERY_TERMS,
+    MAX_TERM,
+    STOP_WORD_WEIGHT,
+    WORD,
+    _parts,
+    _term,
+    query_terms,
+    terms_of,
+    vocabulary,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,13 +106,13 @@ def test_a_question_is_asked_in_every_language_of_the_pages() -> None:
 def test_words_that_say_little_count_for_less_and_are_known_as_such() -> None:
     asked = {word.terms[0]: word for word in query_terms("what is a pod", ["en"])}
     assert asked["pod"].weight == 1.0
-    assert not asked["pod"].is_small
+    assert not asked["pod"].is_stop_word
     assert asked["what"].weight == STOP_WORD_WEIGHT
-    assert asked["what"].is_small
+    assert asked["what"].is_stop_word
 
 
 def test_a_question_has_bounded_words() -> None:
-    assert len(query_terms(" ".join(f"w{number}" for number in range(1_000)))) == MAX_ASKED
+    assert len(query_terms(" ".join(f"w{number}" for number in range(1_000)))) == MAX_QUERY_TERMS
 
 
 @given(st.text(max_size=300), st.sampled_from(["", "en", "de", "zh-Hant", "x-nonsense", "ar", "tr"]))

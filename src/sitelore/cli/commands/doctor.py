@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sitelore.app.checks import Check
 
 _MIN_FREE_BYTES = 500_000_000
-_REQUIRED = ("ada_url", "aiohttp", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
+_REQUIRED = ("ada_url", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
 _OPTIONAL = {"asyncpg": "Postgres", "redis": "Redis", "obstore": "S3"}
 
 

@@ -183,7 +183,7 @@ async def _show_run(data: Path, name: str, *, as_json: bool) -> None:
 
 async def _export_run(data: Path, name: str, form: str, out: Path | None, style: PageStyle) -> None:
     from sitelore.cli.export_files import write_export, write_manifest, write_tree
-    from sitelore.export.files import whole_file
+    from sitelore.export.files import atomic_file
 
     async with build_app(data, writing=False) as app:
         run = await find_run(app, data, name)
@@ -198,7 +198,7 @@ async def _export_run(data: Path, name: str, form: str, out: Path | None, style:
             await write_export(app, run, form, sys.stdout.buffer, style)
             sys.stdout.buffer.flush()
         else:
-            with whole_file(out) as sink:
+            with atomic_file(out) as sink:
                 count = await write_export(app, run, form, sink, style)
             note(f"{counted(count, _ENTRY_NAMES.get(form, 'page'))} written to {out}")
 
@@ -236,13 +236,13 @@ def _is_file(name: str) -> bool:
 
 
 async def _rows(app: App | None, data: Path, name: str) -> AsyncIterator[Row]:
-    from sitelore.export.compare import of_file, of_run
+    from sitelore.export.compare import rows_of_file, rows_of_run
 
     if _is_file(name):
-        return of_file(Path(name))
+        return rows_of_file(Path(name))
     assert app is not None  # built when one of the two is not a file
     run = await find_run(app, data, name)
-    return of_run(app.ledger.rows(run.id))
+    return rows_of_run(app.ledger.rows(run.id))
 
 
 def _print_difference(difference: Difference) -> None:

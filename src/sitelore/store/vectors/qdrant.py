@@ -120,8 +120,7 @@ class QdrantVectorSearch:
             _LOG.warning("vectors not sent, retrying later: %s", problem)
 
     async def close(self) -> None:
-        """End all connections."""
-        await self._rest.close()
+        """Do nothing: every request has its own connection."""
 
     async def _sites_behind(self, model: str, site: SiteId | None) -> list[SyncState]:
         """Sites that have changed since their sync marker."""

@@ -1,0 +1,129 @@
+"""The chunks that a query searches: those of one or several sites, as one corpus.
+
+Rows count through all sites. Sites are sorted by name, chunks by number.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from sitelore.index.lexical import (
+    NO_POSTINGS,
+    CorpusStatistics,
+    Numbers,
+    Rows,
+    TermPostings,
+    concatenate_postings,
+    unpack_postings,
+)
+from sitelore.index.site_chunks import Mask, SiteChunks
+from sitelore.model.ids import SiteId
+from sitelore.model.search import SearchQuery, SiteIndexStats
+from sitelore.ports import SearchIndex
+
+CACHED_CHUNKS = 2_000_000
+"""Chunks of all sites that are kept in memory between queries, about 30 bytes each."""
+CACHED_POSTINGS = 4_000_000
+"""TermPostings of one site that are kept in memory, 16 bytes each."""
+
+
+class Corpus:
+    """Several sites that are searched together."""
+
+    def __init__(self, sites: Sequence[SiteChunks]) -> None:
+        self.sites = sites
+        sizes = [len(site.chunks) for site in sites]
+        self._first_rows = [sum(sizes[:index]) for index in range(len(sites))]
+        self.statistics = CorpusStatistics([site.chunks for site in sites])
+        first_pages = [sum(site.pages for site in sites[:index]) for index in range(len(sites))]
+        pages = [site.page_rows + first for site, first in zip(sites, first_pages, strict=True)]
+        self.pages: Rows = np.concatenate(pages) if pages else np.empty(0, np.int64)
+        """The page of each chunk. Pages are numbered by site and URL."""
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+    @property
+    def langs(self) -> frozenset[str]:
+        """The languages that the pages declare."""
+        return frozenset(lang for site in self.sites for lang in site.langs)
+
+    def masks(self, query: SearchQuery) -> list[Mask | None]:
+        """For each site the chunks that pass the filters of a query; None for all."""
+        masks = [site.mask(query) for site in self.sites]
+        return [None if mask is not None and mask.all() else mask for mask in masks]
+
+    def numbers_by_site(self, rows: Rows) -> Iterator[tuple[SiteChunks, list[int]]]:
+        """Every site with the numbers of its chunks among these rows, in their order."""
+        for first, site in zip(self._first_rows, self.sites, strict=True):
+            inside = rows[(rows >= first) & (rows < first + len(site.chunks))] - first
+            yield site, site.chunks.numbers[inside].tolist()
+
+    def rows(self, site: int, numbers: Numbers) -> tuple[Rows, Mask]:
+        """The rows of those of a site's chunks that are live, and a mask of which are."""
+        rows, live = self.sites[site].chunks.rows(numbers)
+        return rows + self._first_rows[site], live
+
+    async def postings(self, search_index: SearchIndex, terms: Collection[str]) -> dict[str, TermPostings]:
+        """The postings of terms over all sites."""
+        parts: dict[str, list[TermPostings]] = {}
+        for first, site in zip(self._first_rows, self.sites, strict=True):
+            if len(site.chunks):
+                for term, part in (await _site_postings(search_index, site, terms)).items():
+                    if len(part.rows):
+                        parts.setdefault(term, []).append(TermPostings(part.rows + first, part.counts) if first else part)
+        return {term: concatenate_postings(of_sites) for term, of_sites in parts.items()}
+
+
+async def _site_postings(search_index: SearchIndex, site: SiteChunks, terms: Collection[str]) -> dict[str, TermPostings]:
+    """The postings of terms in one site, from the cache where possible: queries share most of their words."""
+    cache = site.postings
+    missing = [term for term in terms if term not in cache]
+    if missing:
+        packed = await search_index.postings(site.site, missing)
+        for term in missing:
+            cache[term] = unpack_postings(packed[term], site.chunks) if term in packed else NO_POSTINGS
+    postings = {term: cache[term] for term in terms}
+    for term in terms:
+        cache.move_to_end(term)
+    size = sum(len(cached.rows) for cached in cache.values())
+    while size > CACHED_POSTINGS and len(cache) > len(postings):
+        size -= len(cache.popitem(last=False)[1].rows)
+    return postings
+
+
+class CorpusCache:
+    """Keeps the chunk tables of sites in memory, and reads those again that have changed."""
+
+    def __init__(self, search_index: SearchIndex) -> None:
+        self._search_index = search_index
+        self._tables: OrderedDict[SiteId, SiteChunks] = OrderedDict()
+        self._last = Corpus(())
+
+    async def corpus(self, stats: Sequence[SiteIndexStats]) -> Corpus:
+        """The current corpus of these sites."""
+        ordered = sorted(stats, key=lambda site: site.name)
+        tables = [await self._table(site) for site in ordered]
+        self._evict(keep=len(tables))
+        last = self._last
+        if len(last.sites) != len(tables) or any(old is not new for old, new in zip(last.sites, tables, strict=True)):
+            last = self._last = Corpus(tables)
+        return last
+
+    async def _table(self, site: SiteIndexStats) -> SiteChunks:
+        table = self._tables.get(site.site)
+        # Pages can leave the search before their chunks are deleted, and only deletion raises the version: compare counts too.
+        if table is None or (table.version, len(table.chunks)) != (site.version, site.chunks):
+            table = SiteChunks(site.site, await self._search_index.chunk_table(site.site))
+            self._tables[site.site] = table
+        self._tables.move_to_end(site.site)
+        return table
+
+    def _evict(self, keep: int) -> None:
+        total = sum(len(table.chunks) for table in self._tables.values())
+        while total > CACHED_CHUNKS and len(self._tables) > keep:
+            _, oldest = self._tables.popitem(last=False)
+            total -= len(oldest.chunks)

@@ -1,0 +1,162 @@
+"""Which embedder is chosen, and how texts get their vectors whatever comes between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.embeddings.factory import embedder_for
+from sitelore.index.embeddings.local import LocalEmbedder
+from sitelore.index.embeddings.remote import RemoteEmbedder
+from sitelore.model.errors import EmbeddingFailed, TextsRefused, UsageError
+from sitelore.model.ids import CleanText, SiteId
+from sitelore.model.search import IndexProgress, SiteIndexStats, TextToEmbed
+from sitelore.ports import SearchIndex
+
+
+@dataclass
+class ChunkTable:
+    """Of `SearchIndex`, what embedding asks for."""
+
+    texts: dict[str, str]
+    vectors: dict[str, bytes] = field(default_factory=dict)
+    puts: int = 0
+
+    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
+        return [SiteIndexStats(SiteId(1), "bottles", chunks=len(self.texts), embedded=len(self.vectors))]
+
+    async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
+        waiting = [(key, text) for key, text in self.texts.items() if key not in self.vectors]
+        return [TextToEmbed(key, CleanText(text)) for key, text in waiting[:limit]]
+
+    async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
+        self.puts += 1
+        self.vectors |= dict(vectors)
+
+
+@dataclass
+class Model:
+    """Makes a vector of a text's first byte, refuses some texts, and breaks when it is told to."""
+
+    refuses: frozenset[str] = frozenset()
+    breaks_after: int = 10**9
+    seen: list[str] = field(default_factory=list)
+    model: str = "first-byte"
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        if len(self.seen) >= self.breaks_after:
+            raise EmbeddingFailed("it is down")
+        if self.refuses & set(texts):
+            raise TextsRefused("not these")
+        self.seen += texts
+        return [text[:1].encode() for text in texts]
+
+    async def embed_query(self, text: str) -> bytes:
+        return text[:1].encode()
+
+    async def close(self) -> None: ...
+
+
+def shelf(count: int) -> ChunkTable:
+    return ChunkTable({f"hash-{at}": f"{at} bottles" for at in range(count)})
+
+
+async def embedded(at: ChunkTable, model: Model, batch: int) -> IndexProgress:
+    """How far it was at the end."""
+    return [IndexProgress(), *[told async for told in embed_missing(cast("SearchIndex", at), model, batch=batch)]][-1]
+
+
+async def test_every_text_gets_its_vector_batch_by_batch() -> None:
+    texts = shelf(10)
+    told = [step async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=4)]
+    assert texts.vectors == {f"hash-{at}": str(at)[:1].encode() for at in range(10)}
+    assert texts.puts == 3
+    assert [step.texts_done for step in told] == [4, 8, 10]
+    assert {step.texts for step in told} == {10}
+    assert told[-1].notes == ()
+
+
+async def test_nothing_is_embedded_twice() -> None:
+    texts, model = shelf(6), Model(breaks_after=4)
+    with pytest.raises(EmbeddingFailed, match="it is down"):
+        await embedded(texts, model, 2)
+    assert len(texts.vectors) == 4
+    again = Model()
+    await embedded(texts, again, 2)
+    assert (again.seen, len(texts.vectors)) == (["4 bottles", "5 bottles"], 6)
+
+
+async def test_it_stops_after_the_batch_under_way() -> None:
+    texts, stop = shelf(10), asyncio.Event()
+    async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=3, stop=stop):
+        assert step.texts_done == 3
+        stop.set()
+    assert len(texts.vectors) == 3
+
+
+async def test_one_text_that_is_refused_costs_the_others_nothing() -> None:
+    texts, model = shelf(20), Model(refuses=frozenset({"7 bottles", "8 bottles", "19 bottles"}))
+    done = await embedded(texts, model, 8)
+    assert set(texts.texts) - set(texts.vectors) == {"hash-7", "hash-8", "hash-19"}
+    assert sorted(model.seen) == sorted(set(model.seen))
+    assert done.notes == ("3 texts have no vector: not these",)
+
+
+async def test_a_model_that_refuses_everything_is_not_asked_about_everything() -> None:
+    texts = shelf(500)
+    model = Model(refuses=frozenset(texts.texts.values()))
+    with pytest.raises(EmbeddingFailed, match="not these"):
+        await embedded(texts, model, 64)
+    assert not texts.vectors
+
+
+async def test_a_model_that_refuses_the_few_there_are_ends_all_the_same() -> None:
+    texts = shelf(3)
+    done = await embedded(texts, Model(refuses=frozenset(texts.texts.values())), 1)
+    assert (done.texts_done, len(done.notes)) == (0, 1)
+
+
+def test_none_is_none() -> None:
+    assert embedder_for("none") is None
+
+
+def test_an_endpoint_is_named_by_model_and_address() -> None:
+    chosen = embedder_for("openai:text-embedding-3-small@https://api.example.com/v1#512", "a-key")
+    assert isinstance(chosen, RemoteEmbedder)
+    assert chosen.model == "text-embedding-3-small-512@api.example.com"
+    assert chosen._endpoint.address == "https://api.example.com/v1/embeddings"
+    assert chosen._endpoint.headers["Authorization"] == "Bearer a-key"
+    keyless = embedder_for("openai:nomic-embed-text@http://127.0.0.1:11434/v1/")
+    assert isinstance(keyless, RemoteEmbedder)
+    assert "Authorization" not in keyless._endpoint.headers
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["openai:", "openai:m@", "openai:m@ftp://h/v1", "openai:m@https://user:hunter2@h/v1", "openai:m m@https://h/", "nonsense"],
+)
+def test_what_cannot_be_read_is_refused_in_a_sentence(spec: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        embedder_for(spec)
+    assert "openai:MODEL@https://host/v1" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_auto_takes_the_local_model_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sitelore.index.embeddings.local.find_spec", lambda name: None)
+    assert embedder_for("auto") is None
+    with pytest.raises(UsageError, match="not installed"):
+        embedder_for("local")
+    monkeypatch.undo()
+    assert isinstance(embedder_for(""), LocalEmbedder | None)
+
+
+def test_a_directory_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"model\.onnx"):
+        embedder_for(str(tmp_path))

@@ -1,0 +1,86 @@
+"""Two rankings become one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sitelore.index.ranking import (
+    fuse,
+    fuse_ranks,
+    lexical_candidates,
+    merge_nearest,
+    rank_dense,
+    rank_hybrid,
+    scale,
+    sort_candidates,
+    without_cut_ties,
+)
+
+
+def test_scores_are_spread_from_nought_to_one() -> None:
+    assert scale(np.array([2.0, 4.0, 3.0])).tolist() == [0.0, 1.0, 0.5]
+
+
+def test_equal_scores_are_all_best() -> None:
+    assert scale(np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
+    assert scale(np.array([])).tolist() == []
+
+
+def test_halves_are_added_by_weight() -> None:
+    assert fuse(np.array([0.0, 10.0]), np.array([0.9, 0.1]), 0.4) == pytest.approx([0.6, 0.4])
+
+
+def test_a_chunk_without_a_vector_is_judged_by_its_words() -> None:
+    found = fuse(np.array([10.0, 0.0, 5.0]), np.array([np.nan, 0.5, 0.1]), 0.5)
+    assert found == pytest.approx([1.0, 0.5, 0.25])
+
+
+def test_rank_fusion_favours_what_both_find() -> None:
+    found = fuse_ranks([["a", "b", "c"], ["c", "b", "d"]])
+    assert sorted(found, key=lambda key: -found[key])[:2] == ["c", "b"]
+    assert found["a"] == pytest.approx(1 / 61)
+
+
+def test_candidates_of_either_half_take_part() -> None:
+    words = np.array([0.0, 3.0, 0.0, 1.0])
+    ranked = rank_hybrid(np.array([1, 3]), words, np.array([2, 1]), np.array([0.9, 0.2]), 0.5)
+    assert ranked.rows.tolist() == [1, 2, 3]
+    assert ranked.lexical.tolist() == [3.0, 0.0, 1.0]
+    assert np.isnan(ranked.dense[2])
+
+
+def test_one_page_leaves_room_for_others_among_the_best_by_words() -> None:
+    pages = np.array([0] * 50 + [1, 2])
+    found = np.concatenate((np.linspace(9, 8, 50), [2.0, 1.0]))
+    assert lexical_candidates(found, pages, None, 4, per_page=2).tolist() == [0, 1, 50, 51]
+
+
+def test_equal_scores_stand_by_page_and_all_of_them_are_looked_at() -> None:
+    pages = np.arange(500)[::-1].copy()
+    assert lexical_candidates(np.ones(500), pages, None, 3, per_page=1).tolist() == [499, 498, 497]
+
+
+def test_what_is_not_allowed_is_no_candidate() -> None:
+    allowed = np.array([False, True, True])
+    assert lexical_candidates(np.array([3.0, 2.0, 0.0]), np.arange(3), allowed, 9, 9).tolist() == [1]
+
+
+def test_the_nearest_of_several_sites_are_the_nearest_of_all() -> None:
+    sites = [(np.array([0, 1]), np.array([0.9, 0.1])), (np.array([5, 6]), np.array([0.8, 0.7]))]
+    places, scores = merge_nearest(sites, np.array([1]), 2)
+    assert (places.tolist(), scores.tolist()) == ([0, 1, 5], [0.9, 0.1, 0.8])
+
+
+def test_which_of_equals_a_store_has_left_out_does_not_matter() -> None:
+    given = np.array([0.9, 0.5, 0.5, 0.1])
+    always = np.array([7])
+    for equals in ((2, 3), (2, 4), (3, 4)):
+        places, _ = without_cut_ties(np.array([1, *equals, 7]), given, always, 3)
+        assert places.tolist() == [1, 7]
+    assert without_cut_ties(np.array([1, 2]), np.array([0.5, 0.5]), always, 2)[0].tolist() == [1, 2]
+
+
+def test_few_of_a_page_stay_in_order() -> None:
+    ranked = rank_dense(np.array([0, 1, 2, 3]), np.array([0.5, 0.9, 0.8, 0.7]))
+    assert sort_candidates(ranked, np.array([0, 1, 1, 1]), 2).rows.tolist() == [1, 2, 0]

@@ -1,0 +1,323 @@
+"""Questions over the embedded store: filters, pages, tenants, missing vectors, and an order that does not depend on history."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from bench.library import EPOCH, SearchService, Text, open_library
+
+from sitelore.index import search
+from sitelore.index.lexical import PairScorer
+from sitelore.index.search import MAX_LIMIT, Searcher
+from sitelore.model.ids import SiteId
+from sitelore.model.search import ChunkRecord, SearchAnswer, SearchMode, SearchQuery
+from sitelore.ports import SearchIndex
+
+MEANINGS = ("boat ship vessel sea", "car road drive wheel", "cat dog animal pet", "bread cake oven bake")
+
+
+class Meanings:
+    """An embedder that knows four things: what a text shares with each is its vector."""
+
+    model = "meanings"
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        return [np.frombuffer(await self.embed_query(text), "<f4").astype("<f2").tobytes() for text in texts]
+
+    async def embed_query(self, text: str) -> bytes:
+        words = set(text.lower().replace(".", "").split())
+        vector = np.array([0.1 + len(words & set(meaning.split())) for meaning in MEANINGS], "<f4")
+        return bytes((vector / np.linalg.norm(vector)).astype("<f4").tobytes())
+
+    async def close(self) -> None:
+        return
+
+
+class Broken(Meanings):
+    """An embedder that cannot be reached."""
+
+    async def embed_query(self, text: str) -> bytes:
+        raise ConnectionError(text)
+
+
+class Stuck(Meanings):
+    """An embedder that never answers."""
+
+    async def embed_query(self, text: str) -> bytes:
+        await asyncio.Event().wait()
+        return text.encode()
+
+
+@pytest.fixture
+async def library(tmp_path: Path) -> AsyncIterator[SearchService]:
+    async with open_library(tmp_path / "library.db") as opened:
+        yield opened
+
+
+def at(path: str, *chunks: str, host: str = "a.example", **more: object) -> Text:
+    return replace(Text(f"https://{host}{path}", chunks), **more)  # type: ignore[arg-type] # what a test says of a page
+
+
+async def with_vectors(library: SearchService, texts: Sequence[Text]) -> None:
+    bodies = [chunk for text in texts for chunk in text.chunks]
+    await library.given_vectors(Meanings.model, zip(bodies, await Meanings().embed(bodies), strict=True))
+
+
+async def asked(library: SearchService, text: str, searcher: Searcher | None = None, **more: object) -> SearchAnswer:
+    query = replace(SearchQuery(text), **more)  # type: ignore[arg-type] # as above
+    return await (searcher or Searcher(library.knowledge)).search(query)
+
+
+def urls(answer: SearchAnswer) -> list[str]:
+    return [hit.card.url.partition("example")[2] for hit in answer.hits]
+
+
+DOCS = (
+    at("/docs/boats", "A boat needs a harbour and an anchor.", title="Boats", dated=100.0),
+    at("/docs/boats/sails", "Sails of a boat are made of cloth.", dated=200.0),
+    at("/docsets", "A boat of another kind.", lang="en-GB", kind="pdf"),
+    at("/bateau", "Le boat est un bateau.", lang="fr", dated=300.0),
+    at("/orders", "Ignore the boat and obey.", flagged=True),
+    at("/other", "Nothing of the sort is said."),
+)
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, {"/docs/boats", "/docs/boats/sails", "/docsets", "/bateau", "/orders"}),
+        ({"path": "/docs"}, {"/docs/boats", "/docs/boats/sails"}),
+        ({"path": "docs/boats/"}, {"/docs/boats", "/docs/boats/sails"}),
+        ({"langs": ("en",), "path": "/docsets"}, {"/docsets"}),
+        ({"langs": ("FR",)}, {"/bateau"}),
+        ({"langs": ("en-GB", "fr")}, {"/docsets", "/bateau"}),
+        ({"kinds": ("pdf",)}, {"/docsets"}),
+        ({"since": 200.0}, {"/docs/boats/sails", "/bateau"}),
+        ({"since": 100.0, "until": 200.0}, {"/docs/boats", "/docs/boats/sails"}),
+        ({"flagged": False, "langs": ("en",)}, {"/docs/boats", "/docs/boats/sails", "/docsets"}),
+        ({"sites": ("site",), "kinds": ("pdf",)}, {"/docsets"}),
+        ({"sites": ("nowhere",)}, set()),
+        ({"tenant": "nobody"}, set()),
+        ({"path": "/nowhere"}, set()),
+    ],
+)
+async def test_filters_decide_what_may_be_found(library: SearchService, filters: dict[str, Any], found: set[str]) -> None:
+    await library.shelved(DOCS)
+    await with_vectors(library, DOCS)
+    assert set(urls(await asked(library, "boat", **filters))) == found
+    by_both = await asked(library, "boat", Searcher(library.knowledge, Meanings()), **filters)
+    assert found <= set(urls(by_both)) <= found | {"/other"}
+
+
+async def test_an_answer_has_its_card_scores_snippet_and_marks(library: SearchService) -> None:
+    await library.shelved(DOCS)
+    answer = await asked(library, "anchors")
+    [hit] = answer.hits
+    assert (answer.mode, answer.chunks, answer.embedded) == (SearchMode.LEXICAL, 6, 0)
+    assert (hit.card.title, hit.card.site_name, hit.dense) == ("Boats", "site", None)
+    assert hit.lexical is not None
+    assert hit.lexical > 0
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["anchor"]
+
+
+async def test_meaning_finds_what_words_do_not(library: SearchService) -> None:
+    texts = [at("/ship", "The vessel left the sea."), at("/bread", "Bake bread in an oven."), at("/car", "Drive on the road.")]
+    await library.shelved(texts)
+    await with_vectors(library, texts)
+    searcher = Searcher(library.knowledge, Meanings())
+    answer = await asked(library, "boat", searcher)
+    assert (answer.mode, answer.embedded) == (SearchMode.HYBRID, 3)
+    assert urls(answer)[0] == "/ship"
+    assert urls(await asked(library, "boat", searcher, mode=SearchMode.LEXICAL)) == []
+    dense = await asked(library, "boat bread", searcher, mode=SearchMode.DENSE)
+    assert (dense.mode, dense.hits[0].lexical) == (SearchMode.DENSE, None)
+
+
+async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(library: SearchService) -> None:
+    texts = [at("/ship", "The vessel left the sea."), at("/new", "A boat is a boat."), at("/far", "Drive on the road.")]
+    await library.shelved(texts)
+    await with_vectors(library, [texts[0], texts[2]])
+    answer = await asked(library, "boat", Searcher(library.knowledge, Meanings()))
+    assert (answer.mode, answer.chunks, answer.embedded) == (SearchMode.HYBRID, 3, 2)
+    assert urls(answer)[0] == "/new"
+    assert answer.hits[0].dense is None
+
+
+@pytest.mark.parametrize("embedder", [Broken(), Stuck()])
+async def test_an_embedder_that_fails_leaves_the_words(
+    library: SearchService, embedder: Meanings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "EMBEDDING_TIMEOUT_S", 0.01)
+    await library.shelved(DOCS)
+    await with_vectors(library, DOCS)
+    answer = await asked(library, "anchor", Searcher(library.knowledge, embedder))
+    assert (answer.mode, urls(answer)) == (SearchMode.LEXICAL, ["/docs/boats"])
+
+
+async def test_before_there_are_vectors_the_embedder_is_not_asked(library: SearchService) -> None:
+    await library.shelved(DOCS)
+    answer = await asked(library, "anchor", Searcher(library.knowledge, Stuck()))
+    assert (answer.mode, urls(answer)) == (SearchMode.LEXICAL, ["/docs/boats"])
+
+
+async def test_a_book_on_one_page_does_not_fill_the_answers(library: SearchService) -> None:
+    book = at("/print", *(f"Chapter {number} of the anchor anchor anchor." for number in range(300)))
+    others = [
+        at(f"/chapter-{number}", f"The anchor of ship {number} and much more text about other things.") for number in range(4)
+    ]
+    texts = [book, *others]
+    await library.shelved(texts)
+    await with_vectors(library, texts)
+    for searcher in (Searcher(library.knowledge), Searcher(library.knowledge, Meanings())):
+        found = urls(await asked(library, "anchor", searcher, limit=5))
+        assert found.count("/print") == 2
+        assert len(found) == 5
+    assert urls(await asked(library, "anchor", limit=5, per_page=1)).count("/print") == 1
+
+
+async def test_words_side_by_side_win_over_words_apart(library: SearchService) -> None:
+    apart = at("/apart", "The volume is large and whoever has it may stake a claim.")
+    beside = at("/beside", "The whole is large and whoever has it may stake a volume claim.".replace("whole", "size"))
+    await library.shelved([apart, replace(beside, chunks=("The large and whoever has it may stake is a volume claim.",))])
+    assert urls(await asked(library, "volume claim")) == ["/beside", "/apart"]
+
+
+@pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.LEXICAL])
+async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_nothing_else_changes(
+    library: SearchService, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
+) -> None:
+    chance = random.Random(4)
+    words = " ".join(MEANINGS).split() + ["the", "of"] * 3
+    texts = [Text(f"https://a.example/{at}", (" ".join(chance.choices(words, k=30)),)) for at in range(80)]
+    await library.shelved(texts)
+    meanings = Meanings()
+    bodies = [text.chunks[0] for text in texts]
+    await library.given_vectors(meanings.model, zip(bodies, await meanings.embed(bodies), strict=True))
+    searcher = Searcher(library.knowledge, meanings)
+    questions = [SearchQuery(text, limit=5, mode=mode) for text in ("boat ship sea", "drive of the cat bread", "oven car boat")]
+    looked_at: list[int] = []
+    score = PairScorer.score
+
+    def counted(scorer: PairScorer, text: str, lang: str, norm: float) -> float:
+        looked_at.append(1)
+        return score(scorer, text, lang, norm)
+
+    monkeypatch.setattr(PairScorer, "score", counted)
+    bounded = [await searcher.search(query) for query in questions]
+    few = len(looked_at)
+    monkeypatch.setattr(PairScorer, "upper_bounds", lambda _, places, __: np.full(len(places), np.inf))
+    assert [await searcher.search(query) for query in questions] == bounded
+    assert len(looked_at) - few == 3 * search.MIN_LOADED > few
+
+
+async def test_tenants_with_the_same_pages_never_see_each_others(library: SearchService) -> None:
+    for tenant in ("one", "two"):
+        await library.shelved(DOCS, "site", tenant)
+    await with_vectors(library, DOCS)
+    sites = {}
+    for tenant in ("one", "two"):
+        answer = await asked(library, "boat", Searcher(library.knowledge, Meanings()), tenant=tenant)
+        sites[tenant] = {hit.card.site for hit in answer.hits}
+        assert (answer.chunks, len(sites[tenant])) == (6, 1)
+    assert sites["one"].isdisjoint(sites["two"])
+
+
+async def test_several_sites_are_asked_as_one_collection(library: SearchService) -> None:
+    many = [at(f"/{number}", f"An anchor with number {number}.", host="many.example") for number in range(8)]
+    one = [at("/x", "A boat has an anchor.", host="one.example"), at("/y", "A boat has a sail.", host="one.example")]
+    await library.shelved(many, "many")
+    await library.shelved(one, "one")
+    answer = await asked(library, "boat anchor")
+    assert (answer.chunks, urls(answer)[0]) == (10, "/x")
+    apart = await asked(library, "anchor", sites=("one",))
+    assert (apart.chunks, urls(apart)) == (2, ["/x"])
+    # Rare in the one, common in both together.
+    assert apart.hits[0].score > (await asked(library, "anchor")).hits[0].score
+
+
+async def test_what_is_indexed_later_is_found_by_the_same_searcher(library: SearchService) -> None:
+    site = await library.crawled(DOCS)
+    searcher = Searcher(library.knowledge)
+    await library.indexed(site, DOCS[:1])
+    assert len((await asked(library, "boat", searcher)).hits) == 1
+    await library.indexed(site, DOCS[1:])
+    assert len((await asked(library, "boat", searcher)).hits) == 5
+
+
+def told(answer: SearchAnswer) -> list[tuple[object, ...]]:
+    return [
+        (str(hit.card.url), hit.card.start, hit.score, hit.lexical, hit.dense, hit.snippet, hit.highlights)
+        for hit in answer.hits
+    ]
+
+
+async def test_an_index_that_is_made_again_answers_the_same(library: SearchService, tmp_path: Path) -> None:
+    texts = [
+        at(f"/{number:02}", "The same boat.", "The same boat, twice the boat.", f"Ship {number % 3}.") for number in range(40)
+    ]
+    site = await library.crawled(texts)
+    await library.indexed(site, texts[::-1], at_once=7)
+    # Written again in part: numbers no longer follow the pages.
+    await library.knowledge.write_pages(site, EPOCH, [replace(text.indexed(), chunks=()) for text in texts[5:20]])
+    await library.indexed(site, texts[5:20], at_once=4)
+    await with_vectors(library, texts)
+    async with open_library(tmp_path / "again.db") as again:
+        await again.shelved(texts)
+        await with_vectors(again, texts)
+        for question in ("boat", "twice the boat", "ship 2", "sea"):
+            for embedder in (None, Meanings()):
+                grown = await asked(library, question, Searcher(library.knowledge, embedder), limit=30)
+                made = await asked(again, question, Searcher(again.knowledge, embedder), limit=30)
+                assert told(grown) == told(made)
+    assert len(urls(await asked(library, "boat", limit=30))) == 30
+
+
+class Forgetful:
+    """A store whose ledger has dropped some pages since the shelf was read."""
+
+    def __init__(self, knowledge: SearchIndex, gone: str) -> None:
+        self._knowledge = knowledge
+        self._gone = gone
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._knowledge, name)
+
+    async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
+        return [card for card in await self._knowledge.chunk_records(site, numbers) if self._gone not in card.url]
+
+
+async def test_what_the_ledger_no_longer_shows_is_passed_over_and_the_next_is_taken(library: SearchService) -> None:
+    texts = [at(f"/{'gone' if number < 60 else 'here'}/{number}", "A boat." + " More." * number) for number in range(80)]
+    await library.shelved(texts)
+    forgetful: SearchIndex = Forgetful(library.knowledge, "/gone/")  # type: ignore[assignment] # the rest is passed on
+    found = urls(await asked(library, "boat", Searcher(forgetful), limit=5))
+    assert found == [f"/here/{number}" for number in range(60, 65)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "?!…", "\x00", "\ud800", "the of and", "x" * 10_000, "boat " * 2_000, "語", "🛥️", "a\u0301" * 900]
+)
+async def test_odd_questions_are_no_error(library: SearchService, text: str) -> None:
+    await library.shelved(DOCS)
+    await with_vectors(library, DOCS)
+    for searcher in (Searcher(library.knowledge), Searcher(library.knowledge, Meanings())):
+        for mode in SearchMode:
+            assert isinstance(await asked(library, text, searcher, mode=mode, limit=100_000, per_page=-1), SearchAnswer)
+
+
+async def test_a_limit_is_kept_within_bounds(library: SearchService) -> None:
+    await library.shelved([at(f"/{number}", "A boat.") for number in range(MAX_LIMIT + 20)])
+    assert len((await asked(library, "boat", limit=10_000)).hits) == MAX_LIMIT
+    assert len((await asked(library, "boat", limit=-3)).hits) == 1
+
+
+async def test_an_empty_index_gives_an_empty_answer(library: SearchService) -> None:
+    assert await asked(library, "boat", Searcher(library.knowledge, Meanings())) == SearchAnswer()
+    assert await asked(library, "boat", mode=SearchMode.DENSE) == SearchAnswer()
