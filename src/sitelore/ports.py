@@ -12,8 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from sitelore.model.document import Blob, Reading, ReadOptions
-from sitelore.model.events import RunEvent
+from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
     KnownPage,
     Lease,
@@ -23,6 +22,7 @@ from sitelore.model.frontier import (
     ReprocessedPage,
     Run,
     RunCounts,
+    RunEvent,
     Settlement,
     UrlRow,
     WaveFacts,
@@ -34,7 +34,6 @@ from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListi
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings, Pace
-from sitelore.model.sitemap import SitemapReading
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 

@@ -10,7 +10,7 @@ from sitelore.cli.telling import gates_table
 from sitelore.cli.watching import Pace, bar_of, left_of, line_of, span
 from sitelore.cli.writing import Written
 from sitelore.crawl.explain import Explanation, GateResult
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.ids import RunId, SiteId
 from sitelore.model.settings import CrawlSettings

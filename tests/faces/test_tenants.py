@@ -17,9 +17,8 @@ from tests.web.journey import crawl_settings
 from tests.web.serve import Pages, Web, page, serving, site
 
 from sitelore.cli.mcp_serving import sources_of
-from sitelore.crawl.pipelines import start_pipeline
-from sitelore.crawl.progress import Progress
-from sitelore.crawl.runs import first_offers
+from sitelore.crawl.runs import first_offers, start_pipeline
+from sitelore.crawl.worker_context import Progress
 from sitelore.deploy.embedded import House, embedded
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run

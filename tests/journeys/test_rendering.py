@@ -17,9 +17,9 @@ from tests.web.serve import Answer, Pages, Web, page, prose, serving, site
 from tests.web.spa import KINDS, Article, articles, document, react, twin
 
 from sitelore.cli.writing import write_tree
-from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.crawl.visit_context import read_options_of
+from sitelore.crawl.worker_context import Progress
 from sitelore.deploy.embedded import House, embedded
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.settings import Overrides, Rendering, RenderMode

@@ -12,9 +12,9 @@ from typing import Any
 from tests.web.journey import command, crawl_in, crawl_settings
 from tests.web.serve import Answer, Web, page, prose, serving, site
 
-from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.crawl.visit_context import read_options_of
+from sitelore.crawl.worker_context import Progress
 from sitelore.deploy.embedded import House, embedded
 from sitelore.export.pages import write_jsonl
 from sitelore.export.rows import write_json

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tests.web.graph import Expected
 
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.deploy.embedded import House, embedded
 from sitelore.export.rows import export_row
 from sitelore.model.frontier import Run, RunCounts, UrlRow

@@ -16,9 +16,9 @@ from sitelore.cli.domain_config import read_domain_config
 from sitelore.cli.looking import find_run
 from sitelore.cli.watching import span, watching
 from sitelore.crawl.extraction_pool import ExtractionPool
-from sitelore.crawl.progress import Progress
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.crawl.visit_context import read_options_of
+from sitelore.crawl.worker_context import Progress
 from sitelore.deploy.opening import open_house
 from sitelore.model.errors import Interrupted, UsageError
 from sitelore.model.frontier import Run

@@ -16,7 +16,7 @@ from sitelore.cli.console import data_console, note, print_json
 from sitelore.cli.summary import Session, Summary, as_json, as_table, debug_lines, summarise
 from sitelore.cli.watching import watching
 from sitelore.cli.writing import PageView, Written, write_outputs
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.deploy.house import House
 from sitelore.deploy.opening import open_house
 from sitelore.extract.memory import share_one_heap
@@ -41,7 +41,7 @@ def run_crawl(settings: CrawlSettings, wishes: Wishes) -> int:
 
 def run_pipeline(site: str, pipeline: Pipeline, dirty: Sequence[str], wishes: Wishes) -> int:
     """Look at a known site again; the exit code is the answer."""
-    from sitelore.crawl.pipelines import start_pipeline
+    from sitelore.crawl.runs import start_pipeline
 
     return _run(lambda house: start_pipeline(house.ledger, site, pipeline, dirty, house.clock(), house.redaction), wishes)
 

@@ -24,10 +24,9 @@ from sitelore.crawl.extraction_protocol import (
     decode_reading,
     framed,
 )
-from sitelore.model.document import Reading, ReadOptions
+from sitelore.model.document import Reading, ReadOptions, SitemapReading
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
-from sitelore.model.sitemap import SitemapReading
 
 if TYPE_CHECKING:
     from sitelore.extract.inspecting import Inspection

@@ -19,8 +19,7 @@ from sitelore.crawl.extraction_protocol import READY, Job, encode, encode_readin
 from sitelore.extract.memory import give_back_large_blocks
 from sitelore.extract.page import read
 from sitelore.model.api_loader import collection_loader
-from sitelore.model.document import Reading
-from sitelore.model.sitemap import SitemapReading
+from sitelore.model.document import Reading, SitemapReading
 
 if TYPE_CHECKING:
     from sitelore.extract.inspecting import Inspection

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sitelore.model.document import Reading, ReadOptions
+from sitelore.model.document import Reading, ReadOptions, SitemapReading
 from sitelore.model.response import Response
-from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:

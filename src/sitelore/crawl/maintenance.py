@@ -20,11 +20,9 @@ from sitelore.crawl import metrics
 from sitelore.crawl.stored_documents import word_overlap
 from sitelore.crawl.visit_context import VisitContext
 from sitelore.crawl.worker_context import WorkerContext
-from sitelore.frontier.merge import SIMILAR
-from sitelore.frontier.waves import plan_wave
+from sitelore.frontier.waves import SIMILAR, plan_wave
 from sitelore.model.errors import StorageError
-from sitelore.model.events import EventKind, RunEvent
-from sitelore.model.frontier import Run, WaveOpened
+from sitelore.model.frontier import EventKind, Run, RunEvent, WaveOpened
 from sitelore.model.ids import RunId
 from sitelore.model.states import RunState
 from sitelore.model.url import Url

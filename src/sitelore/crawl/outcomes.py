@@ -8,13 +8,12 @@ from sitelore.crawl.page_fetch import PageFetch
 from sitelore.crawl.stored_documents import calmed, compare_with_known, stored_links
 from sitelore.crawl.visit_context import VisitContext
 from sitelore.frontier.classify import Redirected
-from sitelore.model.document import READ_HEADERS, Blob, Reading
+from sitelore.model.document import READ_HEADERS, Blob, Reading, SitemapReading
 from sitelore.model.frontier import Effects, Kind, KnownPage, Lease, Offer, PageFacts, Settlement, Verdict
 from sitelore.model.identity import identity
 from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsVerdict
 from sitelore.model.settings import Identity
-from sitelore.model.sitemap import SitemapReading
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 

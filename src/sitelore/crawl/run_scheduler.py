@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from sitelore.crawl import metrics
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.model.errors import Interrupted
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId

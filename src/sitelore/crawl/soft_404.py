@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 from sitelore.model.document import Reading
 from sitelore.model.errors import ReaderCrashed
-from sitelore.model.fingerprint import similarity
 from sitelore.model.response import Fetched, Request, Response
+from sitelore.model.sketch import similarity
 from sitelore.model.url import Url
 
 SURE = 0.9

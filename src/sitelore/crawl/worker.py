@@ -14,16 +14,13 @@ from collections.abc import Collection
 
 from sitelore.crawl import metrics
 from sitelore.crawl.maintenance import RunStatus, reconcile_run, tell_wave
-from sitelore.crawl.progress import Progress
-from sitelore.crawl.redact_settlement import redact_settlement
-from sitelore.crawl.settle import Settler
+from sitelore.crawl.settle import Settler, redact_settlement
 from sitelore.crawl.visit import visit
 from sitelore.crawl.visit_context import VisitContext
-from sitelore.crawl.worker_context import WorkerContext
+from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.extract.redact import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
-from sitelore.model.events import EventKind, RunEvent
-from sitelore.model.frontier import Kind, Lease, Run, Settlement, Verdict
+from sitelore.model.frontier import EventKind, Kind, Lease, Run, RunEvent, Settlement, Verdict
 from sitelore.model.ids import WorkerId
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
 from sitelore.crawl.page_fetch import render_as_fetch
-from sitelore.crawl.progress import Progress
-from sitelore.crawl.redact_settlement import saving_cleared
 from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
+from sitelore.crawl.settle import saving_cleared
 from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
-from sitelore.crawl.worker_context import WorkerContext
+from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.deploy.library import LibraryDoor
 from sitelore.extract.redact import redactor_of
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser

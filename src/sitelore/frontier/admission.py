@@ -14,10 +14,10 @@ from itertools import filterfalse
 from sitelore.frontier.scope import ScopeRule
 from sitelore.frontier.url_pattern import endless, url_pattern
 from sitelore.model.api_loader import is_loaded
+from sitelore.model.document import SitemapEntry
 from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Lease, Offer, Source
 from sitelore.model.redaction import MARK
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.sitemap import SitemapEntry
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 

@@ -9,9 +9,9 @@ import json
 
 from sitelore.intake.dates import read_date
 from sitelore.model.api_loader import api_error, filled, next_part, records_in, text_at
+from sitelore.model.document import SitemapEntry, SitemapReading
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader
-from sitelore.model.sitemap import SitemapEntry, SitemapReading
 from sitelore.model.url import Url
 
 

@@ -16,7 +16,7 @@ from itertools import chain
 from sitelore.intake.dates import read_date
 from sitelore.intake.decompress import Unpacked
 from sitelore.intake.xml_scanner import Scanner, attributes_of
-from sitelore.model.sitemap import SitemapEntry, SitemapReading
+from sitelore.model.document import SitemapEntry, SitemapReading
 from sitelore.model.url import Url
 
 MAX_BYTES = 50 * 2**20  # sitemaps.org: 50 MB once unpacked

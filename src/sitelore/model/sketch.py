@@ -33,3 +33,15 @@ def line_numbers(text: str) -> list[int]:
     """The number of every line of a text, as `sketch_of` counts it."""
     lines = text.encode("utf-8", "replace").lower().split(b"\n")
     return [crc << 32 | adler for crc, adler in zip(map(crc32, lines), map(adler32, lines), strict=True)]
+
+
+SKETCH_SIZE = 32
+
+
+def similarity(a: tuple[int, ...], b: tuple[int, ...]) -> float:
+    """The estimated share of word pairs two texts have in common, 0 to 1. Exact for texts shorter than the sketch."""
+    if not a or not b:
+        return 0.0
+    ours, theirs = set(a), set(b)
+    smallest = sorted(ours | theirs)[:SKETCH_SIZE]
+    return sum(1 for value in smallest if value in ours and value in theirs) / len(smallest)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.crawl.progress import Progress
 from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
+from sitelore.crawl.worker_context import Progress
 from sitelore.model.errors import DiskFull, Interrupted
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings

@@ -1,7 +1,7 @@
 import pytest
 
 from sitelore.extract.missing import fingerprint, looks_missing
-from sitelore.model.fingerprint import SKETCH_SIZE, similarity
+from sitelore.model.sketch import SKETCH_SIZE, similarity
 from sitelore.model.url import Url
 
 from .conftest import ReadPage

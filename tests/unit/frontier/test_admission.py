@@ -2,10 +2,10 @@ import random
 from collections.abc import Iterable
 
 from sitelore.frontier.admission import Admission
+from sitelore.model.document import SitemapEntry
 from sitelore.model.frontier import Kind, Lease, Offer, Source
 from sitelore.model.ids import RunId
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.sitemap import SitemapEntry
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 

@@ -1,6 +1,6 @@
 import random
 
-from sitelore.frontier.merge import merge
+from sitelore.frontier.waves import merge
 from sitelore.model.frontier import KeptPage, Merge
 from sitelore.model.states import Proof
 from sitelore.model.url import Url

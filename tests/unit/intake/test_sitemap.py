@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.intake.xml_scanner import Scanner
-from sitelore.model.sitemap import SitemapReading
+from sitelore.model.document import SitemapReading
 from sitelore.model.url import Url
 
 BASE = Url.trusted("https://example.com/maps/sitemap.xml")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.crawl.redact_settlement import redact_settlement, refuse_secrets, saving_cleared
+from sitelore.crawl.runs import refuse_secrets
+from sitelore.crawl.settle import redact_settlement, saving_cleared
 from sitelore.extract.redact import Redactor
 from sitelore.model.errors import UsageError
 from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, PageFacts, Settlement, Source, Verdict
