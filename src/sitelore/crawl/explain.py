@@ -1,4 +1,4 @@
-"""Why was this URL crawled, or not: every gate a URL passes, with its rule and its verdict, told from the ledger alone."""
+"""Explains why a URL was crawled or not: every check a URL passes, with its rule and result, read from the ledger."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sitelore.ports import Ledger
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """One gate's answer. `passed` None: the gate was not reached or has nothing to say."""
+    """The result of one check. `passed` is None when the check was not reached or does not apply."""
 
     gate: str
     passed: bool | None
@@ -31,7 +31,7 @@ class GateResult:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A URL, the run it is asked about, its row if it has one, and every gate."""
+    """A URL, the run in question, its row if there is one, and the result of every check."""
 
     url: Url
     run: Run
@@ -43,7 +43,7 @@ _BEFORE_BUDGET = frozenset({SkipReason.SCOPE, SkipReason.EXCLUDED, SkipReason.AD
 
 
 async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
-    """Every gate in the order a URL meets them."""
+    """Evaluate every check in the order in which a crawl applies them."""
     row = await ledger.row(run.id, url)
     settings = run.settings
     robots = await ledger.robots(url.origin)
@@ -112,7 +112,7 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
     if not settings.obey_robots:
         return GateResult("robots", None, "robots.txt is not obeyed in this run")
     if file is None:
-        return GateResult("robots", None, f"{url.origin}/robots.txt", "never asked for")
+        return GateResult("robots", None, f"{url.origin}/robots.txt", "never requested")
     if file.status in {0, 429} or file.status >= 500:
         return GateResult(
             "robots", False, f"{url.origin}/robots.txt", f"unreachable ({file.detail or file.status}): all forbidden"
@@ -126,7 +126,7 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
 
 
 def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
-    """Whether a browser read the page, and what spoke for it. No gate that stops anything: a page is kept either way."""
+    """Whether a browser rendered the page, and why. This check stops nothing: a page is kept either way."""
     mode, is_own = RenderPolicy(run.settings, run.site_rendering, bool).mode(url)
     rule = f"mode {mode}" + (", by the domain's own rules" if is_own else "")
     if row is None or row.document is None:
@@ -138,15 +138,15 @@ def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
     read = "read in a browser" if note.in_browser else "read over HTTP"
     if row.state is not UrlState.VISITED:
         return GateResult("rendering", True, rule, f"kept as it was {read} before ({note.reason})")
-    told = "; ".join((f"{read} ({note.reason})", *note.evidence, *_measures(note)))
-    return GateResult("rendering", note.in_browser, rule, told)
+    detail = "; ".join((f"{read} ({note.reason})", *note.evidence, *_measures(note)))
+    return GateResult("rendering", note.in_browser, rule, detail)
 
 
 def _measures(note: RenderNote) -> tuple[str, ...]:
-    found = note.metrics
-    if found is None:
+    metrics = note.metrics
+    if metrics is None:
         return ()
-    return (f"{found.elapsed_s:.2f} s, {found.nodes} nodes, {found.requests} requests, {found.blocked} blocked",)
+    return (f"{metrics.elapsed_s:.2f} s, {metrics.nodes} nodes, {metrics.requests} requests, {metrics.blocked} blocked",)
 
 
 def _outcome(row: UrlRow | None) -> GateResult:

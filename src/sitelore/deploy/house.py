@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
+from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, announce_state
 from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
-from sitelore.crawl.settle import saving_cleared
+from sitelore.crawl.settle import redacting_saver
 from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
@@ -210,7 +210,7 @@ class House:
         if run.state is not RunState.RUNNING:  # cancelled before its turn came
             return run
         if before is RunState.QUEUED:
-            await tell_state(worker_context, run.id, run.state)
+            await announce_state(worker_context, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
         async with self._tools(run) as tools:
             worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
@@ -248,7 +248,7 @@ class House:
         http = HttpFetcher(settings, guard, clock=self.clock, sent=self.gate.sent)
         fetcher = PoliteFetcher(http, self.gate, settings, self.clock)
         options = read_options_of(settings, self.redaction)
-        save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
+        save_robots = redacting_saver(self.ledger.save_robots, redactor_of(options.redaction))
         robots = RobotsCache(http, self.gate, settings, self.clock, self.ledger.robots, save_robots)
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
         navigations = NavigationPolicy(robots, admission, rules_of(settings), options.redaction)

@@ -13,7 +13,7 @@ from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
 
 
-class Kind(StrEnum):
+class RowKind(StrEnum):
     """What a row is visited as."""
 
     PAGE = "page"
@@ -51,7 +51,7 @@ class Offer:
     parent: Url | None = None
     parent_seq: int = 0
     position: int = 0
-    kind: Kind = Kind.PAGE
+    kind: RowKind = RowKind.PAGE
     refusal: SkipReason | None = None
     """Decided when offered (scope, nofollow, depth …): the row is recorded as SKIPPED until a better offer comes."""
     detail: str = ""
@@ -101,7 +101,7 @@ class Lease:
     token: int
     depth: int
     seq: int
-    kind: Kind
+    kind: RowKind
     attempts: int
     """Earlier tries of this URL in this run."""
     source: Source = Source.LINK
@@ -230,7 +230,7 @@ class UrlRow:
 
     run: RunId
     url: Url
-    kind: Kind
+    kind: RowKind
     state: UrlState
     depth: int
     source: Source
@@ -310,7 +310,7 @@ class Candidate:
     """A row that could be admitted by the next wave."""
 
     url: Url
-    kind: Kind
+    kind: RowKind
     depth: int
     shape: str
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Kind, RunCounts, UrlRow
+from sitelore.model.frontier import RowKind, RunCounts, UrlRow
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
@@ -61,7 +61,7 @@ def counts(conn: sa.Connection, run: RunId) -> RunCounts:
     # All in one pass: a large run's rows take far longer to read than to count.
     for row in conn.execute(sa.select(*groups, *numbers).where(c.run_id == run).group_by(*groups)):
         kind, state, reason, proof, is_waiting, count, fetched, body_bytes, new, changed, words = row
-        if kind == Kind.SITEMAP:
+        if kind == RowKind.SITEMAP:
             sums["sitemaps"] += count
             continue
         states[state] += count

@@ -14,7 +14,7 @@ from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
-from sitelore.model.frontier import Hop, Kind, KnownPage, Lease
+from sitelore.model.frontier import Hop, KnownPage, Lease, RowKind
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderMetrics, RenderReason, RenderRequest, Shell, SiteRendering
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsVerdict
@@ -72,7 +72,7 @@ def context(fakes: Fakes, settings: CrawlSettings = AUTO, site: SiteRendering | 
 
 def lease(reason: RenderReason | None = None, attempts: int = 0, path: str = "/page") -> Lease:
     known = KnownPage(1.0, "hash", "novelty", BlobKey("document"), etag='"1"', render_reason=reason) if reason else None
-    return Lease(RunId("run"), Url(f"http://site.test{path}"), 1, 1, 1, Kind.PAGE, attempts, known=known)
+    return Lease(RunId("run"), Url(f"http://site.test{path}"), 1, 1, 1, RowKind.PAGE, attempts, known=known)
 
 
 def http(status: int = 200, headers: tuple[tuple[str, str], ...] = HTML) -> Response:

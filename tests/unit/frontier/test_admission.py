@@ -3,7 +3,7 @@ from collections.abc import Iterable
 
 from sitelore.frontier.admission import Admission
 from sitelore.model.document import SitemapEntry
-from sitelore.model.frontier import Kind, Lease, Offer, Source
+from sitelore.model.frontier import Lease, Offer, RowKind, Source
 from sitelore.model.ids import RunId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason
@@ -13,7 +13,7 @@ SEED = Url("http://site.test/")
 
 
 def lease(url: str = SEED, *, depth: int = 0, seq: int = 0, source: Source = Source.SEED) -> Lease:
-    return Lease(RunId("r"), Url(url), 1, depth, seq, Kind.PAGE, 0, source=source)
+    return Lease(RunId("r"), Url(url), 1, depth, seq, RowKind.PAGE, 0, source=source)
 
 
 def admission(**settings: object) -> Admission:
