@@ -70,8 +70,10 @@ def _discovery(row: UrlRow | None) -> GateResult:
 
 def _address(url: Url, settings: CrawlSettings) -> GateResult:
     guard = AddressGuard(settings.open_origins, settings.allow_private)
-    why = guard.judge_url(url)
-    return GateResult("address", why is None, "no private address unless it was opened", why or "judged again at every connect")
+    reason = guard.judge_url(url)
+    return GateResult(
+        "address", reason is None, "no private address unless it was opened", reason or "judged again at every connect"
+    )
 
 
 def _scope(url: Url, run: Run) -> GateResult:
@@ -92,10 +94,10 @@ def _depth(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
 def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     if not settings.detect_traps:
         return GateResult("trap", None, "trap detection is off")
-    why = endless(url)
+    reason = endless(url)
     if row is not None and row.skip_reason is SkipReason.TRAP:
-        why = row.detail
-    return GateResult("trap", why is None, f"shape {url_pattern(url)}", why or "")
+        reason = row.detail
+    return GateResult("trap", reason is None, f"shape {url_pattern(url)}", reason or "")
 
 
 def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
@@ -126,15 +128,15 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
 
 
 def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
-    """Whether a browser rendered the page, and why. This check stops nothing: a page is kept either way."""
+    """Whether a browser rendered the page, and reason. This check stops nothing: a page is kept either way."""
     mode, is_own = RenderPolicy(run.settings, run.site_rendering, bool).mode(url)
     rule = f"mode {mode}" + (", by the domain's own rules" if is_own else "")
     if row is None or row.document is None:
         return GateResult("rendering", None, rule)
     note = row.render
     if note is None:
-        why = RenderReason.NEVER if mode is RenderMode.NEVER else RenderReason.STATIC
-        return GateResult("rendering", True, rule, f"read over HTTP ({why})")
+        reason = RenderReason.NEVER if mode is RenderMode.NEVER else RenderReason.STATIC
+        return GateResult("rendering", True, rule, f"read over HTTP ({reason})")
     read = "read in a browser" if note.in_browser else "read over HTTP"
     if row.state is not UrlState.VISITED:
         return GateResult("rendering", True, rule, f"kept as it was {read} before ({note.reason})")

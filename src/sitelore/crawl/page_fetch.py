@@ -134,7 +134,7 @@ async def _render(lease: Lease, decision: RenderDecision, context: VisitContext)
     if response.status in REDIRECT_STATES:  # the navigation policy did not let the browser follow it
         return PageFetch(replace(response, url=lease.url), decision)
     if response.content_type not in _PAGE_TYPES:
-        return RenderDecision(False, RenderReason.STATIC, (f"{response.content_type[:_MAX_DETAIL_CHARS]} is no page",))
+        return RenderDecision(False, RenderReason.STATIC, (f"{response.content_type[:_MAX_DETAIL_CHARS]} is not a page",))
     return PageFetch(replace(as_html(response), url=lease.url), decision, rendered.metrics, rendered.screenshot)
 
 

@@ -97,7 +97,7 @@ def pipeline_settings(before: CrawlSettings, site: str, pipeline: Pipeline, dirt
     if not dirty:
         return replace(before, force=False, ttl_s=None, pipeline=pipeline)
     if len(dirty) > _MAX_DIRTY_URLS:
-        raise UsageError(f"{len(dirty):,} URLs at once; send at most {_MAX_DIRTY_URLS:,}, or none to look at the whole site")
+        raise UsageError(f"{len(dirty):,} URLs at once; send at most {_MAX_DIRTY_URLS:,}, or none to check the whole site")
     urls = dict.fromkeys(_parse_dirty(raw, site, before) for raw in dirty)
     return replace(
         before,

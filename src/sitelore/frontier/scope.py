@@ -1,7 +1,7 @@
 """The scope of a crawl: which hosts and paths around the seeds belong to it, and its include and exclude patterns.
 
-A pattern is matched against path and query, or against the whole URL when it contains `://`. `*` stands for any run of
-characters, slashes included; everything else, `?` too, stands for itself. A pattern without `*` is a prefix. One that starts
+A pattern is matched against path and query, or against the whole URL when it contains `://`. `*` matches any run of
+characters, slashes included; everything else, `?` too, matches itself. A pattern without `*` is a prefix. One that starts
 with neither `/` nor `*` is taken as if it started with `/`. Exclusion wins over inclusion.
 """
 

@@ -37,8 +37,8 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
     """The merges, the trapped rows and the next rows to admit."""
     merges = merge((*facts.related, *facts.settled), agreed)
     budget = facts.settings.max_pages
-    left = None if budget is None else budget - (facts.kept - len(merges))
-    if left is not None and left <= 0:
+    remaining = None if budget is None else budget - (facts.kept - len(merges))
+    if remaining is not None and remaining <= 0:
         return WavePlan(merges=merges, exhausted=True)
     admit: list[Url] = []
     trapped: list[tuple[Url, str]] = []
@@ -48,7 +48,7 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
         if candidate.kind is RowKind.SITEMAP:
             admit.append(candidate.url)
             continue
-        if left is not None and pages >= left:
+        if remaining is not None and pages >= remaining:
             break
         credit = _credit(candidate, facts) if facts.settings.detect_traps else None
         if credit is not None:

@@ -37,13 +37,13 @@ class TextStream:
         yield decoder.decode(b"", final=True)
 
     def _bytes(self) -> Iterator[bytes]:
-        left = self._max_bytes
+        remaining = self._max_bytes
         for piece in self._inflated() if self._body.startswith(GZIP_MAGIC) else self._sliced():
-            if len(piece) > left:
-                yield piece[:left]
+            if len(piece) > remaining:
+                yield piece[:remaining]
                 self.problem = f"too_large: more than {self._max_bytes} bytes"
                 return
-            left -= len(piece)
+            remaining -= len(piece)
             if piece:
                 yield piece
 

@@ -28,7 +28,7 @@ def graphql_problem(query: str, *, own: bool) -> str:
     if {"mutation", "subscription"} & {token for at, token in enumerate(tokens) if at and tokens[at - 1] == "}"}:
         return "only queries are sent, no mutations and no subscriptions"
     if {"__schema", "__type"} & set(tokens) and not own:
-        return "a schema is asked for only of sites of one's own (own: true)"
+        return "introspection is allowed only on your own sites (own: true)"
     parts = _parts(tokens)
     if parts is None:
         return "its braces do not match"

@@ -1,9 +1,9 @@
 """A forgiving scanner for XML that was written with string templates.
 
 It deliberately is not a conforming parser. libxml2 in recovery mode turns `?a=1&b=2` into `?a=1=2` and `<image:loc>` without a
-declared prefix into `<loc>`, stops at the first stray `<`, and expands internal entities for a SAX target even when told not
-to: wrong URLs, and an attack surface. This scanner knows tags, text, comments and CDATA, replaces the five predefined entities
-and character references, and ignores all other entities and DTDs, so that there is nothing to expand or to fetch.
+declared prefix into `<loc>`, stops at the first stray `<`, and expands internal entities for a SAX target even when that is
+disabled: wrong URLs, and an attack surface. This scanner knows tags, text, comments and CDATA, replaces the five predefined
+entities and character references, and ignores all other entities and DTDs, so that there is nothing to expand or to fetch.
 
 Every token ends at the next `<` at the latest, so scanning is linear; anything that cannot be a token is text.
 """

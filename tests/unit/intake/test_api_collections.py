@@ -120,7 +120,7 @@ def test_a_graphql_query_travels_in_the_address_and_goes_on_by_cursor() -> None:
         ("{ a { b } }", ""),
         ("mutation { drop }", "only queries"),
         ("query A { a } mutation B { b }", "only queries"),
-        ("{ __schema { types { name } } }", "a schema is asked for only of sites of one's own"),
+        ("{ __schema { types { name } } }", "introspection is allowed only on your own sites"),
         ("{ a" * 11 + "}" * 11, "the query is 11 levels deep"),
         ("{ a(first: 1000) { b(first: 1000) { c } } }", "the query may bring"),
         ("{ a(first: $n) { b(limit: $n) { c(last: $n) { d(take: $n) { e } } } } }", "the query may bring"),

@@ -374,7 +374,7 @@ def test_where_pieces_are_cut_makes_no_difference(parts: list[str], sizes: list[
         at, turn = at + size, turn + 1
     other.close()
     assert pieces.told == whole.told
-    assert other.breaks == scanner.problem
+    assert other.problem == scanner.problem
 
 
 @given(st.binary(max_size=300))
