@@ -52,7 +52,7 @@ async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
         _address(url, settings),
         _scope(url, run),
         _depth(row, settings),
-        _shape(url, row, settings),
+        _trap(url, row, settings),
         _budget(row, settings),
         _robots(url, robots, settings),
         _rendering(url, row, run),
@@ -91,13 +91,13 @@ def _depth(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     return GateResult("depth", row.depth <= limit, f"at most {limit}", f"depth {row.depth}")
 
 
-def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
+def _trap(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     if not settings.detect_traps:
         return GateResult("trap", None, "trap detection is off")
     reason = endless(url)
     if row is not None and row.skip_reason is SkipReason.TRAP:
         reason = row.detail
-    return GateResult("trap", reason is None, f"shape {url_pattern(url)}", reason or "")
+    return GateResult("trap", reason is None, f"URL pattern {url_pattern(url)}", reason or "")
 
 
 def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
