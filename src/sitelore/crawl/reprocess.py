@@ -23,12 +23,11 @@ from sitelore.model.errors import ReaderCrashed
 from sitelore.model.frontier import PageFacts, ReprocessedPage, Run, UrlRow
 from sitelore.model.rendering import RenderDecision
 from sitelore.model.response import Response
-from sitelore.model.states import UNCHANGED, UrlState
+from sitelore.model.states import KEPT, UNCHANGED
 from sitelore.ports import Blobs, Ledger, Reader
 
 _BATCH = 64
 _LARGEST_CHANGES = 5
-_KEPT_STATES = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class Reprocessing:
         tasks: deque[asyncio.Task[_PageResult]] = deque()
         try:
             async for row in self._ledger.rows(self._run.id):
-                if row.document is None or not (row.state in _KEPT_STATES or row.skip_reason in UNCHANGED):
+                if row.document is None or not (row.state in KEPT or row.skip_reason in UNCHANGED):
                     continue
                 tasks.append(asyncio.create_task(self._extract(row)))
                 if len(tasks) > self._read_ahead:

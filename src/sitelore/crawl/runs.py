@@ -21,6 +21,9 @@ from sitelore.model.settings import CrawlSettings, Pipeline
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
 
+_MAX_RUNS_SEARCHED = 200
+_MAX_DIRTY_URLS = 10_000
+
 
 def site_name(settings: CrawlSettings) -> str:
     """The name of the run's site: the authority of its first seed or sitemap. Later runs reuse what earlier ones learnt."""
@@ -32,18 +35,15 @@ def site_name(settings: CrawlSettings) -> str:
 def first_offers(settings: CrawlSettings, redaction: Redaction = BUILT_IN_ALONE) -> list[Offer]:
     """Offers for the seeds in order, then the sitemaps, all at depth 0. Raises `UsageError` if a setting holds a secret."""
     refuse_secrets(settings, redactor_of(redaction))
-    offers: list[Offer] = []
-    for kind, urls in ((RowKind.PAGE, settings.seeds), (RowKind.SITEMAP, settings.sitemaps)):
-        for raw in urls:
-            url = Url.parse(raw)
-            if url is None:
-                raise UsageError(f"{raw!r} is not an http(s) URL")
-            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=url_pattern(url)))
-    for loader in (loader for own in settings.overrides for loader in own.loaders):
+    sources = [(_parse(raw), RowKind.PAGE) for raw in settings.seeds]
+    sources += [(_parse(raw), RowKind.SITEMAP) for raw in settings.sitemaps]
+    for loader in (loader for override in settings.overrides for loader in override.loaders):
         if (url := start_url(loader)) is not None:
-            kind = RowKind.SITEMAP if loader.record else RowKind.PAGE
-            offers.append(Offer(url=url, depth=0, source=Source.SEED, position=len(offers), kind=kind, shape=url_pattern(url)))
-    return offers
+            sources.append((url, RowKind.SITEMAP if loader.record else RowKind.PAGE))
+    return [
+        Offer(url=url, depth=0, source=Source.SEED, position=position, kind=kind, shape=url_pattern(url))
+        for position, (url, kind) in enumerate(sources)
+    ]
 
 
 async def start_run(ledger: Ledger, settings: CrawlSettings, now: float, redaction: Redaction = BUILT_IN_ALONE) -> Run:
@@ -58,10 +58,6 @@ async def start_run_once(
 ) -> IdempotentRun:
     """Create a run under a caller's idempotency key; repeating the call returns the run created first."""
     return await ledger.create_run_once(once, site_name(settings), settings, first_offers(settings, redaction), now)
-
-
-_MAX_RUNS_SEARCHED = 200
-_MAX_DIRTY_URLS = 10_000
 
 
 async def start_pipeline(
@@ -113,12 +109,17 @@ def pipeline_settings(before: CrawlSettings, site: str, pipeline: Pipeline, dirt
     )
 
 
-def _parse_dirty(raw: str, site: str, before: CrawlSettings) -> Url:
-    """Parse a dirty URL. URLs of other sites are refused, because otherwise a webhook could have anything fetched."""
+def _parse(raw: str) -> Url:
     url = Url.parse(raw)
     if url is None:
         raise UsageError(f"{raw[:200]!r} is not an http(s) URL")
-    sources = [url for raw in (*before.seeds, *before.sitemaps) if (url := Url.parse(raw)) is not None]
+    return url
+
+
+def _parse_dirty(raw: str, site: str, before: CrawlSettings) -> Url:
+    """Parse a dirty URL. URLs of other sites are refused, because otherwise a webhook could have anything fetched."""
+    url = _parse(raw)
+    sources = [source for source in map(Url.parse, (*before.seeds, *before.sitemaps)) if source is not None]
     hosts = {site, *(source.authority for source in sources)}
     if url.authority not in hosts | {f"www.{host}" for host in hosts} | {host.removeprefix("www.") for host in hosts}:
         raise UsageError(f"{url.authority} is not a host of the site {site}")

@@ -22,7 +22,7 @@ from sitelore.extract.redact import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
 from sitelore.model.frontier import EventKind, Lease, RowKind, Run, RunEvent, Settlement, Verdict
 from sitelore.model.ids import WorkerId
-from sitelore.model.states import UrlState
+from sitelore.model.states import KEPT, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Subscription
 
@@ -35,7 +35,6 @@ _RELEASE_TIMEOUT_S = 3.0
 _CLAIM_BATCH = 64
 _GATE_POLL_INTERVAL_S = 0.05
 
-_KEPT_STATES = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
 _ERROR_STATES = frozenset({UrlState.FAILED, UrlState.HTTP_TERMINAL})
 
 
@@ -196,7 +195,7 @@ class Worker:
         if verdict.state is UrlState.QUEUED:
             return
         progress.states[verdict.state] += 1
-        progress.pages += verdict.state in _KEPT_STATES and lease.kind is RowKind.PAGE
+        progress.pages += verdict.state in KEPT and lease.kind is RowKind.PAGE
         progress.skipped += verdict.state is UrlState.SKIPPED
         progress.errors += verdict.state in _ERROR_STATES
         progress.latest = lease.url
@@ -219,7 +218,7 @@ class Worker:
             return
         metrics.PROCESSED.inc()
         metrics.RETRIED.inc(verdict.state is UrlState.QUEUED)
-        metrics.VISITED.inc(verdict.state in _KEPT_STATES)
+        metrics.VISITED.inc(verdict.state in KEPT)
         metrics.FAILED.inc(verdict.state in _ERROR_STATES)
         level = logging.INFO if verdict.state is UrlState.FAILED else logging.DEBUG
         if _LOG.isEnabledFor(level):

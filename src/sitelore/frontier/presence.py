@@ -8,7 +8,7 @@ of a site appears to be gone at once, an outage or a bug is more likely: those p
 from __future__ import annotations
 
 from sitelore.model.search import PageInRun, Presence, PresenceChange, PresenceChanges, RunOutcome
-from sitelore.model.states import REDIRECT_STATES, UNCHANGED, SkipReason, UrlState
+from sitelore.model.states import KEPT, REDIRECT_STATES, UNCHANGED, SkipReason, UrlState
 
 HELD_SHARE = 0.3
 """Share of a site's pages: when more than this appear to be gone, they are held."""
@@ -16,7 +16,6 @@ HELD_PAGES = 3
 """As many pages may go at once on a small site, unless they are all of its pages."""
 SOFT_MISSES = 2
 
-_KEPT_STATES = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
 _MOVED_STATES = frozenset(REDIRECT_STATES.values()) | {UrlState.ALIAS}
 # Robots.txt, scope or settings excluded these from the run, which says nothing about whether they exist.
 _NOT_CHECKED = frozenset(SkipReason) - UNCHANGED
@@ -44,7 +43,7 @@ def check_presence(outcome: RunOutcome) -> PresenceChanges:
 def _presence(page: PageInRun, outcome: RunOutcome) -> PresenceChange:
     """The presence of one page, judged by itself."""
     state, url = page.state, page.url
-    if state in _KEPT_STATES or (state is UrlState.SKIPPED and page.skip_reason in UNCHANGED):
+    if state in KEPT or (state is UrlState.SKIPPED and page.skip_reason in UNCHANGED):
         return PresenceChange(url, Presence.PRESENT)
     if state is None:
         if not outcome.is_complete:

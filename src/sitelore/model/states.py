@@ -72,6 +72,7 @@ class Proof(StrEnum):
     EQUAL_CONTENT = "equal_content"
 
 
+KEPT = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
 WAITING = frozenset({UrlState.DISCOVERED, UrlState.QUEUED, UrlState.IN_PROGRESS})
 TERMINAL = frozenset(UrlState) - WAITING
 ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})

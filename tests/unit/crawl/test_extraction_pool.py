@@ -19,7 +19,7 @@ def page(number: int, size: int = 0) -> Response:
     return Response(Url(f"http://a/{number}"), 200, (("content-type", "text/html; charset=utf-8"),), body.encode())
 
 
-async def test_documents_come_back_to_who_asked() -> None:
+async def test_each_caller_gets_its_own_document() -> None:
     pool = ExtractionPool(2)
     try:
         readings = await asyncio.gather(*(pool.read(page(i, size=i * 500), ReadOptions()) for i in range(30)))

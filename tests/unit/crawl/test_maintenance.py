@@ -1,4 +1,4 @@
-"""Maintenance over a real ledger: what it does to runs that nobody else looks after."""
+"""Maintenance over a real ledger, for runs without a worker."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ async def test_leases_that_ran_out_are_given_back_and_signalled(house: House) ->
         assert await subscription.wait(0)
         assert (await the_row(house.ledger, run, "p")).state is UrlState.QUEUED
         await house.cycle()
-        assert await subscription.wait(0), "work that nobody took is signalled again"
+        assert await subscription.wait(0), "work without a worker is announced again"
 
 
 async def test_a_run_whose_time_is_over_has_failed(house: House) -> None:
@@ -136,7 +136,7 @@ async def test_a_run_whose_time_is_over_has_failed(house: House) -> None:
     assert (found.state, found.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
 
 
-async def test_a_run_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
+async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = await house.running()

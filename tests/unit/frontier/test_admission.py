@@ -137,7 +137,7 @@ def test_no_redirect_reaches_a_refused_address() -> None:
     assert admission().redirect(lease(), Url("http://10.0.0.1/"), ()).refusal is SkipReason.ADDRESS
 
 
-def test_a_canonical_link_stands_behind_ordinary_links() -> None:
+def test_a_canonical_link_ranks_after_ordinary_links() -> None:
     gate = admission()
     (offer,) = gate.canonical(lease(), urls("c")[0])
     (link,) = gate.links(lease(seq=99), urls("c"))

@@ -53,7 +53,7 @@ def test_a_body_is_left_to_reading() -> None:
     assert judged(answer(203)) is None
 
 
-def test_a_304_stands_for_the_known_page() -> None:
+def test_a_304_keeps_the_known_page() -> None:
     assert verdict(answer(304), lease(known=KNOWN)).state is UrlState.NOT_MODIFIED
 
 

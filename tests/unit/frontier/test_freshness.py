@@ -40,7 +40,7 @@ def test_force_fetches_everything_unconditionally() -> None:
     assert request_for(lease(), settings).etag is None
 
 
-def test_known_pages_are_asked_for_conditionally() -> None:
+def test_known_pages_are_requested_conditionally() -> None:
     request = request_for(lease(), CrawlSettings())
     assert (request.etag, request.last_modified) == ('"e"', "Wed")
 

@@ -39,7 +39,7 @@ def test_a_shell_is_looked_at_through_the_browser() -> None:
     assert policy().after_reading(lease(), SHELL) == RenderDecision(True, RenderReason.SHELL, SHELL.evidence)
 
 
-def test_without_a_browser_it_is_said_that_one_was_needed() -> None:
+def test_without_a_browser_the_decision_records_that_one_was_needed() -> None:
     assert policy(has_browser=False).after_reading(lease(), SHELL) == RenderDecision(
         False, RenderReason.NO_BROWSER, SHELL.evidence
     )
@@ -50,7 +50,7 @@ def test_without_a_browser_it_is_said_that_one_was_needed() -> None:
 
 def test_a_browser_is_not_even_looked_for_on_a_static_site() -> None:
     def look() -> bool:
-        raise AssertionError("nobody needs to know")
+        raise AssertionError("the answer does not matter here")
 
     static = RenderPolicy(AUTO, SiteRendering(3, 0, 20), look)
     assert static.before_fetch(lease(known=True)) is None
@@ -90,8 +90,8 @@ def test_a_new_page_of_a_site_that_scripts_make_goes_there_too() -> None:
 
 def test_every_tenth_run_and_a_forced_one_ask_over_http_again() -> None:
     known = lease(reason=RenderReason.SHELL)
-    asked = [runs for runs in range(31) if policy(AUTO, replace(JS_SITE, runs=runs)).before_fetch(known) is None]
-    assert asked == [RECHECK_RUNS, 2 * RECHECK_RUNS, 3 * RECHECK_RUNS]
+    rechecked = [runs for runs in range(31) if policy(AUTO, replace(JS_SITE, runs=runs)).before_fetch(known) is None]
+    assert rechecked == [RECHECK_RUNS, 2 * RECHECK_RUNS, 3 * RECHECK_RUNS]
     assert policy(replace(AUTO, force=True), JS_SITE).before_fetch(known) is None
 
 
@@ -102,7 +102,7 @@ def test_a_304_says_nothing_of_what_scripts_fill_in() -> None:
     assert not policy(has_browser=False).after_not_modified(lease(reason=RenderReason.SHELL)).wanted
 
 
-def test_validators_of_a_page_that_somebody_wanted_to_see_in_a_browser_are_not_trusted() -> None:
+def test_validators_of_a_page_rendered_on_request_are_not_trusted() -> None:
     assert request_for(lease(reason=RenderReason.ALWAYS), AUTO).etag is None
     assert request_for(lease(reason=RenderReason.SHELL), AUTO).etag == '"1"'
     assert request_for(lease(known=True), AUTO).etag == '"1"'
