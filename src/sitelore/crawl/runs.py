@@ -54,10 +54,10 @@ async def start_run(ledger: Ledger, settings: CrawlSettings, now: float, redacti
 
 
 async def start_run_once(
-    ledger: Ledger, settings: CrawlSettings, once: IdempotencyKey, now: float, redaction: Redaction = BUILT_IN_ALONE
+    ledger: Ledger, settings: CrawlSettings, key: IdempotencyKey, now: float, redaction: Redaction = BUILT_IN_ALONE
 ) -> IdempotentRun:
     """Create a run under a caller's idempotency key; repeating the call returns the run created first."""
-    return await ledger.create_run_once(once, site_name(settings), settings, first_offers(settings, redaction), now)
+    return await ledger.create_run_once(key, site_name(settings), settings, first_offers(settings, redaction), now)
 
 
 async def start_pipeline(

@@ -37,7 +37,7 @@ async def visit(lease: Lease, context: VisitContext) -> Settlement:
         return Settlement(lease, refused_by_robots(robots))
 
     page_fetch = await fetch_page(lease, context)
-    while True:
+    while True:  # at most twice: over HTTP, then in the browser
         settlement = await _settle_without_body(lease, page_fetch, context)
         if settlement is not None:
             return settlement
