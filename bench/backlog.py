@@ -27,9 +27,8 @@ from bench.measure import pss_mb, tree_cpu_s
 from scripts.servers import Postgres, postgres_alone
 
 from sitelore.crawl.maintenance import Maintenance
-from sitelore.crawl.progress import Progress
 from sitelore.crawl.run_scheduler import RunScheduler
-from sitelore.crawl.worker_context import WorkerContext
+from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.frontier import Offer, Run, Source
 from sitelore.model.listing import RunListing

@@ -10,7 +10,7 @@ from sitelore.cli.export_files import ExportedFiles
 from sitelore.cli.progress import RateMeter, duration, progress_bar, progress_line, time_left
 from sitelore.cli.summary import Session, Summary, as_json, as_table, size
 from sitelore.crawl.explain import Explanation, GateResult
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.ids import RunId, SiteId
 from sitelore.model.settings import CrawlSettings

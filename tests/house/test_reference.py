@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -137,3 +138,16 @@ def test_every_metric_is_explained_with_its_kind() -> None:
 def test_every_variable_of_the_environment_is_explained() -> None:
     source = (SRC / "app" / "settings.py").read_text(encoding="utf-8")
     assert missing("settings.md", sorted(set(re.findall(r"SITELORE_[A-Z_]*[A-Z]", source)))) == []
+
+
+def test_every_name_in_the_glossary_exists_in_its_module() -> None:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py)` `([\w.]+)`", text)
+    assert len(named) > 30
+    assert [(file, name) for file, name in named if not _defines(file, name)] == []
+
+
+def _defines(file: str, name: str) -> bool:
+    module: Any = importlib.import_module(f"sitelore.{file.removesuffix('.py').replace('/', '.')}")
+    first, _, attribute = name.partition(".")
+    return hasattr(module, first) and (not attribute or hasattr(getattr(module, first), attribute))

@@ -10,7 +10,7 @@ from tests.faces.api import serving_api, whole_house
 from tests.web.journey import command
 from tests.web.serve import Answer, Web, page, prose, serving, site
 
-from sitelore.crawl.pipelines import pipeline_settings
+from sitelore.crawl.runs import pipeline_settings
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import CrawlSettings, Pipeline
 from sitelore.serve.context import ApiSettings

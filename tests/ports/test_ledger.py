@@ -27,7 +27,7 @@ from tests.ports.frontier import (
     visited,
 )
 
-from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, QueueStats, Settlement, Source, Verdict, WavePlan
+from sitelore.model.frontier import Effects, Hop, Lease, Offer, QueueStats, RowKind, Settlement, Source, Verdict, WavePlan
 from sitelore.model.ids import CleanText, RunId
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, Pace, Scope
@@ -155,10 +155,10 @@ async def test_the_largest_lastmod_is_stored_whichever_offer_wins(ledger: SqlLed
 
 
 async def test_a_sitemap_offer_replaces_a_page_offer_only_by_rank(ledger: SqlLedger) -> None:
-    sitemap = Offer(u("s.xml"), 1, Source.SITEMAP, kind=Kind.SITEMAP)
+    sitemap = Offer(u("s.xml"), 1, Source.SITEMAP, kind=RowKind.SITEMAP)
     run = await begin(ledger, link("s.xml"), sitemap, link("t.xml", depth=0), dataclasses.replace(sitemap, url=u("t.xml")))
-    assert (await the_row(ledger, run, "s.xml")).kind is Kind.SITEMAP
-    assert (await the_row(ledger, run, "t.xml")).kind is Kind.PAGE
+    assert (await the_row(ledger, run, "s.xml")).kind is RowKind.SITEMAP
+    assert (await the_row(ledger, run, "t.xml")).kind is RowKind.PAGE
 
 
 @pytest.mark.parametrize("shuffle", range(3))
@@ -167,7 +167,7 @@ async def test_offers_in_any_order_any_split_and_any_number_give_the_same_rows(l
     offers = [
         Offer(
             u(f"p{rng.randrange(25)}"), rng.randrange(1, 4), rng.choice([Source.LINK, Source.CANONICAL, Source.SITEMAP]),
-            u(f"parent{n}"), 100 + n, rng.randrange(9), rng.choice(list(Kind)), rng.choice([None, None, *SkipReason]),
+            u(f"parent{n}"), 100 + n, rng.randrange(9), rng.choice(list(RowKind)), rng.choice([None, None, *SkipReason]),
             detail=str(n), shape=str(n), lastmod=rng.choice([None, float(n)]),
         )
         for n in range(150)

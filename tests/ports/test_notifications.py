@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from scripts.servers import LocalServers
 
-from sitelore.model.events import EventKind, RunEvent
+from sitelore.model.frontier import EventKind, RunEvent
 from sitelore.model.ids import RunId
 from sitelore.ports import Events, Notifier
 from sitelore.store.notifications.local import LocalEvents, LocalNotifier

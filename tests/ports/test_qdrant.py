@@ -207,7 +207,7 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
     assert (answer.mode, [hit.card.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
     told = [record.getMessage() for record in caplog.records]
     assert any(text.startswith("vectors not sent, retrying later") and "answered 503" in text for text in told)
-    assert any(text.startswith("a question is answered by words alone: the Qdrant at 127.0.0.1") for text in told)
+    assert any(text.startswith("query answered by words alone: the Qdrant at 127.0.0.1") for text in told)
     assert KEY not in " ".join(told)
     assert qdrant.chunks() == {}
     qdrant.status = 0

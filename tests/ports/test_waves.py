@@ -33,10 +33,10 @@ from sitelore.model.frontier import (
     Candidate,
     Effects,
     KeptPage,
-    Kind,
     Merge,
     Offer,
     PatternYield,
+    RowKind,
     Settlement,
     Source,
     Verdict,
@@ -106,7 +106,7 @@ async def test_candidates_come_in_rank_order_and_the_rest_of_a_depth_comes_first
     await ledger.settle([visited(two, "2", found), visited(one, "1", [link("z", one, 5)])])
     seen: list[WaveFacts] = []
     await ledger.open_wave(run.id, 1, watching(seen, admit("s")))
-    assert seen[0].candidates[0] == Candidate(u("s"), Kind.PAGE, 1, "/s")
+    assert seen[0].candidates[0] == Candidate(u("s"), RowKind.PAGE, 1, "/s")
     assert [one.url for one in seen[0].candidates] == [u("s"), u("z"), u("b"), u("a")]
     assert (seen[0].wave, seen[0].depth, seen[0].kept) == (1, 0, 2)
     [lease] = await leases(ledger, run)
@@ -349,7 +349,7 @@ async def test_a_redirect_loop_fails(ledger: SqlLedger) -> None:
 async def test_rows_are_read_in_byte_order_over_several_pages(ledger: SqlLedger) -> None:
     names = [f"{letter}{n}" for n in range(reads.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
     run = await begin(
-        ledger, *(seed(name, n) for n, name in enumerate(names)), Offer(u("s"), 0, Source.SITEMAP, kind=Kind.SITEMAP)
+        ledger, *(seed(name, n) for n, name in enumerate(names)), Offer(u("s"), 0, Source.SITEMAP, kind=RowKind.SITEMAP)
     )
     got = [row.url async for row in ledger.rows(run.id)]
     assert got == sorted(u(name) for name in names)
@@ -366,7 +366,7 @@ async def test_the_counts_add_up(ledger: SqlLedger) -> None:
     run, held = await started(ledger, *names)
     lease = dict(zip(names, held, strict=True))
     offers = [link("out", lease["new"], refusal=SkipReason.SCOPE), link("more", lease["new"], 1)]
-    offers.append(Offer(u("map.xml"), 1, Source.SITEMAP, kind=Kind.SITEMAP))
+    offers.append(Offer(u("map.xml"), 1, Source.SITEMAP, kind=RowKind.SITEMAP))
     skip = Settlement(
         lease["left"], Verdict(UrlState.SKIPPED, skip_reason=SkipReason.LASTMOD), Effects(page=facts("left")), NOW
     )

@@ -15,16 +15,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
-from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, tell_state
+from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, announce_state
 from sitelore.crawl.page_fetch import render_as_fetch
-from sitelore.crawl.progress import Progress
-from sitelore.crawl.redact_settlement import saving_cleared
 from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
+from sitelore.crawl.settle import redacting_saver
 from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
-from sitelore.crawl.worker_context import WorkerContext
+from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
@@ -222,7 +221,7 @@ class App:
         if run.state is not RunState.RUNNING:  # cancelled before it began
             return run
         if before is RunState.QUEUED:
-            await tell_state(worker_context, run.id, run.state)
+            await announce_state(worker_context, run.id, run.state)
         progress.max_pages, progress.started_at = run.settings.max_pages, self.clock()
         async with self._visit_context(run) as visit_context:
             worker = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
@@ -258,7 +257,7 @@ class App:
     async def _visit_context(self, run: Run) -> AsyncIterator[VisitContext]:
         settings = run.settings
         options = read_options_of(settings, self.redaction)
-        save_robots = saving_cleared(self.ledger.save_robots, redactor_of(options.redaction))
+        save_robots = redacting_saver(self.ledger.save_robots, redactor_of(options.redaction))
         client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
         admission = Admission(settings, run.wave_hosts, guard.judge_url)

@@ -1,4 +1,4 @@
-"""Why was this URL crawled, or not: every gate a URL passes, with its rule and its verdict, told from the ledger alone."""
+"""Explains why a URL was crawled or not: every check a URL passes, with its rule and result, read from the ledger."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sitelore.ports import Ledger
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """One gate's answer. `passed` None: the gate was not reached or has nothing to say."""
+    """The result of one check. `passed` is None when the check was not reached or does not apply."""
 
     gate: str
     passed: bool | None
@@ -31,7 +31,7 @@ class GateResult:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A URL, the run it is asked about, its row if it has one, and every gate."""
+    """A URL, the run in question, its row if there is one, and the result of every check."""
 
     url: Url
     run: Run
@@ -43,7 +43,7 @@ _BEFORE_BUDGET = frozenset({SkipReason.SCOPE, SkipReason.EXCLUDED, SkipReason.AD
 
 
 async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
-    """Every gate in the order a URL meets them."""
+    """Evaluate every check in the order in which a crawl applies them."""
     row = await ledger.row(run.id, url)
     settings = run.settings
     robots = await ledger.robots(url.origin)
@@ -52,7 +52,7 @@ async def explain(url: Url, run: Run, ledger: Ledger) -> Explanation:
         _address(url, settings),
         _scope(url, run),
         _depth(row, settings),
-        _shape(url, row, settings),
+        _trap(url, row, settings),
         _budget(row, settings),
         _robots(url, robots, settings),
         _rendering(url, row, run),
@@ -89,13 +89,13 @@ def _depth(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     return GateResult("depth", row.depth <= limit, f"at most {limit}", f"depth {row.depth}")
 
 
-def _shape(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
+def _trap(url: Url, row: UrlRow | None, settings: CrawlSettings) -> GateResult:
     if not settings.detect_traps:
         return GateResult("trap", None, "trap detection is off")
-    why = endless(url)
+    reason = endless(url)
     if row is not None and row.skip_reason is SkipReason.TRAP:
-        why = row.detail
-    return GateResult("trap", why is None, f"URL pattern {url_pattern(url)}", why or "")
+        reason = row.detail
+    return GateResult("trap", reason is None, f"URL pattern {url_pattern(url)}", reason or "")
 
 
 def _budget(row: UrlRow | None, settings: CrawlSettings) -> GateResult:
@@ -129,7 +129,7 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
 
 
 def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
-    """Whether a browser read the page, and what spoke for it. No gate that stops anything: a page is kept either way."""
+    """Whether a browser rendered the page, and reason. This check stops nothing: a page is kept either way."""
     mode, is_own = RenderPolicy(run.settings, run.site_rendering, bool).mode(url)
     rule = f"mode {mode}" + (", by the domain's own rules" if is_own else "")
     if row is None or row.document is None:
@@ -146,10 +146,10 @@ def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
 
 
 def _measures(note: RenderNote) -> tuple[str, ...]:
-    found = note.metrics
-    if found is None:
+    metrics = note.metrics
+    if metrics is None:
         return ()
-    return (f"{found.elapsed_s:.2f} s, {found.nodes} nodes, {found.requests} requests, {found.blocked} blocked",)
+    return (f"{metrics.elapsed_s:.2f} s, {metrics.nodes} nodes, {metrics.requests} requests, {metrics.blocked} blocked",)
 
 
 def _outcome(row: UrlRow | None) -> GateResult:

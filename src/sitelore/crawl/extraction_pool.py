@@ -1,8 +1,8 @@
-"""A pool of reading processes with limits on time and memory, behind the `Reader` port.
+"""A pool of extraction processes with limits on time and memory: the `Reader` port.
 
-Not `concurrent.futures`: there one document that crashes its process breaks the whole pool, none can be timed out, and every
-child imports the program's main module. Here a document that crashes its process or takes too long costs that document and a
-new process; the documents queued behind it are read by the new one.
+Why not `concurrent.futures`: there, one document that crashes its process breaks the whole pool, a document cannot be timed
+out, and every child imports the program's main module. Here, a document that crashes its process or takes too long fails
+alone; a new process extracts the documents queued behind it.
 """
 
 from __future__ import annotations
@@ -24,84 +24,83 @@ from sitelore.crawl.extraction_protocol import (
     decode_reading,
     framed,
 )
-from sitelore.model.document import Reading, ReadOptions
+from sitelore.model.document import Reading, ReadOptions, SitemapReading
 from sitelore.model.errors import ReaderCrashed, SiteloreError
 from sitelore.model.response import Response
-from sitelore.model.sitemap import SitemapReading
 
 if TYPE_CHECKING:
     from sitelore.extract.inspection import Inspection
 
 TIME_LIMIT_S = 30.0
-"""For one document."""
+"""Per document."""
 MEMORY_BYTES = 2 * 2**30
-"""Address space of a reading process, most of which is never touched."""
+"""Address space limit of an extraction process; most of it is never touched."""
 _CRASHED = "the reading process crashed or ran out of memory on this document"
-_ON_THE_WIRE = 2
-"""One document being read, one waiting in the pipe."""
-_MOST_ON_THE_WIRE = 8
-"""Of documents that the pipe holds without our help."""
+_MIN_SENT = 2
+"""One document being extracted, and one waiting in the pipe."""
+_MAX_SENT = 8
+"""Upper limit for small documents, as long as the pipe buffers them."""
 _READ_BYTES = 96 * 2**10
-"""Most answers whole. Room is made for so much before each read, and more would be new memory from the system every time."""
+"""Read buffer per recv: large enough for most answers, small enough that malloc reuses it instead of mmap-ing each time."""
 
 
 @dataclass(slots=True, eq=False)
-class _Task:
+class _Request:
     message: bytearray
     answer: asyncio.Future[memoryview] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class ExtractionPool:
-    """`size` processes, started when first needed, each reading one document at a time."""
+    """Up to `size` extraction processes, started when first needed, each extracting one document at a time."""
 
     def __init__(self, size: int = 1, time_limit_s: float = TIME_LIMIT_S, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._lanes = [_Worker(time_limit_s, memory_bytes) for _ in range(size)]
+        self._workers = [_Worker(time_limit_s, memory_bytes) for _ in range(size)]
 
     async def read(self, response: Response, options: ReadOptions) -> Reading:
         """Redact, parse and extract a page."""
         return (await self.read_timed(response, options))[0]
 
     async def read_timed(self, response: Response, options: ReadOptions) -> tuple[Reading, float]:
-        """Read a page, and tell how many seconds of CPU time that took."""
-        return decode_reading(await self._ask(Job(response, options)))
+        """Extract a page and measure the CPU seconds it took."""
+        return decode_reading(await self._submit(Job(response, options)))
 
     async def inspect(self, response: Response, options: ReadOptions) -> Inspection:
-        """Read a page, with a report on what was kept and what was cut."""
-        return decode_inspection(await self._ask(Job(response, options, inspect=True)))
+        """Extract a page, with a report on which blocks were kept and which were cut."""
+        return decode_inspection(await self._submit(Job(response, options, inspect=True)))
 
     async def read_sitemap(self, response: Response, options: ReadOptions | None = None) -> SitemapReading:
         """Parse a sitemap, sitemap index, text list or feed; with `options`, a declared collection of an API as well."""
-        return SITEMAP.decode(await self._ask(Job(response, options or ReadOptions(), sitemap=True)))
+        return SITEMAP.decode(await self._submit(Job(response, options or ReadOptions(), sitemap=True)))
 
     async def close(self) -> None:
         """End the processes."""
-        await asyncio.gather(*(lane.close() for lane in self._lanes))
+        await asyncio.gather(*(worker.close() for worker in self._workers))
 
-    def _ask(self, job: Job) -> asyncio.Future[memoryview]:
-        task = _Task(framed(job))
-        min(self._lanes, key=lambda lane: lane.load).put(task)
-        return task.answer
+    def _submit(self, job: Job) -> asyncio.Future[memoryview]:
+        request = _Request(framed(job))
+        min(self._workers, key=lambda worker: worker.load).put(request)
+        return request.answer
 
 
 class _Worker:
-    """One process and the documents that wait for it. The next ones are sent while one is being read."""
+    """One extraction process and its queue. The next documents are sent while one is being extracted."""
 
     def __init__(self, time_limit_s: float, memory_bytes: int) -> None:
         self._time_limit_s = time_limit_s
         self._memory_bytes = memory_bytes
-        self._tasks: deque[_Task] = deque()
+        self._queue: deque[_Request] = deque()
         self._sent = self._sent_bytes = 0
-        """Of what the process has."""
+        """How many requests, and how many bytes, were sent to the process and not answered."""
         self._process: _Process | None = None
         self._loop_task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
     @property
     def load(self) -> int:
-        return len(self._tasks)
+        return len(self._queue)
 
-    def put(self, task: _Task) -> None:
-        self._tasks.append(task)
+    def put(self, request: _Request) -> None:
+        self._queue.append(request)
         self._wake.set()
         if self._loop_task is None:
             self._loop_task = asyncio.create_task(self._run())
@@ -112,39 +111,39 @@ class _Worker:
         if self._loop_task is not None:
             self._loop_task.cancel()
             await asyncio.gather(self._loop_task, return_exceptions=True)
-        for task in self._tasks:
-            task.answer.cancel()
+        for request in self._queue:
+            request.answer.cancel()
 
     async def _run(self) -> None:
         try:
             while True:
-                while not self._tasks:
+                while not self._queue:
                     self._wake.clear()
                     await self._wake.wait()
                 await self._serve()
         except SiteloreError as error:
-            for task in self._tasks:
-                if not task.answer.done():
-                    task.answer.set_exception(error)
-            self._tasks.clear()
+            for request in self._queue:
+                if not request.answer.done():
+                    request.answer.set_exception(error)
+            self._queue.clear()
             self._loop_task = None
 
     async def _serve(self) -> None:
-        """A process, for as long as it lives; what it was reading when it ended is to blame."""
-        process = await _Process.start(self._answered, self._time_limit_s, self._memory_bytes)
+        """Run a process until it ends. The document it was extracting at that moment fails."""
+        process = await _Process.start(self._on_answer, self._time_limit_s, self._memory_bytes)
         self._process, self._sent, self._sent_bytes = process, 0, 0
         try:
             self._send(process)
-            why = await process.ended
+            reason = await process.ended
         finally:
             self._process = None
             await process.end()
-        if self._sent and not (blamed := self._tasks.popleft()).answer.done():
-            blamed.answer.set_exception(ReaderCrashed(why))
+        if self._sent and not (failed := self._queue.popleft()).answer.done():
+            failed.answer.set_exception(ReaderCrashed(reason))
 
     def _send(self, process: _Process) -> None:
-        while self._sent < len(self._tasks) and not process.ended.done():
-            message = self._tasks[self._sent].message
+        while self._sent < len(self._queue) and not process.ended.done():
+            message = self._queue[self._sent].message
             if not self._has_room(len(message)):
                 break
             process.send(message, is_next=self._sent == 0)
@@ -152,50 +151,50 @@ class _Worker:
             self._sent_bytes += len(message)
 
     def _has_room(self, size: int) -> bool:
-        """What the pipe does not hold would be held here, once more beside the message itself."""
-        return self._sent < _ON_THE_WIRE or (self._sent < _MOST_ON_THE_WIRE and self._sent_bytes + size <= PIPE_BYTES)
+        """Whether to send another message: beyond the pipe's buffer, asyncio would hold a second copy of it."""
+        return self._sent < _MIN_SENT or (self._sent < _MAX_SENT and self._sent_bytes + size <= PIPE_BYTES)
 
-    def _answered(self, answer: memoryview) -> bool:
-        """The document in front was read; whether another one is being read now."""
-        task = self._tasks.popleft()
+    def _on_answer(self, answer: memoryview) -> bool:
+        """Complete the first request. Returns whether the process has another document to extract."""
+        request = self._queue.popleft()
         self._sent -= 1
-        self._sent_bytes -= len(task.message)
-        if not task.answer.done():
-            task.answer.set_result(answer)
+        self._sent_bytes -= len(request.message)
+        if not request.answer.done():
+            request.answer.set_result(answer)
         if self._process is not None:
             self._send(self._process)
         return self._sent > 0
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """A reading process. Its answers are handed on in the call that brings them: no task of ours wakes up in between."""
+    """An extraction process. Answers are passed on in the callback that receives them, without waking another task."""
 
-    def __init__(self, answered: Callable[[memoryview], bool], time_limit_s: float) -> None:
-        self._answered = answered
+    def __init__(self, on_answer: Callable[[memoryview], bool], time_limit_s: float) -> None:
+        self._on_answer = on_answer
         self._time_limit_s = time_limit_s
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
         self._unread: bytes | bytearray = b""
         self._is_ready = False
-        self._due: float | None = None
-        """When the document that is being read has taken too long."""
+        self._deadline: float | None = None
+        """When the current document has taken too long; None while the process is idle."""
         self._timer: asyncio.TimerHandle | None = None
         self.ready: asyncio.Future[bool] = self._loop.create_future()
         self.ended: asyncio.Future[str] = self._loop.create_future()
-        """Why no more answers come."""
-        self._gone: asyncio.Future[None] = self._loop.create_future()
+        """The reason why no more answers come."""
+        self._exited: asyncio.Future[None] = self._loop.create_future()
 
     @staticmethod
-    async def start(answered: Callable[[memoryview], bool], time_limit_s: float, memory_bytes: int) -> _Process:
-        """Start a process and wait until it is ready. `answered` is called with each answer."""
+    async def start(on_answer: Callable[[memoryview], bool], time_limit_s: float, memory_bytes: int) -> _Process:
+        """Start a process and wait until it is ready. `on_answer` is called with each answer."""
         loop = asyncio.get_running_loop()
         command = (sys.executable, "-m", "sitelore.crawl.extraction_process", str(memory_bytes))
         _, process = await loop.subprocess_exec(
-            lambda: _Process(answered, time_limit_s),
+            lambda: _Process(on_answer, time_limit_s),
             *command,
             stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the crawl, which drains; it ends its readers itself
+            start_new_session=True,  # Ctrl-C goes to the crawl, which drains and then ends its extraction processes
         )
         is_ready = False
         try:
@@ -203,43 +202,43 @@ class _Process(asyncio.SubprocessProtocol):
         finally:
             if not is_ready:
                 await process.end()
-        # Documents are blamed for what happens after its greeting; a process that never gives it is our own fault.
+        # After READY, a crash is blamed on the document; a process that never becomes ready is a bug or a broken install.
         if not is_ready:
-            raise SiteloreError("the reading process does not start; run with --debug for its error")
+            raise SiteloreError("the extraction process does not start; run with --debug for its error")
         return process
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process id."""
         assert self._transport is not None
         return self._transport.get_pid()
 
     def send(self, message: bytearray, *, is_next: bool) -> None:
-        """Hand a document over; `is_next`: nothing is in front of it, so its time begins."""
+        """Send a document; `is_next`: no other document is queued before it, so its time limit starts now."""
         assert self._stdin is not None
         self._stdin.write(message)
         if is_next:
-            self._give_time()
+            self._start_deadline()
 
     async def end(self) -> None:
-        """No process is left behind."""
+        """End the process and wait until it has exited."""
         if self._timer is not None:
             self._timer.cancel()
         if self._transport is not None:
             self._transport.close()
-        await self._gone
+        await self._exited
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It has been started."""
+        """Connect to the pipes of the started process."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
         self._stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
         answers = cast("Any", self._transport.get_pipe_transport(1))
-        if hasattr(answers, "max_size"):  # asyncio's own; another event loop may have none
+        if hasattr(answers, "max_size"):  # an attribute of asyncio's own transport; other event loops may not have it
             answers.max_size = _READ_BYTES
-        answers.set_protocol(_Answers(self, answers.get_protocol()))
+        answers.set_protocol(_AnswerPipe(self, answers.get_protocol()))
 
     def pipe_data_received(self, _fd: int, data: bytes | str) -> None:
-        """Part of an answer, or the greeting."""
+        """Receive part of an answer, or the READY message."""
         assert isinstance(data, bytes)
         unread: bytes | bytearray = data
         if self._unread:
@@ -252,68 +251,68 @@ class _Process(asyncio.SubprocessProtocol):
             self._is_ready = unread.startswith(READY)
             self.ready.set_result(self._is_ready)
             unread = unread[len(READY) :]
-        self._unread = self._without_answers(unread) if self._is_ready else b""
+        self._unread = self._pass_on_answers(unread) if self._is_ready else b""
 
-    def _without_answers(self, unread: bytes | bytearray) -> bytes | bytearray:
-        """Hands every whole answer on, as it lies in what was read: nearly always that is one answer and nothing else."""
-        at, there = 0, len(unread)
-        while there - at >= SIZE_BYTES:
+    def _pass_on_answers(self, unread: bytes | bytearray) -> bytes | bytearray:
+        """Pass on every complete answer without copying it, and return the rest. Usually a read holds exactly one answer."""
+        at, size = 0, len(unread)
+        while size - at >= SIZE_BYTES:
             end = at + SIZE_BYTES + int.from_bytes(unread[at : at + SIZE_BYTES], "big")
-            if there < end:
+            if size < end:
                 break
-            self._due = None
-            if self._answered(memoryview(unread)[at + SIZE_BYTES : end]):
-                self._give_time()
+            self._deadline = None
+            if self._on_answer(memoryview(unread)[at + SIZE_BYTES : end]):
+                self._start_deadline()
             at = end
         return unread[at:] if at else unread
 
     def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
-        """It reads or writes no more. What it had written before it ended is heard first: the next document is to blame."""
+        """Stop when the output pipe closes. Answers written before are received first, so the next document is blamed."""
         if fd == 1:
-            self._over(_CRASHED)
+            self._stop(_CRASHED)
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """It has ended, and so have its pipes."""
-        self._over(_CRASHED)
-        if not self._gone.done():
-            self._gone.set_result(None)
+        """Record that the process has exited."""
+        self._stop(_CRASHED)
+        if not self._exited.done():
+            self._exited.set_result(None)
 
-    def _give_time(self) -> None:
-        self._due = self._loop.time() + self._time_limit_s
-        # One timer for all documents: when it rings for one that was read long ago, it is set for the one that is due.
-        if self._timer is not None and self._timer.when() > self._due:
+    def _start_deadline(self) -> None:
+        self._deadline = self._loop.time() + self._time_limit_s
+        # One timer for all documents: when it fires for one that was answered long ago, it is set for the current one.
+        if self._timer is not None and self._timer.when() > self._deadline:
             self._timer.cancel()
             self._timer = None
         if self._timer is None:
-            self._timer = self._loop.call_at(self._due, self._ring)
+            self._timer = self._loop.call_at(self._deadline, self._check_deadline)
 
-    def _ring(self) -> None:
+    def _check_deadline(self) -> None:
         self._timer = None
-        if self._due is None:
+        if self._deadline is None:
             return
-        if self._loop.time() >= self._due:
-            self._over(f"reading took longer than {self._time_limit_s:g} s")
+        if self._loop.time() >= self._deadline:
+            self._stop(f"reading took longer than {self._time_limit_s:g} s")
         else:
-            self._timer = self._loop.call_at(self._due, self._ring)
+            self._timer = self._loop.call_at(self._deadline, self._check_deadline)
 
-    def _over(self, why: str) -> None:
+    def _stop(self, reason: str) -> None:
         if not self.ready.done():
             self.ready.set_result(False)
         if not self.ended.done():
-            self.ended.set_result(why)
+            self.ended.set_result(reason)
 
 
-class _Answers(asyncio.Protocol):
-    """The pipe that answers come by. Left to asyncio's own protocol, each piece would wait for the loop's next round."""
+class _AnswerPipe(asyncio.Protocol):
+    """Receives the output pipe. asyncio's own protocol would delay each piece until the next event loop iteration."""
 
-    def __init__(self, process: _Process, before: asyncio.Protocol) -> None:
+    def __init__(self, process: _Process, original: asyncio.Protocol) -> None:
         self._process = process
-        self._before = before
+        self._original = original
 
     def data_received(self, data: bytes) -> None:
-        """Part of an answer."""
+        """Pass on part of an answer."""
         self._process.pipe_data_received(1, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The process has closed it."""
-        self._before.connection_lost(exc)
+        """Tell asyncio's own protocol that the process has closed the pipe."""
+        self._original.connection_lost(exc)

@@ -1,7 +1,7 @@
-"""The process at the other end of `reading.ReaderPool`: reads documents, one after another, until its input ends.
+"""The child process of `ExtractionPool`: extracts documents one after another until its input ends.
 
-It holds no state and does no I/O besides its two pipes. Its memory is limited to the bytes that its argument says, so that a
-document made to exhaust it ends this process and no other.
+It keeps no state and does no I/O besides its two pipes. Its address space is limited to the size given as argument, so that a
+document made to exhaust memory ends this process and no other.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from sitelore.crawl.extraction_protocol import READY, Job, encode, encode_readin
 from sitelore.extract.malloc_tuning import give_back_large_blocks
 from sitelore.extract.page import read
 from sitelore.model.api_loader import collection_loader
-from sitelore.model.document import Reading
-from sitelore.model.sitemap import SitemapReading
+from sitelore.model.document import Reading, SitemapReading
 
 if TYPE_CHECKING:
     from sitelore.extract.inspection import Inspection
@@ -32,7 +31,7 @@ def main(memory_bytes: int) -> None:
     """Read length-prefixed jobs from stdin and write length-prefixed answers to stdout."""
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     give_back_large_blocks()
-    # A private copy of the output: whatever a library may print must not stand between two answers.
+    # A private copy of stdout: anything that a library prints must not end up between two answers.
     sink = os.dup(1)
     os.dup2(2, 1)
     widen(0)
@@ -60,23 +59,23 @@ def _next_job(source: BinaryIO, decoder: msgspec.msgpack.Decoder[Job]) -> Job | 
 
 def _answer(job: Job) -> bytes:
     if job.sitemap:
-        return encode(_addresses_in(job))
+        return encode(_read_sitemap(job))
     if job.inspect:
-        return encode(_inspection_of(job))
-    began = time.process_time()
+        return encode(_inspect(job))
+    started_at = time.process_time()
     try:
         reading = read(job.response, job.options)
     except (RecursionError, MemoryError) as error:
         reading = _failed(error)
-    return encode_reading(reading, time.process_time() - began)
+    return encode_reading(reading, time.process_time() - started_at)
 
 
 def _failed(error: Exception) -> Reading:
     return Reading(problem=f"parse_error: {type(error).__name__} while reading the document")
 
 
-def _inspection_of(job: Job) -> Inspection:
-    from sitelore.extract.inspection import Inspection, inspect  # noqa: PLC0415 a crawl inspects nothing
+def _inspect(job: Job) -> Inspection:
+    from sitelore.extract.inspection import Inspection, inspect  # noqa: PLC0415 a crawl does not inspect
 
     try:
         return inspect(job.response, job.options)
@@ -84,8 +83,8 @@ def _inspection_of(job: Job) -> Inspection:
         return Inspection(_failed(error))
 
 
-def _addresses_in(job: Job) -> SitemapReading:
-    from sitelore.intake.api_collections import read_collection  # noqa: PLC0415 pages come without, and it brings half of `email` along
+def _read_sitemap(job: Job) -> SitemapReading:
+    from sitelore.intake.api_collections import read_collection  # noqa: PLC0415 pages do not need it, and it imports much of `email`
     from sitelore.intake.sitemap import read_sitemap  # noqa: PLC0415 as above
 
     response = job.response

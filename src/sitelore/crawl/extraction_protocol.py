@@ -1,4 +1,4 @@
-"""The messages between a pool and its reading processes."""
+"""The messages between `ExtractionPool` and its processes: msgpack, each prefixed with its size."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sitelore.model.document import Reading, ReadOptions
+from sitelore.model.document import Reading, ReadOptions, SitemapReading
 from sitelore.model.response import Response
-from sitelore.model.sitemap import SitemapReading
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:
     from sitelore.extract.inspection import Inspection
 
 PIPE_BYTES = 2**20
-"""What a pipe is made to hold."""
+"""The pipe buffer to request from the operating system."""
 
 READY = b"read"
-"""What a reading process says when it has started."""
+"""The first message of an extraction process, sent when it can take jobs."""
 SIZE_BYTES = 4
-"""Of the number in front of every message."""
-_MOST_MET = 20_000
-_LONG_CHARS = 200
+"""Length of the size prefix of every message."""
+_MAX_INTERNED = 20_000
+_MAX_INTERNED_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One response to read: as a page, as a page with a report on its blocks, or as a sitemap."""
+    """One response to extract: as a page, as a page with a report on its blocks, or as a sitemap."""
 
     response: Response
     options: ReadOptions
@@ -55,7 +54,7 @@ encode = _ENCODER.encode
 
 
 def framed(job: Job) -> bytearray:
-    """A job as it is sent, its size in front. Written in one piece: putting two together would copy a page once more."""
+    """A job as a message, with its size prefix. Encoded into one buffer, because joining two would copy the page again."""
     message = bytearray(SIZE_BYTES)
     _ENCODER.encode_into(job, message, SIZE_BYTES)
     message[:SIZE_BYTES] = (len(message) - SIZE_BYTES).to_bytes(SIZE_BYTES, "big")
@@ -63,18 +62,18 @@ def framed(job: Job) -> bytearray:
 
 
 def widen(pipe: int) -> None:
-    """Room for a whole page in a pipe, where the system allows it: each refill would wake both sides."""
+    """Enlarge a pipe's buffer to hold a whole page, where the system allows it, because each refill wakes both sides."""
     with contextlib.suppress(AttributeError, OSError):
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def job_decoder() -> msgspec.msgpack.Decoder[Job]:
-    """For the reading process."""
+    """The decoder of the extraction process."""
     return msgspec.msgpack.Decoder(Job, dec_hook=_typed)
 
 
 class _Answer(msgspec.Struct, array_like=True):
-    """A reading. Its links travel as one string: decoding a hundred `Url`s one by one takes longer than all the rest."""
+    """A reading. Its links are sent as one string, because decoding a hundred `Url`s one by one takes longer than the rest."""
 
     reading: Reading
     links: str = ""
@@ -82,43 +81,41 @@ class _Answer(msgspec.Struct, array_like=True):
     cpu_s: float = 0.0
 
 
-_TOLD = tuple([field.name for field in fields(Reading) if field.name not in {"links", "refused_links"}])
+_SENT_FIELDS = tuple([field.name for field in fields(Reading) if field.name not in {"links", "refused_links"}])
 _ANSWER = msgspec.msgpack.Decoder(_Answer, dec_hook=_typed)
 
 
 def encode_reading(reading: Reading, cpu_s: float = 0.0) -> bytes:
-    """A reading as bytes, with the CPU time that it took. No URL holds a newline."""
-    # Field by field: a copy without links would take as long as all the rest.
-    told = {name: getattr(reading, name) for name in _TOLD}
-    return encode((told, "\n".join(reading.links), "\n".join(reading.refused_links), cpu_s))
+    """A reading as bytes, with the CPU time it took. Links are joined by newlines, which no URL contains."""
+    # Field by field: copying the reading without its links would take as long as encoding it.
+    values = {name: getattr(reading, name) for name in _SENT_FIELDS}
+    return encode((values, "\n".join(reading.links), "\n".join(reading.refused_links), cpu_s))
 
 
 def decode_reading(message: bytes | memoryview) -> tuple[Reading, float]:
     """The reading that `encode_reading` wrote, and its CPU time in seconds."""
     answer = _ANSWER.decode(message)
     reading = answer.reading
-    # Nobody else has seen it yet; a copy of two dozen fields for two of them would take longer than decoding it did.
+    # Set in place although it is frozen: it is not shared yet, and a copy would take longer than decoding it did.
     object.__setattr__(reading, "links", _urls(answer.links))
     object.__setattr__(reading, "refused_links", _urls(answer.refused))
     return reading, answer.cpu_s
 
 
 def decode_inspection(message: bytes | memoryview) -> Inspection:
-    """The inspection that a reading process made."""
+    """Decode the inspection of an extraction process."""
     from sitelore.extract.inspection import Inspection  # noqa: PLC0415 loads the extractor, which a crawl's own process never uses
 
     return msgspec.msgpack.decode(message, type=Inspection, dec_hook=_typed)
 
 
 class _UrlInterner(dict[str, Url]):
-    """Addresses of late, each the same object whichever page names it: pages of a site share most of their links, and to look
-    up what is the same object takes no comparison.
-    """
+    """Interns recently seen URLs, so equal links share one object and dict lookups hit the identity fast path."""
 
     def __missing__(self, text: str) -> Url:
         url = Url.trusted(text)
-        if len(text) <= _LONG_CHARS:
-            if len(self) >= _MOST_MET:
+        if len(text) <= _MAX_INTERNED_CHARS:
+            if len(self) >= _MAX_INTERNED:
                 self.clear()
             self[text] = url
         return url

@@ -1,7 +1,7 @@
-"""A site's index brought up to what its pages say: runs are reckoned with, and pages that changed are cut into chunks again.
+"""Keeps a site's search index in step with its pages: marks pages as gone after a run, and chunks changed pages again.
 
-Nothing here is needed to crawl, and nothing of it is lost by a crash: what a page's chunks were made from stands beside the
-page, so whoever comes next sees what is left to do.
+A crawl does not need any of this. A crash loses nothing: each page's row records the document its chunks were made from, so
+the next call finds what is left to index.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from sitelore.ports import Blobs, Clock, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
-_MADE_BY = "3"
-"""Raised whenever the same page would give other chunks or terms: every page is then indexed again."""
+_CHUNKER_VERSION = "3"
+"""Raised whenever an unchanged page would give different chunks or terms; every page is then indexed again."""
 _BATCH = 32
-_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
+_CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class _Landmark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredDocument:
     """The part of a stored `Document` that is indexed."""
 
     title: CleanText = NO_TEXT
@@ -69,141 +69,142 @@ class _Stored:
     structured: tuple[Any, ...] = ()
 
 
-_DECODER = msgspec.json.Decoder(_Stored)
+_DECODER = msgspec.json.Decoder(_StoredDocument)
 
 
 @dataclass(frozen=True, slots=True)
-class _Manner:
-    """How a site's pages become chunks. The same manner gives the same chunks."""
+class _ChunkPolicy:
+    """How a site's pages become chunks: equal policies give equal chunks."""
 
     repeats: Repeats
     sizes: ChunkSizes
     redaction: Redaction
-    """With `personal` set, data of persons is masked in chunks."""
+    """With `personal` set, personal data is masked in chunks."""
 
     @property
     def epoch(self) -> str:
-        """A name for it."""
-        mark = hashlib.blake2b(digest_size=12)
+        """A digest of the policy and the chunker version."""
+        digest = hashlib.blake2b(digest_size=12)
         repeats, masking = self.repeats, self.redaction
         folders = [(name, sorted(lines)) for name, lines in sorted(repeats.folders.items())]
         policy = (masking.personal, masking.personal_ids, masking.keep_contacts, len(masking.key) > 0)
-        told = (_MADE_BY, sorted(repeats.everywhere), folders, sorted(repeats.wide), policy, self.sizes)
-        mark.update(msgspec.json.encode(told))
-        return mark.hexdigest()
+        parts = (_CHUNKER_VERSION, sorted(repeats.everywhere), folders, sorted(repeats.wide), policy, self.sizes)
+        digest.update(msgspec.json.encode(parts))
+        return digest.hexdigest()
 
 
 @dataclass(slots=True)
 class Indexing:
-    """Keeps the index true to the pages."""
+    """Brings the search index of a site up to date."""
 
     ledger: Ledger
     search_index: SearchIndex
     blobs: Blobs
     clock: Clock
     redaction: Redaction = BUILT_IN_ALONE
-    """The operator's."""
+    """The operator's redaction options."""
     sizes: ChunkSizes = field(default_factory=ChunkSizes)
 
     async def check_presence(self, site: SiteId) -> list[PresenceChanges]:
-        """Let the runs that have ended say which pages are gone."""
-        found = await self.search_index.check_presence(site, check_presence, self.clock())
-        for one in found:
-            if one.held:
-                _LOG.warning("%d pages look gone, all at once: they are held until somebody agrees", one.held)
-        return found
+        """Mark pages as gone by the results of runs that ended since the last call."""
+        changes = await self.search_index.check_presence(site, check_presence, self.clock())
+        for change in changes:
+            if change.held:
+                _LOG.warning("mass deletion held back: %d pages appear to be gone; confirm or reject it", change.held)
+        return changes
 
-    async def catch_up(self, shelf: SiteIndexStats) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
-        """Index what waits, a batch at a time. Cut off at any moment, the next one goes on from there."""
-        manner = await self._manner(shelf)
-        await self.search_index.open_epoch(shelf.site, manner.epoch)
-        written = IndexWritten()
-        progress = IndexProgress(pages=await self._waiting(shelf))
+    async def catch_up(self, stats: SiteIndexStats) -> AsyncIterator[tuple[IndexProgress, IndexWritten]]:
+        """Index all pages that wait, one batch at a time. If interrupted, the next call continues."""
+        policy = await self._chunk_policy(stats)
+        await self.search_index.open_epoch(stats.site, policy.epoch)
+        total = IndexWritten()
+        progress = IndexProgress(pages=await self._waiting(stats))
         after = ""
-        while pages := await self.search_index.pages_to_index(shelf.site, _BATCH, after):
+        while pages := await self.search_index.pages_to_index(stats.site, _BATCH, after):
             after = str(pages[-1].url)
-            stored = await asyncio.gather(*(self._stored(page.document) for page in pages))
-            made = await asyncio.to_thread(_index_all, pages, stored, manner)
-            one = await self.search_index.write_pages(shelf.site, manner.epoch, made)
-            written = _sum(written, one)
+            documents = await asyncio.gather(*(self._load(page.document) for page in pages))
+            indexed = await asyncio.to_thread(_index_all, pages, documents, policy)
+            written = await self.search_index.write_pages(stats.site, policy.epoch, indexed)
+            total = _sum(total, written)
             done = progress.pages_done + len(pages)
-            progress = replace(
-                progress, pages=max(progress.pages, done), pages_done=done, chunks=progress.chunks + one.added + one.kept
-            )
-            yield progress, written
+            chunks = progress.chunks + written.added + written.kept
+            progress = replace(progress, pages=max(progress.pages, done), pages_done=done, chunks=chunks)
+            yield progress, total
 
-    async def _waiting(self, shelf: SiteIndexStats) -> int:
-        shelves = await self.search_index.site_stats(shelf.tenant)
-        return next((one.waiting for one in shelves if one.site == shelf.site), 0)
+    async def _waiting(self, stats: SiteIndexStats) -> int:
+        sites = await self.search_index.site_stats(stats.tenant)
+        return next((site.waiting for site in sites if site.site == stats.site), 0)
 
-    async def _stored(self, key: BlobKey) -> _Stored | None:
+    async def _load(self, key: BlobKey) -> _StoredDocument | None:
         try:
             return _DECODER.decode(await self.blobs.get(key))
         except (KeyError, msgspec.DecodeError):
-            _LOG.warning("a page's document cannot be read: it is left out of the index", extra={"document": key})
+            _LOG.warning("stored document unreadable, page not indexed", extra={"document": key})
             return None
 
-    async def _manner(self, shelf: SiteIndexStats) -> _Manner:
-        repeats = await find_repeats(self.search_index.sketches(shelf.site))
-        runs, _ = await self.ledger.list_runs(RunListing(site=shelf.name, limit=1, tenant=shelf.tenant))
+    async def _chunk_policy(self, stats: SiteIndexStats) -> _ChunkPolicy:
+        repeats = await find_repeats(self.search_index.sketches(stats.site))
+        runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1, tenant=stats.tenant))
         settings = runs[0].settings if runs else CrawlSettings()
-        wanted = settings.personal is not PersonalPolicy.OFF
-        return _Manner(repeats, self.sizes, replace(redaction_of(settings, self.redaction), personal=wanted))
+        mask_personal = settings.personal is not PersonalPolicy.OFF
+        return _ChunkPolicy(repeats, self.sizes, replace(redaction_of(settings, self.redaction), personal=mask_personal))
 
 
-def _index_all(pages: Sequence[PageToIndex], stored: Sequence[_Stored | None], manner: _Manner) -> list[IndexedPage]:
-    made = []
-    for page, document in zip(pages, stored, strict=True):
-        made.append(IndexedPage(page.url, page.document) if document is None else index_page(page, document, manner))
-    return made
+def _index_all(
+    pages: Sequence[PageToIndex], documents: Sequence[_StoredDocument | None], policy: _ChunkPolicy
+) -> list[IndexedPage]:
+    indexed = []
+    for page, document in zip(pages, documents, strict=True):
+        indexed.append(IndexedPage(page.url, page.document) if document is None else index_page(page, document, policy))
+    return indexed
 
 
-def index_page(page: PageToIndex, document: _Stored, manner: _Manner) -> IndexedPage:
-    """One page's chunks, with their words and flags."""
-    repeats = manner.repeats
+def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolicy) -> IndexedPage:
+    """Chunk one page, with the terms and metadata of every chunk."""
+    repeats = policy.repeats
     cut = remove_repeats(document.markdown, document.text, repeats.on(page.url), repeats.wide).markdown
     markdown = document.markdown if cut == document.markdown else redact(cut)[0]
-    if manner.redaction.personal:
+    if policy.redaction.personal:
         structured = tuple(document.structured)
-        markdown = mask_markdown(markdown, page.url, document.title, structured=structured, options=manner.redaction)
+        markdown = mask_markdown(markdown, page.url, document.title, structured=structured, options=policy.redaction)
     title = page.title or document.title or document.h1
-    landmark = "main" if any(one.role == "main" for one in document.landmarks) else ""
-    chunks = chunk_page(page.url, markdown, manner.sizes, title=title, landmark=landmark)
+    landmark = "main" if any(landmark.role == "main" for landmark in document.landmarks) else ""
+    chunks = chunk_page(page.url, markdown, policy.sizes, title=title, landmark=landmark)
     return IndexedPage(
         page.url,
         page.document,
         title,
         document.lang,
-        _KINDS.get(document.strategy, "page"),
-        _moment(document.modified or document.published),
-        tuple(_indexed(chunk, title, document.lang) for chunk in chunks),
+        _CONTENT_KINDS.get(document.strategy, "page"),
+        _timestamp(document.modified or document.published),
+        tuple(_indexed_chunk(chunk, title, document.lang) for chunk in chunks),
     )
 
 
-def _indexed(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
+def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
     headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    config = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
+    terms = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
     text = embedded_text(chunk)
-    return IndexedChunk(chunk, config, sum(config.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+    return IndexedChunk(chunk, terms, sum(terms.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 
 
 def embedded_text(chunk: Chunk) -> str:
-    """What stands for a chunk among vectors: its headings, what must be read before it, and itself."""
+    """The text that is embedded for a chunk: its headings, its lead-in and its own text."""
     return "\n".join(part for part in (" > ".join(chunk.headings), chunk.lead, chunk.text) if part)
 
 
-def _moment(said: str) -> float | None:
-    """A page's own date as seconds; years and months count from their first day."""
-    if not said:
+def _timestamp(date: str) -> float | None:
+    """A page's own date as Unix time; a year or month counts from its first day."""
+    if not date:
         return None
-    parts = said.split("-")
-    whole = said if len(parts) >= 3 else "-".join([*parts, *["01"] * (3 - len(parts))])
+    parts = date.split("-")
+    full = date if len(parts) >= 3 else "-".join([*parts, *["01"] * (3 - len(parts))])
     try:
-        moment = datetime.fromisoformat(whole)
+        moment = datetime.fromisoformat(full)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
-def _sum(one: IndexWritten, other: IndexWritten) -> IndexWritten:
-    return IndexWritten(one.pages + other.pages, one.added + other.added, one.kept + other.kept, one.dropped + other.dropped)
+def _sum(a: IndexWritten, b: IndexWritten) -> IndexWritten:
+    return IndexWritten(a.pages + b.pages, a.added + b.added, a.kept + b.kept, a.dropped + b.dropped)

@@ -20,11 +20,9 @@ from sitelore.crawl import metrics
 from sitelore.crawl.stored_documents import word_overlap
 from sitelore.crawl.visit_context import VisitContext
 from sitelore.crawl.worker_context import WorkerContext
-from sitelore.frontier.merge import SIMILAR
-from sitelore.frontier.waves import plan_wave
+from sitelore.frontier.waves import SIMILAR, plan_wave
 from sitelore.model.errors import StorageError
-from sitelore.model.events import EventKind, RunEvent
-from sitelore.model.frontier import Run, WaveOpened
+from sitelore.model.frontier import EventKind, Run, RunEvent, WaveOpened
 from sitelore.model.ids import RunId
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
@@ -32,41 +30,41 @@ from sitelore.ports import Blobs, Ledger
 
 _LOG = logging.getLogger(__name__)
 
-_WAIT_S = 0.25
-_STABLE = 2
-"""Cycles in a row in which a run must look finished before it is."""
+_MAX_WAIT_S = 0.25
+_QUIET_CYCLES = 2
+"""Consecutive cycles in which a shared run must look finished before it is completed."""
 TIME_LIMIT = "time_limit"
 
 
 class RunStatus(Enum):
-    """What a look at the run led to."""
+    """The result of reconciling a run."""
 
     WAITING = "waiting"
     OPENED = "opened"
-    DRY = "dry"
-    """Nothing is left to admit; whether the run is complete is for maintenance to say."""
+    EXHAUSTED = "exhausted"
+    """Nothing is left to admit; maintenance decides whether the shared run is complete."""
     ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """What happened, and after how long another look is worthwhile."""
+    """The result of one cycle, and after how many seconds another one is worthwhile."""
 
-    what: RunStatus
+    status: RunStatus
     wait_s: float = 0.0
     admitted: int = 0
 
 
 async def reconcile_run(run_id: RunId, ledger: Ledger, context: VisitContext, *, is_shared: bool = False) -> ReconcileResult:
-    """One maintenance cycle of one run. A run that others work on too is not completed here."""
-    began = time.perf_counter()
-    tended = await _tend(run_id, ledger, context, is_shared=is_shared)
+    """Run one maintenance cycle of one run. A run that other processes share is not completed here."""
+    started_at = time.perf_counter()
+    result = await _reconcile(run_id, ledger, context, is_shared=is_shared)
     metrics.CYCLES.inc()
-    metrics.RECONCILIATION.observe(time.perf_counter() - began)
-    return tended
+    metrics.RECONCILIATION.observe(time.perf_counter() - started_at)
+    return result
 
 
-async def _tend(run_id: RunId, ledger: Ledger, context: VisitContext, *, is_shared: bool) -> ReconcileResult:
+async def _reconcile(run_id: RunId, ledger: Ledger, context: VisitContext, *, is_shared: bool) -> ReconcileResult:
     run = await ledger.run(run_id)
     if run is None or run.state is not RunState.RUNNING:
         return ReconcileResult(RunStatus.ENDED)
@@ -74,30 +72,31 @@ async def _tend(run_id: RunId, ledger: Ledger, context: VisitContext, *, is_shar
     if recovered := await ledger.release(run_id, now):
         metrics.RECOVERED.inc(recovered)
         return ReconcileResult(RunStatus.WAITING)
-    pulse = await ledger.queue_stats(run_id, now)
-    if pulse.ready:
+    stats = await ledger.queue_stats(run_id, now)
+    if stats.ready:
         return ReconcileResult(RunStatus.WAITING)
-    if pulse.waiting or pulse.in_progress:
-        next_at = pulse.next_retry_at
-        return ReconcileResult(RunStatus.WAITING, wait_s=_WAIT_S if next_at is None else max(0.01, min(next_at - now, _WAIT_S)))
-    opened = await open_next(run, ledger, context.blobs)
+    if stats.waiting or stats.in_progress:
+        next_at = stats.next_retry_at
+        wait_s = _MAX_WAIT_S if next_at is None else max(0.01, min(next_at - now, _MAX_WAIT_S))
+        return ReconcileResult(RunStatus.WAITING, wait_s=wait_s)
+    opened = await open_next_wave(run, ledger, context.blobs)
     if opened is None:
         return ReconcileResult(RunStatus.WAITING, wait_s=0.01)
     if opened.admitted:
         return ReconcileResult(RunStatus.OPENED, admitted=opened.admitted)
-    return ReconcileResult(RunStatus.DRY, wait_s=_WAIT_S) if is_shared else await _complete(run_id, ledger, context)
+    return ReconcileResult(RunStatus.EXHAUSTED, wait_s=_MAX_WAIT_S) if is_shared else await _complete(run_id, ledger, context)
 
 
-async def open_next(run: Run, ledger: Ledger, blobs: Blobs) -> WaveOpened | None:
-    """Merge what is one page and admit the next wave; None when this wave has not settled."""
-    agreed = await _agreed(run.id, run.wave, ledger, blobs)
+async def open_next_wave(run: Run, ledger: Ledger, blobs: Blobs) -> WaveOpened | None:
+    """Merge duplicate pages and admit the next wave; None when the current wave has not settled."""
+    agreed = await _confirmed_canonicals(run.id, run.wave, ledger, blobs)
     return await ledger.open_wave(run.id, run.wave, partial(plan_wave, agreed=agreed))
 
 
 async def _complete(run_id: RunId, ledger: Ledger, context: VisitContext) -> ReconcileResult:
-    """A run ends when nothing waits over two looks in a row, never because it once looked empty."""
-    pulse = await ledger.queue_stats(run_id, context.clock())
-    if pulse.ready or pulse.waiting or pulse.in_progress:
+    """Complete a run. The queue is checked a second time, so that a run never ends because it looked empty once."""
+    stats = await ledger.queue_stats(run_id, context.clock())
+    if stats.ready or stats.waiting or stats.in_progress:
         return ReconcileResult(RunStatus.WAITING)
     if await ledger.end_run(run_id, RunState.COMPLETED, context.clock()):
         metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
@@ -105,99 +104,99 @@ async def _complete(run_id: RunId, ledger: Ledger, context: VisitContext) -> Rec
 
 
 class Maintenance:
-    """Looks after every RUNNING run, for as long as it has the turn."""
+    """Reconciles every RUNNING run while this process holds the leader lock."""
 
     def __init__(self, worker_context: WorkerContext, blobs: Blobs) -> None:
         self._worker_context = worker_context
         self._ledger = worker_context.ledger
         self._blobs = blobs
-        self._stable: Counter[RunId] = Counter()
+        self._quiet_cycles: Counter[RunId] = Counter()
 
     async def forever(self, stop: asyncio.Event) -> None:
-        """A cycle every now and then. A ledger that is away is tried again."""
+        """Run cycles until stopped. Storage errors are logged and retried in the next cycle."""
         while not stop.is_set():
             try:
                 await self.cycle()
             except StorageError as problem:
-                _LOG.warning("maintenance has to wait: %s", problem)
+                _LOG.warning("storage unavailable, maintenance retries: %s", problem)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._worker_context.config.upkeep_s):
                     await stop.wait()
 
     async def cycle(self) -> int:
-        """One look at every run; gives their number, 0 when it is another process' turn."""
+        """Reconcile every run once. Returns how many there are, 0 when another process holds the leader lock."""
         async with self._ledger.leader_lock("maintenance") as is_ours:
             if not is_ours:
-                self._stable.clear()
+                self._quiet_cycles.clear()
                 return 0
             runs = await self._ledger.running_runs()
-            self._stable = Counter({run.id: self._stable[run.id] for run in runs if self._stable[run.id]})
+            self._quiet_cycles = Counter({run.id: count for run in runs if (count := self._quiet_cycles[run.id])})
             for run in runs:
-                began = time.perf_counter()
-                if not await self._looked_after(run):
-                    del self._stable[run.id]
+                started_at = time.perf_counter()
+                if not await self._reconcile_safely(run):
+                    del self._quiet_cycles[run.id]
                 metrics.CYCLES.inc()
-                metrics.RECONCILIATION.observe(time.perf_counter() - began)
+                metrics.RECONCILIATION.observe(time.perf_counter() - started_at)
             return len(runs)
 
-    async def _looked_after(self, run: Run) -> bool:
+    async def _reconcile_safely(self, run: Run) -> bool:
         try:
-            return await self._is_quiet(run)
+            return await self._reconcile(run)
         except StorageError:
             raise
-        except Exception:  # noqa: BLE001 a fault of ours on one run must not keep the others waiting; its worker meets it too
-            _LOG.exception("a run cannot be looked after", extra={"run": run.id})
+        except Exception:  # noqa: BLE001 a bug triggered by one run must not block the others; its worker reports it too
+            _LOG.exception("maintenance failed for run", extra={"run": run.id})
             return False
 
-    async def _is_quiet(self, run: Run) -> bool:
-        """Recover, signal again, open what may open; whether nothing of it was to be done, now as in the cycle before."""
+    async def _reconcile(self, run: Run) -> bool:
+        """Recover leases, repeat notifications, open the next wave. True when nothing had to be done."""
         now, limit_s = self._worker_context.clock(), run.settings.time_limit_s
         if limit_s is not None and run.started_at is not None and now - run.started_at > limit_s:
             await self._end(run, RunState.FAILED, f"{TIME_LIMIT}: the time limit of {limit_s:.0f} s has passed")
             return False
         if recovered := await self._ledger.release(run.id, now):
             metrics.RECOVERED.inc(recovered)
-            _LOG.info("leases ran out", extra={"run": run.id, "leases": recovered})
-        pulse = await self._ledger.queue_stats(run.id, now)
-        if pulse.ready:
+            _LOG.info("expired leases recovered", extra={"run": run.id, "leases": recovered})
+        stats = await self._ledger.queue_stats(run.id, now)
+        if stats.ready:
             metrics.RESENT.inc()
             await self._worker_context.notifier.notify(run.id)
-        if recovered or pulse.ready or pulse.waiting or pulse.in_progress:
+        if recovered or stats.ready or stats.waiting or stats.in_progress:
             return False
-        opened = await open_next(run, self._ledger, self._blobs)
+        opened = await open_next_wave(run, self._ledger, self._blobs)
         if opened is None:
             return False
         if opened.admitted:
-            await tell_wave(self._worker_context, run.id, opened.wave, opened.admitted)
+            await announce_wave(self._worker_context, run.id, opened.wave, opened.admitted)
             return False
-        self._stable[run.id] += 1
-        if self._stable[run.id] >= _STABLE:
+        self._quiet_cycles[run.id] += 1
+        if self._quiet_cycles[run.id] >= _QUIET_CYCLES:
             await self._end(run, RunState.COMPLETED)
         return True
 
     async def _end(self, run: Run, state: RunState, error: str = "") -> None:
         if await self._ledger.end_run(run.id, state, self._worker_context.clock(), error):
             metrics.RUNS_ENDED.labels(state.value).inc()
-            await tell_state(self._worker_context, run.id, state, error)
+            await announce_state(self._worker_context, run.id, state, error)
 
 
-async def tell_wave(worker_context: WorkerContext, run: RunId, wave: int, admitted: int) -> None:
-    """A wave opened: workers wake up, watchers hear of it."""
+async def announce_wave(worker_context: WorkerContext, run: RunId, wave: int, admitted: int) -> None:
+    """Notify workers and publish the event that a wave opened."""
     await worker_context.notifier.notify(run)
     await worker_context.events.publish(
         RunEvent(run, EventKind.WAVE, worker_context.clock(), {"wave": wave, "admitted": admitted})
     )
 
 
-async def tell_state(worker_context: WorkerContext, run: RunId, state: RunState, error: str = "") -> None:
-    """A run began or ended."""
+async def announce_state(worker_context: WorkerContext, run: RunId, state: RunState, error: str = "") -> None:
+    """Notify workers and publish the event that a run started or ended."""
     await worker_context.notifier.notify(run)
     facts: dict[str, str | int] = {"state": state.value, **({"error": error} if error else {})}
     await worker_context.events.publish(RunEvent(run, EventKind.STATE, worker_context.clock(), facts))
 
 
-async def _agreed(run_id: RunId, wave: int, ledger: Ledger, blobs: Blobs) -> frozenset[tuple[Url, Url]]:
-    """Canonical links between pages whose content is not equal but nearly so."""
+async def _confirmed_canonicals(run_id: RunId, wave: int, ledger: Ledger, blobs: Blobs) -> frozenset[tuple[Url, Url]]:
+    """Canonical links between pages whose content is similar enough, though not equal."""
     agreed = set()
     for page, target in await ledger.canonical_claims(run_id, wave):
         if page.document is None or target.document is None:

@@ -14,11 +14,11 @@ REGISTRY = CollectorRegistry()
 """Not the library's global one: that adds metrics of the interpreter which the reference does not list."""
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each counter, which nobody reads
+disable_created_metrics()  # type: ignore[no-untyped-call]  # an additional series per counter that is of no use
 
 
 def histogram(name: str, text: str) -> Histogram:
-    """A histogram of seconds with the buckets that all of ours share."""
+    """A histogram of seconds with the buckets that all histograms here share."""
     return Histogram(name, text, buckets=_BUCKETS_S, registry=REGISTRY)
 
 

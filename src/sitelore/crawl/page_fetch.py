@@ -15,7 +15,7 @@ from sitelore.frontier.render_policy import failed, noted
 from sitelore.frontier.retry import retry_at
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Reading, ReadOptions
-from sitelore.model.frontier import Kind, Lease
+from sitelore.model.frontier import Lease, RowKind
 from sitelore.model.rendering import (
     RenderDecision,
     Rendered,
@@ -30,83 +30,85 @@ from sitelore.model.settings import Rendering
 from sitelore.model.states import REDIRECT_STATES
 from sitelore.model.url import Url
 
-_HTML = ("content-type", "text/html; charset=utf-8")
-_PAGES = frozenset({"", "text/html", "application/xhtml+xml"})
-_BY_SCRIPT = 302
-_DETAIL_CHARS = 200
+_HTML_HEADER = ("content-type", "text/html; charset=utf-8")
+_PAGE_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
+_SCRIPT_REDIRECT_STATUS = 302
+_MAX_DETAIL_CHARS = 200
+_TRANSIENT = frozenset({Failure.CONNECTION, Failure.PROTOCOL, Failure.TRUNCATED})
+"""Browser failures after which a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFetch:
-    """What came back for a URL, and through which eyes."""
+    """The result of fetching a URL, and whether it came over HTTP or from the browser."""
 
     fetched: Fetched
     decision: RenderDecision | None = None
-    """None: it came over HTTP, and whether that will do is yet to be decided."""
+    """None: fetched over HTTP, and whether the browser is needed is decided after extraction."""
     metrics: RenderMetrics | None = None
     screenshot: bytes = b""
     by_script: bool = False
-    """A redirect that a script made."""
+    """The redirect was made by a script."""
 
     @property
     def response(self) -> Response:
-        """What came back, where something did."""
+        """The response; only valid where the fetch did not fail."""
         assert isinstance(self.fetched, Response)
         return self.fetched
 
     @property
     def in_browser(self) -> bool:
-        """Whether it came through the browser."""
+        """Whether the page was rendered in the browser."""
         return self.decision is not None and self.decision.wanted
 
     @property
     def note(self) -> RenderNote | None:
-        """What the ledger keeps of how the page was looked at."""
+        """How the page was fetched, as the ledger stores it; None for ordinary HTTP."""
         note = noted(self.decision) if self.decision is not None else None
         return replace(note, metrics=self.metrics) if note is not None else None
 
 
 async def fetch_page(lease: Lease, context: VisitContext) -> PageFetch:
-    """Through the browser where that is known to be needed, else over HTTP."""
-    decision = context.policy.at_once(lease)
+    """Fetch in the browser where that is known to be needed, else over HTTP."""
+    decision = context.policy.before_fetch(lease)
     if decision is not None:
-        seen = await _in_browser(lease, decision, context)
-        if isinstance(seen, PageFetch):
-            return seen
-        return PageFetch(await _over_http(lease, context), seen)
-    fetched = await _over_http(lease, context)
+        result = await _render(lease, decision, context)
+        if isinstance(result, PageFetch):
+            return result
+        return PageFetch(await _fetch_over_http(lease, context), result)
+    fetched = await _fetch_over_http(lease, context)
     if isinstance(fetched, Response) and fetched.status == 304:
-        decision = context.policy.after_no_change(lease)
-        if decision.wanted and isinstance(seen := await _in_browser(lease, decision, context), PageFetch):
-            return seen
+        decision = context.policy.after_not_modified(lease)
+        if decision.wanted and isinstance(result := await _render(lease, decision, context), PageFetch):
+            return result
     return PageFetch(fetched)
 
 
 async def escalate_to_browser(lease: Lease, page_fetch: PageFetch, reading: Reading, context: VisitContext) -> PageFetch | None:
-    """After reading what came over HTTP: the page through the browser if that is needed; None when the look will do."""
+    """Fetch the page again in the browser if its HTTP body is only a shell; None when the HTTP fetch is good enough."""
     if page_fetch.decision is not None or not isinstance(page_fetch.fetched, Response):
         return None
     decision = context.policy.after_reading(lease, reading.shell)
     if not decision.wanted:
         return replace(page_fetch, decision=decision) if decision.reason is RenderReason.NO_BROWSER else None
-    if page_fetch.fetched.content_type not in _PAGES:
+    if page_fetch.fetched.content_type not in _PAGE_TYPES:
         return None
-    seen = await _in_browser(lease, decision, context)
-    if isinstance(seen, PageFetch):
-        if not isinstance(seen.fetched, Response) or seen.fetched.status < 400:
-            return seen
-        seen = failed(decision, f"the server answered {seen.fetched.status}")  # HTTP had brought more
-    return replace(page_fetch, decision=seen)
+    result = await _render(lease, decision, context)
+    if isinstance(result, PageFetch):
+        if not isinstance(result.fetched, Response) or result.fetched.status < 400:
+            return result
+        result = failed(decision, f"the server answered {result.fetched.status}")  # HTTP gave a better answer
+    return replace(page_fetch, decision=result)
 
 
 def read_options(lease: Lease, page_fetch: PageFetch, context: VisitContext) -> ReadOptions:
-    """The run's own, with how the page was looked at."""
+    """The run's extraction options, with the record of how this page was fetched."""
     options, rendering = context.read_options, page_fetch.decision or context.policy.over_http(lease.url)
     return options if rendering == options.rendering else replace(options, rendering=rendering)
 
 
 async def render_as_fetch(request: Request, renderer: PoliteRenderer) -> Fetched:
-    """A page through the browser as if it had come over HTTP."""
+    """Render a page and return it as if it had come over HTTP."""
     rendered = await renderer.render(RenderRequest(request.url, expand_shadow_roots=True))
     if isinstance(rendered, RenderFailure):
         return FetchFailure(rendered.url, rendered.failure, rendered.detail, rendered.elapsed_s)
@@ -114,81 +116,83 @@ async def render_as_fetch(request: Request, renderer: PoliteRenderer) -> Fetched
 
 
 def as_html(response: Response) -> Response:
-    """Whatever charset the document had on the wire, a DOM is written as UTF-8."""
-    return replace(response, headers=(_HTML, *(header for header in response.headers if header[0] != "content-type")))
+    """Set the content type of a rendered page: the DOM is always serialised as UTF-8 HTML, whatever charset was sent."""
+    return replace(response, headers=(_HTML_HEADER, *(header for header in response.headers if header[0] != "content-type")))
 
 
-async def _in_browser(lease: Lease, decision: RenderDecision, context: VisitContext) -> PageFetch | RenderDecision:
-    """What the browser shows; or the decision that HTTP has to do, because it could not, or because it is no page."""
+async def _render(lease: Lease, decision: RenderDecision, context: VisitContext) -> PageFetch | RenderDecision:
+    """Render a page. Returns a decision to use HTTP instead when the browser failed or the URL is not a page."""
     rendered = await context.renderer.render(_request(lease.url, context.settings.rendering))
     if isinstance(rendered, RenderFailure):
-        return _given_up(lease, rendered, decision, context)
-    from sitelore.extract.brand.home_page import with_probed  # noqa: PLC0415 most crawls open no browser
+        return _render_failed(lease, rendered, decision, context)
+    from sitelore.extract.brand.home_page import with_probed  # noqa: PLC0415 most crawls never open a browser
 
     response = with_probed(rendered.response, rendered.probed)
-    led = _led_away(lease.url, rendered, context)
-    if led is not None:
-        return led
-    if response.status in REDIRECT_STATES:  # one that the browser was not let follow
+    redirect = _redirect_of(lease.url, rendered, context)
+    if redirect is not None:
+        return redirect
+    if response.status in REDIRECT_STATES:  # the navigation policy did not let the browser follow it
         return PageFetch(replace(response, url=lease.url), decision)
-    if response.content_type not in _PAGES:
-        return RenderDecision(False, RenderReason.STATIC, (f"{response.content_type[:_DETAIL_CHARS]} is no page",))
+    if response.content_type not in _PAGE_TYPES:
+        return RenderDecision(False, RenderReason.STATIC, (f"{response.content_type[:_MAX_DETAIL_CHARS]} is not a page",))
     return PageFetch(replace(as_html(response), url=lease.url), decision, rendered.metrics, rendered.screenshot)
 
 
-def _request(url: Url, wishes: Rendering) -> RenderRequest:
+def _request(url: Url, rendering: Rendering) -> RenderRequest:
     from sitelore.extract.brand.home_page import brand_probe  # noqa: PLC0415 as above
 
     return RenderRequest(
         url,
-        screenshot=wishes.screenshots,
-        probe=brand_probe() if wishes.brand and url.is_root else "",
-        expand_frames=wishes.expand_frames,
-        expand_shadow_roots=wishes.expand_shadow_roots,
+        screenshot=rendering.screenshots,
+        probe=brand_probe() if rendering.brand and url.is_root else "",
+        expand_frames=rendering.expand_frames,
+        expand_shadow_roots=rendering.expand_shadow_roots,
     )
 
 
-def _led_away(url: Url, rendered: Rendered, context: VisitContext) -> PageFetch | None:
-    """The first address on the page's way that is another one: a discovery with gates of its own. None: it stayed."""
+def _redirect_of(url: Url, rendered: Rendered, context: VisitContext) -> PageFetch | None:
+    """The first redirect or navigation to another URL, as a redirect response: the target must pass the frontier's own
+    checks. None when the browser stayed on the URL.
+    """
     statuses = [hop.status for hop in rendered.chain]
-    stations = [*(hop.url for hop in rendered.chain[1:]), rendered.response.url]
-    for status, station in zip(statuses, stations, strict=True) if statuses else ():
-        target = Url.parse(str(station), rules=context.rules)
+    targets = [*(hop.url for hop in rendered.chain[1:]), rendered.response.url]
+    for status, raw in zip(statuses, targets, strict=True) if statuses else ():
+        target = Url.parse(str(raw), rules=context.rules)
         if target is not None and target != url:
             by_script = status not in REDIRECT_STATES
-            headers = (("location", str(target)),)
-            moved = Response(url, _BY_SCRIPT if by_script else status, headers, b"", elapsed_s=rendered.response.elapsed_s)
-            return PageFetch(moved, RenderDecision(), by_script=by_script)
+            code = _SCRIPT_REDIRECT_STATUS if by_script else status
+            response = Response(url, code, (("location", str(target)),), b"", elapsed_s=rendered.response.elapsed_s)
+            return PageFetch(response, RenderDecision(), by_script=by_script)
     return None
 
 
-def _given_up(
+def _render_failed(
     lease: Lease, failure: RenderFailure, decision: RenderDecision, context: VisitContext
 ) -> PageFetch | RenderDecision:
-    """A browser that crashed may not do so again: the visit is tried once more like one whose connection broke."""
-    fetched = FetchFailure(lease.url, failure.failure, f"in the browser: {failure.detail}"[:_DETAIL_CHARS], failure.elapsed_s)
-    if failure.failure in _MAY_PASS and retry_at(fetched, lease.attempts, context.settings, context.clock()) is not None:
+    """Retry a crashed browser like a broken connection; after the last attempt, fall back to HTTP."""
+    fetched = FetchFailure(
+        lease.url, failure.failure, f"in the browser: {failure.detail}"[:_MAX_DETAIL_CHARS], failure.elapsed_s
+    )
+    if failure.failure in _TRANSIENT and retry_at(fetched, lease.attempts, context.settings, context.clock()) is not None:
         return PageFetch(fetched, decision)
-    return failed(decision, f"{failure.failure}: {failure.detail}"[:_DETAIL_CHARS] if failure.detail else str(failure.failure))
+    detail = f"{failure.failure}: {failure.detail}"[:_MAX_DETAIL_CHARS] if failure.detail else str(failure.failure)
+    return failed(decision, detail)
 
 
-_MAY_PASS = frozenset({Failure.CONNECTION, Failure.PROTOCOL, Failure.TRUNCATED})
-
-
-async def _over_http(lease: Lease, context: VisitContext) -> Fetched:
+async def _fetch_over_http(lease: Lease, context: VisitContext) -> Fetched:
     request = request_for(lease, context.settings)
-    if lease.kind is Kind.SITEMAP:
+    if lease.kind is RowKind.SITEMAP:
         request = replace(request, whole_types=True)
     if context.settings.overrides and is_loaded(lease.url, context.settings.overrides):
         request = replace(request, accept="application/json")
     fetched = await context.fetcher.fetch(request)
-    if isinstance(fetched, Response) and _asks_for_its_cookie(fetched, context):
+    if isinstance(fetched, Response) and _is_cookie_check(fetched, context):
         fetched = await context.fetcher.fetch(request)
     return fetched
 
 
-def _asks_for_its_cookie(response: Response, context: VisitContext) -> bool:
-    """A redirect to itself that sets a cookie asks whether cookies work; a second try answers."""
+def _is_cookie_check(response: Response, context: VisitContext) -> bool:
+    """Whether a response redirects to itself and sets a cookie: the server tests cookies, and a second request passes."""
     if not 300 <= response.status < 400 or response.header("set-cookie") is None:
         return False
     return Url.parse(response.header("location") or "", str(response.url), context.rules) == response.url

@@ -1,8 +1,8 @@
-"""A run's pages read again from their snapshots, with no request: after extraction has become better, or by other rules.
+"""Reprocessing: extract a run's pages again from their stored snapshots, without any request.
 
-Documents go first and the rows that name them after, a batch at a time; a row is changed only where it still names the document
-that was read before. So whatever stops this halfway leaves pages of which each is either as before or new, and doing it again
-does the rest. URL states are not touched.
+Used after extraction was improved or its options changed. Documents are written before the rows that refer to them, one batch
+at a time, and a row is updated only if it still refers to the document that was read. If it is interrupted, every page is
+either unchanged or complete, and running it again does the rest. URL states do not change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.extract.changes.change import compare_documents, words_between
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
@@ -23,17 +23,16 @@ from sitelore.model.errors import ReaderCrashed
 from sitelore.model.frontier import PageFacts, ReprocessedPage, Run, UrlRow
 from sitelore.model.rendering import RenderDecision
 from sitelore.model.response import Response
-from sitelore.model.states import UNCHANGED, UrlState
+from sitelore.model.states import KEPT, UNCHANGED
 from sitelore.ports import Blobs, Ledger, Reader
 
 _BATCH = 64
-_LARGEST = 5
-_KEPT = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
+_LARGEST_CHANGES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PageChange:
-    """A page that reads differently now."""
+    """A page whose text differs after reprocessing."""
 
     url: str
     words_gained: int
@@ -42,116 +41,117 @@ class PageChange:
 
 @dataclass(slots=True)
 class Reprocessed:
-    """What reading again brought."""
+    """The result of reprocessing a run."""
 
     pages: int = 0
-    """Pages read again."""
+    """Pages extracted again."""
     changed: int = 0
-    """Documents that differ in anything."""
+    """Documents that differ in any field."""
     text_changed: int = 0
-    """Those of them whose words differ."""
+    """Changed documents whose words differ."""
     words_gained: int = 0
     words_lost: int = 0
     without_snapshot: int = 0
-    """Pages that cannot be read again: `noarchive`, a secret that only parsing shows, or a run without snapshots."""
+    """Pages that cannot be reprocessed: `noarchive`, a secret that only parsing reveals, or a run without snapshots."""
     unreadable: dict[str, str] = field(default_factory=dict)
-    """Pages that brought no document this time, with the reason; they stay as they were."""
+    """Pages whose extraction failed, with the reason; their old document is kept."""
     largest: list[PageChange] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _Again:
+class _PageResult:
     row: UrlRow
     reading: Reading | None
-    """None without a snapshot."""
+    """None when the page has no snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _StoredRendering:
     evidence: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _SaidOfRendering:
-    """The one part of a stored document that its snapshot does not tell."""
+class _StoredDocument:
+    """The part of a stored document that cannot be derived from its snapshot."""
 
-    rendering: _Said = field(default_factory=_Said)
+    rendering: _StoredRendering = field(default_factory=_StoredRendering)
 
 
-_RENDERING = msgspec.json.Decoder(_SaidOfRendering)
+_DECODER = msgspec.json.Decoder(_StoredDocument)
 
 
 class Reprocessing:
-    """One run being read again. `lanes` is how many pages the reader takes at a time."""
+    """Extracts one run's pages again. `concurrency` is how many pages the reader processes in parallel."""
 
-    def __init__(self, run: Run, ledger: Ledger, blobs: Blobs, reader: Reader, options: ReadOptions, lanes: int) -> None:
+    def __init__(self, run: Run, ledger: Ledger, blobs: Blobs, reader: Reader, options: ReadOptions, concurrency: int) -> None:
         self._run = run
         self._ledger = ledger
         self._blobs = blobs
         self._reader = reader
         self._options = options
         self._policy = RenderPolicy(run.settings, run.site_rendering, bool)
-        self._ahead = 3 * lanes
+        self._read_ahead = 3 * concurrency
         self._result = Reprocessed()
         self._largest: list[tuple[int, str, PageChange]] = []
 
     async def work(self, progress: Progress, *, write: bool) -> Reprocessed:
-        """Read every page of the run again, and unless it is a trial keep what was read."""
-        waiting: list[tuple[ReprocessedPage, Reading]] = []
-        async for again in self._readings():
-            reread = await self._judge(again)
-            if reread is not None and again.reading is not None:
-                waiting.append((reread, again.reading))
+        """Extract every page of the run again; the results are stored unless `write` is false."""
+        batch: list[tuple[ReprocessedPage, Reading]] = []
+        async for result in self._results():
+            page = await self._compare(result)
+            if page is not None and result.reading is not None:
+                batch.append((page, result.reading))
             progress.pages += 1
             progress.skipped, progress.errors = self._result.without_snapshot, len(self._result.unreadable)
-            progress.latest = again.row.url
-            if len(waiting) >= _BATCH:
-                await self._write(waiting, write=write)
-        await self._write(waiting, write=write)
+            progress.latest = result.row.url
+            if len(batch) >= _BATCH:
+                await self._write(batch, write=write)
+        await self._write(batch, write=write)
         self._result.largest = [change for _, _, change in sorted(self._largest, reverse=True)]
         return self._result
 
-    async def _readings(self) -> AsyncIterator[_Again]:
-        """Pages in key order, a few being read ahead on every core."""
-        under_way: deque[asyncio.Task[_Again]] = deque()
+    async def _results(self) -> AsyncIterator[_PageResult]:
+        """Extracted pages in key order; a few are extracted ahead to keep every process busy."""
+        tasks: deque[asyncio.Task[_PageResult]] = deque()
         try:
             async for row in self._ledger.rows(self._run.id):
-                if row.document is None or not (row.state in _KEPT or row.skip_reason in UNCHANGED):
+                if row.document is None or not (row.state in KEPT or row.skip_reason in UNCHANGED):
                     continue
-                under_way.append(asyncio.create_task(self._read(row)))
-                if len(under_way) > self._ahead:
-                    yield await under_way.popleft()
-            while under_way:
-                yield await under_way.popleft()
+                tasks.append(asyncio.create_task(self._extract(row)))
+                if len(tasks) > self._read_ahead:
+                    yield await tasks.popleft()
+            while tasks:
+                yield await tasks.popleft()
         finally:
-            for task in under_way:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, row: UrlRow) -> _Again:
+    async def _extract(self, row: UrlRow) -> _PageResult:
         if row.snapshot is None:
-            return _Again(row, None)
+            return _PageResult(row, None)
         try:
             body = await self._blobs.get(row.snapshot)
         except KeyError:
-            return _Again(row, None)
-        kind = (("content-type", row.content_type),) if row.content_type else ()
-        options = replace(self._options, rendering=await self._how_it_was_read(row))
+            return _PageResult(row, None)
+        content_type = (("content-type", row.content_type),) if row.content_type else ()
+        options = replace(self._options, rendering=await self._stored_rendering(row))
+        response = Response(row.url, 200, (*content_type, *row.headers), body)
         try:
-            return _Again(row, await self._reader.read(Response(row.url, 200, (*kind, *row.headers), body), options))
+            return _PageResult(row, await self._reader.read(response, options))
         except ReaderCrashed as crash:
-            return _Again(row, Reading(problem=f"parse_error: {crash}"))
+            return _PageResult(row, Reading(problem=f"parse_error: {crash}"))
 
-    async def _how_it_was_read(self, row: UrlRow) -> RenderDecision:
-        """A snapshot of a page that a browser read is what it showed there: the document goes on saying so."""
+    async def _stored_rendering(self, row: UrlRow) -> RenderDecision:
+        """How the page was fetched; the snapshot of a rendered page is the DOM, so the new document says the same."""
         if row.render is None or row.document is None:
             return self._policy.over_http(row.url)
-        said = _RENDERING.decode(await self._blobs.get(row.document)).rendering
-        return RenderDecision(row.render.in_browser, row.render.reason, tuple(said.evidence))
+        stored = _DECODER.decode(await self._blobs.get(row.document)).rendering
+        return RenderDecision(row.render.in_browser, row.render.reason, tuple(stored.evidence))
 
-    async def _judge(self, again: _Again) -> ReprocessedPage | None:
-        """Count one page; what is to be written of it, if anything."""
-        row, reading, result = again.row, again.reading, self._result
+    async def _compare(self, page: _PageResult) -> ReprocessedPage | None:
+        """Count one page; returns what has to be written, None when its document stays."""
+        row, reading, result = page.row, page.reading, self._result
         if reading is None:
             result.without_snapshot += 1
             return None
@@ -170,7 +170,7 @@ class Reprocessing:
             result.words_lost += lost
             change = PageChange(str(row.url), gained, lost)
             heapq.heappush(self._largest, (gained + lost, change.url, change))
-            if len(self._largest) > _LARGEST:
+            if len(self._largest) > _LARGEST_CHANGES:
                 heapq.heappop(self._largest)
         return ReprocessedPage(row.url, row.document, await self._facts(row, reading, before))
 
@@ -192,8 +192,8 @@ class Reprocessing:
             volatile=volatile,
         )
 
-    async def _write(self, waiting: list[tuple[ReprocessedPage, Reading]], *, write: bool) -> None:
-        if write and waiting:
-            await self._blobs.put([reading.document for _, reading in waiting if reading.document is not None])
-            await self._ledger.replace_documents(self._run.id, [reread for reread, _ in waiting])
-        waiting.clear()
+    async def _write(self, batch: list[tuple[ReprocessedPage, Reading]], *, write: bool) -> None:
+        if write and batch:
+            await self._blobs.put([reading.document for _, reading in batch if reading.document is not None])
+            await self._ledger.replace_documents(self._run.id, [page for page, _ in batch])
+        batch.clear()

@@ -1,8 +1,8 @@
-"""Who works on what, in one process: the run that has waited longest first, one at a time for each site, several sites side
-by side. The ledger is the queue, so a run that was under way when the process died is simply found again.
+"""Assigns runs to the workers of one process: the longest waiting run first, one run per site, several sites in parallel.
 
-A run that crashes is tried once more after a pause, then it has failed. A run that was cancelled has ended in the ledger
-already; its worker is told, and whatever it still brings is fenced off.
+The ledger is the queue, so a run that was active when a process died is picked up again. A run that crashes gets a second
+attempt after a pause, then it has failed. A cancelled run has already ended in the ledger: its worker is stopped, and its
+later settlements are rejected by their fencing tokens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from sitelore.crawl import metrics
-from sitelore.crawl.progress import Progress
+from sitelore.crawl.worker_context import Progress
 from sitelore.model.errors import Interrupted
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId
@@ -23,20 +23,20 @@ from sitelore.ports import Clock, Ledger
 _LOG = logging.getLogger(__name__)
 
 Crawl = Callable[[Run, Progress, asyncio.Event], Awaitable[Run]]
-"""Work on a run until it has ended. Raises `Interrupted` when the event was set and nothing is leased any more."""
+"""Works on a run until it has ended. Raises `Interrupted` once the event was set and nothing is leased any more."""
 
 ATTEMPTS = 2
-_LOOK_S = 1.0
+_POLL_INTERVAL_S = 1.0
 _PAUSE_S = 5.0
 _DRAIN_S = 28.0
-"""Longer than a worker's own drain, shorter than the 30 s that a SIGTERM leaves: for a worker that hangs in its drain."""
+"""For a worker that hangs while draining: longer than its own drain timeout, shorter than the 30 s that SIGTERM leaves."""
 _LOOKAHEAD_RUNS = 64
-"""Runs to look at beyond what can be taken: several runs of one site may stand in front."""
+"""Runs to load beyond the free slots, because several queued runs may belong to one site."""
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """One run under way."""
+    """One active run."""
 
     run: Run
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -44,7 +44,7 @@ class _Job:
 
 
 class RunScheduler:
-    """Hands runs to `crawl`, at most one of each site and `sites_at_once` in all."""
+    """Runs `crawl` for queued runs: at most one per site, and `sites_at_once` in total."""
 
     def __init__(
         self, ledger: Ledger, clock: Clock, crawl: Crawl, *, sites_at_once: int = 4, pause_s: float = _PAUSE_S
@@ -59,28 +59,28 @@ class RunScheduler:
 
     @property
     def active(self) -> int:
-        """Runs under way."""
+        """How many runs are active."""
         return len(self._jobs)
 
     async def announce(self, _run: RunId) -> None:
-        """A run was made or cancelled: look now instead of a second later."""
+        """Wake the scheduler because a run was created or cancelled, instead of waiting for the next poll."""
         self._wake.set()
 
     async def work(self, stop: asyncio.Event) -> None:
-        """Until told to stop; on return nothing is under way and nothing is leased."""
+        """Schedule runs until stopped; on return no run is active and nothing is leased."""
         stopping = asyncio.create_task(stop.wait())
         try:
             while not stop.is_set():
-                await self._start_what_may()
+                await self._start_runs()
                 await self._wait(stopping)
                 self._raise_failures()
-                await self._stop_the_cancelled()
+                await self._stop_ended()
         finally:
             stopping.cancel()
             await self._drain()
         self._raise_failures()
 
-    async def _start_what_may(self) -> None:
+    async def _start_runs(self) -> None:
         if len(self._jobs) >= self._sites_at_once:
             return
         for run in await self._ledger.workable_runs(self._sites_at_once + _LOOKAHEAD_RUNS, self._clock()):
@@ -92,18 +92,18 @@ class RunScheduler:
 
     async def _wait(self, stopping: asyncio.Task[bool]) -> None:
         waking = asyncio.create_task(self._wake.wait())
-        await asyncio.wait({stopping, waking}, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({stopping, waking}, timeout=_POLL_INTERVAL_S, return_when=asyncio.FIRST_COMPLETED)
         waking.cancel()
         self._wake.clear()
 
-    async def _stop_the_cancelled(self) -> None:
+    async def _stop_ended(self) -> None:
         for job in self._jobs.values():
-            stands = await self._ledger.run(job.run.id)
-            if stands is None or stands.state in ENDED:
+            current = await self._ledger.run(job.run.id)
+            if current is None or current.state in ENDED:
                 job.stop.set()
 
     def _raise_failures(self) -> None:
-        """Forget what has ended. A job ends with an error only when not even its failure could be written down."""
+        """Remove finished jobs. A job raises only when not even the failure of its run could be stored."""
         for task in [task for task in self._jobs if task.done()]:
             del self._jobs[task]
             if not task.cancelled():
@@ -111,24 +111,24 @@ class RunScheduler:
 
     async def _work_on(self, job: _Job) -> None:
         run = job.run
-        about = {"run": run.id, "site": run.site_name}
-        _LOG.info("working on a run", extra=about)
+        extra = {"run": run.id, "site": run.site_name}
+        _LOG.info("run started in this process", extra=extra)
         try:
-            ended = await self._crawl(run, job.progress, job.stop)
+            result = await self._crawl(run, job.progress, job.stop)
         except Interrupted:
-            stands = await self._ledger.run(run.id)  # it may have ended while we were told to stop
-            if stands is not None and stands.state in ENDED:
-                _LOG.info("a run has ended", extra={**about, "state": stands.state.value})
+            current = await self._ledger.run(run.id)  # it may have ended before it was stopped
+            if current is not None and current.state in ENDED:
+                _LOG.info("run ended", extra={**extra, "state": current.state.value})
             else:
-                _LOG.info("stopped working on a run", extra=about)
-        except Exception as problem:  # noqa: BLE001 whatever ends a crawl must not end the ones beside it
-            _LOG.exception("a run crashed", extra=about)
+                _LOG.info("run stopped", extra=extra)
+        except Exception as problem:  # noqa: BLE001 an error in one crawl must not end the other crawls
+            _LOG.exception("run crashed", extra=extra)
             error = f"{type(problem).__name__}: {problem}"
-            left_as = await self._ledger.crash_run(run.id, error, self._clock(), self._pause_s, ATTEMPTS)
-            if left_as is RunState.FAILED:
+            state = await self._ledger.crash_run(run.id, error, self._clock(), self._pause_s, ATTEMPTS)
+            if state is RunState.FAILED:
                 metrics.RUNS_ENDED.labels(RunState.FAILED.value).inc()
         else:
-            _LOG.info("a run has ended", extra={**about, "state": ended.state.value})
+            _LOG.info("run ended", extra={**extra, "state": result.state.value})
 
     async def _drain(self) -> None:
         for job in self._jobs.values():

@@ -1,7 +1,7 @@
-"""Where questions are answered: search, pages to read, and an index that is brought up to date before it is asked.
+"""The search service: search, stored pages, and an index that is updated before it is queried.
 
-A crawl does not index. Whoever asks first pays for what has changed since (a laptop), or finds it done, because a server keeps
-everything current beside its other work (`keep_current`). Vectors follow when there is time; until then words alone answer.
+A crawl does not index. On a laptop the first query after a crawl indexes what has changed; a server keeps the index current in
+the background (`keep_current`). Embeddings are made when there is time; until then search uses keywords only.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from sitelore.ports import Blobs, Embedder, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
-_LOOK_S = 2.0
+_POLL_INTERVAL_S = 2.0
 _FRESH_S = 1.0
-_ASK_AGAIN_S = 60.0
-_AT_ONCE = 200
-"""Pages that a question waits for; more than this is left to whoever keeps the index current."""
+_EMBED_RETRY_DELAY_S = 60.0
+_MAX_PAGES_PER_QUERY = 200
+"""Pages that a query indexes first; more than this is left to `keep_current` or `sitelore reindex`."""
 
 Watch = Callable[[IndexProgress], None]
 
 
-def nobody(_: IndexProgress) -> None:
-    """Nobody is watching."""
+def _ignore_progress(_: IndexProgress) -> None:
+    """The default progress callback."""
 
 
 @dataclass(slots=True)
 class SearchService:
-    """Answers from the index of one house."""
+    """Searches the index of one data directory or database, and keeps it current."""
 
     indexing: Indexing
     embedder: Embedder | None = None
     _searcher: Searcher = field(init=False)
-    _looked_at: dict[SiteId, float] = field(default_factory=dict)
-    _ask_again_at: float = 0.0
+    _refreshed_at: dict[SiteId, float] = field(default_factory=dict)
+    _next_embed_at: float = 0.0
 
     def __post_init__(self) -> None:
         self._searcher = Searcher(self.search_index, self.embedder)
 
     @property
     def search_index(self) -> SearchIndex:
-        """The index."""
+        """The index that is searched."""
         return self.indexing.search_index
 
     @property
@@ -68,42 +68,46 @@ class SearchService:
 
     @property
     def model(self) -> str:
-        """What vectors are kept under; empty without an embedder."""
+        """The name under which embeddings are stored; empty without an embedder."""
         return self.embedder.model if self.embedder is not None else ""
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
-        """What answers a question, from an index that knows of every run that has ended."""
-        for shelf in await self.sites(query.tenant, query.sites):
-            if time.monotonic() - self._looked_at.get(shelf.site, -_FRESH_S) >= _FRESH_S:
-                await self.refresh(shelf, most=_AT_ONCE)
+        """Search an index that includes every run that has ended."""
+        for stats in await self.sites(query.tenant, query.sites):
+            if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
+                await self.refresh(stats, max_pages=_MAX_PAGES_PER_QUERY)
         return await self._searcher.search(query)
 
     async def sites(self, tenant: str | None = DEFAULT_TENANT, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:
-        """The sites of a tenant, by name."""
-        shelves = await self.search_index.site_stats(tenant, self.model)
-        return [shelf for shelf in shelves if not names or shelf.name in names]
+        """Index statistics of a tenant's sites, by name."""
+        sites = await self.search_index.site_stats(tenant, self.model)
+        return [stats for stats in sites if not names or stats.name in names]
 
-    async def refresh(self, shelf: SiteIndexStats, *, most: int | None = None, watch: Watch = nobody) -> IndexWritten:
-        """Reckon with the site's runs and index what waits, unless that is more than `most` pages or somebody else does it."""
-        async with self._ledger.leader_lock(f"index {shelf.site}") as is_ours:
+    async def refresh(
+        self, stats: SiteIndexStats, *, max_pages: int | None = None, watch: Watch = _ignore_progress
+    ) -> IndexWritten:
+        """Index what changed since the last call. Does nothing if more than `max_pages` wait or another process indexes."""
+        async with self._ledger.leader_lock(f"index {stats.site}") as is_ours:
             if not is_ours:
                 return IndexWritten()
-            reckoned = await self.indexing.check_presence(shelf.site)
-            self._looked_at[shelf.site] = time.monotonic()
-            if reckoned:
-                shelf = next((one for one in await self.sites(shelf.tenant) if one.site == shelf.site), shelf)
-            if not reckoned and not shelf.waiting:
+            changes = await self.indexing.check_presence(stats.site)
+            self._refreshed_at[stats.site] = time.monotonic()
+            if changes:
+                stats = next((row for row in await self.sites(stats.tenant) if row.site == stats.site), stats)
+            if not changes and not stats.waiting:
                 return IndexWritten()
-            if most is not None and shelf.waiting > most:
+            if max_pages is not None and stats.waiting > max_pages:
                 return IndexWritten()
             written = IndexWritten()
-            async for progress, so_far in self.indexing.catch_up(shelf):
+            async for progress, so_far in self.indexing.catch_up(stats):
                 watch(progress)
                 written = so_far
             return written
 
-    async def embed(self, site: SiteId | None = None, *, watch: Watch = nobody, stop: asyncio.Event | None = None) -> int:
-        """Give every chunk its vector, as far as there is an embedder. How many texts got one."""
+    async def embed(
+        self, site: SiteId | None = None, *, watch: Watch = _ignore_progress, stop: asyncio.Event | None = None
+    ) -> int:
+        """Embed every chunk that has no vector yet, if there is an embedder. Returns how many texts were embedded."""
         if self.embedder is None:
             return 0
         done = 0
@@ -113,25 +117,25 @@ class SearchService:
         return done
 
     async def keep_current(self, stop: asyncio.Event) -> None:
-        """Until told to stop: index what changes, then give it vectors. What goes wrong is logged and tried again."""
+        """Index and embed what changes until stopped. Errors are logged and retried."""
         while not stop.is_set():
             try:
-                for shelf in await self.sites(None):
+                for stats in await self.sites(None):
                     if stop.is_set():
                         return
-                    await self.refresh(shelf)
-                await self._embed_in_turn(stop)
+                    await self.refresh(stats)
+                await self._embed_as_leader(stop)
             except StorageError as problem:
-                _LOG.warning("the index has to wait: %s", problem)
-            except Exception:  # noqa: BLE001 the index is derived; whatever is wrong with it must not end the crawls beside it
-                _LOG.exception("the index could not be brought up to date")
+                _LOG.warning("storage unavailable, indexing retries: %s", problem)
+            except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process
+                _LOG.exception("indexing failed")
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_S):
+                async with asyncio.timeout(_POLL_INTERVAL_S):
                     await stop.wait()
 
-    async def _embed_in_turn(self, stop: asyncio.Event) -> None:
-        """One process at a time. A model that is not to be had is asked again later; words answer meanwhile."""
-        if self.embedder is None or time.monotonic() < self._ask_again_at:
+    async def _embed_as_leader(self, stop: asyncio.Event) -> None:
+        """Embed in one process at a time. An unavailable model is tried again later; keyword search works meanwhile."""
+        if self.embedder is None or time.monotonic() < self._next_embed_at:
             return
         async with self._ledger.leader_lock("embed") as is_ours:
             if not is_ours:
@@ -139,13 +143,13 @@ class SearchService:
             try:
                 await self.embed(stop=stop)
             except EmbeddingFailed as problem:
-                _LOG.warning("vectors have to wait: %s", problem)
-                self._ask_again_at = time.monotonic() + _ASK_AGAIN_S
+                _LOG.warning("embedding unavailable, retrying later: %s", problem)
+                self._next_embed_at = time.monotonic() + _EMBED_RETRY_DELAY_S
 
     async def page(self, url: Url, tenant: str = DEFAULT_TENANT) -> dict[str, Any] | None:
-        """A page as it last was, with its Markdown; None when the tenant has none at this address."""
-        found = await self.search_index.page(tenant, url)
-        if found is None:
+        """The stored page with its Markdown; None when the tenant has no page at this URL."""
+        row = await self.search_index.page(tenant, url)
+        if row is None:
             return None
-        document: dict[str, Any] = msgspec.json.decode(await self._blobs.get(found.document))
-        return {**document, "url": str(found.url), "presence": found.presence.value, "fetched_at": found.fetched_at}
+        document: dict[str, Any] = msgspec.json.decode(await self._blobs.get(row.document))
+        return {**document, "url": str(row.url), "presence": row.presence.value, "fetched_at": row.fetched_at}

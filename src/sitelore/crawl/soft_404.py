@@ -1,4 +1,7 @@
-"""What a site answers to a path that cannot exist, asked once per directory and only when a page reads like an error page."""
+"""Soft-404 detection: compares a suspicious page with what the site serves for a path that cannot exist.
+
+One probe per directory is fetched, and only when a page reads like an error page.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from collections.abc import Awaitable, Callable
 
 from sitelore.model.document import Reading
 from sitelore.model.errors import ReaderCrashed
-from sitelore.model.fingerprint import similarity
 from sitelore.model.response import Fetched, Request, Response
+from sitelore.model.sketch import similarity
 from sitelore.model.url import Url
 
-SURE = 0.9
-"""Reads so much like an error page that the text alone decides when a probe cannot."""
-SUSPECT = 0.5
-SAME = 0.8
+_CERTAIN = 0.9
+"""`looks_missing` from which the text alone decides when there is no probe to compare with."""
+_SUSPECT = 0.5
+_SAME_PAGE = 0.8
 _MAX_DIRECTORIES = 2000
 
 Fetch = Callable[[Request], Awaitable[Fetched]]
@@ -23,42 +26,42 @@ Read = Callable[[Response], Awaitable[Reading]]
 
 
 class Soft404Detector:
-    """One run's probes. Two visits that need the same one share it."""
+    """The soft-404 probes of one run. Concurrent visits that need the same probe share it."""
 
     def __init__(self, fetch: Fetch, read: Read, salt: str) -> None:
         self._fetch = fetch
         self._read = read
         self._salt = salt
-        self._known: dict[str, asyncio.Task[tuple[int, ...]]] = {}
+        self._probes: dict[str, asyncio.Task[tuple[int, ...]]] = {}
 
     async def soft_404(self, url: Url, reading: Reading) -> str | None:
-        """The evidence that a page served as 200 is an error page, or None."""
-        if reading.looks_missing < SUSPECT or url.is_root:
+        """The evidence that a page served with status 200 is an error page; None when there is none."""
+        if reading.looks_missing < _SUSPECT or url.is_root:
             return None
         probe = await self._probe(url)
-        if probe and similarity(reading.fingerprint, probe) >= SAME:
+        if probe and similarity(reading.fingerprint, probe) >= _SAME_PAGE:
             return "reads like an error page and equals what the site answers to a path that cannot exist"
-        if reading.looks_missing >= SURE:
+        if reading.looks_missing >= _CERTAIN:
             return "title and text say that the page does not exist"
         return None
 
     async def close(self) -> None:
-        """Leave no probe behind."""
-        for task in self._known.values():
+        """Cancel the probes that are still running."""
+        for task in self._probes.values():
             task.cancel()
-        await asyncio.gather(*self._known.values(), return_exceptions=True)
+        await asyncio.gather(*self._probes.values(), return_exceptions=True)
 
     async def _probe(self, url: Url) -> tuple[int, ...]:
-        """The sketch of what the site serves beside this URL for a path that cannot exist; empty when it serves no page."""
+        """The fingerprint of the page served for a missing path in the directory of `url`; empty when none is served."""
         directory = f"{url.origin}{url.path.rpartition('/')[0]}/"
-        task = self._known.get(directory)
+        task = self._probes.get(directory)
         if task is None:
-            if len(self._known) >= _MAX_DIRECTORIES:
+            if len(self._probes) >= _MAX_DIRECTORIES:
                 return ()
-            task = self._known[directory] = asyncio.create_task(self._ask(directory))
+            task = self._probes[directory] = asyncio.create_task(self._fetch_probe(directory))
         return await asyncio.shield(task)
 
-    async def _ask(self, directory: str) -> tuple[int, ...]:
+    async def _fetch_probe(self, directory: str) -> tuple[int, ...]:
         name = hashlib.sha256(f"{self._salt} {directory}".encode()).hexdigest()[:20]
         url = Url.parse(f"{directory}{name}")
         if url is None:

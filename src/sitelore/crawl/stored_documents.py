@@ -1,4 +1,4 @@
-"""What a stored document still tells: links of a page not fetched again, whether it changed, words two pages share."""
+"""Reads stored documents during a crawl: links of unchanged pages, change detection, word overlap of two pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _StoredLink:
 
 @dataclass(frozen=True, slots=True)
 class _StoredDocument:
-    """The part of a stored `Document` that a crawl needs again."""
+    """The part of a stored `Document` that a crawl needs."""
 
     links: tuple[_StoredLink, ...] = ()
     nofollow: bool = False
@@ -39,7 +39,7 @@ _DECODER = msgspec.json.Decoder(_StoredDocument)
 
 
 async def stored_links(blobs: Blobs, key: BlobKey, settings: CrawlSettings) -> tuple[list[Url], list[Url]]:
-    """Links to follow and links that a nofollow keeps the crawl from following, as they were read then."""
+    """The links to follow, and the links that nofollow excludes, of a stored document."""
     document = _DECODER.decode(await blobs.get(key))
     followed: list[Url] = []
     refused: list[Url] = []
@@ -49,33 +49,33 @@ async def stored_links(blobs: Blobs, key: BlobKey, settings: CrawlSettings) -> t
     return followed, refused
 
 
-def calmed(volatile: bytes) -> bytes:
-    """Where a page differs from itself, after it did not."""
+def decay_volatile(volatile: bytes) -> bytes:
+    """Update the record of volatile places after a fetch in which the page did not change."""
     if not volatile:
         return b""
-    from sitelore.extract.changes import change  # noqa: PLC0415 takes long to import, and a first crawl has no use for it
+    from sitelore.extract.changes import change  # noqa: PLC0415 slow to import, and a first crawl does not need it
 
     return change.decay_slots(volatile)
 
 
 async def compare_with_known(blobs: Blobs, known: KnownPage | None, reading: Reading) -> Comparison:
-    """Whether a page has changed since it was last kept. Equal content needs no look at it."""
+    """Whether a page has changed since it was last stored. Equal content hashes need no comparison."""
     if known is None or reading.document is None:
         return _UNKNOWN
     if known.content_hash == reading.content_hash:
-        return Comparison(changed=False, volatile=calmed(known.volatile))
+        return Comparison(changed=False, volatile=decay_volatile(known.volatile))
     try:
         before = await blobs.get(known.document)
     except KeyError:
         return Comparison(changed=True)
     from sitelore.extract.changes.change import compare_documents  # noqa: PLC0415 as above
 
-    # In a thread: a page made for it could otherwise hold up every other visit for a moment.
+    # In a thread: comparing a page made to be slow must not block the other visits.
     return await asyncio.to_thread(compare_documents, before, reading.document, known.volatile)
 
 
-async def word_overlap(blobs: Blobs, one: BlobKey, other: BlobKey) -> float:
-    """How much of two documents' words is common to both, 0 to 1."""
-    words = [Counter(_WORD.findall(_DECODER.decode(await blobs.get(key)).text.lower())) for key in (one, other)]
+async def word_overlap(blobs: Blobs, first: BlobKey, second: BlobKey) -> float:
+    """The share of words that two documents have in common, 0 to 1."""
+    words = [Counter(_WORD.findall(_DECODER.decode(await blobs.get(key)).text.lower())) for key in (first, second)]
     common = (words[0] & words[1]).total()
     return 2 * common / max(1, words[0].total() + words[1].total())

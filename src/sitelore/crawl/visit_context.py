@@ -1,4 +1,4 @@
-"""What a visit works with: one run's settings and the parts it reaches through their ports."""
+"""Settings and dependencies of one run's visits (`VisitContext`), and the options derived from its settings."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sitelore.ports import Blobs, Clock, Reader, Robots
 
 
 class NavigationPolicy:
-    """Where pages that are open in the browser may lead it: scope and robots.txt count there too.
+    """Decides where a page open in the browser may navigate: scope, address guard, secrets and robots.txt apply there too.
 
-    What was asked for is not judged here; the frontier admitted it.
+    The URL of the visit itself is not checked here, because the frontier admitted it.
     """
 
     def __init__(self, robots: Robots, admission: Admission, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE) -> None:
@@ -29,7 +29,7 @@ class NavigationPolicy:
         self._rules = rules
 
     async def judge(self, url: Url) -> str | None:
-        """Why the browser must not go there; None when it may."""
+        """The reason why the browser must not navigate to `url`; None when it may."""
         target = Url.parse(str(url), rules=self._rules)
         if target is None:
             return "not an http(s) URL"
@@ -44,7 +44,7 @@ class NavigationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class VisitContext:
-    """Handed to every visit of a run."""
+    """Settings and dependencies handed to every visit of a run."""
 
     settings: CrawlSettings
     rules: KeyRules
@@ -59,20 +59,20 @@ class VisitContext:
     policy: RenderPolicy
     renderer: PoliteRenderer
     rendered_probes: Soft404Detector
-    """The same through the browser: what a site shows there for a path that cannot exist is another page."""
+    """Probes made in the browser, for rendered pages: a site's error page may look different there."""
 
-    def probes_for(self, in_browser: bool) -> Soft404Detector:
-        """Probes that look at a site as its page was looked at."""
+    def soft_404_detector(self, in_browser: bool) -> Soft404Detector:
+        """The detector whose probes are fetched in the same way as the page."""
         return self.rendered_probes if in_browser else self.probes
 
 
 def rules_of(settings: CrawlSettings) -> KeyRules:
-    """Which parameters the run's keys leave out."""
+    """URL normalisation of a run: the default rules plus the tracking parameters of its settings."""
     return DEFAULT_RULES.plus(settings.tracking_parameters) if settings.tracking_parameters else DEFAULT_RULES
 
 
 def redaction_of(settings: CrawlSettings, operators: Redaction) -> Redaction:
-    """What may not be kept in this run: the operator's rules and key, the run's policy on data of persons."""
+    """Redaction options of a run: the operator's rules and key, and the run's policy on personal data."""
     return replace(
         operators,
         personal=settings.personal is PersonalPolicy.EVERYWHERE,
@@ -82,7 +82,7 @@ def redaction_of(settings: CrawlSettings, operators: Redaction) -> Redaction:
 
 
 def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALONE) -> ReadOptions:
-    """What extraction is told in this run."""
+    """Extraction options of a run."""
     return ReadOptions(
         dropped_parameters=settings.tracking_parameters,
         overrides=settings.overrides,

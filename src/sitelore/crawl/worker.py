@@ -1,7 +1,7 @@
-"""A worker: claims rows, visits them side by side, settles them. Any number of workers may work on one run.
+"""A worker: claims rows of one run, visits them concurrently and settles them. Several workers may share a run.
 
-Claimed rows wait in a small buffer until their host may be asked; a host that is closed for a while delays its own rows and
-nothing else. When the ledger has no work left the worker tends the run (`maintenance`) until a wave opens or the run ends.
+Claimed rows wait in a small buffer until their host accepts a request; a host in backoff delays only its own rows. When the
+ledger has nothing to claim, the worker reconciles the run (`maintenance`) until a wave opens or the run ends.
 """
 
 from __future__ import annotations
@@ -13,37 +13,33 @@ from collections import deque
 from collections.abc import Collection
 
 from sitelore.crawl import metrics
-from sitelore.crawl.maintenance import RunStatus, reconcile_run, tell_wave
-from sitelore.crawl.progress import Progress
-from sitelore.crawl.redact_settlement import redact_settlement
-from sitelore.crawl.settle import Settler
+from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run
+from sitelore.crawl.settle import Settler, redact_settlement
 from sitelore.crawl.visit import visit
 from sitelore.crawl.visit_context import VisitContext
-from sitelore.crawl.worker_context import WorkerContext
+from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
-from sitelore.model.events import EventKind, RunEvent
-from sitelore.model.frontier import Kind, Lease, Run, Settlement, Verdict
+from sitelore.model.frontier import EventKind, Lease, RowKind, Run, RunEvent, Settlement, Verdict
 from sitelore.model.ids import WorkerId
-from sitelore.model.states import UrlState
+from sitelore.model.states import KEPT, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Subscription
 
 _LOG = logging.getLogger(__name__)
 
-_POLL_S = 0.25
-_TELL_S = 1.0
-_WRITE_S = 5.0
-_RELEASE_S = 3.0
-_CLAIM = 64
-_GATE_POLL_S = 0.05
+_POLL_INTERVAL_S = 0.25
+_PROGRESS_INTERVAL_S = 1.0
+_WRITE_TIMEOUT_S = 5.0
+_RELEASE_TIMEOUT_S = 3.0
+_CLAIM_BATCH = 64
+_GATE_POLL_INTERVAL_S = 0.05
 
-_KEPT = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
-_WRONG = frozenset({UrlState.FAILED, UrlState.HTTP_TERMINAL})
+_ERROR_STATES = frozenset({UrlState.FAILED, UrlState.HTTP_TERMINAL})
 
 
 class Worker:
-    """Works on one run until it has ended, the person stops it, or its time is over."""
+    """Works on one run until it ends, the user stops it, or its time limit passes."""
 
     def __init__(
         self, worker: WorkerId, run: Run, worker_context: WorkerContext, context: VisitContext, progress: Progress
@@ -59,28 +55,29 @@ class Worker:
         self._concurrency = context.settings.pace.concurrency
         self._buffer: deque[Lease] = deque()
         self._visits: set[asyncio.Task[None]] = set()
-        self._moved = asyncio.Event()
-        self._closed: Collection[str] = ()
+        self._wake = asyncio.Event()
+        """Set when the main loop may have something to do: a visit ended, a settlement was written."""
+        self._closed_hosts: Collection[str] = ()
         self._draining = False
         self._claimed_at: dict[Url, float] = {}
-        self._held: dict[Url, Lease] = {}
+        self._leases: dict[Url, Lease] = {}
         self._redactor = redactor_of(context.read_options.redaction)
-        self._began = context.clock()
+        self._started_at = context.clock()
         self._next_claim_at = 0.0
-        """The ledger had nothing more to claim; asking again before this time is not worthwhile unless a wave opens."""
+        """No claim before this time: the last one emptied the queue. Reset when a wave may have opened."""
         self._settler = Settler(worker_context.ledger, context.blobs, context.clock, self._on_settled)
 
     async def work(self, stop: asyncio.Event) -> Run:
-        """Until the run has ended. Raises `Interrupted` or `OutOfTime` after a drain that leaves no lease behind."""
-        loops = (self._settler.write_forever(), self._keep_leases(), self._tell_progress())
+        """Work until the run has ended. Raises `Interrupted` or `OutOfTime` after a drain that leaves no lease behind."""
+        loops = (self._settler.write_forever(), self._renew_leases(), self._publish_progress())
         background = [asyncio.create_task(loop) for loop in loops]
         try:
-            async with self._worker_context.notifier.subscribe(self._run.id) as bell:
+            async with self._worker_context.notifier.subscribe(self._run.id) as subscription:
                 while True:
                     self._raise_failures(background)
                     self._check_end(stop)
-                    if not await self._step() and (ended := await self._tend(bell)):
-                        return ended
+                    if not await self._step() and (run := await self._reconcile(subscription)):
+                        return run
         except BaseException:
             await self._drain(background)
             raise
@@ -90,65 +87,65 @@ class Worker:
             await asyncio.gather(*background, return_exceptions=True)
 
     async def _step(self) -> bool:
-        """Claim, start what may start, wait for something to move. False when there is nothing to do here."""
-        closed = self._closed = await self._gate.closed_hosts()
+        """Claim rows, start visits, wait until something changes. False when there is nothing left to visit or write."""
+        self._closed_hosts = await self._gate.closed_hosts()
         if len(self._buffer) < self._concurrency and self._context.clock() >= self._next_claim_at:
-            await self._claim(closed)
+            await self._claim()
         self._start_visits()
         if not self._visits and not self._buffer:
             if not self._settler.pending:
                 return False
-            self._settler.hurry()
-        await self._wait_for_a_move()
+            self._settler.flush()
+        await self._wait_for_wake()
         return True
 
-    async def _claim(self, closed: Collection[str]) -> None:
+    async def _claim(self) -> None:
         now = self._context.clock()
-        # What one process hoards, the others cannot visit; what it lacks, it asks for again.
-        limit = self._concurrency if self._config.is_shared else max(_CLAIM, 2 * self._concurrency)
-        leases = await self._ledger.claim(self._run.id, self._id, limit, now, self._config.lease_s, closed)
-        self._held.update((lease.url, lease) for lease in leases)
+        # Shared runs: claim only what can start now, so that rows are not locked away from other workers.
+        limit = self._concurrency if self._config.is_shared else max(_CLAIM_BATCH, 2 * self._concurrency)
+        leases = await self._ledger.claim(self._run.id, self._id, limit, now, self._config.lease_s, self._closed_hosts)
+        self._leases.update((lease.url, lease) for lease in leases)
         if any(lease.wave > self._run.wave for lease in leases):
-            await self._look_at_the_run()  # another process opened this wave
+            await self._reload_run()  # another process opened this wave
         self._buffer.extend(leases)
         self._claimed_at.update((lease.url, now) for lease in leases)
         if len(leases) < limit:
-            self._next_claim_at = now + _POLL_S
+            self._next_claim_at = now + _POLL_INTERVAL_S
         self._progress.queued = max(0, self._progress.queued - len(leases))
 
     def _start_visits(self) -> None:
-        while len(self._visits) < self._concurrency and (lease := self._next()) is not None:
-            task = asyncio.create_task(self._visit_in_turn(lease))
+        while len(self._visits) < self._concurrency and (lease := self._next_lease()) is not None:
+            task = asyncio.create_task(self._visit_until_empty(lease))
             self._visits.add(task)
-            task.add_done_callback(self._visits_done)
+            task.add_done_callback(self._on_visits_done)
         self._progress.in_flight = len(self._visits)
 
-    def _next(self) -> Lease | None:
-        """A claimed row whose host may be asked; a seat is taken for it."""
+    def _next_lease(self) -> Lease | None:
+        """Take a claimed row whose host accepts requests, and a slot of the concurrency limiter for it."""
         if self._draining or self._settler.is_full or self._worker_context.limiter.is_full:
             return None
         for _ in range(len(self._buffer)):
             lease = self._buffer.popleft()
-            if lease.url.authority not in self._closed:
+            if lease.url.authority not in self._closed_hosts:
                 metrics.QUEUE_LATENCY.observe(self._since_claim(lease))
                 self._worker_context.limiter.take()
                 return lease
             self._buffer.append(lease)
         return None
 
-    async def _visit_in_turn(self, first: Lease) -> None:
-        """One visit after the other, for as long as there is one to make: a task for each would cost the loop more rounds."""
+    async def _visit_until_empty(self, first: Lease) -> None:
+        """Make one visit after another while there are leases. One task per visit would cost more event loop iterations."""
         lease: Lease | None = first
         while lease is not None:
             try:
                 await self._visit(lease)
             finally:
-                self._worker_context.limiter.give_back()
-            lease = self._next()
+                self._worker_context.limiter.release()
+            lease = self._next_lease()
             self._start_visits()
-            # The loop is woken only where it has something to do.
+            # Wake the main loop only when it should claim.
             if len(self._buffer) < self._concurrency and self._context.clock() >= self._next_claim_at:
-                self._moved.set()
+                self._wake.set()
 
     async def _visit(self, lease: Lease) -> None:
         try:
@@ -156,58 +153,58 @@ class Worker:
         except SiteloreError:
             raise
         except Exception as error:  # noqa: BLE001 see below
-            # A fault of ours on one page must not end the crawl of all others; it is recorded where `explain` shows it.
+            # A bug that one page triggers must not end the crawl; it is recorded where `explain` shows it.
             _LOG.exception("visit failed", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             settlement = Settlement(lease, Verdict(UrlState.FAILED, error=f"internal_error: {type(error).__name__}"))
         self._settler.add(redact_settlement(settlement, self._redactor))
 
-    def _visits_done(self, task: asyncio.Task[None]) -> None:
+    def _on_visits_done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or task.exception() is not None:
-            # A visit that failed stays in the set until `_raise_failures` brings its error to the person.
-            self._moved.set()
+            # A failed task stays in the set until `_raise_failures` re-raises its error.
+            self._wake.set()
             return
         self._visits.discard(task)
         if not self._visits:
-            self._settler.hurry()
+            self._settler.flush()
         if len(self._buffer) < self._concurrency:
-            self._moved.set()
+            self._wake.set()
 
-    async def _wait_for_a_move(self) -> None:
-        held_back = bool(self._buffer) and len(self._visits) < self._concurrency
-        self._moved.clear()
+    async def _wait_for_wake(self) -> None:
+        is_held_back = bool(self._buffer) and len(self._visits) < self._concurrency
+        self._wake.clear()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GATE_POLL_S if held_back else _POLL_S):
-                await self._moved.wait()
+            async with asyncio.timeout(_GATE_POLL_INTERVAL_S if is_held_back else _POLL_INTERVAL_S):
+                await self._wake.wait()
 
-    def _on_settled(self, settlement: Settlement, taken: bool) -> None:
-        """A settlement is durable, or was fenced off: then nothing of it was written."""
+    def _on_settled(self, settlement: Settlement, is_accepted: bool) -> None:
+        """Account for a settlement that is durable, or was rejected by its fencing token: then nothing of it was written."""
         if len(self._visits) < self._concurrency:
-            self._moved.set()
-        self._meter(settlement, taken)
-        # A worker that stood still past its lease may hold the row again, by a newer one that has to be kept.
-        if self._held.get(settlement.lease.url) == settlement.lease:
-            del self._held[settlement.lease.url]
-        if not taken:
-            lease = settlement.lease
-            _LOG.info("a verdict came too late", extra={"run": lease.run, "url": lease.url, "worker": self._id})
+            self._wake.set()
+        self._record_metrics(settlement, is_accepted)
+        lease = settlement.lease
+        # After a pause longer than the lease, this worker may have claimed the row again: keep the newer lease.
+        if self._leases.get(lease.url) == lease:
+            del self._leases[lease.url]
+        if not is_accepted:
+            _LOG.info("settlement rejected: lease lost", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             return
-        self._context.admission.remember(settlement.lease, settlement.effects.offers)
+        self._context.admission.remember(lease, settlement.effects.offers)
         progress, verdict = self._progress, settlement.verdict
         progress.fetched += settlement.effects.fetched
         progress.body_bytes += settlement.effects.body_bytes
         if verdict.state is UrlState.QUEUED:
             return
         progress.states[verdict.state] += 1
-        progress.pages += verdict.state in _KEPT and settlement.lease.kind is Kind.PAGE
+        progress.pages += verdict.state in KEPT and lease.kind is RowKind.PAGE
         progress.skipped += verdict.state is UrlState.SKIPPED
-        progress.errors += verdict.state in _WRONG
-        progress.latest = settlement.lease.url
+        progress.errors += verdict.state in _ERROR_STATES
+        progress.latest = lease.url
 
     def _since_claim(self, lease: Lease) -> float:
         now = self._context.clock()
         return max(0.0, now - self._claimed_at.get(lease.url, now))
 
-    def _meter(self, settlement: Settlement, taken: bool) -> None:
+    def _record_metrics(self, settlement: Settlement, is_accepted: bool) -> None:
         lease, verdict = settlement.lease, settlement.verdict
         metrics.PROCESSING.observe(self._since_claim(lease))
         self._claimed_at.pop(lease.url, None)
@@ -216,38 +213,38 @@ class Worker:
         page = settlement.effects.page
         if page is not None and page.render is not None and page.render.metrics is not None:
             metrics.RENDERING.observe(page.render.metrics.elapsed_s)
-        if not taken:
+        if not is_accepted:
             metrics.FENCED.inc()
             return
         metrics.PROCESSED.inc()
         metrics.RETRIED.inc(verdict.state is UrlState.QUEUED)
-        metrics.VISITED.inc(verdict.state in _KEPT)
-        metrics.FAILED.inc(verdict.state in _WRONG)
+        metrics.VISITED.inc(verdict.state in KEPT)
+        metrics.FAILED.inc(verdict.state in _ERROR_STATES)
         level = logging.INFO if verdict.state is UrlState.FAILED else logging.DEBUG
         if _LOG.isEnabledFor(level):
-            what: dict[str, object] = {"run": lease.run, "url": lease.url, "worker": self._id, "state": verdict.state.value}
-            what |= {"status_code": verdict.status_code, "error": verdict.error}
-            _LOG.log(level, "a URL of %s is %s", lease.url.authority, verdict.state, extra=what)
+            extra: dict[str, object] = {"run": lease.run, "url": lease.url, "worker": self._id, "state": verdict.state.value}
+            extra |= {"status_code": verdict.status_code, "error": verdict.error}
+            _LOG.log(level, "URL of %s settled as %s", lease.url.authority, verdict.state, extra=extra)
 
-    async def _tend(self, bell: Subscription) -> Run | None:
-        """Nothing to claim: open the next wave, wait for a retry or a signal, or learn that the run is not to be worked on."""
-        tended = await reconcile_run(self._run.id, self._ledger, self._context, is_shared=self._config.is_shared)
+    async def _reconcile(self, subscription: Subscription) -> Run | None:
+        """Nothing to claim: open the next wave, wait for a retry or a notification, or return the run if it has ended."""
+        result = await reconcile_run(self._run.id, self._ledger, self._context, is_shared=self._config.is_shared)
         self._next_claim_at = 0.0
-        if tended.what is RunStatus.OPENED:
-            await self._look_at_the_run()
-            self._progress.queued += tended.admitted
-            await tell_wave(self._worker_context, self._run.id, self._run.wave, tended.admitted)
-        elif tended.what is RunStatus.ENDED:
+        if result.status is RunStatus.OPENED:
+            await self._reload_run()
+            self._progress.queued += result.admitted
+            await announce_wave(self._worker_context, self._run.id, self._run.wave, result.admitted)
+        elif result.status is RunStatus.ENDED:
             run = await self._ledger.run(self._run.id)
             assert run is not None
             return run
-        elif tended.wait_s > 0:
-            self._moved.clear()
-            await bell.wait(self._config.poll_s if self._config.is_shared else min(tended.wait_s, _POLL_S))
+        elif result.wait_s > 0:
+            self._wake.clear()
+            await subscription.wait(self._config.poll_s if self._config.is_shared else min(result.wait_s, _POLL_INTERVAL_S))
         return None
 
-    async def _look_at_the_run(self) -> None:
-        """A wave has opened: what its visits count as in scope was settled when it did."""
+    async def _reload_run(self) -> None:
+        """Load the run after a wave opened: its hosts in scope are fixed for that wave."""
         run = await self._ledger.run(self._run.id)
         if run is not None:
             self._run = run
@@ -258,7 +255,7 @@ class Worker:
         if stop.is_set():
             raise Interrupted("stopped; continue with --resume")
         limit_s = self._context.settings.time_limit_s
-        if limit_s is not None and self._context.clock() - self._began > limit_s:
+        if limit_s is not None and self._context.clock() - self._started_at > limit_s:
             raise OutOfTime(f"the time limit of {limit_s:.0f} s has passed; continue with --resume")
 
     def _raise_failures(self, background: list[asyncio.Task[None]]) -> None:
@@ -266,29 +263,30 @@ class Worker:
             if task.done() and not task.cancelled() and (error := task.exception()):
                 raise error
 
-    async def _keep_leases(self) -> None:
+    async def _renew_leases(self) -> None:
         while True:
             await asyncio.sleep(self._config.lease_s / 3)
-            held = list(self._held.values())
-            kept = await self._ledger.renew(held, self._context.clock() + self._config.lease_s)
-            _LOG.debug("leases renewed", extra={"run": self._run.id, "worker": self._id, "leases": kept})
+            leases = list(self._leases.values())
+            renewed = await self._ledger.renew(leases, self._context.clock() + self._config.lease_s)
+            _LOG.debug("leases renewed", extra={"run": self._run.id, "worker": self._id, "leases": renewed})
 
-    async def _tell_progress(self) -> None:
-        progress, told = self._progress, (0, 0, 0)
+    async def _publish_progress(self) -> None:
+        progress, published = self._progress, (0, 0, 0)
         while True:
-            await asyncio.sleep(_TELL_S)
-            now = (progress.states.total(), progress.pages, progress.fetched)
-            if now != told:
-                settled, pages, fetched = (new - old for new, old in zip(now, told, strict=True))
+            await asyncio.sleep(_PROGRESS_INTERVAL_S)
+            counts = (progress.states.total(), progress.pages, progress.fetched)
+            if counts != published:
+                settled, pages, fetched = (new - old for new, old in zip(counts, published, strict=True))
                 facts: dict[str, str | int] = {"worker": self._id, "settled": settled, "pages": pages, "fetched": fetched}
                 await self._worker_context.events.publish(
                     RunEvent(self._run.id, EventKind.PROGRESS, self._context.clock(), facts)
                 )
-                told = now
+                published = counts
 
     async def _drain(self, background: list[asyncio.Task[None]]) -> None:
-        """Let visits under way finish, for a while; write them, give the rest back. A broken ledger must not hide the first
-        error, and one that is away must not hold the process.
+        """Let active visits finish for a while, write them, and release the remaining leases.
+
+        A failing ledger must not hide the original error, and an unreachable one must not block the process.
         """
         self._draining = True
         if self._visits:
@@ -297,16 +295,16 @@ class Worker:
                 visit_task.cancel()
             await asyncio.gather(*self._visits, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_WRITE_S):
-                await self._write_the_rest(background[0])
+            async with asyncio.timeout(_WRITE_TIMEOUT_S):
+                await self._write_pending(background[0])
         with contextlib.suppress(Exception):
-            async with asyncio.timeout(_RELEASE_S):
+            async with asyncio.timeout(_RELEASE_TIMEOUT_S):
                 await self._ledger.release(self._run.id, self._context.clock(), self._id)
 
-    async def _write_the_rest(self, writer: asyncio.Task[None]) -> None:
+    async def _write_pending(self, writer: asyncio.Task[None]) -> None:
         while self._settler.pending and not writer.done():
-            self._settler.hurry()
-            self._moved.clear()
+            self._settler.flush()
+            self._wake.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_S):
-                    await self._moved.wait()
+                async with asyncio.timeout(_POLL_INTERVAL_S):
+                    await self._wake.wait()

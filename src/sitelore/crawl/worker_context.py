@@ -1,7 +1,8 @@
-"""What the workers of one process have in common, and the terms on which they work."""
+"""Dependencies, configuration, concurrency limit and progress counters that the workers of one process share."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from sitelore.ports import Clock, Events, HostGate, Ledger, Notifier
@@ -9,44 +10,44 @@ from sitelore.ports import Clock, Events, HostGate, Ledger, Notifier
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """How long things last, and whether other processes work here too."""
+    """Timeouts and intervals of workers, and whether other processes share the runs."""
 
     is_shared: bool = False
-    """Other processes may work on the same runs: then maintenance ends a run, and a worker takes no more than it needs."""
+    """Other processes may work on the same runs: maintenance completes a run, and a worker claims only what it can start."""
     lease_s: float = 120.0
     poll_s: float = 0.25
-    """How long a worker without work waits for a signal before it looks for itself."""
+    """How long an idle worker waits for a notification before it polls the ledger."""
     drain_s: float = 12.0
-    """How long visits under way may still take after a stop. A SIGTERM leaves 30 s; the rest is for writing."""
+    """How long active visits may continue after a stop. SIGTERM leaves 30 s; the rest is for writing settlements."""
     upkeep_s: float = 1.0
-    """Between two maintenance cycles."""
+    """Interval between two maintenance cycles."""
     pause_s: float = 5.0
-    """Before a crashed run gets its second attempt."""
+    """Delay before a crashed run gets its second attempt."""
 
 
 class ConcurrencyLimiter:
-    """Visits that a process has under way at once, over all its runs."""
+    """Limits the active visits of a process, over all its runs."""
 
     def __init__(self, count: int) -> None:
         self._free = count
 
     @property
     def is_full(self) -> bool:
-        """Whether everyone has to wait."""
+        """Whether no further visit may start."""
         return self._free <= 0
 
     def take(self) -> None:
-        """A visit begins."""
+        """Count a visit that starts."""
         self._free -= 1
 
-    def give_back(self) -> None:
-        """A visit has ended."""
+    def release(self) -> None:
+        """Count a visit that ended."""
         self._free += 1
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """Handed to every worker of a process."""
+    """Dependencies handed to every worker of a process."""
 
     ledger: Ledger
     gate: HostGate
@@ -55,3 +56,22 @@ class WorkerContext:
     clock: Clock
     config: WorkerConfig = WorkerConfig()
     limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(1_000_000))
+
+
+@dataclass(slots=True)
+class Progress:
+    """Progress counters of one run in this process, written by its worker and read by a progress bar."""
+
+    pages: int = 0
+    fetched: int = 0
+    queued: int = 0
+    in_flight: int = 0
+    skipped: int = 0
+    errors: int = 0
+    body_bytes: int = 0
+    wave: int = 0
+    depth: int = 0
+    max_pages: int | None = None
+    started_at: float = 0.0
+    states: Counter[str] = field(default_factory=Counter)
+    latest: str = ""

@@ -1,9 +1,10 @@
-"""Which URL next, and when. Decisions only: no database, no network, no clock of its own.
+"""Crawl decisions: which URL is visited next, and when. Pure functions: no database, no network, no clock of its own.
 
-A link found on a page becomes an offer (`admission`), refused at once when it is out of scope (`scope`), too deep, or of a
-shape that can only grow (`shape`). Between two waves `waves` decides what is admitted within the budget, which shapes have
-stopped bringing anything new, and which pages are one (`merging`). Before a visit `freshness` decides whether fetching is
-needed at all; after it `judge` turns what came back into a verdict and `retry` says whether to try again. `gate` keeps pace.
+`admission` turns the links of a page into offers; a URL is refused when it is out of `scope`, too deep, or of a form that only
+an endless loop of links produces (`url_pattern`). Between two waves, `waves` merges duplicate pages, gives up traps and admits
+the next rows within the budget. Before a visit, `freshness` decides whether a request is needed and `render_policy` whether
+the browser is; after it, `classify` turns the response into a verdict and `retry` decides whether to try again. `gate` is the
+rate limit of each host. `presence` decides after a run which pages are gone.
 
-Rows and transactions are `store`'s; asking a site is `fetch`'s; the order of these steps is `crawl`'s.
+Rows and transactions belong to `store`, requests to `fetch`, the order of these steps to `crawl`.
 """

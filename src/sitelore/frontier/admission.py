@@ -1,9 +1,9 @@
-"""Links → offers. Each distinct target is judged once: scope, patterns, address, depth, shape; the refusal is recorded.
+"""Turns the links of a page into offers: each target is checked for scope, patterns, address, depth and traps; the reason of
+every refusal is recorded.
 
-A page has a hundred links and most of them were offered before, so this is the hottest loop of a crawl: what was offered with
-an equal or better rank is left out before anything else is asked. That memory is a saving, never a truth: it holds only offers
-that were written (a visit may be fenced off, and whoever visits the page then has to offer its links again), and may be
-cleared at any moment.
+A page has about a hundred links and most were offered before, so this is the hottest loop of a crawl: targets already offered
+with an equal or better rank are dropped before any check. That cache is only a saving. It holds only offers that were written,
+because a settlement may be rejected and the page visited again elsewhere, and it may be cleared at any time.
 """
 
 from __future__ import annotations
@@ -11,32 +11,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from itertools import filterfalse
 
-from sitelore.frontier.scope import ScopeRule
+from sitelore.frontier.scope import Refusal, ScopeRule
 from sitelore.frontier.url_pattern import endless, url_pattern
 from sitelore.model.api_loader import is_loaded
-from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, Lease, Offer, Source
+from sitelore.model.document import SitemapEntry
+from sitelore.model.frontier import SOURCE_RANK, Hop, Lease, Offer, RowKind, Source
 from sitelore.model.redaction import MARK
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.sitemap import SitemapEntry
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 
 AddressRefusal = Callable[[Url], str | None]
-"""The guard's offline judgement of a URL: a sentence when it is refused."""
+"""The address guard's check of a URL without DNS: the reason of a refusal, or None."""
 
-_MEMORY = 200_000
-_JUDGED = 5_000
+_MAX_CACHED_RANKS = 200_000
+_MAX_CACHED_VERDICTS = 5_000
 MAX_SOURCES = 50_000
-"""Sitemaps and parts of collections that one worker takes from a run: as many as one sitemap index may list."""
+"""Sitemaps and collection pages that one worker accepts in a run: as many as one sitemap index may list."""
 _Rank = tuple[int, int, int, int]
-_NONE: _Rank = (-1, 0, 0, 0)
-Refusal = tuple[SkipReason, str]
-_ENDLESS: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
+_LOWEST_RANK: _Rank = (-1, 0, 0, 0)
+_TOO_MANY_SOURCES: Refusal = (SkipReason.TRAP, f"more than {MAX_SOURCES} sitemaps or parts of collections")
 HELD_A_SECRET: Refusal = (SkipReason.SECRET, "the address holds what may not be kept, so it was not fetched")
 
 
 class Admission:
-    """One run's view of what may be offered."""
+    """Makes and checks the offers of one run."""
 
     def __init__(self, settings: CrawlSettings, joined_hosts: tuple[str, ...], address_refusal: AddressRefusal) -> None:
         self._settings = settings
@@ -46,51 +45,53 @@ class Admission:
         self._since_wave = 0
         self._sources = 0
         self._best: dict[Url, _Rank] = {}
-        self._worst: _Rank = _NONE
-        """No rank in memory is worse than this one."""
+        self._worst: _Rank = _LOWEST_RANK
+        """The worst rank in `_best`."""
         self._best_nofollow: dict[Url, _Rank] = {}
-        """Kept apart: a link that may be followed outdoes one with nofollow whatever their ranks."""
-        self._judged: dict[Url, tuple[Refusal | None, str]] = {}
-        self._judged_depth = 0
-        """Pages that are visited side by side find the same new links, each before those of any other are written."""
+        """Separate, because a link that may be followed beats a nofollow link whatever their ranks."""
+        self._verdicts: dict[Url, tuple[Refusal | None, str]] = {}
+        """Cache of (refusal, URL pattern) per link at `_verdicts_depth`: concurrent visits find the same links before any of
+        them is stored.
+        """
+        self._verdicts_depth = 0
 
     def join(self, hosts: tuple[str, ...], wave: int) -> None:
-        """Hosts that a redirecting seed led to are in scope from this wave on."""
+        """Bring hosts that a redirecting seed led to into scope, from this wave on."""
         if hosts != self._joined:
             self._joined = hosts
             self._scope = ScopeRule(self._settings, hosts)
             self._since_wave = wave
             self._forget(self._best)
             self._forget(self._best_nofollow)
-            self._judged.clear()
+            self._verdicts.clear()
 
     def remember(self, lease: Lease, offers: Iterable[Offer]) -> None:
-        """These offers of a visit are written: what is no better need not be offered again."""
-        if lease.wave < self._since_wave:  # judged by another scope
+        """Cache the ranks of written offers: equal or worse ones need not be offered again."""
+        if lease.wave < self._since_wave:  # checked against an earlier scope
             return
         for offer in offers:
-            memory = self._best_nofollow if offer.refusal is SkipReason.NOFOLLOW else self._best
-            if len(memory) >= _MEMORY:
-                self._forget(memory)
+            cache = self._best_nofollow if offer.refusal is SkipReason.NOFOLLOW else self._best
+            if len(cache) >= _MAX_CACHED_RANKS:
+                self._forget(cache)
             rank = offer.rank[1:]
-            known = memory.get(offer.url)
+            known = cache.get(offer.url)
             if known is None or rank < known:
-                memory[offer.url] = rank
-                if rank > self._worst and memory is self._best:
+                cache[offer.url] = rank
+                if rank > self._worst and cache is self._best:
                     self._worst = rank
 
-    def _forget(self, memory: dict[Url, _Rank]) -> None:
-        memory.clear()
-        if memory is self._best:
-            self._worst = _NONE
+    def _forget(self, cache: dict[Url, _Rank]) -> None:
+        cache.clear()
+        if cache is self._best:
+            self._worst = _LOWEST_RANK
 
     def links(self, lease: Lease, links: Collection[Url], nofollow: Iterable[Url] = ()) -> list[Offer]:
-        """Offers for a page's links. Position is the index among the distinct links that may be followed."""
+        """Offers for a page's links. The position of a link is its index among the distinct links that may be followed."""
         depth, seq, best = lease.depth + 1, lease.seq, self._best
         source = SOURCE_RANK[Source.LINK]
-        # A rank that is lower than this, which lacks the position, is lower at any position.
+        # A tuple without the position: a rank that compares lower is lower at any position.
         here = (depth, source, seq)
-        if self._worst < here:  # pages come in nearly in their order, so this is the rule: what is known is known as better
+        if self._worst < here:  # the usual case, as pages settle nearly in order: every cached rank is better
             unknown = set(filterfalse(best.__contains__, links))
             new = [(position, url) for position, url in enumerate(links) if url in unknown] if unknown else []
         else:
@@ -110,14 +111,14 @@ class Admission:
         return offers
 
     def _link(self, url: Url, depth: int, lease: Lease, position: int) -> Offer:
-        """An offer for a link; what is no matter of the page that has it is found out once."""
-        if depth != self._judged_depth or len(self._judged) >= _JUDGED:
-            self._judged.clear()
-            self._judged_depth = depth
-        judged = self._judged.get(url)
-        if judged is None:
-            judged = self._judged[url] = self.refusal(url, depth) or self._unlisted(url), url_pattern(url)
-        refusal, shape = judged
+        """An offer for a link. Checks that do not depend on the linking page are cached."""
+        if depth != self._verdicts_depth or len(self._verdicts) >= _MAX_CACHED_VERDICTS:
+            self._verdicts.clear()
+            self._verdicts_depth = depth
+        verdict = self._verdicts.get(url)
+        if verdict is None:
+            verdict = self._verdicts[url] = self.refusal(url, depth) or self._unlisted(url), url_pattern(url)
+        refusal, shape = verdict
         return Offer(
             url=url,
             depth=depth,
@@ -131,7 +132,7 @@ class Admission:
         )
 
     def canonical(self, lease: Lease, url: Url) -> list[Offer]:
-        """A page names another URL as its own: worth a visit, after everything that is linked."""
+        """An offer for the canonical URL that a page names; it ranks after links."""
         rank = (lease.depth + 1, SOURCE_RANK[Source.CANONICAL], lease.seq, 0)
         known = self._best.get(url)
         if known is not None and known <= rank:
@@ -139,41 +140,44 @@ class Admission:
         return [self._offer(url, lease.depth + 1, Source.CANONICAL, lease, 0)]
 
     def redirect(self, lease: Lease, target: Url, chain: tuple[Hop, ...]) -> Offer:
-        """The target of a redirect: same depth, never left out, since a wave may wait for it."""
+        """An offer for the target of a redirect, at the same depth. Never dropped, because a wave may wait for it."""
         refusal = None if self.is_seed_redirect(lease) else self.refusal(target, lease.depth)
         if refusal is None:
             refusal = self._unsafe(target)
         return self._offer(
-            target, lease.depth, Source.REDIRECT, lease, 0, refusal=refusal, judged=True, kind=lease.kind, chain=chain
+            target, lease.depth, Source.REDIRECT, lease, 0, refusal=refusal, is_checked=True, kind=lease.kind, chain=chain
         )
 
     def sitemap(self, lease: Lease, entries: Iterable[SitemapEntry]) -> list[Offer]:
-        """Pages that a sitemap lists: ahead of links at the next depth."""
+        """Offers for the pages that a sitemap lists, at the next depth and ahead of links."""
         return [
             self._offer(entry.url, lease.depth + 1, Source.SITEMAP, lease, position, lastmod=entry.lastmod)
             for position, entry in enumerate(entries)
         ]
 
     def sitemaps(self, lease: Lease, urls: Iterable[Url]) -> list[Offer]:
-        """Sitemaps that robots.txt or a sitemap index names, and further parts of an API's collection: read before the next
-        depth opens, so there must be an end to them.
+        """Offers for sitemaps that robots.txt or a sitemap index lists, and for further pages of an API collection.
+
+        They are read before the next depth opens, so their number is limited.
         """
         offers = []
         for position, url in enumerate(urls):
             self._sources += 1
-            refusal = self._unsafe(url) if self._sources <= MAX_SOURCES else _ENDLESS
+            refusal = self._unsafe(url) if self._sources <= MAX_SOURCES else _TOO_MANY_SOURCES
             offers.append(
-                self._offer(url, lease.depth, Source.SITEMAP, lease, position, judged=True, kind=Kind.SITEMAP, refusal=refusal)
+                self._offer(
+                    url, lease.depth, Source.SITEMAP, lease, position, is_checked=True, kind=RowKind.SITEMAP, refusal=refusal
+                )
             )
         return offers
 
     @staticmethod
     def is_seed_redirect(lease: Lease) -> bool:
-        """Whether this lease is a seed, or what a seed redirected to: a person asked for it by name."""
+        """Whether this lease is a seed, or the target of a redirecting seed."""
         return lease.depth == 0 and lease.source in {Source.SEED, Source.REDIRECT}
 
     def refusal(self, url: Url, depth: int) -> Refusal | None:
-        """Why a URL is not admitted, whatever links to it: the gates in the order `explain` shows them."""
+        """Why a URL is not admitted, whichever page links to it. The checks run in the order in which `explain` shows them."""
         unsafe = self._unsafe(url)
         if unsafe is not None:
             return unsafe
@@ -183,26 +187,26 @@ class Admission:
         limit = self._settings.max_depth
         if limit is not None and depth > limit and not self._is_declared(url):
             return SkipReason.DEPTH, f"depth {depth} is beyond the limit of {limit}"
-        if self._settings.detect_traps and (why := endless(url)):
-            return SkipReason.TRAP, why
+        if self._settings.detect_traps and (reason := endless(url)):
+            return SkipReason.TRAP, reason
         return None
 
     def _unlisted(self, url: Url) -> Refusal | None:
-        """Why a link is not followed that nothing else speaks against."""
+        """The refusal of a link when only URLs listed in a sitemap are crawled."""
         if self._settings.sitemap_only and not self._is_declared(url):
             return SkipReason.NOT_IN_SITEMAP, "only what the sitemap lists is crawled"
         return None
 
     def _is_declared(self, url: Url) -> bool:
-        """Whether a loader of the site's config speaks of it: parts of a collection follow one another however deep."""
+        """Whether the settings declare a loader for it; the pages of a collection may be at any depth."""
         overrides = self._settings.overrides
         return bool(overrides) and is_loaded(url, overrides)
 
     def _unsafe(self, url: Url) -> Refusal | None:
         if MARK in url:
             return HELD_A_SECRET
-        why = self._address_refusal(url)
-        return (SkipReason.ADDRESS, why) if why else None
+        reason = self._address_refusal(url)
+        return (SkipReason.ADDRESS, reason) if reason else None
 
     def _offer(
         self,
@@ -213,12 +217,12 @@ class Admission:
         position: int,
         *,
         refusal: Refusal | None = None,
-        judged: bool = False,
-        kind: Kind = Kind.PAGE,
+        is_checked: bool = False,
+        kind: RowKind = RowKind.PAGE,
         chain: tuple[Hop, ...] = (),
         lastmod: float | None = None,
     ) -> Offer:
-        if not judged:
+        if not is_checked:
             refusal = self.refusal(url, depth) or refusal
             if refusal is None and source in {Source.LINK, Source.CANONICAL}:
                 refusal = self._unlisted(url)

@@ -1,4 +1,4 @@
-"""What came back → a verdict. Pure: a 404, a refusal, a redirect are outcomes, never exceptions."""
+"""Turns a response or failure into a verdict. A 404, a refusal or a redirect is an outcome, never an exception."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ _NO_CONTENT = frozenset({204, 205})
 
 @dataclass(frozen=True, slots=True)
 class Redirected:
-    """The URL is another one's alias; the target is a discovery, not a detour."""
+    """The URL redirects: it becomes an alias, and the target is offered to the frontier like any other URL."""
 
     verdict: Verdict
     target: Url
     chain: tuple[Hop, ...]
 
 
-def judge(lease: Lease, fetched: Fetched, settings: CrawlSettings, rules: KeyRules, now: float) -> Verdict | Redirected | None:
-    """How the visit ends, or None: a body to read."""
+def classify(
+    lease: Lease, fetched: Fetched, settings: CrawlSettings, rules: KeyRules, now: float
+) -> Verdict | Redirected | None:
+    """The verdict by status or failure; None when there is a body to extract."""
     if isinstance(fetched, FetchFailure):
-        return _judge_failure(lease, fetched, settings, now)
+        return _classify_failure(lease, fetched, settings, now)
     status = fetched.status
     if status in REDIRECT_STATES:
-        return _judge_redirect(lease, fetched, settings, rules)
+        return _classify_redirect(lease, fetched, settings, rules)
     if status == 304 and lease.known is not None:
         return Verdict(UrlState.NOT_MODIFIED, status)
     if 200 <= status < 300:
-        return _judge_body(fetched, settings)
+        return _classify_body(fetched, settings)
     when = retry_at(fetched, lease.attempts, settings, now)
     if when is not None:
         return Verdict(UrlState.QUEUED, status, error=f"http_error: the server answered {status}", retry_at=when)
@@ -58,7 +60,7 @@ def refused_by_robots(robots: RobotsVerdict, host: str) -> Verdict:
     return Verdict(UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, detail=detail)
 
 
-def _judge_failure(lease: Lease, failure: FetchFailure, settings: CrawlSettings, now: float) -> Verdict:
+def _classify_failure(lease: Lease, failure: FetchFailure, settings: CrawlSettings, now: float) -> Verdict:
     error = f"{failure.failure}: {failure.detail}" if failure.detail else str(failure.failure)
     reason = _SKIPS.get(failure.failure)
     if reason is not None:
@@ -68,7 +70,7 @@ def _judge_failure(lease: Lease, failure: FetchFailure, settings: CrawlSettings,
     return Verdict(state, error=error, retry_at=when)
 
 
-def _judge_redirect(lease: Lease, response: Response, settings: CrawlSettings, rules: KeyRules) -> Verdict | Redirected:
+def _classify_redirect(lease: Lease, response: Response, settings: CrawlSettings, rules: KeyRules) -> Verdict | Redirected:
     status = response.status
     location = (response.header("location") or "").strip()
     if not location:
@@ -87,7 +89,7 @@ def _judge_redirect(lease: Lease, response: Response, settings: CrawlSettings, r
     return Redirected(Verdict(UrlState.ALIAS, status), target, chain)
 
 
-def _judge_body(response: Response, settings: CrawlSettings) -> Verdict | None:
+def _classify_body(response: Response, settings: CrawlSettings) -> Verdict | None:
     if response.status in _NO_CONTENT:
         return Verdict(UrlState.SKIPPED, response.status, SkipReason.CONTENT_TYPE, "the response has no content")
     if not response.body_read:
@@ -99,8 +101,8 @@ def _judge_body(response: Response, settings: CrawlSettings) -> Verdict | None:
 
 
 def _terminal_error(response: Response, lease: Lease, now: float) -> str:
-    asked_s = response.retry_after_s(now)
-    if asked_s is not None and asked_s > 0:
-        return f"http_error: the server answered {response.status} and asks to wait {asked_s:.0f} s"
+    retry_after_s = response.retry_after_s(now)
+    if retry_after_s is not None and retry_after_s > 0:
+        return f"http_error: the server answered {response.status} and asks to wait {retry_after_s:.0f} s"
     tries = f" {lease.attempts + 1} times" if lease.attempts else ""
     return f"http_error: the server answered {response.status}{tries}"

@@ -1,10 +1,10 @@
-"""Fetch, ask whether it changed, or leave alone: decided from what an earlier run left and what the sitemap says."""
+"""Decides whether a known page is fetched, requested conditionally, or kept without a request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sitelore.frontier.render_policy import asks_unconditionally
+from sitelore.frontier.render_policy import needs_full_response
 from sitelore.model.frontier import Lease
 from sitelore.model.response import Request
 from sitelore.model.settings import CrawlSettings
@@ -13,14 +13,14 @@ from sitelore.model.states import SkipReason
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """No request is needed, and why."""
+    """Why a known page needs no request."""
 
     reason: SkipReason
     detail: str
 
 
 def unchanged(lease: Lease, settings: CrawlSettings, now: float) -> Unchanged | None:
-    """Whether the page as known may stand without asking the site."""
+    """Whether the stored page is kept without a request: it is within its TTL, or its sitemap `lastmod` is not newer."""
     known = lease.known
     if known is None or settings.force:
         return None
@@ -36,8 +36,8 @@ def unchanged(lease: Lease, settings: CrawlSettings, now: float) -> Unchanged | 
 
 
 def request_for(lease: Lease, settings: CrawlSettings) -> Request:
-    """The GET for a lease, conditional when an earlier visit left validators."""
-    if lease.known is None or settings.force or asks_unconditionally(lease.known.render_reason):
+    """The GET request of a lease; conditional when an earlier visit stored an ETag or Last-Modified."""
+    if lease.known is None or settings.force or needs_full_response(lease.known.render_reason):
         return Request(lease.url)
     return Request(lease.url, etag=lease.known.etag, last_modified=lease.known.last_modified)
 

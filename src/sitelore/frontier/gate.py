@@ -74,7 +74,7 @@ class _Host:
 
 
 class LocalGate:
-    """A `HostGate` for one process. `clock` is monotonic, in seconds; a host is an authority, as URLs have it."""
+    """A `HostGate` for one process. `clock` is monotonic, in seconds; a host is the authority of a URL."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

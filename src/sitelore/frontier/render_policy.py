@@ -1,9 +1,9 @@
-"""HTTP first, the browser when it is needed: decided from settings, what is known of site and page, and what HTTP brought.
+"""Decides whether a page is fetched over HTTP or rendered in the browser: HTTP first, the browser only when needed.
 
-Most pages never come near a browser: what HTTP brought is the page. An app shell (`extract/app_shell.py`) is fetched once
-more through the browser. What that teaches takes effect between runs only, so that within a run nothing depends on the order of
-visits or on the number of workers: a page that needed the browser goes straight there in later runs, and on a site of which
-nearly every page did, so do pages that are new. Sites change: every tenth run asks over HTTP first again.
+A page whose HTTP body is only a shell for scripts (`extract/shell.py`) is fetched again in the browser. Later runs use what was
+learnt: a page that needed the browser is rendered directly, and on a site where nearly every page did, so are new pages.
+Learning takes effect between runs only, so that results do not depend on the order of visits or the number of workers. Every
+tenth run tries HTTP first again, because sites change.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sitelore.model.frontier import Kind, Lease
+from sitelore.model.frontier import Lease, RowKind
 from sitelore.model.rendering import IN_BROWSER, NEEDED, RenderDecision, RenderNote, RenderReason, Shell, SiteRendering
 from sitelore.model.settings import CrawlSettings, RenderMode
 from sitelore.model.url import Url
 
-SURE = 1.0
-"""The weight of evidence from which on a page is a shell."""
+SHELL_WEIGHT = 1.0
+"""The weight of evidence from which a page counts as a shell."""
 RECHECK_RUNS = 10
-_LEARNT_PAGES = 3
-_LEARNT_SHARE = 0.9
-_NO_PAGES = frozenset({
+_MIN_LEARNT_PAGES = 3
+_MIN_LEARNT_SHARE = 0.9
+_FILE_EXTENSIONS = frozenset({
     "7z", "atom", "avi", "bmp", "bz2", "css", "csv", "doc", "docx", "epub", "gif", "gz", "ico", "ics", "jpeg", "jpg",
     "js", "json", "md", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg", "pdf", "png", "ppt", "pptx", "rar", "rdf",
     "rss", "rtf", "svg", "tar", "tgz", "tif", "tiff", "tsv", "txt", "wav", "webm", "webp", "xls", "xlsx", "xml", "xz",
     "yaml", "yml", "zip",
 })  # fmt: skip
-_ASKED = IN_BROWSER - NEEDED
-_EARLIER = "an earlier visit of this URL needed a browser"
+_REQUESTED = IN_BROWSER - NEEDED
+_EARLIER_VISIT = "an earlier visit of this URL needed a browser"
 
 
 @dataclass(frozen=True, slots=True)
 class RenderPolicy:
-    """One run's rules. Whether there is a browser on this machine is asked only where it matters."""
+    """The rendering rules of one run. `has_browser` is called only when the answer matters."""
 
     settings: CrawlSettings
     site: SiteRendering
@@ -41,51 +41,51 @@ class RenderPolicy:
     _modes: dict[str, tuple[RenderMode, bool]] = field(default_factory=dict)
 
     def mode(self, url: Url) -> tuple[RenderMode, bool]:
-        """The mode that counts for a URL, and whether it is its domain's own."""
+        """The rendering mode of a URL, and whether it comes from the overrides of its domain."""
         if not self.settings.overrides:
             return self.settings.rendering.mode, False
         host = url.host
         if host not in self._modes:
-            own = [rules for rules in self.settings.overrides if rules.render is not None and _is_for(rules.domain, host)]
-            nearest = max(own, key=lambda rules: len(rules.domain), default=None)
-            said = nearest.render if nearest is not None else None
-            self._modes[host] = (said, True) if said is not None else (self.settings.rendering.mode, False)
+            overrides = [rules for rules in self.settings.overrides if rules.render is not None and _is_for(rules.domain, host)]
+            nearest = max(overrides, key=lambda rules: len(rules.domain), default=None)
+            mode = nearest.render if nearest is not None else None
+            self._modes[host] = (mode, True) if mode is not None else (self.settings.rendering.mode, False)
         return self._modes[host]
 
-    def at_once(self, lease: Lease) -> RenderDecision | None:
-        """The browser without asking over HTTP first; None: HTTP first."""
+    def before_fetch(self, lease: Lease) -> RenderDecision | None:
+        """The decision to render without trying HTTP; None: HTTP first."""
         mode, is_own = self.mode(lease.url)
-        if mode is RenderMode.NEVER or lease.kind is not Kind.PAGE:
+        if mode is RenderMode.NEVER or lease.kind is not RowKind.PAGE:
             return None
-        found = RenderDecision(True, *_asked(is_own)) if mode is RenderMode.ALWAYS else self._from_memory(lease)
-        return found if found is not None and _may_be_page(lease.url) and self.has_browser() else None
+        decision = RenderDecision(True, *_requested(is_own)) if mode is RenderMode.ALWAYS else self._learnt(lease)
+        return decision if decision is not None and _may_be_page(lease.url) and self.has_browser() else None
 
-    def _from_memory(self, lease: Lease) -> RenderDecision | None:
+    def _learnt(self, lease: Lease) -> RenderDecision | None:
         known, site = lease.known, self.site
         if self.settings.force or (site.runs > 0 and site.runs % RECHECK_RUNS == 0):
             return None
         if known is not None:
-            return RenderDecision(True, RenderReason.KNOWN_PAGE, (_EARLIER,)) if known.render_reason in NEEDED else None
-        if site.browser >= _LEARNT_PAGES and site.browser >= _LEARNT_SHARE * (site.browser + site.http):
-            told = f"{site.browser} of {site.browser + site.http} pages of the last run needed a browser"
-            return RenderDecision(True, RenderReason.KNOWN_SITE, (told,))
+            return RenderDecision(True, RenderReason.KNOWN_PAGE, (_EARLIER_VISIT,)) if known.render_reason in NEEDED else None
+        if site.browser >= _MIN_LEARNT_PAGES and site.browser >= _MIN_LEARNT_SHARE * (site.browser + site.http):
+            evidence = f"{site.browser} of {site.browser + site.http} pages of the last run needed a browser"
+            return RenderDecision(True, RenderReason.KNOWN_SITE, (evidence,))
         return None
 
     def over_http(self, url: Url) -> RenderDecision:
-        """What is said of a page that came over HTTP, unless `after_reading` knows better."""
+        """The record of a page that was fetched over HTTP, before `after_reading` decides."""
         mode, is_own = self.mode(url)
         if mode is RenderMode.NEVER:
             return RenderDecision(False, RenderReason.OVERRIDE if is_own else RenderReason.NEVER)
         return RenderDecision()
 
     def after_reading(self, lease: Lease, shell: Shell) -> RenderDecision:
-        """Whether what HTTP brought will do."""
+        """Whether the extracted HTTP body is good enough, or the page must be rendered."""
         mode, is_own = self.mode(lease.url)
         if mode is RenderMode.NEVER:
             return self.over_http(lease.url)
         if mode is RenderMode.ALWAYS:
-            reason, evidence = _asked(is_own)
-        elif shell.weight >= SURE:
+            reason, evidence = _requested(is_own)
+        elif shell.weight >= SHELL_WEIGHT:
             reason, evidence = RenderReason.SHELL, shell.evidence
         else:
             return RenderDecision()
@@ -93,43 +93,45 @@ class RenderPolicy:
             return RenderDecision(False, RenderReason.NO_BROWSER, evidence)
         return RenderDecision(True, reason, evidence)
 
-    def after_no_change(self, lease: Lease) -> RenderDecision:
-        """A 304 says of a shell that it is the same shell, and nothing of what scripts put into it."""
+    def after_not_modified(self, lease: Lease) -> RenderDecision:
+        """Whether to render after a 304: an unchanged shell says nothing about the content that scripts load."""
         known = lease.known
         if known is None or known.render_reason not in NEEDED or self.mode(lease.url)[0] is RenderMode.NEVER:
             return RenderDecision()
         if not self.has_browser():
             return RenderDecision()
-        return RenderDecision(True, RenderReason.KNOWN_PAGE, (_EARLIER, "what scripts fill in has not changed itself"))
+        return RenderDecision(True, RenderReason.KNOWN_PAGE, (_EARLIER_VISIT, "the shell is unchanged, its content may not be"))
 
 
-def failed(decision: RenderDecision, why: str) -> RenderDecision:
-    """The browser was wanted and could not do it."""
-    return RenderDecision(False, RenderReason.FAILED, (*decision.evidence, f"the browser could not: {why}"))
+def failed(decision: RenderDecision, reason: str) -> RenderDecision:
+    """The decision to use HTTP because the browser failed."""
+    return RenderDecision(False, RenderReason.FAILED, (*decision.evidence, f"the browser could not: {reason}"))
 
 
-def asks_unconditionally(reason: RenderReason | None) -> bool:
-    """A page that somebody wanted to see through a browser may be a shell: nobody knows what its validators stand for."""
-    return reason in _ASKED
+def needs_full_response(reason: RenderReason | None) -> bool:
+    """Whether a page must not be requested conditionally: it was rendered on request, so its HTTP body may be a shell whose
+    validators say nothing about the content.
+    """
+    return reason in _REQUESTED
 
 
 def noted(decision: RenderDecision) -> RenderNote | None:
-    """What the ledger keeps of a decision: nothing where HTTP brought the page, or nobody wanted to look."""
+    """The record that the ledger keeps of a decision; None for pages fetched over HTTP as intended."""
     if decision.wanted or decision.reason in {RenderReason.NO_BROWSER, RenderReason.FAILED}:
         return RenderNote(decision.reason, decision.evidence)
     return None
 
 
-def _asked(is_own: bool) -> tuple[RenderReason, tuple[str, ...]]:
+def _requested(is_own: bool) -> tuple[RenderReason, tuple[str, ...]]:
     if is_own:
         return RenderReason.OVERRIDE, ("the domain's own rules say so",)
     return RenderReason.ALWAYS, ("the settings say so",)
 
 
 def _may_be_page(url: Url) -> bool:
-    """Files are for HTTP: a browser would show them in a viewer of its own, or download them."""
-    name, dot, ending = url.path.rpartition("/")[2].rpartition(".")
-    return not dot or not name or ending.lower() not in _NO_PAGES
+    """Whether the path may be a page: a browser would open other files in a viewer, or download them."""
+    name, dot, extension = url.path.rpartition("/")[2].rpartition(".")
+    return not dot or not name or extension.lower() not in _FILE_EXTENSIONS
 
 
 def _is_for(domain: str, host: str) -> bool:

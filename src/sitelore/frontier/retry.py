@@ -1,6 +1,6 @@
-"""The retry policy, as a table: (status or failure) → how often, and how long to wait first.
+"""The retry policy as a table: status or failure → number of retries and first backoff.
 
-A run's `max_retries` caps every row. The effect on the host is the gate's (`frontier/gate.py`), from the same feedback.
+A run's `max_retries` caps every entry. Backoff of the whole host is separate (`frontier/gate.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sitelore.model.settings import CrawlSettings
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a class of outcome is tried again, and the first wait; it doubles each time."""
+    """How often an outcome is retried, and the first backoff; it doubles with each retry."""
 
     times: int
     wait_s: float
@@ -26,7 +26,7 @@ STATUSES: dict[int, Retry] = {
     408: Retry(2, 1.0),  # request timeout
     421: Retry(2, 0.5),  # misdirected request
     425: Retry(2, 1.0),  # too early
-    429: Retry(4, 1.0),  # too many requests: waiting is what the site asks for
+    429: Retry(4, 1.0),  # too many requests: the site asks to wait
 }
 SERVER_ERROR = Retry(2, 1.0)  # any 5xx
 
@@ -44,7 +44,7 @@ FAILURES: dict[Failure, Retry] = {
 
 
 def policy(outcome: Response | FetchFailure) -> Retry:
-    """The table's row for what came back."""
+    """The table entry of an outcome."""
     if isinstance(outcome, FetchFailure):
         return FAILURES[outcome.failure]
     if outcome.status >= 500:
@@ -53,16 +53,16 @@ def policy(outcome: Response | FetchFailure) -> Retry:
 
 
 def retry_at(outcome: Response | FetchFailure, attempts: int, settings: CrawlSettings, now: float) -> float | None:
-    """When to try again, None when this was the last try. `attempts` counts the tries before this one."""
-    row = policy(outcome)
-    # A site that says when to come back is asked again even where the run allows fewer blind retries.
-    times = row.times if isinstance(outcome, Response) and outcome.status == 429 else min(row.times, settings.max_retries)
+    """When to retry; None when this was the last attempt. `attempts` counts the attempts before this one."""
+    entry = policy(outcome)
+    # After a 429 the site expects another request, so `max_retries`, which is meant for blind retries, does not apply.
+    times = entry.times if isinstance(outcome, Response) and outcome.status == 429 else min(entry.times, settings.max_retries)
     if attempts >= times:
         return None
-    wait_s: float = min(row.wait_s * 2**attempts, MAX_WAIT_S)
-    asked_s = outcome.retry_after_s(now) if isinstance(outcome, Response) else None
-    if asked_s is not None:
-        if asked_s > settings.pace.max_retry_after_s:
+    wait_s: float = min(entry.wait_s * 2**attempts, MAX_WAIT_S)
+    retry_after_s = outcome.retry_after_s(now) if isinstance(outcome, Response) else None
+    if retry_after_s is not None:
+        if retry_after_s > settings.pace.max_retry_after_s:
             return None
-        wait_s = max(wait_s, asked_s)
+        wait_s = max(wait_s, retry_after_s)
     return now + wait_s

@@ -1,7 +1,7 @@
-"""How far a crawl may go: its scope around the seeds, then include and exclude patterns.
+"""The scope of a crawl: which hosts and paths around the seeds belong to it, and its include and exclude patterns.
 
-A pattern is matched against path and query, or against the whole URL when it contains `://`. `*` stands for any run of
-characters, slashes included; everything else, `?` too, stands for itself. A pattern without `*` is a prefix. One that starts
+A pattern is matched against path and query, or against the whole URL when it contains `://`. `*` matches any run of
+characters, slashes included; everything else, `?` too, matches itself. A pattern without `*` is a prefix. One that starts
 with neither `/` nor `*` is taken as if it started with `/`. Exclusion wins over inclusion.
 """
 
@@ -25,13 +25,13 @@ Refusal = tuple[SkipReason, str]
 _ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
 _FILE_NAME = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _ORIGIN = re.compile(r"https?://[^/?*]+(?=[/?]|$)", re.IGNORECASE)
-_MEMORY = 10_000
+_MAX_CACHED_ORIGINS = 10_000
 
 
 class ScopeRule:
-    """Which URLs belong to a crawl. `joined_hosts` are authorities that a redirecting seed led to: they count as seeds' own.
+    """Which URLs belong to a crawl. `joined_hosts` are authorities that a redirecting seed led to; they count like seeds.
 
-    - host: a seed's host and its `www.` twin, on http and https; a port of its own must be the seed's.
+    - host: a seed's host with or without `www.`, on http and https; an explicit port must be the seed's.
     - origin: scheme, host and port exactly; a joined authority with either scheme.
     - domain: all hosts under a seed's registrable domain, on any port; addresses and single names exactly.
     - prefix: as host, and the path in or below a seed's directory, on joined hosts too.
@@ -49,20 +49,20 @@ class ScopeRule:
         self._where = ", ".join(dict.fromkeys(authorities)) or "no seed"
         self._directories = tuple(dict.fromkeys(_directory(url.path) for url in seeds))
         self._overrides = settings.overrides
-        self._loads = any(own.loaders for own in settings.overrides)
-        self._judged: dict[str, Refusal | None] = {}
+        self._has_loaders = any(override.loaders for override in settings.overrides)
+        self._origin_refusals: dict[str, Refusal | None] = {}
         self._include = tuple(Pattern(text) for text in settings.include if text.strip())
         self._exclude = tuple(Pattern(text) for text in settings.exclude if text.strip())
 
     def refusal(self, url: Url) -> Refusal | None:
-        """Why this URL is not part of the crawl, for a person to read; None when it is."""
-        if self._loads and is_loaded(url, self._overrides):
-            return None  # whoever declared it wants it
+        """The reason why a URL does not belong to the crawl; None when it does."""
+        if self._has_loaders and is_loaded(url, self._overrides):
+            return None  # declared in the settings
         origin = url.origin
         try:
-            refused = self._judged[origin]
+            refused = self._origin_refusals[origin]
         except KeyError:
-            refused = self._judge(url, origin)
+            refused = self._judge_origin(url, origin)
         if refused is not None:
             return refused
         if self._scope is Scope.PREFIX:
@@ -71,8 +71,8 @@ class ScopeRule:
                 return SkipReason.SCOPE, f"{path} is not below {' or '.join(self._directories) or 'a seed'}"
         return self._pattern_refusal(url) if self._include or self._exclude else None
 
-    def _judge(self, url: Url, origin: str) -> Refusal | None:
-        """The part of the answer that is one for all URLs of an origin."""
+    def _judge_origin(self, url: Url, origin: str) -> Refusal | None:
+        """The part of the decision that is equal for all URLs of an origin; cached."""
         authority = url.authority
         if self._scope is Scope.ORIGIN:
             inside = origin in self._origins
@@ -80,11 +80,11 @@ class ScopeRule:
             inside = _domain(authority) in self._domains
         else:
             inside = authority.removeprefix("www.") in self._hosts
-        what = origin if self._scope is Scope.ORIGIN else authority
-        refused = None if inside else (SkipReason.SCOPE, f"{what} is outside the {self._scope} scope of {self._where}")
-        if len(self._judged) >= _MEMORY:
-            self._judged.clear()
-        self._judged[origin] = refused
+        where = origin if self._scope is Scope.ORIGIN else authority
+        refused = None if inside else (SkipReason.SCOPE, f"{where} is outside the {self._scope} scope of {self._where}")
+        if len(self._origin_refusals) >= _MAX_CACHED_ORIGINS:
+            self._origin_refusals.clear()
+        self._origin_refusals[origin] = refused
         return refused
 
     def _pattern_refusal(self, url: Url) -> Refusal | None:
@@ -98,19 +98,19 @@ class ScopeRule:
 
 
 class Pattern:
-    """One include or exclude pattern. Matching takes time linear in the URL's length, whatever the pattern."""
+    """One include or exclude pattern. Matching takes time linear in the URL's length for every pattern."""
 
-    __slots__ = ("_end", "_is_prefix", "_middle", "_start", "_whole", "text")
+    __slots__ = ("_end", "_is_prefix", "_matches_url", "_middle", "_start", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         plain = text.strip()
-        self._whole = "://" in plain
-        if self._whole:
+        self._matches_url = "://" in plain
+        if self._matches_url:
             plain = _ORIGIN.sub(_plain_origin, plain, count=1)
         elif not plain.startswith(("/", "*")):
             plain = f"/{plain}"
-        # As in a Url: what is not ASCII is escaped there. ASCII stays as the person wrote it.
+        # A Url has non-ASCII characters escaped, so the pattern does too; ASCII stays as written.
         plain = quote(plain, safe="".join(map(chr, range(33, 127))))
         first, *others = plain.split("*")
         self._start = first
@@ -119,8 +119,8 @@ class Pattern:
         self._middle = tuple(part for part in others if part)
 
     def matches(self, url: Url, target: str) -> bool:
-        """Whether the pattern covers a URL; `target` is its path and query."""
-        text: str = url if self._whole else target
+        """Whether the pattern matches a URL; `target` is its path and query."""
+        text: str = url if self._matches_url else target
         if not text.startswith(self._start):
             return False
         if self._is_prefix:
@@ -146,7 +146,7 @@ def _directory(path: str) -> str:
 
 
 def _domain(authority: str) -> str:
-    """The registrable domain; the authority itself where there is none (an address, a single name, a public suffix)."""
+    """The registrable domain; the authority itself where there is none (an IP address, a single label, a public suffix)."""
     host = authority if authority.endswith("]") else re.sub(r":\d+$", "", authority)
     if "." not in host or _ADDRESS.fullmatch(host):
         return authority
@@ -155,6 +155,6 @@ def _domain(authority: str) -> str:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 a third of a second that only one scope in four needs
+    from publicsuffixlist import PublicSuffixList  # noqa: PLC0415 0.3 s to load, and only scope `domain` needs it
 
     return PublicSuffixList()

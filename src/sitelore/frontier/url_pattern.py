@@ -1,8 +1,8 @@
-"""The shape of a URL: what is left when the parts that count up are taken out.
+"""URL patterns: a URL with its variable parts (numbers, ids, dates, parameter values) replaced by placeholders.
 
-Pages of one shape come from one template, so a shape that keeps bringing the same content is a trap: a calendar without end,
-a session id in every link, every combination of a shop's filters. `waves` bounds shapes by what they yield; a URL whose very
-form can only come from a loop of links is refused here.
+Pages of one pattern usually come from one template, so a pattern that keeps bringing the same content is a trap: an endless
+calendar, a session id in every link, every combination of a shop's filters. `waves` limits patterns by their yield; a URL whose
+form can only come from a loop of links is refused here (`endless`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DATE_NAMES = frozenset(
     {"date", "day", "month", "year", "week", "cal", "calendar", "from", "to", "start", "end", "ym", "tribe-bar-date"}
 )
 
-_MANY_PARAMETERS = 3
+_MIN_FACETS = 3
 _MAX_SEGMENTS = 40
 _MAX_REPEATS = 3
 _MAX_PARAMETERS = 24
@@ -30,7 +30,7 @@ _MAX_LENGTH = 2000
 
 
 def url_pattern(url: Url) -> str:
-    """`/news/2026/05?page=7&sort=a` → `/news/{date}?page&sort`: one string for all URLs of one template."""
+    """`/news/2026/05?page=7&sort=a` → `/news/{date}?page&sort`: one string for all URLs of a template."""
     path, _, query = url.target.partition("?")
     if _DIGITS.search(path) is not None:
         path = _DIGITS.sub("#", "/".join("#" if _TOKEN.match(s) else s for s in _dateless(path).split("/")))
@@ -39,7 +39,7 @@ def url_pattern(url: Url) -> str:
     names = {_DIGITS.sub("#", part.partition("=")[0].lower()) for part in query.split("&")}
     if names & _DATE_NAMES or _ISO_DATE.search(query):
         return f"{url.authority}{path}?{DATED}"
-    if query.count("&") + 1 >= _MANY_PARAMETERS:
+    if query.count("&") + 1 >= _MIN_FACETS:
         return f"{url.authority}{path}?{FACETED}"
     return f"{url.authority}{path}?{'&'.join(sorted(names))}"
 
@@ -49,7 +49,7 @@ def _dateless(path: str) -> str:
 
 
 def endless(url: Url) -> str | None:
-    """The sentence that says why this URL can only come from a loop of links, or None."""
+    """The reason why this URL can only come from an endless loop of links, or None."""
     if len(url) > _MAX_LENGTH:
         return f"the URL is longer than {_MAX_LENGTH} characters"
     path, _, query = url.target.partition("?")

@@ -1,11 +1,10 @@
-"""Where URLs come from, other than links: what a person typed, and what a site lists of itself.
+"""URL sources other than links: seeds, sitemaps, feeds and API collections.
 
-`seeds` turns the words on a command line into a `Url`, or says in one sentence why it cannot. `sitemap` reads a sitemap,
-sitemap index, text list or feed of any origin and in any state of repair; `markup` is the forgiving tag scanner under it,
-`unpack` the bounded stream of text under that, `dates` reads what such files call a date. `sniff` tells a page from a
-sitemap that was served where a page was expected. `loaders` reads what a declared collection of an API lists, and
-`graphql_limits` measures a query before anybody sends it.
+`seeds` parses a URL as a user types it. `sitemap` reads sitemaps, sitemap indexes, text lists and feeds, including broken ones;
+`xml_scanner` is its forgiving tag scanner, `decompress` its bounded stream of text, `dates` parses their dates. `sniff`
+recognises a sitemap that was served where a page was expected. `api_collections` reads the records that a declared API
+collection lists, and `graphql_limits` checks a query before it is sent.
 
-Everything here is a pure function of its arguments: no network, no clock, no files. Fetching a sitemap is `fetch`'s work,
-deciding which of its URLs are visited is `frontier`'s, and links in pages are `extract`'s.
+Everything here is a pure function of its arguments: no network, no clock, no files. Sitemaps are fetched by `fetch`, their URLs
+are admitted by `frontier`, and links in pages are found by `extract`.
 """

@@ -1,6 +1,6 @@
-"""A declared collection of an API → the records it lists, each with its address and when it last changed, and the next part.
+"""Reads a declared API collection: the URL and modification date of every record, and the URL of the next page.
 
-An answer is JSON and nothing else is believed of it: whatever is missing, or is of another kind than declared, is left out.
+The answer must be JSON; fields that are missing or of an unexpected type are left out.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import json
 
 from sitelore.intake.dates import read_date
 from sitelore.model.api_loader import api_error, filled, next_part, records_in, text_at
+from sitelore.model.document import SitemapEntry, SitemapReading
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader
-from sitelore.model.sitemap import SitemapEntry, SitemapReading
 from sitelore.model.url import Url
 
 
 def read_collection(response: Response, loader: Loader) -> SitemapReading:
-    """What a part of a collection lists."""
+    """The records that one page of a collection lists."""
     try:
         data = json.loads(response.body)
     except (ValueError, RecursionError):
@@ -28,7 +28,7 @@ def read_collection(response: Response, loader: Loader) -> SitemapReading:
         url = filled(loader.record, record, str(response.url))
         if url is not None:
             entries.setdefault(url, SitemapEntry(url, read_date(text_at(record, loader.updated))))
-    following = next_part(response, data, loader) if entries else None  # an empty part is the last one
+    following = next_part(response, data, loader) if entries else None  # an empty page is the last one
     children = (SitemapEntry(following),) if following is not None and following != response.url else ()
     if not entries and not problem and records:
         problem = "not_a_collection: no record in the answer has what its address needs"

@@ -1,4 +1,4 @@
-"""Dates as sitemaps and feeds write them → Unix time."""
+"""Parses dates as sitemaps and feeds write them, into Unix time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 
-# W3C date and time formats (https://www.w3.org/TR/NOTE-datetime), a little forgiving: a blank for the T, a zone without its
+# W3C date and time formats (https://www.w3.org/TR/NOTE-datetime), a little forgiving: a blank for the T, a zone without a
 # colon, one-digit months, a comma before the fraction.
 _W3C = re.compile(
     r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})"
@@ -14,13 +14,13 @@ _W3C = re.compile(
     re.ASCII,
 )
 _UTC = {"Z", "z", "+00:00", "+0000"}
-_LONGEST = 64
+_MAX_CHARS = 64
 
 
 def read_date(text: str) -> float | None:
-    """The moment a `lastmod`, `updated` or `pubDate` means, None when it means none. Without a zone it is taken as UTC."""
+    """The Unix time of a `lastmod`, `updated` or `pubDate`; None when it cannot be parsed. UTC unless a zone is given."""
     text = text.strip()
-    if not text or len(text) > _LONGEST:
+    if not text or len(text) > _MAX_CHARS:
         return None
     match = _W3C.fullmatch(text)
     return _mail_date(text) if match is None else _w3c_date(match)
@@ -45,7 +45,7 @@ def _zone(text: str | None) -> timezone:
 
 
 def _mail_date(text: str) -> float | None:
-    """RFC 822 and its kin, as RSS has them, two-digit years included."""
+    """RFC 822 dates as RSS has them, including two-digit years."""
     try:
         moment = parsedate_to_datetime(text)
         if moment.tzinfo is None:

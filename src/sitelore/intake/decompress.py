@@ -1,4 +1,4 @@
-"""The bytes of a sitemap → text, piece by piece, so that memory stays flat whatever is packed inside."""
+"""Decompresses and decodes a sitemap piece by piece, so that memory stays bounded even for a decompression bomb."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PIECE_BYTES = 64 * 1024
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-# Codecs of character sets alone: Python also knows codecs (punycode, unicode_escape …) that no document is written in.
-_KNOWN = re.compile(r"utf-8|iso8859-\d+|cp\d{3,4}|koi8-[rtu]|gb\w+|big5\w*|euc_\w+|shift_\w+|iso2022_\w+|mac-\w+")
+# Character sets only: Python also has codecs (punycode, unicode_escape …) that no document is written in.
+_CHARACTER_SETS = re.compile(r"utf-8|iso8859-\d+|cp\d{3,4}|koi8-[rtu]|gb\w+|big5\w*|euc_\w+|shift_\w+|iso2022_\w+|mac-\w+")
 
 
-class Unpacked:
-    """A body as a stream of text. After the last piece, `problem` says what was wrong with the packing."""
+class TextStream:
+    """A body as a stream of text. After the last piece, `problem` says what was wrong with the compression or size."""
 
     def __init__(self, body: bytes, content_type: str, max_bytes: int) -> None:
         self._body = body
@@ -37,13 +37,13 @@ class Unpacked:
         yield decoder.decode(b"", final=True)
 
     def _bytes(self) -> Iterator[bytes]:
-        left = self._max_bytes
+        remaining = self._max_bytes
         for piece in self._inflated() if self._body.startswith(GZIP_MAGIC) else self._sliced():
-            if len(piece) > left:
-                yield piece[:left]
+            if len(piece) > remaining:
+                yield piece[:remaining]
                 self.problem = f"too_large: more than {self._max_bytes} bytes"
                 return
-            left -= len(piece)
+            remaining -= len(piece)
             if piece:
                 yield piece
 
@@ -52,7 +52,7 @@ class Unpacked:
             yield self._body[start : start + PIECE_BYTES]
 
     def _inflated(self) -> Iterator[bytes]:
-        """Every member of a gzip file (RFC 1952 §2.2); what follows the last one is padding."""
+        """All members of a gzip file (RFC 1952 §2.2); bytes after the last one are padding."""
         packed = b""
         inflater = None
         for part in self._sliced():
@@ -72,14 +72,14 @@ class Unpacked:
                     packed, inflater = inflater.unused_data, None
                 yield piece
         if inflater is not None:
-            # At most the few bits that the inflater holds back, never another bomb.
+            # At most the few bits that zlib holds back, so it cannot be a bomb.
             yield inflater.flush()
             if not inflater.eof:
                 self.problem = "broken_gzip: it ends too early"
 
 
 def _encoding(head: bytes, content_type: str) -> tuple[str, int]:
-    """The encoding and how many bytes of it are a byte order mark: mark, zero bytes, header, declaration (RFC 7303 §3)."""
+    """The encoding and the length of its byte order mark, by: mark, zero bytes, header, declaration (RFC 7303 §3)."""
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)
@@ -90,21 +90,21 @@ def _encoding(head: bytes, content_type: str) -> tuple[str, int]:
     header = _CHARSET.search(content_type)
     declared = _DECLARED.search(head[:512])
     for name in (header[1] if header else "", declared[1].decode("ascii") if declared else ""):
-        known = _known(name)
-        if known:
-            return known, 0
+        supported = _supported(name)
+        if supported:
+            return supported, 0
     return ("utf-8" if _is_utf8(head) else "cp1252"), 0
 
 
-def _known(name: str) -> str:
+def _supported(name: str) -> str:
     try:
-        found = codecs.lookup(name).name
+        codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return ""
-    if found in {"ascii", "iso8859-1"}:
+    if codec in {"ascii", "iso8859-1"}:
         return "cp1252"  # as browsers read them (WHATWG Encoding §4.2)
-    # UTF-16 is not among them: a declaration that could be read byte by byte is not in it, whatever it says.
-    return found if _KNOWN.fullmatch(found) else ""
+    # UTF-16 is excluded: a declaration that could be read byte by byte is not written in it.
+    return codec if _CHARACTER_SETS.fullmatch(codec) else ""
 
 
 def _is_utf8(head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""What a person typed → a Url, or one sentence that says what to type instead."""
+"""Parses a URL as a user types it, or explains in one sentence what to type instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.
 
 
 def typed_url(text: str) -> Url:
-    """The URL meant by `text`. A bare host gets https, or http where certificates are not to be expected. Raises BadUrl."""
+    """The URL meant by `text`. A host without scheme gets https, or http for local hosts and addresses. Raises BadUrl."""
     typed = text.strip()
     if not typed:
         raise BadUrl("no URL was given; use one such as https://example.com/.")

@@ -1,10 +1,10 @@
-"""A sitemap, sitemap index, text list or feed → the URLs it lists.
+"""Reads the URLs that a sitemap, sitemap index, text list or feed lists.
 
-Namespaces are not judged: files with a wrong, an old or no namespace are as common as right ones. What counts is structure:
-an address is a child of its item, written with the item's own prefix, so that `image:loc`, `video:player_loc`, `xhtml:link`
-and `atom:link` are never taken for the page's address. Both `url` and `sitemap` items are read under either root.
+Namespaces are ignored, because files with a wrong, an old or no namespace are as common as correct ones. Structure decides: a
+URL is a child of its item, written with the item's own prefix, so that `image:loc`, `video:player_loc`, `xhtml:link` and
+`atom:link` are never taken for the URL of the page. Both `url` and `sitemap` items are read under either root.
 
-Broken files give what stands before and after the break, and `problem` says that something was wrong.
+Of broken files everything before and after the break is read, and `problem` says what was wrong.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sitelore.intake.dates import read_date
-from sitelore.intake.decompress import Unpacked
-from sitelore.intake.xml_scanner import Scanner, attributes_of
-from sitelore.model.sitemap import SitemapEntry, SitemapReading
+from sitelore.intake.decompress import TextStream
+from sitelore.intake.xml_scanner import Scanner, parse_attributes
+from sitelore.model.document import SitemapEntry, SitemapReading
 from sitelore.model.url import Url
 
-MAX_BYTES = 50 * 2**20  # sitemaps.org: 50 MB once unpacked
-MAX_ENTRIES = 100_000  # sitemaps.org says 50,000; a generator that miscounts is forgiven
+MAX_BYTES = 50 * 2**20  # sitemaps.org: 50 MB uncompressed
+MAX_ENTRIES = 100_000  # sitemaps.org says 50,000; generators that miscount are tolerated
 
 _BLANK = "\ufeff \t\r\n"
-_LONGEST_ADDRESS = 8192
-_DEEPEST = 100
-_TAGS_BEFORE_ROOT = 20
-_MOST_STRANGERS = 200_000  # tags of no known meaning outside of items: a long feed has some, a bomb nothing else
+_MAX_URL_CHARS = 8192
+_MAX_DEPTH = 100
+_MAX_TAGS_BEFORE_ROOT = 20
+_MAX_UNKNOWN_TAGS = 200_000  # outside of items: a long feed has some, a bomb nothing else
 _HTTP = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """Which tags mean what under one root."""
+    """The meaning of tags under one root."""
 
     kind: str
     items: tuple[str, ...]
     addresses: tuple[str, ...]
     dates: tuple[str, ...]
-    """The best one first."""
+    """In order of preference."""
     is_feed: bool = False
 
 
@@ -53,26 +53,26 @@ _NO_GRAMMAR = _Grammar("", (), (), ())
 def read_sitemap(
     body: bytes, url: Url, content_type: str, *, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES
 ) -> SitemapReading:
-    """What `body`, as served at `url`, lists. Gzip is known by its first bytes; nothing is fetched, no entity expanded."""
-    unpacked = Unpacked(body, content_type, max_bytes)
-    pieces = iter(unpacked)
+    """The URLs that `body`, served at `url`, lists. Gzip is recognised by its magic number; entities are never expanded."""
+    stream = TextStream(body, content_type, max_bytes)
+    pieces = iter(stream)
     head = ""
     for piece in pieces:
         head = piece.lstrip(_BLANK)
         if head:
             break
-    found = _Found(url, max_entries)
+    listed = _Listed(url, max_entries)
     read = _read_markup if _is_markup(head) else _read_lines
-    kind, problem = read(chain((head,), pieces), found)
+    kind, problem = read(chain((head,), pieces), listed)
     if problem.startswith("xml_rejected"):
         return SitemapReading(kind, problem=problem)
     return SitemapReading(
-        kind, tuple(found.entries.values()), tuple(found.children.values()), unpacked.problem or found.problem or problem
+        kind, tuple(listed.entries.values()), tuple(listed.children.values()), stream.problem or listed.problem or problem
     )
 
 
-class _Found:
-    """What was listed so far, each URL once, in document order."""
+class _Listed:
+    """The entries listed so far, each URL once, in document order."""
 
     def __init__(self, base: Url, max_entries: int) -> None:
         self.base = base
@@ -80,97 +80,99 @@ class _Found:
         self.children: dict[Url, SitemapEntry] = {}
         self.problem = ""
         self._max = max_entries
-        self._offered = 0
+        self._count = 0
 
     def add(self, address: str, date: str = "", *, is_child: bool = False) -> None:
-        """Take one address; what is no http(s) URL is passed over."""
+        """Add one URL; anything but an http(s) URL is ignored."""
         if self.problem:
             return
-        self._offered += 1
-        if self._offered > self._max:
+        self._count += 1
+        if self._count > self._max:
             self.problem = f"too_large: more than {self._max} entries"
             return
-        into = self.children if is_child else self.entries
+        target = self.children if is_child else self.entries
         url = Url.parse(address, self.base)
-        if url is None or url in into:
+        if url is None or url in target:
             return
-        into[url] = SitemapEntry(url, read_date(date) if date else None)
+        target[url] = SitemapEntry(url, read_date(date) if date else None)
 
 
 def _is_markup(head: str) -> bool:
-    """Whether to look for tags: also where a server wrote a warning above the document."""
+    """Whether to scan for tags; a server may have written a warning above the document."""
     return head.startswith("<") or "<?xml" in head[:4096] or "<urlset" in head[:4096] or "<sitemapindex" in head[:4096]
 
 
-def _read_lines(pieces: Iterator[str], found: _Found) -> tuple[str, str]:
-    """A text list: one address a line. A line without a scheme counts when it starts with the sitemap's own host."""
-    host = found.base.authority.removeprefix("www.")
+def _read_lines(pieces: Iterator[str], listed: _Listed) -> tuple[str, str]:
+    """Read a text list: one URL per line. A line without a scheme counts when it starts with the sitemap's own host."""
+    host = listed.base.authority.removeprefix("www.")
     bare = tuple(f"{www}{host}{end}" for www in ("", "www.") for end in ("/", "?"))
     rest = ""
     for piece in chain(pieces, ("\n",)):
         *lines, rest = (rest + piece).replace("\r", "\n").split("\n")
         for line in lines:
             address = line.strip()
-            if not address or len(address) > _LONGEST_ADDRESS:
+            if not address or len(address) > _MAX_URL_CHARS:
                 continue
             if address[:8].lower().startswith(_HTTP):
-                found.add(address)
+                listed.add(address)
             elif address.startswith(bare):
-                found.add(f"{found.base.scheme}://{address}")
-        if found.problem:
+                listed.add(f"{listed.base.scheme}://{address}")
+        if listed.problem:
             break
-        if len(rest) > _LONGEST_ADDRESS:
-            rest = "-" * (_LONGEST_ADDRESS + 1)  # too long to be an address, and stays so until the line ends
-    if found.entries:
+        if len(rest) > _MAX_URL_CHARS:
+            rest = "-" * (_MAX_URL_CHARS + 1)  # too long for a URL, and must stay so until the line ends
+    if listed.entries:
         return "text", ""
     return "", "not_a_sitemap: neither a sitemap, a feed nor a list of addresses"
 
 
-def _read_markup(pieces: Iterator[str], found: _Found) -> tuple[str, str]:
-    listing = _Listing(found)
-    scanner = Scanner(listing)
+def _read_markup(pieces: Iterator[str], listed: _Listed) -> tuple[str, str]:
+    parser = _ItemParser(listed)
+    scanner = Scanner(parser)
     for piece in pieces:
         scanner.feed(piece)
         if scanner.declares_entity:
-            return listing.kind, "xml_rejected: it declares an entity"
-        if listing.is_hopeless or scanner.is_hopeless or found.problem:
+            return parser.kind, "xml_rejected: it declares an entity"
+        if parser.is_given_up or scanner.is_given_up or listed.problem:
             break
     else:
         scanner.close()
-        listing.close()
-    if not listing.kind:
-        return "", f"not_a_sitemap: its root is <{listing.first_tag}>" if listing.first_tag else "not_a_sitemap: no tag in it"
-    breaks = "little of it is XML" if scanner.is_hopeless or listing.is_hopeless else scanner.breaks or listing.breaks
-    return listing.kind, f"broken_xml: {breaks}" if breaks else ""
+        parser.close()
+    if not parser.kind:
+        return "", f"not_a_sitemap: its root is <{parser.first_tag}>" if parser.first_tag else "not_a_sitemap: no tag in it"
+    problem = "little of it is XML" if scanner.is_given_up or parser.is_given_up else scanner.problem or parser.problem
+    return parser.kind, f"broken_xml: {problem}" if problem else ""
 
 
-class _Listing:
-    """Hears the tags of a document and finds its items in them. Wrong nesting is put right where what was meant is plain."""
+class _ItemParser:
+    """Receives the tags of a document and finds its items. Wrong nesting is corrected where the intention is clear."""
 
-    def __init__(self, found: _Found) -> None:
-        self._found = found
+    def __init__(self, listed: _Listed) -> None:
+        self._listed = listed
         self._grammar = _NO_GRAMMAR
-        self._roots = 0
-        self._strangers = 0
+        self._open_roots = 0
+        self._unknown_tags = 0
         self._item: tuple[str, str] | None = None
-        self._inside: list[tuple[str, str]] = []
-        """Tags open within the item; the first is the field, if it is one."""
+        self._open_tags: list[tuple[str, str]] = []
+        """Tags open within the item; the first is the field, if the item has one open."""
         self._field = ""
         self._text: list[str] = []
-        self._size = 0
-        self._loose: list[str] = []
+        self._text_size = 0
+        self._loose_text: list[str] = []
         self._addresses: list[str] = []
         self._dates: dict[int, tuple[int, str]] = {}
         self._guid = ""
         self.kind = ""
         self.first_tag = ""
-        self.breaks = ""
+        self.problem = ""
 
     @property
-    def is_hopeless(self) -> bool:
-        """Whether this is some other kind of document, or one made to cost time."""
+    def is_given_up(self) -> bool:
+        """Whether to stop: this is another kind of document, or one made to cost time."""
         return (
-            self._strangers > _MOST_STRANGERS if self.kind else self.first_tag == "html" or self._strangers > _TAGS_BEFORE_ROOT
+            self._unknown_tags > _MAX_UNKNOWN_TAGS
+            if self.kind
+            else self.first_tag == "html" or self._unknown_tags > _MAX_TAGS_BEFORE_ROOT
         )
 
     def start(self, prefix: str, name: str, attributes: str) -> None:
@@ -180,77 +182,79 @@ class _Listing:
             self._start_outside(tag)
             return
         if self._field and (name in self._grammar.items or name in self._grammar.addresses) and self._has_text():
-            self._broken(f"<{self._field}> is not closed")
+            self._report(f"<{self._field}> is not closed")
             self._close_field()
-            self._inside.clear()
-        if name in self._grammar.items and prefix == self._item[0] and not self._inside:
-            self._broken(f"<{self._item[1]}> is not closed")
+            self._open_tags.clear()
+        if name in self._grammar.items and prefix == self._item[0] and not self._open_tags:
+            self._report(f"<{self._item[1]}> is not closed")
             self._close_item()
             self._start_outside(tag)
             return
-        if not self._inside:
+        if not self._open_tags:
             self._start_child(prefix, name, attributes)
-        if len(self._inside) < _DEEPEST:
-            self._inside.append(tag)
+        if len(self._open_tags) < _MAX_DEPTH:
+            self._open_tags.append(tag)
         else:
-            self._strangers += 1
+            self._unknown_tags += 1
 
     def end(self, prefix: str, name: str) -> None:
         """See `Listener`."""
         tag = (prefix, name)
-        if tag in self._inside:
-            while self._inside.pop() != tag:
+        if tag in self._open_tags:
+            while self._open_tags.pop() != tag:
                 pass
-            if self._field and not self._inside:
+            if self._field and not self._open_tags:
                 self._close_field()
         elif self._item == tag:
-            if self._inside:
-                self._broken(f"<{self._inside[-1][1]}> is not closed")
+            if self._open_tags:
+                self._report(f"<{self._open_tags[-1][1]}> is not closed")
             self._close_item()
         elif name in ROOTS:
-            self._roots -= 1
+            self._open_roots -= 1
         else:
-            self._strangers += 1
+            self._unknown_tags += 1
             if self._item is not None or name in self._grammar.items:
-                self._broken(f"</{name}> closes nothing")
+                self._report(f"</{name}> closes nothing")
 
     def text(self, text: str) -> None:
         """See `Listener`."""
         if self._field:
-            self._size += len(text)
-            if self._size <= _LONGEST_ADDRESS:
+            self._text_size += len(text)
+            if self._text_size <= _MAX_URL_CHARS:
                 self._text.append(text)
-        elif self._item is not None and not self._inside and not self._grammar.is_feed and len(self._loose) < _DEEPEST:
+        elif (
+            self._item is not None and not self._open_tags and not self._grammar.is_feed and len(self._loose_text) < _MAX_DEPTH
+        ):
             # Bounded; an item with so many texts of its own holds no address.
-            self._loose.append(text)
+            self._loose_text.append(text)
 
     def close(self) -> None:
-        """The document has ended; an item that was cut off still counts for the fields it has whole."""
+        """End the document; an item that was cut off still counts for its complete fields."""
         if self._item is not None:
             self._close_item()
-        if self._roots > 0:
-            self._broken("it ends too early")
+        if self._open_roots > 0:
+            self._report("it ends too early")
 
     def _start_outside(self, tag: tuple[str, str]) -> None:
         self.first_tag = self.first_tag or tag[1]
         if tag[1] in ROOTS:
             if self.kind:
-                self._broken("a second document follows")
-            self._roots += 1
+                self._report("a second document follows")
+            self._open_roots += 1
             self._grammar = ROOTS[tag[1]]
             self.kind = self.kind or self._grammar.kind
         elif tag[1] in self._grammar.items:
             self._item = tag
         else:
-            self._strangers += 1
+            self._unknown_tags += 1
 
     def _start_child(self, prefix: str, name: str, attributes: str) -> None:
-        """A child of the item: a field to collect, or a tag that is passed over with all it holds."""
+        """A child of the item: a field to collect, or a tag that is skipped with its content."""
         assert self._item is not None
         if (name in self._grammar.addresses and prefix == self._item[0]) or name in self._grammar.dates:
             self._field = name
         elif self._grammar is _ATOM and name == "link" and prefix == self._item[0]:
-            link = attributes_of(attributes)
+            link = parse_attributes(attributes)
             if link.get("rel", "alternate").lower() == "alternate" and "href" in link:
                 self._addresses.append(link["href"])
 
@@ -259,9 +263,9 @@ class _Listing:
 
     def _close_field(self) -> None:
         field, self._field = self._field, ""
-        text = "".join(self._text).strip() if self._size <= _LONGEST_ADDRESS else ""
+        text = "".join(self._text).strip() if self._text_size <= _MAX_URL_CHARS else ""
         self._text.clear()
-        self._size = 0
+        self._text_size = 0
         if not text:
             return
         if field == "guid":
@@ -283,17 +287,17 @@ class _Listing:
             addresses = addresses[:1] or ([self._guid] if self._guid.lower().startswith(_HTTP) else [])
         elif not addresses:
             # `<sitemap>https://…</sitemap>`, without its <loc>.
-            loose = "".join(self._loose).strip()
+            loose = "".join(self._loose_text).strip()
             addresses = [loose] if loose.lower().startswith(_HTTP) else []
         is_child = self._item is not None and self._item[1] == "sitemap"
         for at, address in enumerate(addresses):
-            self._found.add(address, self._dates[at][1] if at in self._dates else "", is_child=is_child)
+            self._listed.add(address, self._dates[at][1] if at in self._dates else "", is_child=is_child)
         self._item = None
-        self._inside.clear()
-        self._loose.clear()
+        self._open_tags.clear()
+        self._loose_text.clear()
         self._addresses.clear()
         self._dates.clear()
         self._guid = ""
 
-    def _broken(self, how: str) -> None:
-        self.breaks = self.breaks or how
+    def _report(self, problem: str) -> None:
+        self.problem = self.problem or problem

@@ -1,4 +1,4 @@
-"""Is this page a sitemap or a feed? Answered from the first bytes, for responses that were fetched as pages."""
+"""Recognises sitemaps and feeds that were fetched as pages, by their first bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LISTED = re.compile(r"https?://\S+\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def looks_like_sitemap(body_head: bytes, content_type: str, path: str) -> bool:
-    """Whether a body that starts like this should be read as a sitemap or feed instead of as a page.
+    """Whether a body that starts like this is read as a sitemap or feed instead of as a page.
 
-    The root tag decides, or the name in a DOCTYPE (so that a sitemap with a DTD is seen and its rejection recorded); the path
-    only decides for gzip whose inside says nothing, and for text lists.
+    The root tag decides, or the name in a DOCTYPE (so that a sitemap with a DTD is recognised and its rejection recorded); the
+    path decides only for gzip whose content is unclear, and for text lists.
     """
     if body_head.startswith(GZIP_MAGIC):
         return "sitemap" in path.lower() or _text_looks(_inflated(body_head), path)
@@ -29,7 +29,7 @@ def looks_like_sitemap(body_head: bytes, content_type: str, path: str) -> bool:
 
 
 def _text_looks(head: bytes, path: str) -> bool:
-    from sitelore.intake.sitemap import ROOTS  # noqa: PLC0415 nearly all that is fetched is seen to be a page before
+    from sitelore.intake.sitemap import ROOTS  # noqa: PLC0415 nearly all responses are recognised as pages before this
 
     text = _decoded(head).lstrip("\ufeff \t\r\n")
     if not text.startswith("<"):
@@ -40,7 +40,7 @@ def _text_looks(head: bytes, path: str) -> bool:
         at = prolog.end()
     match = _NAME.match(text, at)
     name = match[1].lower() if match else ""
-    # RDF is a feed only when it says so; other vocabularies use the same root.
+    # RDF is a feed only when it declares RSS; other vocabularies use the same root.
     return name in ROOTS and (name != "rdf" or "/rss/" in text)
 
 

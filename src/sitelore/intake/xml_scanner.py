@@ -1,11 +1,11 @@
-"""A forgiving scanner for XML that people generate with string templates.
+"""A forgiving scanner for XML that was written with string templates.
 
-It is not a conforming parser, on purpose. libxml2 in recovery mode turns `?a=1&b=2` into `?a=1=2`, `<image:loc>` without a
-declared prefix into `<loc>`, stops at the first stray `<`, and expands internal entities for a SAX target even when told not
-to: wrong URLs and a way in. This scanner knows tags, text, comments and CDATA, replaces the five predefined entities and
-character references, and has no notion of any other entity or of a DTD, so that there is nothing to expand or to fetch.
+It deliberately is not a conforming parser. libxml2 in recovery mode turns `?a=1&b=2` into `?a=1=2` and `<image:loc>` without a
+declared prefix into `<loc>`, stops at the first stray `<`, and expands internal entities for a SAX target even when that is
+disabled: wrong URLs, and an attack surface. This scanner knows tags, text, comments and CDATA, replaces the five predefined
+entities and character references, and ignores all other entities and DTDs, so that there is nothing to expand or to fetch.
 
-Every token ends at the next `<` at the latest, so scanning is linear; what cannot be a token is text.
+Every token ends at the next `<` at the latest, so scanning is linear; anything that cannot be a token is text.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _ATTRIBUTE = re.compile(r"""([^\s=/"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _DECLARATION_END = re.compile(r"[>\[<]")
 _SECTIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-# Longer than any tag or address: beyond it, what has begun is text, and what is text is no address.
-_LONGEST_TOKEN = 64 * 1024
-# A document with more than so many stray `<` and declarations is noise, made to cost time.
-_MOST_STRAYS = 10_000
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+# Longer than any tag or URL: beyond it, an unfinished token is treated as text.
+_MAX_TOKEN_CHARS = 64 * 1024
+# A document with more stray `<` and declarations than this is made to cost time.
+_MAX_STRAYS = 10_000
 
 
 class Listener(Protocol):
-    """Who is told what stands in the document."""
+    """Receives the parts of the document."""
 
     def start(self, prefix: str, name: str, attributes: str) -> None:
-        """A tag opens; `prefix` is empty where there is none, `name` is lower case, `attributes` as written."""
+        """A tag opens; `prefix` may be empty, `name` is lower case, `attributes` is the source text."""
         ...
 
     def end(self, prefix: str, name: str) -> None:
@@ -40,31 +40,31 @@ class Listener(Protocol):
         ...
 
     def text(self, text: str) -> None:
-        """Text before a tag, references replaced; blanks between two tags are not told."""
+        """Text before a tag, with references replaced; whitespace between two tags is not reported."""
         ...
 
 
 class Scanner:
-    """Takes text in pieces of any size and tells a listener what it holds.
+    """Scans text in pieces of any size and reports its tags and text to a listener.
 
-    `breaks` names the first thing that was not XML. `declares_entity` is set when the document declares an entity, in a DTD
-    or anywhere: it is then to be believed in nothing. When `is_hopeless` is set, nothing more is told.
+    `problem` names the first thing that was not XML. `declares_entity` is set when the document declares an entity anywhere: it
+    must then be rejected. Once `is_given_up` is set, nothing more is reported.
     """
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._rest = ""
         self._skip_to = ""
-        self.breaks = ""
+        self.problem = ""
         self.declares_entity = False
-        self.is_hopeless = False
+        self.is_given_up = False
         self._strays = 0
 
     def feed(self, piece: str) -> None:
-        """Scan as far as tokens are whole; keep the rest for the next piece."""
+        """Scan all complete tokens; the rest is kept for the next piece."""
         text = self._rest + piece if self._rest else piece
         at = 0
-        enough = not self.is_hopeless
+        enough = not self.is_given_up
         listener = self._listener
         while enough:
             token = None if self._skip_to else _TOKEN.match(text, at)
@@ -74,7 +74,7 @@ class Scanner:
             between, closing, name, attributes = token.groups()
             at = token.end()
             if between and not between.isspace():
-                listener.text(plain(between))
+                listener.text(unescape(between))
             prefix, local = _split(name)
             if closing:
                 listener.end(prefix, local)
@@ -85,65 +85,65 @@ class Scanner:
         self._rest = text[at:]
 
     def close(self) -> None:
-        """The document has ended. What stands unfinished is dropped: a cut address is not an address."""
+        """End the document. An unfinished token is dropped, because a truncated URL is not a URL."""
         if self._rest.strip() or self._skip_to:
-            self._broken("it ends in the middle")
+            self._report("it ends in the middle")
         self._rest = ""
 
     def _unusual(self, text: str, at: int) -> tuple[int, bool]:
-        """Take what is no tag: where to go on, and whether there was enough text to tell."""
+        """Handle anything but a unescape tag. Returns where to continue, and whether more text is needed before."""
         if self._skip_to:
             return self._skip(text, at)
         mark = text.find("<", at)
         if mark < 0:
-            if len(text) - at < _LONGEST_TOKEN:
+            if len(text) - at < _MAX_TOKEN_CHARS:
                 return at, False
             self._listener.text(text[at:])
             return len(text), False
         between = text[at:mark]
         if between and not between.isspace():
-            self._listener.text(plain(between))
+            self._listener.text(unescape(between))
         if mark + 9 > len(text) or text[mark + 1] in "!?":
             return self._declaration(text, mark)
         return self._not_a_tag(text, mark)
 
     def _declaration(self, text: str, mark: int) -> tuple[int, bool]:
-        """Take what starts with `<!` or `<?`."""
+        """Handle declarations, comments, CDATA and processing instructions."""
         for opening, closing in _SECTIONS:
             if text.startswith(opening, mark):
                 self._skip_to = closing
                 return mark + len(opening), True
         if text[mark : mark + 8].upper() == "<!ENTITY":
-            self.declares_entity = self.is_hopeless = True
+            self.declares_entity = self.is_given_up = True
             return len(text), False
         if len(text) - mark < 9:
             return mark, False
         self._stray()
-        # Of a DOCTYPE only its opening: the declarations in its brackets pass here one by one.
+        # Of a DOCTYPE only the opening is skipped: the declarations in its brackets are handled one by one.
         end = _DECLARATION_END.search(text, mark + 2)
         if end is None:
-            return (mark if len(text) - mark < _LONGEST_TOKEN else len(text)), False
-        return (end.start() if end[0] == "<" else end.end()), not self.is_hopeless
+            return (mark if len(text) - mark < _MAX_TOKEN_CHARS else len(text)), False
+        return (end.start() if end[0] == "<" else end.end()), not self.is_given_up
 
     def _not_a_tag(self, text: str, mark: int) -> tuple[int, bool]:
-        if text.find("<", mark + 1) < 0 and len(text) - mark < _LONGEST_TOKEN:
+        if text.find("<", mark + 1) < 0 and len(text) - mark < _MAX_TOKEN_CHARS:
             return mark, False
         loose = _LOOSE_TAG.match(text, mark)
         if loose is not None:
-            self._broken("a tag has a stray quote")
+            self._report("a tag has a stray quote")
             closing, name, attributes = loose.groups()
             if closing:
                 self._listener.end(*_split(name))
             else:
                 self._listener.start(*_split(name), attributes)
             return loose.end(), True
-        self._broken("a < starts no tag")
+        self._report("a < starts no tag")
         self._stray()
         self._listener.text("<")
-        return mark + 1, not self.is_hopeless
+        return mark + 1, not self.is_given_up
 
     def _skip(self, text: str, at: int) -> tuple[int, bool]:
-        """Inside a comment, an instruction or CDATA: pass over it, or pass it on as it is."""
+        """Inside a comment, an instruction or CDATA: skip it, or report it as text."""
         end = text.find(self._skip_to, at)
         stop = end if end >= 0 else max(at, len(text) - len(self._skip_to) + 1)
         if self._skip_to == "]]>" and stop > at:
@@ -156,10 +156,10 @@ class Scanner:
 
     def _stray(self) -> None:
         self._strays += 1
-        self.is_hopeless = self._strays > _MOST_STRAYS
+        self.is_given_up = self._strays > _MAX_STRAYS
 
-    def _broken(self, how: str) -> None:
-        self.breaks = self.breaks or how
+    def _report(self, problem: str) -> None:
+        self.problem = self.problem or problem
 
 
 @lru_cache(maxsize=256)
@@ -168,23 +168,23 @@ def _split(name: str) -> tuple[str, str]:
     return prefix, local
 
 
-def plain(text: str) -> str:
-    """Text with character references and the five predefined entities replaced; any other `&` stands for itself."""
-    return _REFERENCE.sub(_one, text) if "&" in text else text
+def unescape(text: str) -> str:
+    """Text with character references and the five predefined entities replaced; any other `&` is literal."""
+    return _REFERENCE.sub(_character, text) if "&" in text else text
 
 
-def _one(match: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     decimal, hexadecimal, name = match.groups()
     if name:
-        return _NAMED[name]
+        return _ENTITIES[name]
     point = int(decimal) if decimal else int(hexadecimal, 16)
     is_character = 0 < point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF
     return chr(point) if is_character else ""
 
 
-def attributes_of(text: str) -> dict[str, str]:
+def parse_attributes(text: str) -> dict[str, str]:
     """The attributes of a tag, names in lower case, the first of each name."""
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(text):
-        found.setdefault(name.lower(), plain(double or single or bare))
-    return found
+        attributes.setdefault(name.lower(), unescape(double or single or bare))
+    return attributes

@@ -1,9 +1,11 @@
-"""The nouns and the state machine. Frozen values and enumerations; no I/O, no decisions, standard library only.
+"""Domain types and state machines: frozen values and enumerations; no I/O, no decisions, standard library only.
 
-`url` is what a URL is, `states` what may become of one, `errors` what may be raised. `settings` is what a person asks of a
-crawl, `response` what a site answers, `document` what reading it gives, `sitemap` what a site lists, `frontier` what is
-offered, leased and settled. `identity` and `fingerprint` say when two of a kind are one. Every room speaks in these words.
+`url` is the URL type and parser, `identity` decides which URLs are one page, `states` has the states and transitions of URLs
+and runs, `errors` the exceptions. `settings` configures a crawl, `redaction` what must not be stored. `response` and
+`rendering` describe requests and their results, `politeness` the rate limit, `document` the results of extraction, `sketch`
+fingerprints of text, `file_types` and `api_loader` other sources than HTML. `frontier` has offers, leases, settlements, runs
+and events, `listing` queries over them, `search` the types of the index. `ids` are the types of their keys.
 
-One exception to the standard library: `url` holds the house's only URL parser, because guard, frontier, links and fetch must
-see a URL the same way.
+One exception to the standard library: `url` uses `ada_url`, because address guard, frontier, link extraction and HTTP client
+must parse a URL in the same way.
 """

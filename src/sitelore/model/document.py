@@ -1,4 +1,4 @@
-"""What reading a response gives: the document, and what the crawl needs to know of it."""
+"""Results of extraction: documents, readings and sitemap entries, and the options that extraction takes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A region of a page by its role (`main`, `navigation`, `banner`, …), and its name where it has one."""
+    """A region of a page: its role (`main`, `navigation`, `banner`, …) and its label, if it has one."""
 
     role: str
     label: CleanText = NO_TEXT
@@ -39,7 +39,7 @@ class Landmark:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Everything a page holds, redacted. Its JSON is stored as a blob and is what exports and the API show."""
+    """All extracted data of a page, redacted. Its JSON is stored as a blob and shown by exports and the API."""
 
     url: Url
     title: CleanText = NO_TEXT
@@ -47,11 +47,11 @@ class Document:
     description: CleanText = NO_TEXT
     lang: str = ""
     lang_source: str = ""
-    """`page` where the page or its headers declare the language, `detected` where its text was asked; empty without `lang`."""
+    """`page` where the page or its headers declare the language, `detected` where its text decided; empty without `lang`."""
     canonical_url: str = ""
     author: CleanText = NO_TEXT
     published: str = ""
-    """ISO 8601, as far as the page says it: `2024-05`, `2024-05-06`, `2024-05-06T07:08:09+02:00`."""
+    """ISO 8601, as precise as the page states it: `2024-05`, `2024-05-06`, `2024-05-06T07:08:09+02:00`."""
     modified: str = ""
     site_name: CleanText = NO_TEXT
     image: CleanText = NO_TEXT
@@ -74,18 +74,18 @@ class Document:
     brand: dict[str, Any] = field(default_factory=dict)
     """Colours, fonts and logo, on a site's home page."""
     rendering: dict[str, Any] = field(default_factory=dict)
-    """Whether a browser read the page, and why (`model/rendering.py`)."""
+    """Whether a browser rendered the page, and why (`model/rendering.py`)."""
 
 
 PROBED_HEADER = "sitelore-probed"
-"""Carries what a browser computed of a home page (`extract/brand/home_page.py`); no site sends it."""
+"""Carries the styles that a browser computed for a home page (`extract/brand/home_page.py`); no site sends it."""
 READ_HEADERS = ("content-language", "link", "x-robots-tag", PROBED_HEADER)
-"""Headers that reading a page depends on, besides its content type: kept with the page, so that it can be read again."""
+"""Headers that extraction depends on, besides the content type; they are stored so that the page can be extracted again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What extraction is told besides the response. Part of its purity: same response and options, same document."""
+    """Options of extraction. It is a pure function: equal response and options give an equal document."""
 
     dropped_parameters: tuple[str, ...] = ()
     """Extra tracking parameters of the site, on top of the built-in ones."""
@@ -93,18 +93,18 @@ class ReadOptions:
     obey_nofollow: bool = True
     keep_snapshot: bool = True
     full: bool = True
-    """Whether structured data, forms, actions, media and brand are read as well."""
+    """Whether structured data, forms, actions, media and brand are extracted."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
-    """How the response was got, and why so; the document says it."""
+    """How the response was fetched, and why; recorded in the document."""
     redaction: Redaction = BUILT_IN_ALONE
-    """What may not be kept, besides what the built-in rules find."""
+    """What is redacted in addition to the built-in rules."""
     documents: bool = True
-    """Whether PDF and office files are read."""
+    """Whether PDF and office files are extracted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Compressed bytes and the key of what they hold."""
+    """Compressed bytes and the key of their content."""
 
     key: BlobKey
     data: CleanBytes
@@ -112,39 +112,60 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reading process hands back: facts for the ledger, links for the frontier, blobs for the store."""
+    """The result of extracting a page: facts for the ledger, links for the frontier, blobs for the store."""
 
     title: CleanText = NO_TEXT
     content_hash: str = ""
-    """Over title and normalised text; empty when the page has no text (nothing to compare)."""
+    """Hash of title and normalised text; empty when the page has no text to compare."""
     novelty: str = ""
-    """The same with digits left out: pages that differ in numbers alone (an endless calendar) share it."""
+    """The content hash without digits: pages that differ only in numbers (an endless calendar) share it."""
     sketch: bytes = b""
-    """A number for each line of the text (`model/sketch.py`): what repeats over a site is found by them."""
+    """A number for each line of the text (`model/sketch.py`), to find lines that repeat over a site."""
     canonical: Url | None = None
     word_count: int = 0
     noindex: bool = False
     noarchive: bool = False
     links: tuple[Url, ...] = ()
-    """Every distinct link in page order that may be followed; empty when the page says nofollow and that is obeyed."""
+    """All distinct links that may be followed, in page order; empty when the page says nofollow and that is obeyed."""
     refused_links: tuple[Url, ...] = ()
-    """Links that a nofollow keeps the crawl from following."""
+    """Links that nofollow excludes."""
     looks_missing: float = 0.0
     """How much the page reads like an error page, 0 to 1 (`extract/soft_404.py`)."""
     fingerprint: tuple[int, ...] = ()
-    """A small sketch of the text, to compare a page with a probe of a path that cannot exist."""
+    """A bottom-k sketch of the text (`model/sketch.py`), to compare the page with a soft-404 probe."""
     document: Blob | None = None
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
     shell: Shell = field(default_factory=Shell)
-    """What speaks for the page being made in the browser (`extract/app_shell.py`)."""
+    """Evidence that scripts make the page in the browser (`extract/shell.py`)."""
     problem: str = ""
-    """`content_type: …` when the bytes are no text, `parse_error: …` when no document could be made."""
+    """`content_type: …` when the body is not text, `parse_error: …` when no document could be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Whether a page has changed since its last fetch, and where it differs from itself without changing."""
+    """Whether a page has changed since its last fetch, and the places in which it varies without changing."""
 
     changed: bool
     volatile: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapEntry:
+    """One listed URL. `lastmod` is a Unix time, None when absent or unreadable."""
+
+    url: Url
+    lastmod: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapReading:
+    """The entries of a sitemap, sitemap index, text list or feed, in document order, each URL once."""
+
+    kind: str = ""
+    """`urlset`, `index`, `text`, `rss`, `atom`; empty when it is none of them."""
+    entries: tuple[SitemapEntry, ...] = ()
+    children: tuple[SitemapEntry, ...] = ()
+    """Sitemaps that an index lists."""
+    problem: str = ""
+    """`xml_rejected: …`, `too_large: …`, `not_a_sitemap: …`; entries before the problem are kept."""

@@ -1,33 +1,33 @@
-"""What may be raised, grouped by what a caller can do about it. What a site does is a verdict, never an exception.
+"""All exceptions, grouped by what a caller can do about them. What a site does is a verdict, never an exception.
 
 SiteloreError
-├── UsageError            the person asked for something impossible: say so, exit 2
+├── UsageError            the request is impossible: exit 2
 │   ├── BadUrl            not an http(s) URL
 │   ├── BadConfig         a configuration file with an unknown key or a wrong value
 │   └── NoSuchRun         no run of that name in this data directory
 ├── StorageError          the data directory or database cannot be used: exit 3
 │   ├── DataDirBusy       another process is crawling into this data directory
 │   ├── CorruptData       the database is damaged
-│   ├── DiskFull          no room left, or no permission to write
-│   └── VectorsAway       the vector store cannot be used now: search goes on by words, what it missed is made up for later
-├── Interrupted           the person stopped it; everything settled is kept: exit 11
+│   ├── DiskFull          no space left, or no permission to write
+│   └── VectorsAway       the vector store is unavailable: keyword search continues, missed updates are made later
+├── Interrupted           the user stopped it; everything settled is kept: exit 11
 ├── OutOfTime             the run's time limit has passed: exit 15
-├── ReaderCrashed         one document ended or outlasted its reading process
-└── EmbeddingFailed       no vectors can be made now: search goes on by words, the texts wait
-    └── TextsRefused      of these texts; others may do
+├── ReaderCrashed         a document crashed its extraction process or exceeded the time limit
+└── EmbeddingFailed       embedding is unavailable: keyword search continues, the texts wait
+    └── TextsRefused      the model refuses these texts; others may work
 """
 
 from __future__ import annotations
 
 
 class SiteloreError(Exception):
-    """Base of all errors raised by this package. `exit_code` is what a shell sees."""
+    """Base of all exceptions of this package. `exit_code` is the exit code of a command."""
 
     exit_code = 1
 
 
 class UsageError(SiteloreError):
-    """The person asked for something impossible."""
+    """The request is impossible."""
 
     exit_code = 2
 
@@ -59,15 +59,15 @@ class CorruptData(StorageError):
 
 
 class DiskFull(StorageError):
-    """No room left, or no permission to write."""
+    """No space left, or no permission to write."""
 
 
 class VectorsAway(StorageError):
-    """The vector store cannot be used now: search goes on by words, what it missed is made up for later."""
+    """The vector store is unavailable: keyword search continues, missed updates are made later."""
 
 
 class Interrupted(SiteloreError):
-    """The person stopped it; everything settled is kept."""
+    """The user stopped it; everything settled is kept."""
 
     exit_code = 11
 
@@ -79,12 +79,12 @@ class OutOfTime(SiteloreError):
 
 
 class ReaderCrashed(SiteloreError):
-    """One document ended or outlasted its reading process."""
+    """A document crashed its extraction process or exceeded the time limit."""
 
 
 class EmbeddingFailed(SiteloreError):
-    """No vectors can be made now: search goes on by words, the texts wait."""
+    """Embedding is unavailable: keyword search continues, the texts wait."""
 
 
 class TextsRefused(EmbeddingFailed):
-    """No vectors are made of these texts; others may do."""
+    """The model refuses these texts; others may work."""

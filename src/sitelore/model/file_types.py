@@ -1,4 +1,4 @@
-"""Files that are no pages but hold text: by what a server calls them, and by how they begin."""
+"""Documents that are not pages (PDF, office files): recognised by media type and by their first bytes."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ VAGUE_TYPES = frozenset(
         "application/x-force-download",
     }
 )
-"""What files are called by servers that do not know them: whether it is a document, its first bytes say."""
+"""Types that servers send for files they do not know; the first bytes decide whether it is a document."""
 
 COMPOUND_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_MAGIC = b"%PDF-"
 _ZIP_MAGIC = b"PK\x03\x04"
 _OFFICE_PARTS = (b"[content_types].xml", b"_rels/", b"docprops/", b"customxml/", b"word/", b"xl/", b"ppt/")
-_ZIP_NAME = 30  # where an entry's name stands, behind its header
+_ZIP_NAME = 30  # offset of the first entry's name, after its header
 
 
 def is_document_type(content_type: str) -> bool:
-    """Whether a media type names a document that can be read."""
+    """Whether a media type names a document that can be extracted."""
     return content_type in PDF_TYPES or content_type in OFFICE_TYPES
 
 
 def starts_like_document(head: bytes) -> bool:
-    """Whether bytes begin as a PDF or office file does. Of archives the first entry's name decides."""
+    """Whether bytes begin like a PDF or office file. For a ZIP archive, the name of the first entry decides."""
     if head.startswith(_ZIP_MAGIC):
         return head[_ZIP_NAME : _ZIP_NAME + 20].lower().startswith(_OFFICE_PARTS)
     return head.startswith((_PDF_MAGIC, COMPOUND_MAGIC))

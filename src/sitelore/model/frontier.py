@@ -1,4 +1,4 @@
-"""The nouns of the frontier: what is offered, what is leased, how a visit ends and what it changes."""
+"""Types of the frontier: offers, leases, verdicts, settlements, rows, runs and their events, and the plan of a wave."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
 
 
-class Kind(StrEnum):
-    """What a row is visited as."""
+class RowKind(StrEnum):
+    """Whether a row is visited as a page or as a sitemap."""
 
     PAGE = "page"
     SITEMAP = "sitemap"
 
 
 class Source(StrEnum):
-    """How a URL became known. The order is the order in which equals are admitted."""
+    """How a URL was discovered."""
 
     SEED = "seed"
     REDIRECT = "redirect"
@@ -31,11 +31,12 @@ class Source(StrEnum):
 
 
 SOURCE_RANK = {Source.SEED: 0, Source.REDIRECT: 0, Source.SITEMAP: 0, Source.LINK: 1, Source.CANONICAL: 2}
+"""The order in which offers of equal depth are admitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One redirect: from where, with which status."""
+    """One redirect: the redirecting URL and its status."""
 
     url: Url
     status: int
@@ -43,7 +44,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A URL proposed to the frontier. Offers to one key merge by minimum of `rank`, so their order never matters."""
+    """A URL proposed to the frontier. Offers of one URL merge by the minimum of `rank`, so their order does not matter."""
 
     url: Url
     depth: int
@@ -51,24 +52,25 @@ class Offer:
     parent: Url | None = None
     parent_seq: int = 0
     position: int = 0
-    kind: Kind = Kind.PAGE
+    kind: RowKind = RowKind.PAGE
     refusal: SkipReason | None = None
-    """Decided when offered (scope, nofollow, depth …): the row is recorded as SKIPPED until a better offer comes."""
+    """Decided when offered (scope, nofollow, depth …): the row is SKIPPED unless a better offer arrives."""
     detail: str = ""
     shape: str = ""
+    """Its URL pattern (`frontier/url_pattern.py`)."""
     lastmod: float | None = None
     chain: tuple[Hop, ...] = ()
-    """Hops that led here; the last one is the redirecting URL."""
+    """Redirects that led here; the last one is the redirecting URL."""
 
     @property
     def rank(self) -> tuple[int, int, int, int, int]:
-        """Smallest wins: an admissible offer before a refused one, then breadth first in page order."""
+        """The smallest rank wins: admissible before refused, then breadth first in page order."""
         return (self.refusal is not None, self.depth, SOURCE_RANK[self.source], self.parent_seq, self.position)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What an earlier visit of the same site left about this URL."""
+    """What an earlier visit stored about this URL."""
 
     fetched_at: float
     content_hash: str
@@ -86,41 +88,42 @@ class KnownPage:
     headers: tuple[tuple[str, str], ...] = ()
     sketch: bytes = b""
     volatile: bytes = b""
-    """Where this page differs from itself without having changed (`extract/changes/change.py`)."""
+    """Places in which the page differs between fetches without having changed (`extract/changes/change.py`)."""
     render_reason: RenderReason | None = None
-    """Why a browser read the page, or should have; None for what came over HTTP and was the page."""
+    """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to visit one row, until it ends or a higher token takes it."""
+    """The right to visit one row until it expires or the row is claimed with a higher fencing token."""
 
     run: RunId
     url: Url
     token: int
+    """The fencing token: raised with every claim, so that a settlement with an older one is rejected."""
     depth: int
     seq: int
-    kind: Kind
+    kind: RowKind
     attempts: int
-    """Earlier tries of this URL in this run."""
+    """Earlier attempts in this run."""
     source: Source = Source.LINK
     chain: tuple[Hop, ...] = ()
     lastmod: float | None = None
     known: KnownPage | None = None
     wave: int = 0
-    """The wave that admitted the row: whoever still knows an older one must look at the run again before it visits."""
+    """The wave that admitted the row. A worker that knows an older wave must reload the run before the visit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a visit ended: a terminal state, or QUEUED with `retry_at`."""
+    """The result of a visit: a terminal state, or QUEUED with `retry_at`."""
 
     state: UrlState
     status_code: int | None = None
     skip_reason: SkipReason | None = None
     detail: str = ""
-    """Why, for people: the robots line, the trap's shape, the content type."""
+    """An explanation for people: the robots line, the trap's URL pattern, the content type."""
     error: str = ""
     """`code: sentence`, the code from `Failure` or `redirect_loop`, `too_many_redirects`, `http_error`, `parse_error` …"""
     retry_at: float | None = None
@@ -128,7 +131,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a visit learnt of a page; becomes the site's `KnownPage` of that URL."""
+    """Facts about a page from a visit; they become the `KnownPage` of that URL."""
 
     title: CleanText
     content_hash: str
@@ -141,11 +144,11 @@ class PageFacts:
     etag: str | None = None
     last_modified: str | None = None
     content_type: str = ""
-    """As the server wrote it, charset included: reading the stored bytes again needs it."""
+    """As sent, including the charset: extracting the stored snapshot again needs it."""
     identity: str = ""
-    """The URL in the form that the site's options give it; empty where they ask for nothing."""
+    """The URL normalised by the site's identity options; empty where there are none."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Other headers that reading depends on (`READ_HEADERS`), redacted."""
+    """Other headers that extraction depends on (`READ_HEADERS`), redacted."""
     sketch: bytes = b""
     volatile: bytes = b""
     render: RenderNote | None = None
@@ -154,7 +157,7 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReprocessedPage:
-    """A page read again from its snapshot: what it says now, if it still says `before`."""
+    """The new facts of a page extracted again from its snapshot; applied if the page's document is still `before`."""
 
     url: Url
     before: BlobKey
@@ -163,7 +166,7 @@ class ReprocessedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageSketch:
-    """A page of a run and the sketch of its text."""
+    """A page and the sketch of its text."""
 
     url: Url
     sketch: bytes
@@ -171,7 +174,7 @@ class PageSketch:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Everything a visit changes besides its own row's state. Written with the verdict, in one transaction."""
+    """Everything a visit changes besides the state of its row. Written together with the verdict, in one transaction."""
 
     page: PageFacts | None = None
     offers: tuple[Offer, ...] = ()
@@ -180,18 +183,18 @@ class Effects:
     blobs: tuple[Blob, ...] = ()
     redactions: dict[str, int] = field(default_factory=dict)
     fetched: bool = False
-    """Whether a request for the URL itself went out."""
+    """Whether a request for the URL itself was sent."""
     body_bytes: int = 0
     elapsed_s: float = 0.0
     changed: bool | None = None
-    """For a page known before: whether its content differs now. None when it was not known."""
+    """Whether the content of a known page differs; None when the page was not known."""
     joins_host: str | None = None
-    """An authority that enters the run's scope because a seed redirects there."""
+    """An authority that comes into scope because a seed redirects to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A lease, how it ended, and what follows."""
+    """The result of a lease: the verdict and its effects."""
 
     lease: Lease
     verdict: Verdict
@@ -214,23 +217,23 @@ class Run:
     wave: int = 0
     depth: int = 0
     joined_hosts: tuple[str, ...] = ()
-    """Authorities that a redirecting seed led to; they are in scope like the seeds' own."""
+    """Authorities that a redirecting seed led to; they are in scope like those of the seeds."""
     error: str = ""
     wave_hosts: tuple[str, ...] = ()
-    """`joined_hosts` as they stood when the wave opened: what this wave's visits count as in scope, whenever they happen."""
+    """`joined_hosts` when the wave opened: they define the scope of all visits of this wave."""
     attempts: int = 0
     """How often the run has crashed."""
     site_rendering: SiteRendering = field(default_factory=SiteRendering)
-    """What was known of the site when the run was made."""
+    """What was known about rendering the site when the run was created."""
 
 
 @dataclass(frozen=True, slots=True)
 class UrlRow:
-    """One row of the frontier, as exports, `explain` and the API read it."""
+    """One row of the frontier, as exports, `explain` and the API show it."""
 
     run: RunId
     url: Url
-    kind: Kind
+    kind: RowKind
     state: UrlState
     depth: int
     source: Source
@@ -257,7 +260,7 @@ class UrlRow:
     error: str = ""
     attempts: int = 0
     fetches: int = 0
-    """Requests that really went out for this row, over all tries and crashes that were recorded."""
+    """Requests sent for this row, over all attempts and recorded crashes."""
     retry_at: float | None = None
     claimed_by: WorkerId | None = None
     token: int = 0
@@ -267,15 +270,15 @@ class UrlRow:
     body_bytes: int = 0
     changed: bool | None = None
     headers: tuple[tuple[str, str], ...] = ()
-    """Headers besides the content type that reading depends on."""
+    """Headers besides the content type that extraction depends on."""
     render: RenderNote | None = None
-    """Why a browser read the page, or should have; None for what came over HTTP and was the page."""
+    """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """A run in numbers."""
+    """Statistics of a run."""
 
     states: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
@@ -283,7 +286,7 @@ class RunCounts:
     proofs: dict[str, int] = field(default_factory=dict)
     redactions: dict[str, int] = field(default_factory=dict)
     rendering: dict[str, int] = field(default_factory=dict)
-    """Pages kept that a browser read, or should have, by reason."""
+    """Kept pages that a browser rendered, or should have, by reason."""
     urls: int = 0
     pages: int = 0
     fetched: int = 0
@@ -296,40 +299,41 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """Is there work, and if not now, when."""
+    """Queue counts of a run."""
 
     ready: int = 0
+    """Rows that can be claimed now."""
     waiting: int = 0
-    """Rows that wait for a retry."""
+    """Rows that wait for their retry time."""
     in_progress: int = 0
     next_retry_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A row that could be admitted by the next wave."""
+    """A row that the next wave could admit."""
 
     url: Url
-    kind: Kind
+    kind: RowKind
     depth: int
     shape: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """A page of the run, as merging by proof sees it."""
+    """The facts about a kept page that merging needs."""
 
     url: Url
     seq: int
     content_hash: str
     canonical: Url | None = None
     identity: str = ""
-    """What the site's options make of the URL; empty where they ask for nothing."""
+    """The URL normalised by the site's identity options; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A page that turns out to be another one."""
+    """A duplicate page, the page it merges into, and the proof."""
 
     url: Url
     into: Url
@@ -338,19 +342,19 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class PatternYield:
-    """What URLs of one shape brought so far in this run: pages read, and how many of them were not the same again."""
+    """The yield of one URL pattern in this run: pages fetched, and how many of them had new content."""
 
     pages: int = 0
-    """Rows of the shape with a content hash, whatever merging made of them later."""
+    """Rows of the pattern with a content hash, including those merged later."""
     distinct: int = 0
     """Distinct content hashes among them."""
     novel: int = 0
-    """Distinct novelty hashes among them."""
+    """Distinct content hashes that ignore digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaveFacts:
-    """Everything the plan for the next wave may depend on. All of it is settled, so the plan is the same for everyone."""
+    """Everything that the plan of the next wave depends on. All of it has settled, so every process makes the same plan."""
 
     settings: CrawlSettings
     wave: int
@@ -360,29 +364,29 @@ class WaveFacts:
     settled: tuple[KeptPage, ...] = ()
     """Pages of the wave that has just settled, by seq."""
     related: tuple[KeptPage, ...] = ()
-    """Earlier pages with the content, or named as or naming the canonical, of a page in `settled`."""
+    """Earlier pages that share content or a canonical link with a page in `settled`."""
     candidates: tuple[Candidate, ...] = ()
-    """Unadmitted rows of the smallest depth there is, best rank first (at most `CANDIDATES_PER_WAVE`)."""
+    """Rows of the smallest depth that is not admitted, best rank first (at most `CANDIDATES_PER_WAVE`)."""
     shapes: dict[str, PatternYield] = field(default_factory=dict)
-    """Of the shapes that stand in `candidates`."""
+    """The yield of every URL pattern in `candidates`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WavePlan:
-    """What happens between two waves."""
+    """The result of planning a wave."""
 
     merges: tuple[Merge, ...] = ()
     admit: tuple[Url, ...] = ()
-    """In order: they get the next `seq` numbers."""
+    """In order of admission: they get the next `seq` numbers."""
     trapped: tuple[tuple[Url, str], ...] = ()
-    """Rows given up as a trap, each with the sentence that says why."""
+    """Rows given up as traps, each with the reason."""
     exhausted: bool = False
-    """The budget is used up: what is left is SKIPPED as such and the run may end."""
+    """The page budget is used up: the remaining rows are SKIPPED and the run may end."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaveOpened:
-    """The wave that is open now. `admitted` 0 means that nothing is left to crawl."""
+    """The wave that is open now. `admitted` is 0 when nothing is left to crawl."""
 
     wave: int
     admitted: int = 0
@@ -391,3 +395,24 @@ class WaveOpened:
 
 
 CANDIDATES_PER_WAVE = 2_000
+
+
+class EventKind(StrEnum):
+    """The kind of a run event."""
+
+    STATE = "state"
+    """The run changed its state: `facts` has `state` and, if there is one, `error`."""
+    WAVE = "wave"
+    """A wave opened: `facts` has `wave` and `admitted`."""
+    PROGRESS = "progress"
+    """A worker settled rows, at most once a second: `facts` has `worker`, and `settled`, `pages`, `fetched` since the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """Something that happened to a run, for watchers. Events are not stored; the ledger is the source of truth."""
+
+    run: RunId
+    kind: EventKind
+    at: float
+    facts: dict[str, str | int] = field(default_factory=dict)

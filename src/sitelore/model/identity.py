@@ -1,7 +1,7 @@
-"""When two URLs are one page: the forms that identity may take after a fetch. None of them is ever fetched.
+"""URL forms that decide whether two URLs are one page. They are compared, never fetched.
 
-`identity` applies what a site's settings ask for. `normalize` is the strongest form that is still safe to compare by: two
-URLs with one normal form differ in nothing that servers are known to tell apart. `resolve` is what a browser makes of a link.
+`identity` applies the options of a site's settings. `normalize` is the strongest form that is safe to compare by: URLs with one
+normal form differ in nothing that servers are known to distinguish. `resolve` resolves a link like a browser.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from sitelore.model.url import Url, whatwg
 
 _SLASHES = re.compile(r"/{2,}")
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# What WHATWG leaves as it is in a query or path, though RFC 3986 allows it in neither.
+# Left unchanged by WHATWG in a query or path, though RFC 3986 allows it in neither.
 _UNSAFE = re.compile(r"""[\[\]"<>^`{|}\\]""")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d+(?:[/?#]|$))")
 _LOCAL = re.compile(r"(file|ftp):(//[^/?#]*)?", re.IGNORECASE)
 
 
 def identity(url: Url, options: Identity) -> str:
-    """The page that `url` is, as the site's own options see it."""
+    """The form of `url` under the site's identity options."""
     origin, path, query = url.origin, url.path, url.query
-    # Only where both default ports meant the same door: a port of its own speaks one protocol.
+    # Only for the default ports: a server on an explicit port speaks one protocol.
     if options.force_https and url.scheme == "http" and url.port == 80:
         origin = f"https://{url.host}"
     if options.slash is SlashForm.ADD and not path.endswith("/") and "." not in path.rpartition("/")[2]:
@@ -37,10 +37,10 @@ def identity(url: Url, options: Identity) -> str:
 
 
 def normalize(raw: str) -> str | None:
-    """The normal form of `raw`, None when it is no address. A missing scheme is http; `file:` and `ftp:` pass too.
+    """The normal form of `raw`; None when it is not a URL. A missing scheme is http; `file:` and `ftp:` are accepted.
 
-    Beyond the frontier key: runs of slashes are one, query parameters are sorted by name, those without a name are gone, an
-    empty value is no value, and every character outside RFC 3986 is escaped.
+    In addition to the frontier key: repeated slashes are collapsed, query parameters are sorted by name, those without a name
+    are dropped, an empty value equals no value, and every character outside RFC 3986 is escaped.
     """
     text = raw.strip()
     if not text:
@@ -60,7 +60,7 @@ def normalize(raw: str) -> str | None:
 
 
 def resolve(base: str, raw: str) -> str | None:
-    """The address that the link `raw` has on the page `base`, fragment and all; None when it has none."""
+    """The URL of the link `raw` on the page `base`, with its fragment; None when it cannot be resolved."""
     return whatwg(raw, base or None)
 
 
@@ -83,7 +83,7 @@ def _normal_query(query: str) -> str:
 
 
 def _normal_file(text: str, local: re.Match[str]) -> str | None:
-    """`file:/a`, `file:///a` and `ftp://host/a`: dot segments and double slashes go, the way the root is written stays."""
+    """`file:/a`, `file:///a` and `ftp://host/a`: dot segments and repeated slashes go, the form of the root stays."""
     parsed = whatwg(f"http://host{_SLASHES.sub('/', text[local.end() :]) or '/'}")
     if parsed is None:
         return None

@@ -1,4 +1,4 @@
-"""Names for the things that are counted: an id of one kind never passes for another."""
+"""Types of ids and of redacted text, so that one kind is never taken for another."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ WorkerId = NewType("WorkerId", str)
 BlobKey = NewType("BlobKey", str)
 """SHA-256 of the uncompressed bytes, in hex."""
 ChunkId = NewType("ChunkId", str)
-"""Of a page's URL and the chunk's own text, in hex."""
+"""Hash of a page's URL and the chunk's own text, in hex."""
 CleanText = NewType("CleanText", str)
-"""Redacted text, made in `extract/redaction/redactor.py` alone; the only text the ledger and blobs accept."""
+"""Redacted text. Created only in `extract/redaction/redactor.py`; the only text that the ledger and blobs accept."""
 CleanBytes = NewType("CleanBytes", bytes)
-"""Bytes (compressed or not) of redacted content. Made in `extract/redaction/redactor.py` alone."""
+"""Bytes of redacted content, compressed or not. Created only in `extract/redaction/redactor.py`."""
 
 NO_TEXT = CleanText("")
 DEFAULT_TENANT = "default"
-"""Whose sites they are where nobody has said."""
+"""The tenant of sites for which none is given."""
 
 
 def piece_of(text: CleanText, start: int, end: int) -> CleanText:
-    """The characters from `start` to `end`: a stretch of clean text is clean."""
+    """A slice of clean text, which is itself clean."""
     return CleanText(text[start:end])

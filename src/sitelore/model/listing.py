@@ -1,4 +1,4 @@
-"""What a face may ask the ledger for: a page of a list, with its total, and a run that is made once per key."""
+"""Queries for pages of lists (runs, URLs), and runs created under an idempotency key."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from sitelore.model.url import Url
 
 
 class UrlOrder(StrEnum):
-    """What a list of URLs may be sorted by. Rows that have no such value come last, whichever way is asked for."""
+    """The order of a list of URLs. Rows without the value come last in either direction."""
 
     ID = "id"
     """The order in which rows were admitted."""
     VISITED_AT = "visited_at"
     UPDATED_AT = "updated_at"
-    """As `visited_at`: a row changes when its visit is settled."""
+    """Equal to `visited_at`: a row changes when its visit is settled."""
     NORMALIZED_URL = "normalized_url"
     DEPTH = "depth"
 
 
 @dataclass(frozen=True, slots=True)
 class UrlListing:
-    """A page of a run's URLs. No states: all of them."""
+    """A page of a run's URLs. Empty `states`: all."""
 
     states: frozenset[UrlState] = frozenset()
     order: UrlOrder = UrlOrder.ID
@@ -35,7 +35,7 @@ class UrlListing:
 
 @dataclass(frozen=True, slots=True)
 class RunListing:
-    """A page of the runs. No states: all of them; no site: any; no tenant: of any. Tenants may have sites of the same name."""
+    """A page of the runs. Empty `states` or `site`: all; no tenant: all. Tenants may have sites of the same name."""
 
     states: frozenset[RunState] = frozenset()
     site: str = ""
@@ -47,7 +47,7 @@ class RunListing:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A URL and the page it was first found on."""
+    """A URL and the page on which it was first found."""
 
     parent: Url
     url: Url
@@ -57,7 +57,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """A caller's key for something that must happen once, and a fingerprint of what was asked for under it."""
+    """A caller's key for a request that must take effect once, and a fingerprint of that request."""
 
     key: str
     fingerprint: str
@@ -65,7 +65,7 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRun:
-    """The run that stands under a key, and the fingerprint it was made for."""
+    """The run created under an idempotency key, and the fingerprint of the request that created it."""
 
     run: Run
     fingerprint: str

@@ -1,4 +1,4 @@
-"""The pace of one host in numbers: what the gate of one process and the gate of many both keep."""
+"""Constants and rules of the per-host rate limit, used by the in-process gate and by the Redis gate."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ STRAINED = frozenset({Failure.TIMEOUT, Failure.CONNECTION})
 
 
 def fixed_gap_s(host: str, pace: Pace) -> float | None:
-    """The gap that the pace sets whatever the host's speed; None where it adapts."""
+    """The gap that the settings fix regardless of the host's response time; None where it adapts."""
     if pace.delay_s is not None:
         return pace.delay_s + _allowance_s(pace.delay_s)
     return 0.0 if is_own(host) else None
 
 
 def _allowance_s(delay_s: float) -> float:
-    """For requests that take unequal time to reach the host: the gap that counts is the one the host sees."""
+    """Added because requests take unequal time to reach the host: the gap counts as the host sees it."""
     return min(0.0005 + 0.02 * delay_s, 0.002) if delay_s > 0 else 0.0
 
 
 @lru_cache(maxsize=4096)
 def is_own(authority: str) -> bool:
-    """Whether an authority names this machine or an address of a private network."""
+    """Whether an authority names this machine or an address in a private network."""
     host = authority[1 : authority.index("]")] if authority.startswith("[") else authority.partition(":")[0]
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -1,55 +1,55 @@
-"""What may not be kept of a page, as data: rules for secrets, and what counts as data of persons."""
+"""Redaction rules as data: patterns of secrets, and which personal data is masked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 MARK = "[REDACTED:"
-"""What every replacement begins with. An address that holds it is not the one a page named, and is never fetched."""
+"""The start of every replacement. A URL that contains it is not the original one, and is never fetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """One kind of secret, as a rule file writes it (`extract/secret_rules.toml`)."""
+    """One kind of secret, as written in a rule file (`extract/redaction/secret_rules.toml`)."""
 
     name: str
     hint: str
-    """RE2 syntax: what one scan over a text looks for."""
+    """RE2 syntax: the pattern of the prefilter, matched in one scan for all rules."""
     exact: str
-    """Python syntax, over bytes: its group is what gets replaced; without one all of it is, and has to stand alone."""
+    """Python syntax, over bytes: its group is replaced; without a group the whole match is, and it must stand alone."""
     description: str = ""
     entropy: float = 0.0
-    """Bits a character that the secret has at least."""
+    """The minimum entropy of the secret, in bits per character."""
     before: int = 0
     """How many bytes before the hint the secret may start; 0 when `exact` starts where the hint does."""
     reach: int = 400
-    """How many bytes from the hint's start on are looked at."""
+    """How many bytes from the start of the hint are searched."""
     every: bool = False
-    """Whether every match in the window counts, or the first alone."""
+    """Whether every match in the window counts, or only the first."""
     checks: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    """Lower-case words of which one must stand before the match."""
+    """Lower-case words, one of which must occur before the match."""
     far: tuple[str, ...] = ()
-    """Lower-case words of which none may."""
+    """Lower-case words, none of which may occur before the match."""
     near_bytes: int = 100
-    """How far before the match they are looked for."""
+    """How far before the match these words are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What reading is told of what may not be kept. The built-in rules always count."""
+    """Options of redaction. The built-in rules always apply."""
 
     rules: tuple[SecretRule, ...] = ()
-    """The operator's own, on top."""
+    """The operator's rules, in addition to the built-in ones."""
     key: bytes = field(default=b"", repr=False)
-    """With it, a replacement tells equal secrets from others by a keyed hash. Never kept."""
+    """With a key, replacements of equal secrets carry equal keyed hashes. Never stored."""
     personal: bool = False
-    """Whether data of persons is masked too."""
+    """Whether personal data is masked too."""
     personal_ids: tuple[str, ...] = ()
-    """National ids that count as data of persons (`extract/redaction/personal_data.py`)."""
+    """National ids that count as personal data (`extract/redaction/personal_data.py`)."""
     keep_contacts: bool = True
-    """Whether contact pages, and what a site says of its own business, keep e-mail addresses and phone numbers."""
+    """Whether contact pages, and a site's own business details, keep e-mail addresses and phone numbers."""
 
 
 BUILT_IN_ALONE = Redaction()
-"""Secrets by the built-in rules, and nothing else."""
+"""Only the built-in rules for secrets."""

@@ -1,4 +1,4 @@
-"""What a browser is asked for, and what it gives back."""
+"""Types of rendering in a browser: requests, results, decisions and what is learnt about a site."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from sitelore.model.response import Failure, Response
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:
-    from sitelore.model.frontier import Hop  # which imports documents, which say how they were read
+    from sitelore.model.frontier import Hop  # a circular import at run time
 
 
 class RenderReason(StrEnum):
-    """Why a page was, or was not, read through a browser. The words are what `rendering.reason` of a page says."""
+    """Why a page was, or was not, rendered in a browser: the values of a document's `rendering.reason`."""
 
     ALWAYS = "always"
-    """The settings ask for it."""
+    """The settings require it."""
     OVERRIDE = "override"
-    """The domain's own rules ask for it, either way."""
+    """The domain's overrides decide, either way."""
     KNOWN_SITE = "known_site"
-    """Earlier runs found that this site's pages are made in the browser."""
+    """In the last run nearly all pages of this site needed the browser."""
     KNOWN_PAGE = "known_page"
     """An earlier visit of this URL needed it."""
     SHELL = "shell"
-    """What came over HTTP is a shell: a script's mounting point, a notice, next to no text."""
+    """The HTTP body is only a shell: a mount point for scripts, a notice, almost no text."""
     STATIC = "static"
-    """What came over HTTP is the page."""
+    """The HTTP body is the page."""
     NEVER = "never"
     NO_BROWSER = "no_browser"
-    """It was needed, and there is none on this machine."""
+    """The browser was needed, but is not installed."""
     FAILED = "failed"
-    """It was needed, and the browser could not do it; the page is what came over HTTP."""
+    """The browser was needed, but failed; the HTTP body was kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """One page to be read through a browser."""
+    """One page to render."""
 
     url: Url
     screenshot: bool = False
     probe: str = ""
-    """A script to run in the page before anything is changed in it; what it returns comes back as `Rendered.probed`."""
+    """A script to run in the page before it is modified; its result is `Rendered.probed`."""
     expand_frames: bool = False
     expand_shadow_roots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RenderMetrics:
-    """What rendering a page took."""
+    """Measurements of rendering a page."""
 
     dom_ready_s: float = 0.0
     settled_s: float = 0.0
@@ -58,27 +58,27 @@ class RenderMetrics:
     html_bytes: int = 0
     requests: int = 0
     blocked: int = 0
-    """Requests that were not let out: images, fonts, media, advertisements, analytics."""
+    """Requests that were blocked: images, fonts, media, advertisements, analytics."""
     refused: int = 0
     """Requests that the address guard, robots.txt or the scope refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page as a browser shows it. `response.body` is the DOM written as UTF-8 HTML; its headers are the document's own."""
+    """A rendered page. `response.body` is the DOM serialised as UTF-8 HTML; the headers are those of the document."""
 
     response: Response
     chain: tuple[Hop, ...] = ()
-    """Redirects on the way, over HTTP and by script."""
+    """Redirects and script navigations before the final URL."""
     metrics: RenderMetrics = RenderMetrics()
     screenshot: bytes = b""
-    """JPEG; empty when none was asked for."""
+    """JPEG; empty unless requested."""
     probed: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class RenderFailure:
-    """A browser that could not give the page."""
+    """A page that the browser could not render."""
 
     url: Url
     failure: Failure
@@ -88,26 +88,26 @@ class RenderFailure:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """What speaks for a page being made in the browser: sentences for people, and how much they weigh together."""
+    """Evidence that scripts make the page in the browser, as sentences, and its total weight."""
 
     weight: float = 0.0
-    """1.0 and more: it is; the page as it came over HTTP is not what people see."""
+    """From 1.0 on the HTTP body counts as a shell, not as the page that people see."""
     evidence: tuple[str, ...] = field(default_factory=tuple)
 
 
 IN_BROWSER = frozenset(
     {RenderReason.ALWAYS, RenderReason.OVERRIDE, RenderReason.KNOWN_SITE, RenderReason.KNOWN_PAGE, RenderReason.SHELL}
 )
-"""Reasons of a `RenderNote` that say that a browser read the page."""
+"""Reasons of a `RenderNote` with which a browser rendered the page."""
 NEEDED = frozenset(
     {RenderReason.KNOWN_SITE, RenderReason.KNOWN_PAGE, RenderReason.SHELL, RenderReason.NO_BROWSER, RenderReason.FAILED}
 )
-"""Reasons of a `RenderNote` that say that the page itself needs one, whatever anybody asked for."""
+"""Reasons of a `RenderNote` with which the page itself needs a browser, whatever the settings require."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderDecision:
-    """Whether a browser reads a page, why, and what speaks for it."""
+    """Whether a browser renders a page, the reason, and the evidence."""
 
     wanted: bool = False
     reason: RenderReason = RenderReason.STATIC
@@ -116,7 +116,7 @@ class RenderDecision:
 
 @dataclass(frozen=True, slots=True)
 class RenderNote:
-    """What the ledger keeps of a page that a browser read, or should have read. Other pages have none."""
+    """The ledger's record of a page that a browser rendered, or should have. Other pages have none."""
 
     reason: RenderReason
     evidence: tuple[str, ...] = ()
@@ -124,17 +124,17 @@ class RenderNote:
 
     @property
     def in_browser(self) -> bool:
-        """Whether a browser read the page."""
+        """Whether a browser rendered the page."""
         return self.reason in IN_BROWSER
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRendering:
-    """What runs of a site have learnt about it. A run goes by what was known when it was made, so workers cannot differ."""
+    """Rendering statistics of a site. A run uses those of its creation, so that all of its workers decide alike."""
 
     runs: int = 0
-    """How many have ended."""
+    """How many runs have ended."""
     browser: int = 0
-    """Pages of the last run that were read anew and needed a browser."""
+    """Pages of the last run that were fetched and needed a browser."""
     http: int = 0
-    """Those that did not."""
+    """Pages of the last run that were fetched and did not."""

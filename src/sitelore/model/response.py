@@ -1,4 +1,4 @@
-"""What goes out to a site and what comes back."""
+"""HTTP requests, responses and failures, and robots.txt files and verdicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sitelore.model.url import Url
 
 
 class Failure(StrEnum):
-    """Why a request brought no usable response. The words are those `error` fields start with."""
+    """Why a request got no usable response. `error` fields start with these words."""
 
     TIMEOUT = "timeout"
     DNS = "dns_error"
@@ -25,7 +25,7 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET. Validators make it conditional."""
+    """One GET request. Validators make it conditional."""
 
     url: Url
     etag: str | None = None
@@ -33,15 +33,15 @@ class Request:
     whole_types: bool = False
     """Read the body whatever its content type (robots.txt, sitemaps); otherwise only text-like bodies are read."""
     max_body_bytes: int | None = None
-    """A tighter cap than the run's own; with `cut_at_cap` what came before it is kept instead of refused."""
+    """A lower limit than the run's own; with `cut_at_cap` the body is truncated there instead of refused."""
     cut_at_cap: bool = False
     accept: str | None = None
-    """The media type to ask for; None: a page."""
+    """The media type to request; None: a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP response, content-decoded, never following a redirect."""
+    """One HTTP response, content-decoded. Redirects are never followed."""
 
     url: Url
     status: int
@@ -49,7 +49,7 @@ class Response:
     """Lower-case names, in the order received."""
     body: bytes
     body_read: bool = True
-    """False when the content type was not wanted and the body was left on the wire."""
+    """False when the content type was not wanted and the body was not read."""
     wire_bytes: int = 0
     elapsed_s: float = 0.0
     remote: str = ""
@@ -72,7 +72,7 @@ class Response:
             return None
         if re.fullmatch(r"\d{1,12}", value):
             return float(value)
-        from email.utils import parsedate_to_datetime  # noqa: PLC0415 loads half of `email`; hardly a server says it so
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 slow to import, and hardly any server sends a date
 
         try:
             return max(0.0, parsedate_to_datetime(value).timestamp() - now)
@@ -100,13 +100,13 @@ Fetched = Response | FetchFailure
 
 @dataclass(frozen=True, slots=True)
 class RobotsVerdict:
-    """May this URL be fetched, and which line says so. `line` is 1-based; 0 when no rule matched."""
+    """Whether a URL may be fetched, and the line that decides. `line` is 1-based; 0 when no rule matched."""
 
     allowed: bool
     state: str = "ok"
     """`ok`, `unavailable` (4xx: all allowed), `unreachable` (5xx, no answer: nothing allowed), `ignored`."""
     rule: str = ""
-    """The line that decides; where robots.txt is unreachable, how that shows."""
+    """The line that decides; where robots.txt is unreachable, the error."""
     line: int = 0
     agent: str = ""
     crawl_delay_s: float | None = None
@@ -115,11 +115,11 @@ class RobotsVerdict:
 
 @dataclass(frozen=True, slots=True)
 class RobotsFile:
-    """A robots.txt as it was received, so that a verdict can be explained later."""
+    """A robots.txt as received, so that a verdict can be explained later."""
 
     origin: str
     fetched_at: float
     status: int
-    """0 when there was no answer."""
+    """0 when there was no response."""
     body: str
     detail: str = ""

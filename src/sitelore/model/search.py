@@ -1,4 +1,4 @@
-"""The nouns of knowledge: chunks of pages, what is asked of them, and whether a page is still there."""
+"""Types of search: chunks, queries and hits, index statistics, and the presence of pages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sitelore.model.url import Url
 
 
 class Presence(StrEnum):
-    """Whether a page of a site is there."""
+    """Whether a page of a site exists."""
 
     PRESENT = "PRESENT"
     UNKNOWN = "UNKNOWN"
-    """It could not be looked at, or nobody knows: what it last said stays."""
+    """It could not be checked; its last content stays."""
     GONE = "GONE"
-    """With evidence: it is no longer searched."""
+    """Gone with evidence; no longer searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A chunk's text that reads like an instruction to a machine: which rule says so, and what it saw."""
+    """A suspected prompt injection in a chunk: the rule that matched, and the matching text."""
 
     rule: str
     evidence: CleanText
@@ -35,39 +35,39 @@ class Chunk:
     """A piece of a page's Markdown. `text` is exactly the bytes from `start` to `end` of its UTF-8."""
 
     id: ChunkId
-    """Of the page and the chunk's own text: an edit elsewhere on the page leaves it as it is."""
+    """Hash of the page's URL and the chunk's text, so that an edit elsewhere on the page does not change it."""
     text: CleanText
     start: int
     end: int
     tokens: int
     overlap: int = 0
-    """How many bytes at the start the chunk before has too."""
+    """How many bytes at the start also belong to the previous chunk."""
     lead: CleanText = NO_TEXT
-    """What must be read before it, though it stands elsewhere: the header of a table that is continued."""
+    """Context from elsewhere on the page: the header of a table that is continued."""
     headings: tuple[CleanText, ...] = ()
     """The headings above, outermost first."""
     landmark: str = ""
     fragment: str = ""
-    """`:~:text=…`, to follow the page's URL and a `#`: a browser scrolls to the chunk."""
+    """`:~:text=…`, appended to the page's URL after `#`: a browser scrolls to the chunk."""
     flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk with what lexical search needs of it."""
+    """A chunk with its terms for lexical search."""
 
     chunk: Chunk
     terms: Mapping[str, int]
-    """Term → how often."""
+    """Term → number of occurrences."""
     length: int
-    """All terms counted, repeats too."""
+    """The number of all occurrences."""
     text_hash: str
-    """Of what is embedded: equal texts are embedded once."""
+    """Hash of the text that is embedded: equal texts are embedded once."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageToIndex:
-    """A page whose chunks do not say what the page says."""
+    """A page whose chunks are out of date."""
 
     url: Url
     document: BlobKey
@@ -78,23 +78,23 @@ class PageToIndex:
 
 @dataclass(frozen=True, slots=True)
 class IndexedPage:
-    """A page's chunks, all of them. Written in place of those it had."""
+    """All chunks of a page. They replace the chunks it had."""
 
     url: Url
     document: BlobKey
-    """What they were made from; the page may have moved on since, and then they are not written."""
+    """The document they were made from; they are discarded if the page has a newer one."""
     title: CleanText = NO_TEXT
     lang: str = ""
     kind: str = "page"
     """`page`, `pdf`, `docx`, `pptx`, `xlsx`, `doc`, `text`, `record`."""
     dated: float | None = None
-    """When it was last changed or published, as far as it says so."""
+    """When it was last modified or published, if the page states it."""
     chunks: tuple[IndexedChunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class IndexWritten:
-    """What indexing changed."""
+    """The result of indexing."""
 
     pages: int = 0
     added: int = 0
@@ -104,28 +104,28 @@ class IndexWritten:
 
 @dataclass(frozen=True, slots=True)
 class SiteIndexStats:
-    """A site in the index, in numbers."""
+    """Index statistics of a site."""
 
     site: SiteId
     name: str
     tenant: str = DEFAULT_TENANT
     version: int = 0
-    """Rises with every change of its chunks."""
+    """Raised with every change of its chunks."""
     epoch: str = ""
-    """How its chunks were made (what repeats, chunk sizes, masking); pages made otherwise are to be indexed again."""
+    """Digest of how its chunks were made (boilerplate, chunk sizes, masking); pages of another epoch are indexed again."""
     pages: int = 0
     waiting: int = 0
-    """Pages that are to be indexed (again)."""
+    """Pages that must be indexed."""
     chunks: int = 0
     embedded: int = 0
-    """Chunks that have a vector of the model asked about."""
+    """Chunks that have a vector of the requested model."""
     held: int = 0
-    """Pages that look gone, all at once: they stay until somebody agrees."""
+    """Pages of a mass deletion that waits for confirmation."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page of a site as it last was."""
+    """The last stored version of a page."""
 
     site: SiteId
     site_name: str
@@ -138,7 +138,7 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class ChunkTablePage:
-    """What filters need to know of a page."""
+    """The facts about a page that search filters use."""
 
     number: int
     url: str
@@ -149,23 +149,23 @@ class ChunkTablePage:
 
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """Every live chunk of a site by number, column by column, as little-endian numbers."""
+    """All live chunks of a site by number, column by column, as little-endian numbers."""
 
     version: int
     pages: tuple[ChunkTablePage, ...] = ()
     numbers: bytes = b""
     """uint32, ascending."""
     page_numbers: bytes = b""
-    """uint32, one a chunk."""
+    """uint32, one per chunk."""
     lengths: bytes = b""
-    """uint16, one a chunk."""
+    """uint16, one per chunk."""
     flagged: bytes = b""
     """uint8, 1 where a chunk has flags."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk that may be shown: its page is there and still says what the chunk was made from."""
+    """A chunk that may be shown: its page exists and still has the document the chunk was made from."""
 
     number: int
     id: ChunkId
@@ -190,7 +190,7 @@ class ChunkRecord:
 
 
 class SearchMode(StrEnum):
-    """Which halves of search take part."""
+    """Which retrievers take part in a search."""
 
     HYBRID = "hybrid"
     LEXICAL = "lexical"
@@ -199,29 +199,29 @@ class SearchMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A question, and where its answer may come from."""
+    """A search query with its filters."""
 
     text: str
     tenant: str = DEFAULT_TENANT
     sites: tuple[str, ...] = ()
-    """Names; empty for every site of the tenant."""
+    """Site names; empty for all sites of the tenant."""
     path: str = ""
-    """Paths below this one."""
+    """Only paths below this one."""
     langs: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     since: float | None = None
     until: float | None = None
     limit: int = 10
     per_page: int = 2
-    """Chunks of one page among the answers, at most."""
+    """The maximum number of hits from one page."""
     mode: SearchMode = SearchMode.HYBRID
     flagged: bool = True
-    """Whether chunks that read like instructions to a machine may be among them."""
+    """Whether chunks with a suspected prompt injection are included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer, with where it stands."""
+    """One search result with its scores."""
 
     card: ChunkRecord
     score: float
@@ -229,36 +229,36 @@ class Hit:
     dense: float | None = None
     snippet: str = ""
     highlights: tuple[tuple[int, int], ...] = ()
-    """Where in the snippet the words of the question stand, as character offsets."""
+    """Character offsets of the query's words in the snippet."""
 
     @property
     def citation(self) -> str:
-        """The address that leads to the text itself."""
+        """The URL that leads to the text itself."""
         return f"{self.card.url}#{self.card.fragment}" if self.card.fragment else str(self.card.url)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What was found, and by what means."""
+    """The result of a search."""
 
     hits: tuple[Hit, ...] = ()
     mode: SearchMode = SearchMode.LEXICAL
-    """Which halves took part in fact."""
+    """The retrievers that took part."""
     chunks: int = 0
     embedded: int = 0
-    """Of the chunks that were looked through, those with a vector."""
+    """How many of the searched chunks have a vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageInRun:
-    """A page that a site was known to have, and how a run met it."""
+    """A known page of a site, and its row in a run."""
 
     url: Url
     presence: Presence
     soft_misses: int = 0
-    """Runs in a row that took it for a soft 404."""
+    """Consecutive runs in which it was a soft 404."""
     state: UrlState | None = None
-    """None: the run did not come by it."""
+    """None: the run did not reach it."""
     status_code: int | None = None
     skip_reason: SkipReason | None = None
     alias_of: Url | None = None
@@ -266,29 +266,29 @@ class PageInRun:
 
 @dataclass(frozen=True, slots=True)
 class PresenceChange:
-    """What is now known of a page, where that changed."""
+    """The new presence of a page."""
 
     url: Url
     presence: Presence
     evidence: str = ""
     soft_misses: int = 0
     held: bool = False
-    """It looks gone, and so does too much of the site."""
+    """It appears to be gone as part of a mass deletion, and waits for confirmation."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """A run that has ended, as far as it says something about pages that it did not meet."""
+    """The pages of a site after a run has ended, for deciding which are gone."""
 
     run: RunId
     is_complete: bool
-    """Every URL of the site was looked at: no budget, depth or time cut it short, and nothing failed."""
+    """Every URL of the site was checked: no budget, depth or time limit applied, and nothing failed."""
     pages: tuple[PageInRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PresenceChanges:
-    """What a run changes in what is known of its site's pages."""
+    """The changes of presence that follow from a run."""
 
     changed: tuple[PresenceChange, ...] = ()
     held: int = 0
@@ -297,7 +297,7 @@ class PresenceChanges:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where a term stands: chunk numbers ascending, how often in each, and how long each is.
+    """The postings of a term: chunk numbers ascending, occurrences in each, and the length of each.
 
     Packed as n times uint32, n times uint16, n times uint16, little-endian; counts beyond 65,535 are cut there.
     """
@@ -307,12 +307,12 @@ class Postings:
     lengths: Sequence[int] = ()
 
     def packed(self) -> bytes:
-        """As they are stored."""
-        most = 0xFFFF
+        """The stored form."""
+        limit = 0xFFFF
         parts = (
             array("I", self.numbers),
-            array("H", [min(most, count) for count in self.counts]),
-            array("H", [min(most, length) for length in self.lengths]),
+            array("H", [min(limit, count) for count in self.counts]),
+            array("H", [min(limit, length) for length in self.lengths]),
         )
         return b"".join(part.tobytes() for part in parts)
 
@@ -327,7 +327,7 @@ class TextToEmbed:
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """How near chunks are to a question: inner products of unit vectors."""
+    """Similarity of chunks to a query: inner products of unit vectors."""
 
     numbers: Sequence[int] = ()
     scores: Sequence[float] = ()
@@ -337,18 +337,18 @@ class Similarities:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSizes:
-    """How large chunks are, in tokens."""
+    """Sizes of chunks, in tokens."""
 
     target: int = 500
     least: int = 300
     most: int = 800
     overlap: float = 0.12
-    """The share of a chunk that the one before has too."""
+    """The share of a chunk that repeats the end of the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """How far indexing is, for whoever watches."""
+    """Progress of indexing, for a progress bar."""
 
     pages: int = 0
     pages_done: int = 0

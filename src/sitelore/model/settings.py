@@ -1,4 +1,4 @@
-"""What a person may ask of one crawl. Stored with the run, so that a resumed run does what the first one was asked."""
+"""The settings of a crawl. Stored with the run, so that a resumed run uses the same ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scope(StrEnum):
 
 
 class SlashForm(StrEnum):
-    """What page identity makes of a trailing slash."""
+    """How page identity treats a trailing slash."""
 
     KEEP = "keep"
     ADD = "add"
@@ -26,7 +26,7 @@ class SlashForm(StrEnum):
 
 
 class QueryForm(StrEnum):
-    """What page identity makes of a query."""
+    """How page identity treats a query."""
 
     KEEP = "keep"
     SORT = "sort"
@@ -35,7 +35,7 @@ class QueryForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Site options that decide when two final URLs are one page. Never applied to the URL that is fetched."""
+    """Options that decide when two final URLs are one page. Never applied to the URL that is fetched."""
 
     force_https: bool = False
     slash: SlashForm = SlashForm.KEEP
@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """How long and how much one request may take."""
+    """Limits on the time and size of one request."""
 
     connect_s: float = 10.0
     headers_s: float = 10.0
@@ -57,7 +57,7 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Politeness towards one host. `delay_s` None means: adapt to the host's own speed."""
+    """Politeness towards one host. `delay_s` None: adapt to the host's response time."""
 
     delay_s: float | None = None
     concurrency: int = 8
@@ -67,7 +67,7 @@ class Pace:
 
 
 class RenderMode(StrEnum):
-    """When pages are read through a browser."""
+    """When pages are rendered in a browser."""
 
     AUTO = "auto"
     NEVER = "never"
@@ -76,18 +76,18 @@ class RenderMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """How pages are read through a browser, and what is kept of how they look."""
+    """How pages are rendered, and which visual data is kept."""
 
     mode: RenderMode = RenderMode.AUTO
     timeout_s: float = 20.0
     blocked: tuple[str, ...] = ()
-    """URL patterns (`*` is anything) that the browser does not load, on top of the built-in ones."""
+    """URL patterns (`*` matches anything) that the browser does not load, in addition to the built-in ones."""
     expand_frames: bool = False
     expand_shadow_roots: bool = True
     screenshots: bool = False
     screenshot_height: int = 8000
     brand: bool = True
-    """Whether the home page's colours, fonts and logo are read."""
+    """Whether the home page's colours, fonts and logo are extracted."""
 
 
 class ReadMode(StrEnum):
@@ -111,52 +111,52 @@ class LinkStyle(StrEnum):
     RELATIVE = "relative"
     """Links within the site are relative; in a Markdown tree, links to exported pages lead to their files."""
     TEXT = "text"
-    """The text of links alone; images stay."""
+    """Only the text of links; images stay."""
     NONE = "none"
-    """The text of links alone, and images as their alternative text."""
+    """Only the text of links, and images as their alternative text."""
 
 
 class PersonalPolicy(StrEnum):
-    """Where data of persons (e-mail, phone, card, IBAN, national ids) is masked."""
+    """Where personal data (e-mail, phone, card, IBAN, national ids) is masked."""
 
     OFF = "off"
     CHUNKS = "chunks"
-    """In what is searched and handed to models, and in logs; documents keep it."""
+    """In search, in output to language models and in logs; stored documents keep it."""
     EVERYWHERE = "everywhere"
-    """Before anything is kept."""
+    """Before anything is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A collection of an API whose records are read like pages. Paths and templates: `model/api_loader.py`."""
+    """A collection of an API whose records are extracted like pages. Paths and templates: `model/api_loader.py`."""
 
     url: str
-    """Where the collection begins; for GraphQL the endpoint."""
+    """The first page of the collection; for GraphQL the endpoint."""
     records: str = ""
-    """Path of the list of records; empty: the answer is the list."""
+    """Path of the list of records; empty: the response is the list."""
     record: str = ""
-    """Template of a record's own address: each is fetched. Empty: the answer is read as it is, a section for each record."""
+    """URL template of a record: each record is fetched. Empty: the response is one page with a section per record."""
     page: str = ""
     """Template or path (`{link}`) of the page on which people read the record."""
     title: str = "title"
     text: tuple[str, ...] = ()
-    """Paths of what is read, in order: HTML or plain text."""
+    """Paths of the content, in order: HTML or plain text."""
     updated: str = ""
     published: str = ""
     author: str = ""
     lang: str = ""
     next: str = ""
-    """Path of the next part's address or cursor; a `Link: rel=next` header is followed as well."""
+    """Path of the next page's URL or cursor; a `Link: rel=next` header is followed as well."""
     more: str = ""
-    """Path of a flag without which there is no next part."""
+    """Path of a flag that must be true for a next page to exist."""
     cursor: str = ""
-    """The parameter (of GraphQL: the variable) that takes the cursor."""
+    """The parameter (in GraphQL: the variable) that takes the cursor."""
     query: str = ""
     """A GraphQL query, sent by GET."""
     variables: str = ""
     """Its variables, as JSON."""
     persisted: bool = False
-    """Whether the server knows the query already, so that its hash is sent alone."""
+    """Whether the server already knows the query, so that only its hash is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,25 +168,25 @@ class Overrides:
     remove_selectors: tuple[str, ...] = ()
     identity: Identity = Identity()
     render: RenderMode | None = None
-    """The domain's own word on rendering; None leaves it to the run."""
+    """The rendering mode of the domain; None: the mode of the run."""
     loaders: tuple[Loader, ...] = ()
-    """Collections of its API."""
+    """Collections of the domain's API."""
     own: bool = False
-    """Whether the site is ours: only there a GraphQL query may ask for the schema."""
+    """Whether the user owns the site: only then may a GraphQL query request the schema."""
 
 
 class Pipeline(StrEnum):
-    """What a run of a known site is for: the same visits, fed differently."""
+    """How a run of a known site selects the pages to fetch."""
 
     INDEX_SITE = "index-site"
-    """Everything again, whatever is known of it."""
+    """Fetch everything again."""
     UPDATE_DELTA = "update-delta"
-    """What has changed: pages that are said to have, or whatever sitemaps, validators and hashes show."""
+    """Fetch what has changed: the URLs given, or what sitemaps, validators and hashes show."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
-    """Everything that decides what a run fetches and keeps. A pure value: equal settings and an equal site give equal runs."""
+    """Everything that decides what a run fetches and keeps. Equal settings and an equal site give equal runs."""
 
     seeds: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
@@ -214,18 +214,18 @@ class CrawlSettings:
     read: ReadMode = ReadMode.FULL
     rendering: Rendering = Rendering()
     documents: bool = True
-    """Whether PDF and office files are read like pages."""
+    """Whether PDF and office files are extracted like pages."""
     open_origins: tuple[str, ...] = ()
     allow_private: tuple[str, ...] = ()
     keep_snapshots: bool = True
     detect_traps: bool = True
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
-    """National ids that count as data of persons (`docs/reference/redaction.md`)."""
+    """National ids that count as personal data (`docs/reference/redaction.md`)."""
     keep_contacts: bool = True
-    """Whether contact pages, and what a site says of its own business, keep e-mail addresses and phone numbers."""
+    """Whether contact pages, and a site's own business details, keep e-mail addresses and phone numbers."""
     pipeline: Pipeline | None = None
-    """The pipeline that made the run; None for a crawl that somebody asked for as such."""
+    """The pipeline that created the run; None for an ordinary crawl."""
 
     @property
     def sitemap_only(self) -> bool:

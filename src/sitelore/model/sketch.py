@@ -1,8 +1,11 @@
-"""A page's lines as numbers: small enough to keep for every page, enough to see what pages of a site have in common.
+"""Sketches: small fingerprints of a page's text, for finding repeated lines and comparing pages.
 
-`extract` makes a sketch of every page's text; `export` compares the sketches of a run and finds what repeats. A number is two
-checksums of one line. They are no proof against somebody who wants two lines to look alike, and need not be: all that such a
-site could reach is that a line of its own is taken for another line of its own.
+A line sketch has one number per line. `extract` makes it for every page; `export` finds the lines that repeat over a site. A
+number consists of two checksums, which is no protection against deliberate collisions, and need not be: a site can only make
+two of its own lines look equal.
+
+A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/missing.py` makes it;
+`crawl/soft_404.py` compares a page with a probe by it.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import struct
 from zlib import adler32, crc32
 
 LINES = 256
-"""Lines that a sketch holds at most: the first and the last half of them. What repeats stands near the ends of a page."""
+"""The maximum number of lines in a sketch: the first and the last half. Repeated lines are near the ends of a page."""
+SKETCH_SIZE = 32
+"""The maximum number of hashes in a fingerprint."""
 
 
 def sketch_of(lowered: bytes) -> bytes:
-    """The sketch of a text, given as UTF-8 in lower case with one block a line."""
+    """The line sketch of a text, given as UTF-8 in lower case with one block per line."""
     lines = lowered.split(b"\n")
     if len(lines) > LINES:
         lines = lines[: LINES // 2] + lines[-LINES // 2 :]
@@ -23,13 +28,22 @@ def sketch_of(lowered: bytes) -> bytes:
 
 
 def lines_of(sketch: bytes) -> list[int]:
-    """One number a line, in order."""
+    """The numbers of a line sketch, one per line, in order."""
     count = len(sketch) // 8
     numbers = struct.unpack(f"<{2 * count}I", sketch)
     return [crc << 32 | adler for crc, adler in zip(numbers[:count], numbers[count:], strict=True)]
 
 
 def line_numbers(text: str) -> list[int]:
-    """The number of every line of a text, as `sketch_of` counts it."""
+    """The number of every line of a text, as `sketch_of` computes it."""
     lines = text.encode("utf-8", "replace").lower().split(b"\n")
     return [crc << 32 | adler for crc, adler in zip(map(crc32, lines), map(adler32, lines), strict=True)]
+
+
+def similarity(a: tuple[int, ...], b: tuple[int, ...]) -> float:
+    """The estimated share of word pairs that two texts have in common, 0 to 1. Exact for texts shorter than the fingerprint."""
+    if not a or not b:
+        return 0.0
+    first, second = set(a), set(b)
+    smallest = sorted(first | second)[:SKETCH_SIZE]
+    return sum(1 for value in smallest if value in first and value in second) / len(smallest)

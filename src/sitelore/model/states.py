@@ -1,6 +1,6 @@
-"""The life of a URL and the life of a run: every state, every reason, every move that is allowed.
+"""States of URLs and runs, the allowed transitions between them, and the reasons of skipped URLs.
 
-The drawing in `docs/architecture.md` is read by a test and must equal `URL_MOVES` and `RUN_MOVES`.
+A test checks that the diagrams in `docs/architecture.md` equal `URL_MOVES` and `RUN_MOVES`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class UrlState(StrEnum):
-    """Where a URL stands in its run."""
+    """The state of a URL in its run."""
 
     DISCOVERED = "DISCOVERED"
     QUEUED = "QUEUED"
@@ -31,7 +31,7 @@ class UrlState(StrEnum):
 
 
 class SkipReason(StrEnum):
-    """Why a URL was not fetched, or why what came back was not kept."""
+    """Why a URL was not fetched, or its response not kept."""
 
     ROBOTS = "robots"
     ROBOTS_UNREACHABLE = "robots_unreachable"
@@ -48,12 +48,12 @@ class SkipReason(StrEnum):
     ADDRESS = "address_refused"
     CONTENT_TYPE = "content_type"
     SITEMAP = "sitemap"
-    SECRET = "secret"  # noqa: S105 a reason, and no secret itself
+    SECRET = "secret"  # noqa: S105 a reason, not a secret
     CANCELLED = "cancelled"
 
 
 class RunState(StrEnum):
-    """Where a run stands."""
+    """The state of a run."""
 
     QUEUED = "QUEUED"
     RUNNING = "RUNNING"
@@ -63,19 +63,20 @@ class RunState(StrEnum):
 
 
 class Proof(StrEnum):
-    """What shows that two URLs are one page."""
+    """The evidence that two URLs are one page."""
 
     REDIRECT = "redirect"
     CANONICAL = "canonical"
     IDENTITY = "identity"
-    """The site's own options say that the two addresses are one (`Identity` in the settings)."""
+    """The site's identity options give both URLs the same form (`Identity` in the settings)."""
     EQUAL_CONTENT = "equal_content"
 
 
+KEPT = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
 WAITING = frozenset({UrlState.DISCOVERED, UrlState.QUEUED, UrlState.IN_PROGRESS})
 TERMINAL = frozenset(UrlState) - WAITING
 ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
-# A page that was left alone because it is known to be unchanged is still a page of the run.
+# A page that was not fetched because it is unchanged still counts as a page of the run.
 UNCHANGED = frozenset({SkipReason.LASTMOD, SkipReason.TTL})
 
 REDIRECT_STATES = {
@@ -90,11 +91,11 @@ URL_MOVES: dict[UrlState, frozenset[UrlState]] = {
     UrlState.DISCOVERED: frozenset({UrlState.QUEUED, UrlState.SKIPPED}),
     UrlState.QUEUED: frozenset({UrlState.IN_PROGRESS, UrlState.SKIPPED}),
     UrlState.IN_PROGRESS: TERMINAL | {UrlState.QUEUED},
-    # Merging by proof is judged when a wave has settled; a refused offer is outdone by a better one.
+    # Pages are merged when a wave has settled; a refused URL is discovered again by a better offer.
     UrlState.VISITED: frozenset({UrlState.ALIAS}),
     UrlState.NOT_MODIFIED: frozenset({UrlState.ALIAS}),
     UrlState.SKIPPED: frozenset({UrlState.DISCOVERED, UrlState.ALIAS}),
-    # At the end of a run: redirects that turn out to lead in a circle are nobody's alias.
+    # At the end of a run: a redirect that turns out to be part of a loop is not an alias.
     UrlState.ALIAS: frozenset({UrlState.FAILED}),
 }
 

@@ -1,11 +1,11 @@
-"""The URL noun, and the only URL parser in the house.
+"""The `Url` type, and the only URL parser of the program.
 
 A `Url` is a string in frontier-key form: WHATWG-parsed, http(s), lower-case punycode host, no default port, no
 credentials, no fragment, no dot segments, no tracking or session parameters, unreserved characters decoded
-(RFC 3986 §6.2.2.2). The rest of the query keeps its order. It is at once what the frontier is keyed by and what is fetched.
+(RFC 3986 §6.2.2.2). The rest of the query keeps its order. It is both the key of the frontier and the URL that is fetched.
 
-`model` is standard library only with this one exception: guard, frontier, links and fetch must all see a URL the
-same way (two parsers in one product is an SSRF hole), and this is the one module all of them may import.
+`model` uses the standard library only, with this exception: address guard, frontier, links and HTTP client must all parse a URL
+in the same way (two parsers in one product are an SSRF hole), and this is the one module that all of them may import.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _TRACKING = (
 )  # fmt: skip
 _SESSION = ("phpsessid", "jsessionid", "aspsessionid*", "cfid", "cftoken", "sessionid", "session_id", "sessid", "zenid")
 
-# Not where a broken escape stands before: decoding `%%34%31` to `%41` would make an escape that was not there.
+# Not after a broken escape: decoding `%%34%31` to `%41` would create an escape that was not there.
 _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?;]*", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-# What every parser leaves as it is: most links of most pages. Anything a parser could have an opinion on is not in it: dots
-# that begin a segment, empty segments, escapes and parameters in a path, ports, names in punycode or with a number for a top
-# level. Nothing in them can be read in two ways, so a long URL that is not plain is given up in one pass.
+# URLs that any parser leaves unchanged, which are most links of most pages. Everything that a parser might change is excluded:
+# segments that begin with a dot, empty segments, escapes and parameters in a path, ports, punycode hosts, numeric top-level
+# names. The expressions do not backtrack, so a long URL that is not plain is rejected in one pass.
 _ODD_IN_PATH = re.compile(r"[^A-Za-z0-9_~!$&'()*+,=:@./-]")
 _ODD_IN_QUERY = re.compile(r"[^A-Za-z0-9_~!$&()*+,=:@./?;%-]")
 _LABEL = r"(?!xn--)[a-z0-9](?:[a-z0-9]|-(?!-))*"
 _PLAIN_ORIGIN = re.compile(rf"https?://(?:{_LABEL}\.)+[a-z]{{2,63}}")
-_LONGEST_ORIGIN = 261
-_HTTPS = len("https://")  # where the first slash of a path is looked for, after `http://` too: no host is empty
-_MAX_LENGTH = 8192  # longer "URLs" are data, not addresses; every server refuses them anyway
+_MAX_ORIGIN_CHARS = 261
+_HTTPS = len("https://")  # the path's first slash is searched from here, for `http://` too, because no host is empty
+_MAX_LENGTH = 8192  # longer "URLs" are data, and servers refuse them
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """Which query parameters never tell two pages apart. Names are lower case; a trailing `*` matches a prefix."""
+    """Query parameters that never distinguish two pages. Names are lower case; a trailing `*` matches a prefix."""
 
     dropped: tuple[str, ...] = _TRACKING + _SESSION
     _exact: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -55,7 +55,7 @@ class KeyRules:
         object.__setattr__(self, "_prefixes", tuple(n[:-1] for n in self.dropped if n.endswith("*")))
 
     def plus(self, names: Iterable[str]) -> KeyRules:
-        """The same rules with a site's own parameters added."""
+        """These rules with a site's own parameters added."""
         return KeyRules((*self.dropped, *(name.lower() for name in names)))
 
     def drops(self, name: str) -> bool:
@@ -68,18 +68,18 @@ DEFAULT_RULES = KeyRules()
 
 
 class Url(str):
-    """An http(s) URL in frontier-key form. Made by `Url.parse` alone; everything inside the house may trust its shape."""
+    """An http(s) URL in frontier-key form. Created only by `Url.parse`, so its form can be relied on."""
 
     __slots__ = ()
 
     @staticmethod
     def parse(raw: str, base: str | None = None, rules: KeyRules = DEFAULT_RULES) -> Url | None:
-        """The URL that `raw` means on page `base`, or None when it is not an http(s) URL at all."""
+        """The URL of `raw` on the page `base`, or None when it is not an http(s) URL."""
         if len(raw) > _MAX_LENGTH:
             return None
         if base is None:
             end = raw.find("/", 8)
-            if 0 < end <= _LONGEST_ORIGIN and _is_plain_origin(raw[:end]) and (plain := _plain(raw[:end], raw[end:], rules)):
+            if 0 < end <= _MAX_ORIGIN_CHARS and _is_plain_origin(raw[:end]) and (plain := _plain(raw[:end], raw[end:], rules)):
                 return Url(plain)
         try:
             href = ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
@@ -92,14 +92,14 @@ class Url(str):
 
     @staticmethod
     def below(origin: str, target: str, rules: KeyRules = DEFAULT_RULES) -> Url | None:
-        """The URL of a target that begins with one slash, at the origin of a URL."""
+        """The URL of a path and query that begins with one slash, at a given origin."""
         if len(origin) + len(target) <= _MAX_LENGTH and (plain := _plain(origin, target, rules)):
             return Url(plain)
         return Url.parse(origin + target, None, rules)
 
     @staticmethod
     def trusted(text: str) -> Url:
-        """A string that already left `parse` once: a row of the ledger, a message from another process."""
+        """Wrap a string that was parsed before: a row of the ledger, a message from another process."""
         return Url(text)
 
     @property
@@ -152,12 +152,12 @@ class Url(str):
 
     @property
     def is_root(self) -> bool:
-        """Whether this is a site's front door: no path, no query."""
+        """Whether this is the root of a site: no path, no query."""
         return self.target == "/"
 
 
 def whatwg(raw: str, base: str | None = None) -> str | None:
-    """What a browser makes of `raw` on page `base`: any scheme, credentials and fragment kept. None when it is no URL."""
+    """Resolve `raw` on page `base` like a browser: any scheme, credentials and fragment kept. None when it is not a URL."""
     try:
         return ada_url.join_url(base, raw) if base else ada_url.normalize_url(raw)
     except ValueError:
@@ -170,7 +170,7 @@ def _is_plain_origin(origin: str) -> bool:
 
 
 def _plain(origin: str, target: str, rules: KeyRules) -> str:
-    """The key of a target that begins with a slash, at this origin; empty where it takes a parser to tell."""
+    """The key of a path and query at an origin; empty when it is not plain and needs the parser."""
     path, mark, query = target.partition("#")[0].partition("?")
     if _ODD_IN_PATH.search(path) is not None or "//" in path or "/." in path:
         return ""
@@ -182,7 +182,7 @@ def _plain(origin: str, target: str, rules: KeyRules) -> str:
 
 
 def _key(href: str, rules: KeyRules) -> str:
-    """WHATWG href → frontier key, empty when its host cannot exist. Most links need no work and take the second return."""
+    """The frontier key of a WHATWG href; empty when its host cannot exist. Most links take the second return."""
     href, _, _ = href.partition("#")
     scheme_end = href.index("//") + 2
     path_start = href.find("/", scheme_end)
@@ -208,7 +208,7 @@ def _key(href: str, rules: KeyRules) -> str:
 
 @lru_cache(maxsize=1024)
 def _plain_authority(authority: str) -> str:
-    """Without credentials and without the root dot of a fully qualified name; empty when a label of the host is missing."""
+    """An authority without credentials and trailing dot; empty when a label of the host is missing."""
     authority = authority.rpartition("@")[2]
     if authority.startswith("["):
         return authority
@@ -226,11 +226,11 @@ def _without_session(path: str) -> str:
 
 
 def _plain_escapes(text: str) -> str:
-    def one(match: re.Match[str]) -> str:
+    def decode(match: re.Match[str]) -> str:
         char = chr(int(match[1], 16))
         return char if char in _UNRESERVED else match[0].upper()
 
-    return _ESCAPE.sub(one, text)
+    return _ESCAPE.sub(decode, text)
 
 
 def _kept_query(query: str, rules: KeyRules) -> str:

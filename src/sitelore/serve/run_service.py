@@ -10,8 +10,7 @@ import msgspec
 from starlette.requests import Request
 
 from sitelore.crawl import metrics
-from sitelore.crawl.redact_settlement import refuse_secrets
-from sitelore.crawl.runs import start_run, start_run_once
+from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from sitelore.model.frontier import SOURCE_RANK, Hop, Kind, KnownPage, Lease, Offer, Run, Source, UrlRow
+from sitelore.model.frontier import SOURCE_RANK, Hop, KnownPage, Lease, Offer, RowKind, Run, Source, UrlRow
 from sitelore.model.ids import NO_TEXT, RunId
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings
@@ -96,7 +96,7 @@ def maybe_url(text: str | None) -> Url | None:
     return Url.trusted(text) if text is not None else None
 
 
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {kind.value: kind for kind in RowKind}
 _SOURCES = {source.value: source for source in Source}
 LEASE_COLUMNS = tuple(
     urls.c[name]

@@ -19,7 +19,7 @@ def page(number: int, size: int = 0) -> Response:
     return Response(Url(f"http://a/{number}"), 200, (("content-type", "text/html; charset=utf-8"),), body.encode())
 
 
-async def test_documents_come_back_to_who_asked() -> None:
+async def test_each_caller_gets_its_own_document() -> None:
     pool = ExtractionPool(2)
     try:
         readings = await asyncio.gather(*(pool.read(page(i, size=i * 500), ReadOptions()) for i in range(30)))
@@ -79,20 +79,20 @@ async def test_a_process_gets_ahead_what_its_pipe_holds_and_no_more() -> None:
     pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
-        lane = pool._lanes[0]
-        assert lane._process is not None
-        os.kill(lane._process.pid, signal.SIGSTOP)
+        worker = pool._workers[0]
+        assert worker._process is not None
+        os.kill(worker._process.pid, signal.SIGSTOP)
         small = [asyncio.create_task(pool.read(page(i), ReadOptions())) for i in range(20)]
-        await asyncio.sleep(0)  # let every read reach the lane
-        assert lane._sent == 8
-        os.kill(lane._process.pid, signal.SIGCONT)
+        await asyncio.sleep(0)  # let every read reach the worker
+        assert worker._sent == 8
+        os.kill(worker._process.pid, signal.SIGCONT)
         await asyncio.gather(*small)
-        assert (lane._sent, lane._sent_bytes) == (0, 0)
-        os.kill(lane._process.pid, signal.SIGSTOP)
+        assert (worker._sent, worker._sent_bytes) == (0, 0)
+        os.kill(worker._process.pid, signal.SIGSTOP)
         large = [asyncio.create_task(pool.read(page(i, size=200_000), ReadOptions(keep_snapshot=False))) for i in range(3)]
         await asyncio.sleep(0)
-        assert lane._sent == 2
-        os.kill(lane._process.pid, signal.SIGCONT)
+        assert worker._sent == 2
+        os.kill(worker._process.pid, signal.SIGCONT)
         assert [reading.title for reading in await asyncio.gather(*large)] == ["Page 0", "Page 1", "Page 2"]
     finally:
         await pool.close()
@@ -108,11 +108,11 @@ async def test_a_reading_process_that_is_killed_costs_one_document() -> None:
     pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
-        process = pool._lanes[0]._process
+        process = pool._workers[0]._process
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
         reads = [asyncio.create_task(pool.read(page(i), ReadOptions())) for i in range(5)]
-        await asyncio.sleep(0)  # let every read reach the lane
+        await asyncio.sleep(0)  # let every read reach the worker
         os.kill(process.pid, signal.SIGKILL)
         results = await asyncio.gather(*reads, return_exceptions=True)
         assert isinstance(results[0], ReaderCrashed)
@@ -125,7 +125,7 @@ async def test_a_document_that_outlasts_the_limit_is_given_up() -> None:
     pool = ExtractionPool(1, time_limit_s=20)
     try:
         await pool.read(page(0), ReadOptions())
-        process = pool._lanes[0]._process
+        process = pool._workers[0]._process
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
         process._time_limit_s = 0.05
@@ -140,7 +140,7 @@ async def test_a_reading_process_that_ends_between_two_documents_costs_none() ->
     pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
-        process = pool._lanes[0]._process
+        process = pool._workers[0]._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         await process.ended
@@ -172,7 +172,7 @@ async def test_a_sitemap_is_read_too() -> None:
 async def test_closing_leaves_no_process_behind() -> None:
     pool = ExtractionPool(2)
     await asyncio.gather(*(pool.read(page(i), ReadOptions()) for i in range(4)))
-    pids = [lane._process.pid for lane in pool._lanes if lane._process]
+    pids = [worker._process.pid for worker in pool._workers if worker._process]
     assert pids
     await pool.close()
     for pid in pids:

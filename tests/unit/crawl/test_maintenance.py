@@ -1,4 +1,4 @@
-"""Maintenance over a real ledger: what it does to runs that nobody else looks after."""
+"""Maintenance over a real ledger, for runs without a worker."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 async def test_a_run_is_complete_when_it_was_quiet_in_two_cycles_in_a_row(house: House) -> None:
     run = await house.running()
-    async with house.notifier.subscribe(run.id) as bell:
+    async with house.notifier.subscribe(run.id) as subscription:
         assert await house.cycle() == 1, "the first wave opens"
-        assert await bell.wait(0)
+        assert await subscription.wait(0)
         [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
         await house.cycle()
         assert await house.state(run) is RunState.RUNNING, "a lease is under way"
@@ -114,15 +114,15 @@ async def test_leases_that_ran_out_are_given_back_and_signalled(house: House) ->
     run = await house.running()
     await house.cycle()
     await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
-    async with house.notifier.subscribe(run.id) as bell:
+    async with house.notifier.subscribe(run.id) as subscription:
         await house.cycle()
-        assert not await bell.wait(0)
+        assert not await subscription.wait(0)
         house.clock.now += LEASE_S
         await house.cycle()
-        assert await bell.wait(0)
+        assert await subscription.wait(0)
         assert (await the_row(house.ledger, run, "p")).state is UrlState.QUEUED
         await house.cycle()
-        assert await bell.wait(0), "work that nobody took is signalled again"
+        assert await subscription.wait(0), "work without a worker is announced again"
 
 
 async def test_a_run_whose_time_is_over_has_failed(house: House) -> None:
@@ -136,7 +136,7 @@ async def test_a_run_whose_time_is_over_has_failed(house: House) -> None:
     assert (found.state, found.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
 
 
-async def test_a_run_that_cannot_be_looked_after_does_not_keep_the_others_waiting(
+async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = await house.running()
@@ -152,7 +152,7 @@ async def test_a_run_that_cannot_be_looked_after_does_not_keep_the_others_waitin
     monkeypatch.setattr(house.ledger, "queue_stats", failing)
     assert await house.cycle() == 2
     assert (await the_row(house.ledger, fine, "p")).state is UrlState.QUEUED
-    assert "cannot be looked after" in caplog.text
+    assert "maintenance failed for run" in caplog.text
 
 
 async def test_a_ledger_that_is_away_is_tried_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,9 +166,9 @@ async def test_a_ledger_that_is_away_is_tried_again(house: House, monkeypatch: p
 
     monkeypatch.setattr(house.ledger, "running_runs", sometimes)
     stop = asyncio.Event()
-    async with house.notifier.subscribe(run.id) as bell:
+    async with house.notifier.subscribe(run.id) as subscription:
         forever = asyncio.create_task(house.maintenance.forever(stop))
-        assert await bell.wait(10)
+        assert await subscription.wait(10)
         stop.set()
         await forever
     assert not away

@@ -14,7 +14,7 @@ from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
-from sitelore.model.frontier import Hop, Kind, KnownPage, Lease
+from sitelore.model.frontier import Hop, KnownPage, Lease, RowKind
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderMetrics, RenderReason, RenderRequest, Shell, SiteRendering
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response, RobotsVerdict
@@ -35,11 +35,11 @@ class Fakes:
 
     http: list[Fetched] = field(default_factory=list)
     browser: list[Rendered | RenderFailure] = field(default_factory=list)
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     opened: list[RenderRequest] = field(default_factory=list)
 
     async def fetch(self, request: Request) -> Fetched:
-        self.asked.append(request)
+        self.requests.append(request)
         return self.http.pop(0)
 
     async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
@@ -72,7 +72,7 @@ def context(fakes: Fakes, settings: CrawlSettings = AUTO, site: SiteRendering | 
 
 def lease(reason: RenderReason | None = None, attempts: int = 0, path: str = "/page") -> Lease:
     known = KnownPage(1.0, "hash", "novelty", BlobKey("document"), etag='"1"', render_reason=reason) if reason else None
-    return Lease(RunId("run"), Url(f"http://site.test{path}"), 1, 1, 1, Kind.PAGE, attempts, known=known)
+    return Lease(RunId("run"), Url(f"http://site.test{path}"), 1, 1, 1, RowKind.PAGE, attempts, known=known)
 
 
 def http(status: int = 200, headers: tuple[tuple[str, str], ...] = HTML) -> Response:
@@ -126,7 +126,7 @@ async def test_a_browser_that_fails_is_tried_again_and_then_http_has_to_do() -> 
 
 
 @pytest.mark.parametrize("answer", [crash(Failure.TOO_LARGE), Rendered(Response(PAGE, 403, HTML, b"no robots"))])
-async def test_a_browser_that_brings_less_than_http_did_is_not_listened_to(answer: Rendered | RenderFailure) -> None:
+async def test_a_browser_result_that_is_worse_than_http_is_ignored(answer: Rendered | RenderFailure) -> None:
     fakes = Fakes([http()], [answer])
     first = await fetch_page(lease(), context(fakes))
     page_fetch = await escalate_to_browser(lease(), first, SHELL, context(fakes))
@@ -140,9 +140,9 @@ async def test_a_known_page_goes_straight_to_the_browser_and_over_http_when_that
     fakes = Fakes([http()], [SHOWN, crash(Failure.TIMEOUT)])
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(fakes))
     assert page_fetch.in_browser
-    assert fakes.asked == []
+    assert fakes.requests == []
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(fakes))
-    assert (page_fetch.note and page_fetch.note.reason, page_fetch.in_browser, len(fakes.asked)) == (
+    assert (page_fetch.note and page_fetch.note.reason, page_fetch.in_browser, len(fakes.requests)) == (
         RenderReason.FAILED,
         False,
         1,
@@ -153,10 +153,10 @@ async def test_a_304_of_a_shell_is_no_reason_to_stay_away() -> None:
     tenth = SiteRendering(runs=10, browser=5)
     fakes = Fakes([http(304), http(304)], [SHOWN, crash(Failure.TIMEOUT)])
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(fakes, site=tenth))
-    assert fakes.asked[0].etag == '"1"'
+    assert fakes.requests[0].etag == '"1"'
     assert page_fetch.in_browser
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(fakes, site=tenth))
-    assert page_fetch.response.status == 304, "what is known stands"
+    assert page_fetch.response.status == 304, "the stored page is kept"
 
 
 async def test_what_is_no_page_is_left_to_http() -> None:
@@ -227,8 +227,8 @@ class Rules:
 async def test_scope_robots_and_the_guard_decide_where_a_page_may_lead_the_browser() -> None:
     admission = Admission(AUTO, (), lambda url: "a private address" if url.host == "10.0.0.1" else None)
     navigations = NavigationPolicy(Rules(), admission, DEFAULT_RULES)
-    asked = {url: await navigations.judge(Url(url)) for url in ("http://site.test/a", "http://site.test/private")}
-    assert asked == {"http://site.test/a": None, "http://site.test/private": "robots.txt: Disallow: /private"}
+    verdicts = {url: await navigations.judge(Url(url)) for url in ("http://site.test/a", "http://site.test/private")}
+    assert verdicts == {"http://site.test/a": None, "http://site.test/private": "robots.txt: Disallow: /private"}
     assert await navigations.judge(Url("http://other.test/")) is not None
     assert await navigations.judge(Url("http://10.0.0.1/")) == "a private address"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.crawl.progress import Progress
 from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.runs import start_run
+from sitelore.crawl.worker_context import Progress
 from sitelore.model.errors import DiskFull, Interrupted
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings
@@ -145,9 +145,9 @@ async def test_a_cancelled_run_is_stopped_and_the_next_of_its_site_begins(ledger
     stop.set()
     await working
     assert scheduler.active == 0
-    stands = await ledger.run(second.id)
-    assert stands is not None
-    assert stands.state is RunState.RUNNING, "it goes on when somebody works again"
+    current = await ledger.run(second.id)
+    assert current is not None
+    assert current.state is RunState.RUNNING, "it continues with the next worker"
 
 
 async def test_a_ledger_that_cannot_be_written_ends_the_work_with_its_error(

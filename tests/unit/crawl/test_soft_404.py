@@ -16,11 +16,11 @@ class Site:
 
     def __init__(self, status: int = 200, fingerprint: tuple[int, ...] = SKETCH, *, crashes: bool = False) -> None:
         self.status, self.fingerprint, self.crashes = status, fingerprint, crashes
-        self.asked: list[Url] = []
+        self.requested: list[Url] = []
         self.probes = Soft404Detector(self.fetch, self.read, "salt")
 
     async def fetch(self, request: Request) -> Fetched:
-        self.asked.append(request.url)
+        self.requested.append(request.url)
         if not self.status:
             return FetchFailure(request.url, Failure.TIMEOUT)
         return Response(request.url, self.status, (), b"x")
@@ -35,8 +35,8 @@ async def test_a_page_like_the_answer_to_an_impossible_path_is_missing() -> None
     site = Site()
     assert await site.probes.soft_404(PAGE, SUSPECT)
     assert await site.probes.soft_404(Url("http://site.test/shop/other"), SUSPECT)
-    assert len(site.asked) == 1, "one probe a directory"
-    assert site.asked[0].startswith("http://site.test/shop/")
+    assert len(site.requested) == 1, "one probe per directory"
+    assert site.requested[0].startswith("http://site.test/shop/")
 
 
 @pytest.mark.parametrize("site", [Site(404), Site(0), Site(fingerprint=tuple(range(100, 132))), Site(crashes=True)])
@@ -49,4 +49,4 @@ async def test_ordinary_pages_and_the_front_door_are_never_probed() -> None:
     site = Site()
     assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.2, fingerprint=SKETCH)) is None
     assert await site.probes.soft_404(Url("http://site.test/"), SUSPECT) is None
-    assert site.asked == []
+    assert site.requested == []

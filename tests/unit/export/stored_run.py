@@ -9,7 +9,7 @@ import msgspec
 
 from sitelore.export.rows import Rows
 from sitelore.model.document import Blob
-from sitelore.model.frontier import Kind, Source, UrlRow
+from sitelore.model.frontier import RowKind, Source, UrlRow
 from sitelore.model.ids import BlobKey, CleanText, RunId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
@@ -49,7 +49,7 @@ class StoredRun:
         row = UrlRow(
             run=RunId("r1"),
             url=Url.trusted(url),
-            kind=Kind.PAGE,
+            kind=RowKind.PAGE,
             state=UrlState.VISITED,
             depth=1,
             source=Source.LINK,
@@ -67,7 +67,9 @@ class StoredRun:
         return row
 
     def other(self, url: str, state: UrlState, **facts: Any) -> UrlRow:
-        row = UrlRow(run=RunId("r1"), url=Url.trusted(url), kind=Kind.PAGE, state=state, depth=1, source=Source.LINK, **facts)
+        row = UrlRow(
+            run=RunId("r1"), url=Url.trusted(url), kind=RowKind.PAGE, state=state, depth=1, source=Source.LINK, **facts
+        )
         self.found.append(row)
         return row
 

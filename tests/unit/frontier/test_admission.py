@@ -2,10 +2,10 @@ import random
 from collections.abc import Iterable
 
 from sitelore.frontier.admission import Admission
-from sitelore.model.frontier import Kind, Lease, Offer, Source
+from sitelore.model.document import SitemapEntry
+from sitelore.model.frontier import Lease, Offer, RowKind, Source
 from sitelore.model.ids import RunId
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.sitemap import SitemapEntry
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 
@@ -13,7 +13,7 @@ SEED = Url("http://site.test/")
 
 
 def lease(url: str = SEED, *, depth: int = 0, seq: int = 0, source: Source = Source.SEED) -> Lease:
-    return Lease(RunId("r"), Url(url), 1, depth, seq, Kind.PAGE, 0, source=source)
+    return Lease(RunId("r"), Url(url), 1, depth, seq, RowKind.PAGE, 0, source=source)
 
 
 def admission(**settings: object) -> Admission:
@@ -137,7 +137,7 @@ def test_no_redirect_reaches_a_refused_address() -> None:
     assert admission().redirect(lease(), Url("http://10.0.0.1/"), ()).refusal is SkipReason.ADDRESS
 
 
-def test_a_canonical_link_stands_behind_ordinary_links() -> None:
+def test_a_canonical_link_ranks_after_ordinary_links() -> None:
     gate = admission()
     (offer,) = gate.canonical(lease(), urls("c")[0])
     (link,) = gate.links(lease(seq=99), urls("c"))

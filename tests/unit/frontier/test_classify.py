@@ -1,7 +1,7 @@
 import pytest
 
-from sitelore.frontier.classify import Redirected, judge, refused_by_robots
-from sitelore.model.frontier import Hop, Kind, KnownPage, Lease, Verdict
+from sitelore.frontier.classify import Redirected, classify, refused_by_robots
+from sitelore.model.frontier import Hop, KnownPage, Lease, RowKind, Verdict
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.response import Failure, Fetched, FetchFailure, Response, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
@@ -13,7 +13,7 @@ KNOWN = KnownPage(fetched_at=1.0, content_hash="h", novelty="n", document=BlobKe
 
 
 def lease(chain: tuple[Hop, ...] = (), attempts: int = 0, known: KnownPage | None = None) -> Lease:
-    return Lease(RunId("r"), HERE, 1, 0, 0, Kind.PAGE, attempts, chain=chain, known=known)
+    return Lease(RunId("r"), HERE, 1, 0, 0, RowKind.PAGE, attempts, chain=chain, known=known)
 
 
 def answer(status: int, *headers: tuple[str, str], body: bytes = b"x", body_read: bool = True) -> Response:
@@ -21,7 +21,7 @@ def answer(status: int, *headers: tuple[str, str], body: bytes = b"x", body_read
 
 
 def judged(fetched: Fetched, held: Lease | None = None, settings: CrawlSettings | None = None) -> Verdict | Redirected | None:
-    return judge(held or lease(), fetched, settings or CrawlSettings(), DEFAULT_RULES, 0.0)
+    return classify(held or lease(), fetched, settings or CrawlSettings(), DEFAULT_RULES, 0.0)
 
 
 def verdict(fetched: Fetched, held: Lease | None = None, settings: CrawlSettings | None = None) -> Verdict:
@@ -53,7 +53,7 @@ def test_a_body_is_left_to_reading() -> None:
     assert judged(answer(203)) is None
 
 
-def test_a_304_stands_for_the_known_page() -> None:
+def test_a_304_keeps_the_known_page() -> None:
     assert verdict(answer(304), lease(known=KNOWN)).state is UrlState.NOT_MODIFIED
 
 

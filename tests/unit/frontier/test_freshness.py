@@ -1,5 +1,5 @@
 from sitelore.frontier.freshness import request_for, unchanged
-from sitelore.model.frontier import Kind, KnownPage, Lease
+from sitelore.model.frontier import KnownPage, Lease, RowKind
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason
@@ -10,7 +10,7 @@ NOW = 1_000_000.0
 
 def lease(*, fetched_at: float = NOW - 3600, known_lastmod: float | None = None, lastmod: float | None = None) -> Lease:
     known = KnownPage(fetched_at, "h", "n", BlobKey("d"), etag='"e"', last_modified="Wed", lastmod=known_lastmod)
-    return Lease(RunId("r"), Url("http://a/"), 1, 0, 0, Kind.PAGE, 0, lastmod=lastmod, known=known)
+    return Lease(RunId("r"), Url("http://a/"), 1, 0, 0, RowKind.PAGE, 0, lastmod=lastmod, known=known)
 
 
 def reason(held: Lease, settings: CrawlSettings) -> SkipReason | None:
@@ -40,12 +40,12 @@ def test_force_fetches_everything_unconditionally() -> None:
     assert request_for(lease(), settings).etag is None
 
 
-def test_known_pages_are_asked_for_conditionally() -> None:
+def test_known_pages_are_requested_conditionally() -> None:
     request = request_for(lease(), CrawlSettings())
     assert (request.etag, request.last_modified) == ('"e"', "Wed")
 
 
 def test_an_unknown_page_is_fetched() -> None:
-    held = Lease(RunId("r"), Url("http://a/"), 1, 0, 0, Kind.PAGE, 0, lastmod=1.0)
+    held = Lease(RunId("r"), Url("http://a/"), 1, 0, 0, RowKind.PAGE, 0, lastmod=1.0)
     assert unchanged(held, CrawlSettings(ttl_s=1e9), NOW) is None
     assert request_for(held, CrawlSettings()).etag is None

@@ -39,7 +39,7 @@ def gate(clock: FakeClock) -> LocalGate:
 async def starts_of(
     gate: LocalGate, clock: FakeClock, pace: Pace, count: int, *, seed: int, host: str = HOST, slowest_s: float = 0.3
 ) -> list[float]:
-    """Workers that ask, sleep as told (waking up to 1.5 ms late), fetch for a random while, and come back."""
+    """Workers that enter, sleep as long as they must (waking up to 1.5 ms late), fetch for a random while, and come back."""
     chance = random.Random(seed)
     starts: list[float] = []
     events = [(clock.now, worker, -1.0) for worker in range(pace.concurrency)]
@@ -138,7 +138,7 @@ async def test_a_shorter_retry_after_does_not_open_a_closed_host(gate: LocalGate
 
 
 async def cooldowns(gate: LocalGate, clock: FakeClock, feedback: Feedback, times: int) -> list[float]:
-    """The wait after each of these answers, each asked for as soon as the host is open again."""
+    """The wait after each of these answers, each requested as soon as the host is open again."""
     pace, waits = Pace(delay_s=0.0), []
     for _ in range(times):
         assert await gate.enter(HOST, pace) == 0.0
@@ -214,7 +214,7 @@ async def test_a_crawl_delay_is_honoured_up_to_its_cap(gate: LocalGate) -> None:
     assert await gate.enter(HOST, pace) == pytest.approx(30.0)
 
 
-async def test_a_crawl_delay_counts_from_the_robots_txt_it_stands_in(gate: LocalGate, clock: FakeClock) -> None:
+async def test_a_crawl_delay_counts_from_the_robots_txt_that_contains_it(gate: LocalGate, clock: FakeClock) -> None:
     pace = Pace(delay_s=0.1)
     await gate.enter(HOST, pace)
     clock.now += 0.2
@@ -223,7 +223,7 @@ async def test_a_crawl_delay_counts_from_the_robots_txt_it_stands_in(gate: Local
     assert await gate.enter(HOST, pace) == pytest.approx(1.8)
 
 
-async def test_a_crawl_delay_never_shortens_the_delay_a_person_asked_for(gate: LocalGate) -> None:
+async def test_a_crawl_delay_never_shortens_the_delay_of_the_settings(gate: LocalGate) -> None:
     pace = Pace(delay_s=3.0)
     await gate.ask_for_delay(HOST, pace, 1.0)
     await gate.enter(HOST, pace)

@@ -15,7 +15,7 @@ def url(name: object) -> Url:
     return found
 
 
-def met(name: object, state: UrlState | None, status: int | None = 200, **more: object) -> PageInRun:
+def page(name: object, state: UrlState | None, status: int | None = 200, **more: object) -> PageInRun:
     known = {"presence": Presence.PRESENT, **more}
     return PageInRun(url(name), state=state, status_code=status, **known)  # type: ignore[arg-type]
 
@@ -25,7 +25,7 @@ def after(*pages: PageInRun, complete: bool = True) -> PresenceChanges:
 
 
 def there(count: int) -> list[PageInRun]:
-    return [met(f"there-{number}", UrlState.VISITED) for number in range(count)]
+    return [page(f"there-{number}", UrlState.VISITED) for number in range(count)]
 
 
 def presence_of(found: PresenceChanges) -> dict[str, Presence]:
@@ -33,69 +33,69 @@ def presence_of(found: PresenceChanges) -> dict[str, Presence]:
 
 
 def test_pages_that_are_there_change_nothing() -> None:
-    unchanged = met("kept", UrlState.SKIPPED, None, skip_reason=SkipReason.TTL)
-    assert after(*there(3), met("same", UrlState.NOT_MODIFIED, 304), unchanged) == PresenceChanges()
+    unchanged = page("kept", UrlState.SKIPPED, None, skip_reason=SkipReason.TTL)
+    assert after(*there(3), page("same", UrlState.NOT_MODIFIED, 304), unchanged) == PresenceChanges()
 
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_a_page_that_the_server_no_longer_has_is_gone(status: int) -> None:
-    found = after(*there(9), met("old", UrlState.NOT_FOUND, status))
+    found = after(*there(9), page("old", UrlState.NOT_FOUND, status))
     assert presence_of(found) == {"old": Presence.GONE}
     assert found.gone == 1
     assert str(status) in found.changed[0].evidence
 
 
 def test_a_soft_404_counts_when_it_is_seen_twice() -> None:
-    once = after(*there(9), met("odd", UrlState.SOFT_404))
+    once = after(*there(9), page("odd", UrlState.SOFT_404))
     assert presence_of(once) == {"odd": Presence.UNKNOWN}
     assert once.changed[0].soft_misses == 1
-    twice = after(*there(9), met("odd", UrlState.SOFT_404, presence=Presence.UNKNOWN, soft_misses=1))
+    twice = after(*there(9), page("odd", UrlState.SOFT_404, presence=Presence.UNKNOWN, soft_misses=1))
     assert presence_of(twice) == {"odd": Presence.GONE}
-    back = after(*there(9), met("odd", UrlState.VISITED, presence=Presence.UNKNOWN, soft_misses=1))
+    back = after(*there(9), page("odd", UrlState.VISITED, presence=Presence.UNKNOWN, soft_misses=1))
     assert [(one.presence, one.soft_misses) for one in back.changed] == [(Presence.PRESENT, 0)]
 
 
 @pytest.mark.parametrize("state", [UrlState.FAILED, UrlState.HTTP_TERMINAL, UrlState.FORBIDDEN])
 def test_a_page_that_could_not_be_looked_at_is_unknown_and_stays(state: UrlState) -> None:
-    found = after(*there(2), *(met(number, state, 503) for number in range(8)), complete=False)
+    found = after(*there(2), *(page(number, state, 503) for number in range(8)), complete=False)
     assert set(presence_of(found).values()) == {Presence.UNKNOWN}
     assert found.gone == found.held == 0
 
 
 def test_a_page_that_robots_now_forbid_is_unknown() -> None:
-    found = after(*there(9), met("shut", UrlState.SKIPPED, None, skip_reason=SkipReason.ROBOTS))
+    found = after(*there(9), page("shut", UrlState.SKIPPED, None, skip_reason=SkipReason.ROBOTS))
     assert presence_of(found) == {"shut": Presence.UNKNOWN}
     assert "robots" in found.changed[0].evidence
 
 
 def test_absence_counts_in_a_complete_crawl_alone() -> None:
-    pages = (*there(9), met("unlinked", None, None))
+    pages = (*there(9), page("unlinked", None, None))
     assert presence_of(after(*pages)) == {"unlinked": Presence.GONE}
     assert presence_of(after(*pages, complete=False)) == {"unlinked": Presence.UNKNOWN}
 
 
 def test_what_was_gone_stays_gone_until_it_is_seen_again() -> None:
-    gone = met("old", UrlState.FAILED, 503, presence=Presence.GONE)
+    gone = page("old", UrlState.FAILED, 503, presence=Presence.GONE)
     assert after(*there(9), gone) == PresenceChanges()
-    back = met("old", UrlState.VISITED, presence=Presence.GONE)
+    back = page("old", UrlState.VISITED, presence=Presence.GONE)
     assert presence_of(after(*there(9), back)) == {"old": Presence.PRESENT}
 
 
 def test_a_whole_site_that_is_suddenly_missing_is_held() -> None:
-    found = after(*(met(number, UrlState.NOT_FOUND, 404) for number in range(50)))
+    found = after(*(page(number, UrlState.NOT_FOUND, 404) for number in range(50)))
     assert (found.held, found.gone) == (50, 0)
     assert all(one.held and one.presence is Presence.UNKNOWN for one in found.changed)
-    tiny = after(met("a", UrlState.NOT_FOUND, 404), met("b", UrlState.NOT_FOUND, 410))
+    tiny = after(page("a", UrlState.NOT_FOUND, 404), page("b", UrlState.NOT_FOUND, 410))
     assert (tiny.held, tiny.gone) == (2, 0)
 
 
 def test_three_pages_of_a_small_site_may_go() -> None:
-    found = after(*there(4), *(met(number, UrlState.NOT_FOUND, 410) for number in range(3)))
+    found = after(*there(4), *(page(number, UrlState.NOT_FOUND, 410) for number in range(3)))
     assert (found.held, found.gone) == (0, 3)
 
 
 def test_pages_that_became_aliases_are_not_lost() -> None:
-    moved = [met(number, UrlState.ALIAS, 301, alias_of=url("new")) for number in range(8)]
+    moved = [page(number, UrlState.ALIAS, 301, alias_of=url("new")) for number in range(8)]
     found = after(*there(2), *moved)
     assert (found.held, found.gone) == (0, 8)
     assert "https://example.org/new" in found.changed[0].evidence

@@ -6,7 +6,7 @@ import pytest
 
 from sitelore.frontier.freshness import request_for
 from sitelore.frontier.render_policy import RECHECK_RUNS, RenderPolicy, failed, noted
-from sitelore.model.frontier import Kind, KnownPage, Lease
+from sitelore.model.frontier import KnownPage, Lease, RowKind
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell, SiteRendering
 from sitelore.model.settings import CrawlSettings, Overrides, Rendering, RenderMode
@@ -26,11 +26,11 @@ def policy(settings: CrawlSettings = AUTO, site: SiteRendering | None = None, *,
 
 def lease(url: str = "http://site.example/page", reason: RenderReason | None = None, *, known: bool = False) -> Lease:
     before = KnownPage(1.0, "hash", "novelty", BlobKey("document"), etag='"1"', render_reason=reason)
-    return Lease(RunId("run"), Url(url), 1, 1, 1, Kind.PAGE, 0, known=before if known or reason else None)
+    return Lease(RunId("run"), Url(url), 1, 1, 1, RowKind.PAGE, 0, known=before if known or reason else None)
 
 
 def test_http_comes_first_and_is_enough_where_there_is_a_page() -> None:
-    assert policy().at_once(lease()) is None
+    assert policy().before_fetch(lease()) is None
     assert policy().after_reading(lease(), HALF) == RenderDecision(False, RenderReason.STATIC)
     assert policy().over_http(lease().url) == RenderDecision()
 
@@ -39,34 +39,34 @@ def test_a_shell_is_looked_at_through_the_browser() -> None:
     assert policy().after_reading(lease(), SHELL) == RenderDecision(True, RenderReason.SHELL, SHELL.evidence)
 
 
-def test_without_a_browser_it_is_said_that_one_was_needed() -> None:
+def test_without_a_browser_the_decision_records_that_one_was_needed() -> None:
     assert policy(has_browser=False).after_reading(lease(), SHELL) == RenderDecision(
         False, RenderReason.NO_BROWSER, SHELL.evidence
     )
     assert policy(has_browser=False).after_reading(lease(), HALF).reason is RenderReason.STATIC
     assert policy(ALWAYS, has_browser=False).after_reading(lease(), HALF).reason is RenderReason.NO_BROWSER
-    assert policy(ALWAYS, has_browser=False).at_once(lease()) is None
+    assert policy(ALWAYS, has_browser=False).before_fetch(lease()) is None
 
 
 def test_a_browser_is_not_even_looked_for_on_a_static_site() -> None:
     def look() -> bool:
-        raise AssertionError("nobody needs to know")
+        raise AssertionError("the answer does not matter here")
 
     static = RenderPolicy(AUTO, SiteRendering(3, 0, 20), look)
-    assert static.at_once(lease(known=True)) is None
+    assert static.before_fetch(lease(known=True)) is None
     assert static.after_reading(lease(), HALF).wanted is False
-    assert static.after_no_change(lease(known=True)).wanted is False
+    assert static.after_not_modified(lease(known=True)).wanted is False
 
 
 def test_settings_and_a_domain_s_own_rules_have_the_last_word() -> None:
-    assert policy(ALWAYS).at_once(lease()) == RenderDecision(True, RenderReason.ALWAYS, ("the settings say so",))
-    assert policy(NEVER).at_once(lease(reason=RenderReason.SHELL)) is None
-    assert policy(NEVER, JS_SITE).at_once(lease()) is None
+    assert policy(ALWAYS).before_fetch(lease()) == RenderDecision(True, RenderReason.ALWAYS, ("the settings say so",))
+    assert policy(NEVER).before_fetch(lease(reason=RenderReason.SHELL)) is None
+    assert policy(NEVER, JS_SITE).before_fetch(lease()) is None
     assert policy(NEVER).after_reading(lease(), SHELL) == RenderDecision(False, RenderReason.NEVER)
     rules = (Overrides("example", render=RenderMode.NEVER), Overrides("site.example", render=RenderMode.ALWAYS))
     own = replace(AUTO, overrides=(Overrides("site.example"), *rules))
-    assert policy(own).at_once(lease()) == RenderDecision(True, RenderReason.OVERRIDE, ("the domain's own rules say so",))
-    assert policy(own).at_once(lease("http://sub.site.example/")) is not None
+    assert policy(own).before_fetch(lease()) == RenderDecision(True, RenderReason.OVERRIDE, ("the domain's own rules say so",))
+    assert policy(own).before_fetch(lease("http://sub.site.example/")) is not None
     assert policy(own).after_reading(lease("http://other.example/"), SHELL) == RenderDecision(False, RenderReason.OVERRIDE)
     assert policy(own).after_reading(lease("http://example.org/"), SHELL).reason is RenderReason.SHELL
 
@@ -74,35 +74,35 @@ def test_settings_and_a_domain_s_own_rules_have_the_last_word() -> None:
 @pytest.mark.parametrize("reason", RenderReason)
 def test_a_page_that_needed_the_browser_goes_straight_there(reason: RenderReason) -> None:
     needed = {"known_site", "known_page", "shell", "no_browser", "failed"}
-    decision = policy().at_once(lease(reason=reason))
+    decision = policy().before_fetch(lease(reason=reason))
     assert (decision is not None) == (reason in needed)
     if decision is not None:
         assert decision.reason is RenderReason.KNOWN_PAGE
 
 
 def test_a_new_page_of_a_site_that_scripts_make_goes_there_too() -> None:
-    decision = policy(AUTO, JS_SITE).at_once(lease())
+    decision = policy(AUTO, JS_SITE).before_fetch(lease())
     assert decision == RenderDecision(True, RenderReason.KNOWN_SITE, ("19 of 20 pages of the last run needed a browser",))
-    assert policy(AUTO, JS_SITE).at_once(lease(known=True)) is None, "this one was known not to"
-    assert policy(AUTO, SiteRendering(1, 17, 3)).at_once(lease()) is None
-    assert policy(AUTO, SiteRendering(1, 2, 0)).at_once(lease()) is None
+    assert policy(AUTO, JS_SITE).before_fetch(lease(known=True)) is None, "this one was known not to"
+    assert policy(AUTO, SiteRendering(1, 17, 3)).before_fetch(lease()) is None
+    assert policy(AUTO, SiteRendering(1, 2, 0)).before_fetch(lease()) is None
 
 
 def test_every_tenth_run_and_a_forced_one_ask_over_http_again() -> None:
     known = lease(reason=RenderReason.SHELL)
-    asked = [runs for runs in range(31) if policy(AUTO, replace(JS_SITE, runs=runs)).at_once(known) is None]
-    assert asked == [RECHECK_RUNS, 2 * RECHECK_RUNS, 3 * RECHECK_RUNS]
-    assert policy(replace(AUTO, force=True), JS_SITE).at_once(known) is None
+    rechecked = [runs for runs in range(31) if policy(AUTO, replace(JS_SITE, runs=runs)).before_fetch(known) is None]
+    assert rechecked == [RECHECK_RUNS, 2 * RECHECK_RUNS, 3 * RECHECK_RUNS]
+    assert policy(replace(AUTO, force=True), JS_SITE).before_fetch(known) is None
 
 
 def test_a_304_says_nothing_of_what_scripts_fill_in() -> None:
-    assert policy().after_no_change(lease(reason=RenderReason.SHELL)).reason is RenderReason.KNOWN_PAGE
-    assert not policy().after_no_change(lease(known=True)).wanted
-    assert not policy(NEVER).after_no_change(lease(reason=RenderReason.SHELL)).wanted
-    assert not policy(has_browser=False).after_no_change(lease(reason=RenderReason.SHELL)).wanted
+    assert policy().after_not_modified(lease(reason=RenderReason.SHELL)).reason is RenderReason.KNOWN_PAGE
+    assert not policy().after_not_modified(lease(known=True)).wanted
+    assert not policy(NEVER).after_not_modified(lease(reason=RenderReason.SHELL)).wanted
+    assert not policy(has_browser=False).after_not_modified(lease(reason=RenderReason.SHELL)).wanted
 
 
-def test_validators_of_a_page_that_somebody_wanted_to_see_in_a_browser_are_not_trusted() -> None:
+def test_validators_of_a_page_rendered_on_request_are_not_trusted() -> None:
     assert request_for(lease(reason=RenderReason.ALWAYS), AUTO).etag is None
     assert request_for(lease(reason=RenderReason.SHELL), AUTO).etag == '"1"'
     assert request_for(lease(known=True), AUTO).etag == '"1"'
@@ -110,13 +110,13 @@ def test_validators_of_a_page_that_somebody_wanted_to_see_in_a_browser_are_not_t
 
 @pytest.mark.parametrize("path", ["/a.pdf", "/feed.xml", "/data.JSON", "/logo.svg"])
 def test_files_are_for_http(path: str) -> None:
-    assert policy(ALWAYS).at_once(lease(f"http://site.example{path}")) is None
-    assert policy(ALWAYS).at_once(replace(lease(), kind=Kind.SITEMAP)) is None
+    assert policy(ALWAYS).before_fetch(lease(f"http://site.example{path}")) is None
+    assert policy(ALWAYS).before_fetch(replace(lease(), kind=RowKind.SITEMAP)) is None
 
 
 @pytest.mark.parametrize("path", ["/", "/a.html", "/v1.2/guide", "/.well-known", "/a.php?x=1", "/node.js-guide"])
 def test_pages_are_for_either(path: str) -> None:
-    assert policy(ALWAYS).at_once(lease(f"http://site.example{path}")) is not None
+    assert policy(ALWAYS).before_fetch(lease(f"http://site.example{path}")) is not None
 
 
 def test_the_ledger_keeps_what_was_needed_and_what_was_done() -> None:

@@ -1,12 +1,15 @@
-from sitelore.frontier.waves import FREE_COUNTING_PAGES, FREE_PAGES, MAX_FACETED, plan_wave
-from sitelore.model.frontier import Candidate, KeptPage, Kind, PatternYield, WaveFacts
+import random
+
+from sitelore.frontier.waves import FREE_COUNTING_PAGES, FREE_PAGES, MAX_FACETED, merge, plan_wave
+from sitelore.model.frontier import Candidate, KeptPage, Merge, PatternYield, RowKind, WaveFacts
 from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import Proof
 from sitelore.model.url import Url
 
 
 def candidates(count: int, shape: str = "a/#", start: int = 0, depth: int = 1) -> tuple[Candidate, ...]:
     return tuple(
-        Candidate(Url(f"http://{shape.replace('#', str(i))}"), Kind.PAGE, depth, shape) for i in range(start, start + count)
+        Candidate(Url(f"http://{shape.replace('#', str(i))}"), RowKind.PAGE, depth, shape) for i in range(start, start + count)
     )
 
 
@@ -37,7 +40,7 @@ def test_a_merge_gives_its_page_back_to_the_budget() -> None:
 
 
 def test_sitemaps_use_no_budget() -> None:
-    rows = (Candidate(Url("http://a/sitemap.xml"), Kind.SITEMAP, 0, "a/sitemap.xml"), *candidates(3))
+    rows = (Candidate(Url("http://a/sitemap.xml"), RowKind.SITEMAP, 0, "a/sitemap.xml"), *candidates(3))
     assert len(plan_wave(facts(rows, max_pages=1)).admit) == 2
 
 
@@ -62,14 +65,14 @@ def test_a_shape_that_repeats_itself_is_a_trap_and_says_so() -> None:
     rows = (*candidates(5, start=100), *candidates(2, shape="a/fine/#"))
     plan = plan_wave(facts(rows, shapes=shapes))
     assert [url for url, _ in plan.trapped] == [c.url for c in rows[:5]]
-    assert "100 pages of the shape a/#" in plan.trapped[0][1]
+    assert "100 pages of the pattern a/#" in plan.trapped[0][1]
     assert len(plan.admit) == 2
 
 
 def test_pages_that_differ_in_numbers_alone_end_a_calendar_but_not_a_catalogue() -> None:
     counting = PatternYield(pages=100, distinct=100, novel=1)
     calendar = "a/{date}"
-    rows = tuple(Candidate(Url(f"http://a/2026/{i:02}"), Kind.PAGE, 1, calendar) for i in range(1, 4))
+    rows = tuple(Candidate(Url(f"http://a/2026/{i:02}"), RowKind.PAGE, 1, calendar) for i in range(1, 4))
     assert len(plan_wave(facts(rows, shapes={calendar: counting})).trapped) == 3
     assert len(plan_wave(facts(candidates(3), shapes={"a/#": counting})).admit) == 3
     endless = PatternYield(pages=FREE_COUNTING_PAGES, distinct=FREE_COUNTING_PAGES, novel=1)
@@ -78,7 +81,7 @@ def test_pages_that_differ_in_numbers_alone_end_a_calendar_but_not_a_catalogue()
 
 def test_combinations_of_filters_are_bounded_even_when_each_differs() -> None:
     shape = "a/shop?{facets}"
-    rows = (Candidate(Url("http://a/shop?a=1&b=2&c=3"), Kind.PAGE, 1, shape),)
+    rows = (Candidate(Url("http://a/shop?a=1&b=2&c=3"), RowKind.PAGE, 1, shape),)
     full = {shape: PatternYield(pages=MAX_FACETED, distinct=MAX_FACETED, novel=MAX_FACETED)}
     assert len(plan_wave(facts(rows, shapes=full)).trapped) == 1
 
@@ -86,3 +89,62 @@ def test_combinations_of_filters_are_bounded_even_when_each_differs() -> None:
 def test_what_a_person_typed_is_never_a_trap() -> None:
     shapes = {"a/#": PatternYield(pages=1000, distinct=1, novel=1)}
     assert len(plan_wave(facts(candidates(3, depth=0), shapes=shapes)).admit) == 3
+
+
+A, B, C = Url("http://a/a"), Url("http://a/b"), Url("http://a/c")
+
+
+def test_equal_content_merges_into_the_smallest_seq() -> None:
+    pages = [KeptPage(B, 5, "h"), KeptPage(A, 2, "h"), KeptPage(C, 9, "other")]
+    assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
+
+
+def test_the_canonical_target_is_the_page_even_when_it_came_later() -> None:
+    pages = [KeptPage(A, 1, "h", canonical=B), KeptPage(B, 7, "h", canonical=B), KeptPage(C, 9, "h")]
+    assert merge(pages) == (Merge(A, B, Proof.CANONICAL), Merge(C, B, Proof.EQUAL_CONTENT))
+
+
+def test_a_canonical_link_alone_proves_nothing() -> None:
+    assert merge([KeptPage(A, 1, "front"), KeptPage(B, 2, "story", canonical=A), KeptPage(C, 3, "shop", canonical=A)]) == ()
+
+
+def test_a_canonical_link_that_agrees_merges() -> None:
+    pages = [KeptPage(A, 1, "h1"), KeptPage(B, 2, "h2", canonical=A)]
+    assert merge(pages, agreed={(B, A)}) == (Merge(B, A, Proof.CANONICAL),)
+
+
+def test_a_canonical_link_to_a_page_that_names_a_third_is_not_believed() -> None:
+    pages = [KeptPage(A, 1, "h1", canonical=C), KeptPage(B, 2, "h2", canonical=A)]
+    assert merge(pages, agreed={(B, A)}) == ()
+
+
+def test_chains_of_merges_end_at_one_page() -> None:
+    pages = [KeptPage(A, 1, "h"), KeptPage(B, 2, "h"), KeptPage(C, 3, "x", canonical=B)]
+    assert merge(pages, agreed={(C, B)}) == (Merge(B, A, Proof.EQUAL_CONTENT), Merge(C, A, Proof.CANONICAL))
+
+
+def test_two_pages_that_name_each_other_end_as_one() -> None:
+    pages = [KeptPage(A, 1, "h", canonical=B), KeptPage(B, 2, "h", canonical=A)]
+    assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
+
+
+def test_what_the_sites_options_call_one_address_is_one_page() -> None:
+    pages = [KeptPage(A, 1, "h1", identity="x"), KeptPage(B, 2, "h2", identity="x"), KeptPage(C, 3, "h2", identity="y")]
+    assert merge(pages) == (Merge(B, A, Proof.IDENTITY),)
+
+
+def test_pages_without_text_never_merge() -> None:
+    assert merge([KeptPage(A, 1, ""), KeptPage(B, 2, "")]) == ()
+
+
+def test_the_order_of_pages_never_matters() -> None:
+    rng = random.Random(7)
+    for _ in range(200):
+        urls = [Url(f"http://a/{i}") for i in range(8)]
+        pages = [KeptPage(u, i, rng.choice("xyz"), rng.choice([None, None, *urls])) for i, u in enumerate(urls)]
+        agreed = {(p.url, p.canonical) for p in pages if p.canonical and rng.random() < 0.5}
+        expected = merge(pages, agreed)
+        rng.shuffle(pages)
+        assert merge(pages, agreed) == expected
+        gone = {m.url for m in expected}
+        assert all(m.into not in gone for m in expected)

@@ -1,4 +1,4 @@
-"""Declared collections of an API: which records they list, where the next part is, and what may be asked for."""
+"""Declared collections of an API: which records they list, where the next part is, and what may be requested for."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _fields(loader: Loader, **changes: Any) -> dict[str, Any]:
 
 def test_a_link_header_names_the_next_part() -> None:
     plain = Loader(**_fields(POSTS, next=""))
-    said = '<https://a.example/api/posts?page=1>; rel="prev", <https://a.example/api/posts?page=3>; rel="next"'
-    found = read_collection(answer([{"id": 1}], link=said), plain)
+    links = '<https://a.example/api/posts?page=1>; rel="prev", <https://a.example/api/posts?page=3>; rel="next"'
+    found = read_collection(answer([{"id": 1}], link=links), plain)
     assert [str(child.url) for child in found.children] == ["https://a.example/api/posts?page=3"]
 
 
@@ -120,7 +120,7 @@ def test_a_graphql_query_travels_in_the_address_and_goes_on_by_cursor() -> None:
         ("{ a { b } }", ""),
         ("mutation { drop }", "only queries"),
         ("query A { a } mutation B { b }", "only queries"),
-        ("{ __schema { types { name } } }", "a schema is asked for only of sites of one's own"),
+        ("{ __schema { types { name } } }", "introspection is allowed only on your own sites"),
         ("{ a" * 11 + "}" * 11, "the query is 11 levels deep"),
         ("{ a(first: 1000) { b(first: 1000) { c } } }", "the query may bring"),
         ("{ a(first: $n) { b(limit: $n) { c(last: $n) { d(take: $n) { e } } } } }", "the query may bring"),
@@ -144,5 +144,5 @@ def test_a_query_is_measured_before_it_is_sent(query: str, problem: str) -> None
     assert bool(found) == bool(problem)
 
 
-def test_a_schema_may_be_asked_for_at_home() -> None:
+def test_introspection_is_allowed_on_own_sites() -> None:
     assert graphql_problem("{ __schema { types { name } } }", own=True) == ""

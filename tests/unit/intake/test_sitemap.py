@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.intake.xml_scanner import Scanner
-from sitelore.model.sitemap import SitemapReading
+from sitelore.model.document import SitemapReading
 from sitelore.model.url import Url
 
 BASE = Url.trusted("https://example.com/maps/sitemap.xml")
@@ -44,7 +44,7 @@ def test_every_case_of_the_corpus_reads_as_expected(corpora: Path) -> None:
 
     The options of the Java tests choose between strictness and lenience. The expectations recorded are those of lenient
     reading (namespaces not judged, partial files allowed, other hosts allowed), which is the only way this reader has. Two
-    cases have no body in the corpus; `xmlSitemap.gz`, which lists as many URLs as they expect, stands in for it.
+    cases have no body in the corpus; `xmlSitemap.gz`, which lists as many URLs as they expect, replaces it.
     """
     folder = corpora / "sitemaps"
     cases = json.loads((folder / "crawler_commons.json").read_text())["cases"]
@@ -225,11 +225,11 @@ def test_atom_gives_the_alternate_of_each_entry() -> None:
         (f"Warning: x in y\n{urlset(item('/a'))}", ["/a"]),
     ],
 )
-def test_a_broken_file_gives_what_stands_around_the_break(body: str, expected: list[str]) -> None:
+def test_a_broken_file_gives_what_is_before_and_after_the_break(body: str, expected: list[str]) -> None:
     assert [entry.url.path for entry in read(body).entries] == expected
 
 
-def test_a_break_is_told() -> None:
+def test_a_break_is_reported() -> None:
     assert read(urlset(item("/a"), "</url>")).problem == "broken_xml: </url> closes nothing"
     assert read(urlset(item("/a"))[:-9]).problem.startswith("broken_xml: ")
     assert read(urlset(item("/a", "<x>1 < 2</x>"))).problem == "broken_xml: a < starts no tag"
@@ -285,7 +285,7 @@ def test_a_gzip_body_that_was_cut_gives_what_came_through() -> None:
     assert read(packed[:200] + b"\xff" * 50 + packed[250:]).problem.startswith("broken_gzip: ")
 
 
-def test_too_much_is_told_and_what_came_before_is_kept() -> None:
+def test_too_much_is_reported_and_what_came_before_is_kept() -> None:
     body = urlset(*(item(f"/{n}") for n in range(1000)))
     by_size = read(body, max_bytes=2000)
     assert by_size.problem == "too_large: more than 2000 bytes"
@@ -335,19 +335,19 @@ def test_other_documents_are_no_sitemaps(body: str, problem: str) -> None:
 
 class Heard:
     def __init__(self) -> None:
-        self.told: list[tuple[str, ...]] = []
+        self.reported: list[tuple[str, ...]] = []
 
     def start(self, prefix: str, name: str, attributes: str) -> None:
-        self.told.append(("start", prefix, name, attributes))
+        self.reported.append(("start", prefix, name, attributes))
 
     def end(self, prefix: str, name: str) -> None:
-        self.told.append(("end", prefix, name))
+        self.reported.append(("end", prefix, name))
 
     def text(self, text: str) -> None:
         # Where a piece ends, text in CDATA comes in two.
-        if self.told and self.told[-1][0] == "text":
-            text = self.told.pop()[1] + text
-        self.told.append(("text", text))
+        if self.reported and self.reported[-1][0] == "text":
+            text = self.reported.pop()[1] + text
+        self.reported.append(("text", text))
 
 
 _MARKUP = st.lists(
@@ -373,8 +373,8 @@ def test_where_pieces_are_cut_makes_no_difference(parts: list[str], sizes: list[
         other.feed(text[at : at + size])
         at, turn = at + size, turn + 1
     other.close()
-    assert pieces.told == whole.told
-    assert other.breaks == scanner.breaks
+    assert pieces.reported == whole.reported
+    assert other.problem == scanner.problem
 
 
 @given(st.binary(max_size=300))

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.cli.summary import Summary
-    from sitelore.crawl.progress import Progress
+    from sitelore.crawl.worker_context import Progress
     from sitelore.model.frontier import Run
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
@@ -242,7 +242,7 @@ def pipeline(
     """Re-crawl a known site, fully or incrementally. The settings are those of its last run."""
 
     async def create_run(app: App) -> Run:
-        from sitelore.crawl.pipelines import start_pipeline
+        from sitelore.crawl.runs import start_pipeline
 
         return await start_pipeline(app.ledger, site, name, urls or (), app.clock(), app.redaction)
 
@@ -354,7 +354,7 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
     from sitelore.cli.export_files import ExportedFiles, PageStyle, write_exports
     from sitelore.cli.summary import Session, debug_lines, summarise
-    from sitelore.crawl.progress import Progress
+    from sitelore.crawl.worker_context import Progress
     from sitelore.model.rendering import RenderReason
 
     async with build_app(output.data, writing=True) as app:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from sitelore.crawl.pipelines import start_pipeline
+from sitelore.crawl.runs import start_pipeline
 from sitelore.export.search_results import answer_json
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run

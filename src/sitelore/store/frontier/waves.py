@@ -11,8 +11,8 @@ from sitelore.model.frontier import (
     CANDIDATES_PER_WAVE,
     Candidate,
     KeptPage,
-    Kind,
     Merge,
+    RowKind,
     UrlRow,
     WaveFacts,
     WaveOpened,
@@ -82,7 +82,7 @@ _best_candidates = (
     .order_by(urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, urls.c.url)
     .limit(sa.bindparam("max_rows", type_=sa.Integer))
 )
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS = {kind.value: kind for kind in RowKind}
 
 
 def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> WaveFacts:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from sitelore.model.events import RunEvent
+from sitelore.model.frontier import RunEvent
 from sitelore.model.ids import RunId
 
 _MAX_UNREAD = 1000

@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError
 
 from sitelore.model.errors import BadConfig, StorageError
-from sitelore.model.events import RunEvent
+from sitelore.model.frontier import RunEvent
 from sitelore.model.ids import RunId
 from sitelore.ports import Subscription
 from sitelore.store.notifications.local import LocalEvents, LocalNotifier

@@ -6,7 +6,7 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Kind, KnownPage, PageSketch, RunCounts, UrlRow
+from sitelore.model.frontier import KnownPage, PageSketch, RowKind, RunCounts, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
@@ -87,7 +87,7 @@ def counts(conn: sa.Connection, run: RunId) -> RunCounts:
     # One pass: reading a large run's rows takes far longer than counting them.
     for group in conn.execute(sa.select(*groups, *numbers).where(c.run_id == run).group_by(*groups)):
         kind, state, reason, proof, is_waiting, count, fetched, body_bytes, new, changed, words = group
-        if kind == Kind.SITEMAP:
+        if kind == RowKind.SITEMAP:
             sums["sitemaps"] += count
             continue
         states[state] += count

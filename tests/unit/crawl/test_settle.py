@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.crawl.redact_settlement import redact_settlement, refuse_secrets, saving_cleared
+from sitelore.crawl.runs import refuse_secrets
+from sitelore.crawl.settle import redact_settlement, redacting_saver
 from sitelore.extract.redaction.redactor import Redactor
 from sitelore.model.errors import UsageError
-from sitelore.model.frontier import Effects, Hop, Kind, Lease, Offer, PageFacts, Settlement, Source, Verdict
+from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageFacts, RowKind, Settlement, Source, Verdict
 from sitelore.model.ids import NO_TEXT, BlobKey, RunId
 from sitelore.model.rendering import RenderNote, RenderReason
 from sitelore.model.response import RobotsFile
@@ -24,7 +25,7 @@ def url(target: str) -> Url:
     return Url.trusted(AT + target)
 
 
-LEASE = Lease(RunId("r"), url("/"), 1, 0, 1, Kind.PAGE, 0)
+LEASE = Lease(RunId("r"), url("/"), 1, 0, 1, RowKind.PAGE, 0)
 
 
 def test_a_settlement_without_a_secret_is_the_same_object() -> None:
@@ -88,7 +89,7 @@ async def test_a_robots_file_is_kept_without_it() -> None:
     async def save(file: RobotsFile) -> None:
         kept.append(file)
 
-    await saving_cleared(save, Redactor())(RobotsFile(AT, 1.0, 200, f"Disallow: /x # {SECRET}", f"not {SECRET}"))
+    await redacting_saver(save, Redactor())(RobotsFile(AT, 1.0, 200, f"Disallow: /x # {SECRET}", f"not {SECRET}"))
     assert kept == [RobotsFile(AT, 1.0, 200, f"Disallow: /x # {MARK}", f"not {MARK}")]
 
 
