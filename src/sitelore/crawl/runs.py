@@ -81,7 +81,7 @@ async def last_crawl(ledger: Ledger, site: str, tenant: str = DEFAULT_TENANT) ->
     for run in runs:
         if run.settings.pipeline is not Pipeline.UPDATE_DELTA:
             return run.settings
-    raise NoSuchRun(f"no site is called {site!r}; crawl it once, then its pipelines work")
+    raise NoSuchRun(f"unknown site {site!r}; crawl it first")
 
 
 def pipeline_settings(before: CrawlSettings, site: str, pipeline: Pipeline, dirty: Sequence[str] = ()) -> CrawlSettings:
