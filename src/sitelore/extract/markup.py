@@ -9,9 +9,8 @@ from sitelore.extract.about.links import Found, PageResolver, find_links, resolv
 from sitelore.extract.about.metadata import read_metadata
 from sitelore.extract.about.survey import surveyed
 from sitelore.extract.content.documentation import PageFacts
-from sitelore.extract.content.main import Content, main_content
+from sitelore.extract.content.main import Content, Title, find_title, main_content, place_title
 from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hiding
-from sitelore.extract.content.title import Title, find_title, place_title
 from sitelore.extract.content.visibility import shown
 from sitelore.extract.draft import NO_OFFERS, Draft
 from sitelore.extract.markdown import Written, write
