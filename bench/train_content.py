@@ -18,20 +18,21 @@ import re
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from bench.content_scores import ROOT, Page, corpus
 from bench.folds import FOLDER, FOLDS, fold_of
+from bench.pseudo_translation import LANGUAGES, translate
 from bench.train_network import SHARE, Blocks, network_of
 from bench.training_record import record
 from numpy.typing import NDArray
 
 from sitelore.extract import dom
-from sitelore.extract.content.block_scorer import block_features
-from sitelore.extract.content.scorer_model import UNDERRATED
+from sitelore.extract.content.block_scorer import UNDERRATED, PageFeatures, block_features
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.markdown import prepare
 
@@ -39,6 +40,8 @@ TREES = ROOT / "src" / "sitelore" / "extract" / "content" / "content_trees.npz"
 ITERATIONS, RATE, DEPTH = 300, 0.1, 6
 SEEDS = (1, 2)
 ROWS = 120_000
+TRANSLATED = 15
+"""Percentage of the pages that are also learned in another script."""
 LISTINGS = 1.0
 """Log odds that are added for code. Annotators of documentation often leave code out, or stop before it, so training rates
 it too low. Values from 0.5 to 2 give about the same F1; pages without code are not affected."""
@@ -125,18 +128,19 @@ def _improve(found: NDArray[np.float64], texts: list[list[str]], lacking: Counte
             return
 
 
-def example(page: Page) -> Example | None:
-    """A page for training; None without annotated content or without text."""
+def examples_of(page: Page) -> list[Example]:
+    """A page for training, and some pages in another script too; nothing without annotated content or without text."""
     gold = _WORD.findall(page.gold.lower())
     tree = dom.parse(page.html)
     prepare(tree)
     drop_unseen(tree)
     body = dom.body(tree)
-    page_features = block_features(dom.serialised(body)) if body is not None else None
+    html = dom.serialised(body) if body is not None else b""
+    page_features = block_features(html)
     if not gold or page_features is None:
-        return None
+        return []
     names = page_features.names
-    matrix = np.frombuffer(page_features.matrix, np.float32).reshape(len(names), -1)
+    matrix = _matrix(page_features)
     texts = [_WORD.findall(text.decode("utf-8", "replace").lower()) for text in page_features.texts()]
     found = labels(texts, gold)
     words = np.array([len(words) + 0.5 for words in texts])
@@ -147,7 +151,19 @@ def example(page: Page) -> Example | None:
     wanted, unwanted = words[found > 0].sum(), words[found == 0].sum()
     weights = words / (wanted + 0.3 * words.sum() + 30)
     weights[found == 0] *= min(1.0, 1.5 * (wanted + 10) / max(1.0, unwanted))
-    return Example(fold_of(page.url), names, matrix.T.copy(), found, weights)
+    original = Example(fold_of(page.url), names, matrix, found, weights)
+    draw = int.from_bytes(blake2b(page.url.encode(), digest_size=4).digest(), "big")
+    if draw % 100 >= TRANSLATED:
+        return [original]
+    translated = block_features(translate(html, LANGUAGES[draw // 100 % len(LANGUAGES)]))
+    if translated is None or len(translated.blocks) != len(found):
+        return [original]
+    return [original, replace(original, features=_matrix(translated))]
+
+
+def _matrix(page: PageFeatures) -> NDArray[np.float32]:
+    """The features of a page, one row a block."""
+    return np.frombuffer(page.matrix, np.float32).reshape(len(page.names), -1).T.copy()
 
 
 def train(examples: list[Example], path: Path) -> None:
@@ -251,7 +267,7 @@ def main() -> None:
     parser.add_argument("--only-whole", action="store_true")
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
-        examples = [each for each in pool.map(example, corpus(), chunksize=8) if each is not None]
+        examples = [each for examples in pool.map(examples_of, corpus(), chunksize=8) for each in examples]
     blocks = sum(len(each.labels) for each in examples)
     print(f"{len(examples)} pages, {blocks} blocks, {len(examples[0].names)} features")
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sitelore.extract.content.scorer_model import NETWORK_TAGS
+from sitelore.extract.content.block_scorer import NETWORK_TAGS
 from sitelore.extract.content.vocabulary import TAGS
 
 Floats = NDArray[np.float32]

@@ -21,7 +21,7 @@ from bench.content_scores import CORPUS, ROOT
 from sitelore.extract.content import vocabulary
 
 SCORING = ROOT / "src" / "sitelore" / "extract" / "native" / "scoring"
-SCRIPTS = ("train_content.py", "train_network.py")
+SCRIPTS = ("train_content.py", "train_network.py", "pseudo_translation.py")
 TOOLS = ("catboost", "numpy", "turbohtml")
 
 _C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -40,7 +40,8 @@ _TOKENS = (
     b"<br>", b"<h1>", b"</h1>", b"<h2>Related</h2>", b"<pre>", b"<b>", b"</b>", b"<img>", b"<svg>", b"\0", b"\xff",
     b"\xe3\x81\x82", b' id="', b' role="navigation"', b"<li>" * 40, b"</li>" * 40, b"x" * 500, b"<" + b"q" * 24 + b">",
     b"<" + b"q" * 25 + b">", b"siteFooterNav", b'<div class="' + b"related " * 80 + b'">', b"word " * 30, b"1,234.50 $",
-    b"<table><tr><td>", b"</", b"<!", b"<?",
+    b"<table><tr><td>", b"</", b"<!", b"<?", b"\xe3", b"\xe3\x81", b"\xf0\xa0\x80", b"\xf0\xa0\x80\x80", b"\xc3", b"\xc2\xbb",
+    *map(str.encode, ("<h2>相关推荐</h2>", "<h2>Комментарии", "สวัสดี", "한국어", "東京ABC,東京", "\u3002\u061f", "\ufeff")),
 )  # fmt: skip
 _SECRETS = (
     b"ghp_", b"sk-", b"AKIA", b"xoxb-", b"eyJ", b"-----BEGIN ", b"secret", b"token=", b"://user:pass@", b"password", b"_",
@@ -115,8 +116,7 @@ def _page_fuzzer(found: ctypes.CDLL) -> Callable[[random.Random, int], None]:
     from tests.quality.documents import made  # noqa: PLC0415 as above
 
     from sitelore.extract import dom  # noqa: PLC0415 as above
-    from sitelore.extract.content.block_scorer import block_features, score_page  # noqa: PLC0415 as above
-    from sitelore.extract.content.scorer_model import load_model  # noqa: PLC0415 as above
+    from sitelore.extract.content.block_scorer import block_features, load_model, score_page  # noqa: PLC0415 as above
 
     left = ctypes.c_long.in_dll(found, "allocations_left")
     model = load_model()

@@ -32,7 +32,7 @@ def sitelore(*, full: bool = False) -> Extract:
     """What `sitelore extract` does: decode, redact, parse, links, metadata, content, Markdown, text, hash, compress."""
     import zstandard
 
-    from sitelore.extract.content import scorer_model
+    from sitelore.extract.content import block_scorer
     from sitelore.extract.malloc_tuning import give_back_large_blocks
     from sitelore.extract.page import read
     from sitelore.model.document import ReadOptions
@@ -42,13 +42,13 @@ def sitelore(*, full: bool = False) -> Extract:
     give_back_large_blocks()
     options, unzip = ReadOptions(keep_snapshot=False, full=full), zstandard.ZstdDecompressor()
     headers = (("content-type", "text/html; charset=utf-8"),)
-    load_model, current = scorer_model.load_model, ""
+    load_model, current = block_scorer.load_model, ""
 
     def extract(url: str, body: bytes, weights: str) -> Steps:
         nonlocal current
         if weights != current:
             model = load_model(weights)
-            scorer_model.load_model = lambda: model
+            block_scorer.load_model = lambda: model
             current = weights
         reading = read(Response(Url.parse(url) or Url.trusted("http://localhost/"), 200, headers, body), options)
         yield

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.extract import dom
-from sitelore.extract.content.block_scorer import ScoredPage, score_page
+from sitelore.extract.content.block_scorer import ScoredPage, load_model, score_page
 from sitelore.extract.content.documentation import PageFacts, is_documentation, select_documentation
-from sitelore.extract.content.scorer_model import load_model
 from sitelore.extract.content.selection import Selection, select_scored, threshold_of
 from sitelore.extract.content.units import Units, build_units
 

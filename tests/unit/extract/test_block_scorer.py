@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sitelore.extract import content, dom
 from sitelore.extract.content import block_scorer
-from sitelore.extract.content.block_scorer import ScoredPage, block_features, score_page
-from sitelore.extract.content.scorer_model import UNDERRATED, load_model
+from sitelore.extract.content.block_scorer import UNDERRATED, ScoredPage, block_features, load_model, score_page
 from sitelore.extract.content.vocabulary import FEATURE_NAMES, LABEL_OF_WORD, LABELS, LANDMARK, MARK, TAG_NUMBER
 from sitelore.extract.native import library as native
 
@@ -85,12 +84,12 @@ def test_class_names_ids_and_roles_are_read_as_marks_and_landmarks() -> None:
     )
     marks = dict(zip(page.elements.order, page.elements.marks, strict=True))
     assert [marks[order] for order in (1, 3, 5, 7)] == [0, MARK["foot"], MARK["related"], MARK["side"]]
-    assert page.landmarks == [LANDMARK[b"nav"], 0, 0, 0, 0, 0]
+    assert list(page.landmarks) == [LANDMARK[b"nav"], 0, 0, 0, 0, 0]
 
 
 def test_blocks_with_the_same_words_are_copies() -> None:
     page = scored("<p>Read more here</p><p>another text of it</p><p>read  MORE here</p>")
-    assert page.copies == [2, 1, 2]
+    assert list(page.copies) == [2, 1, 2]
 
 
 def test_references_comments_and_attributes_are_not_tags() -> None:
@@ -98,8 +97,43 @@ def test_references_comments_and_attributes_are_not_tags() -> None:
     assert [text.strip() for text in page.texts()] == [b"1 &lt; 2 & 3 &gt; 2", b"next"]
 
 
-def test_scripts_without_spaces_have_words_too() -> None:
-    assert scored("<p>これは日本語の文章です</p>").blocks.words[0] >= 4
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("これは日本語の文章です", 5),
+        ("我们在北京学习中文\uff0c", 5),
+        ("한국어 문장은 띄어 쓴다.", 4),
+        ("Это предложение из пяти слов.", 5),
+        ("هذه جملة من خمس كلمات", 5),
+        ("ภาษาไทยไม่มีช่องว่าง", 4),
+        ("用 Python 编程\uff08很简单\uff09", 5),
+        ("\u3000", 0),
+        ("→", 1),
+    ],
+)
+def test_words_are_counted_where_there_are_spaces_and_weighed_elsewhere(text: str, words: int) -> None:
+    assert scored(f"<p>two words</p><p>{text}</p>").blocks.words == [2, words][: 1 + bool(words)]
+
+
+@pytest.mark.parametrize(
+    ("english", "other"),
+    [
+        ("A sentence ends, here.", "句子在这里\uff0c结束。"),
+        ("Is it so?", "هل هو كذلك؟"),
+        ("5 items: 3 left", "5 件商品\uff1a剩 3 件"),
+    ],
+)
+def test_signs_of_all_scripts_are_counted_alike(english: str, other: str) -> None:
+    for name in ("ends_with", "begins_with"):
+        assert column(f"<p>{english}</p>".encode(), name) == column(f"<p>{other}</p>".encode(), name)
+    counts = [scored(f"<p>{text}</p>") for text in (english, other)]
+    assert len({len(page.blocks) for page in counts}) == 1
+
+
+@pytest.mark.parametrize("heading", ["相关推荐", "関連記事", "관련기사", "Также читайте", "مقالات ذات صلة"])
+def test_labels_are_known_in_other_scripts(heading: str) -> None:
+    html = f"<body><h2>{heading}</h2><p>one two three</p></body>".encode()
+    assert column(html, "under_related") == [2, 2]
 
 
 @pytest.mark.parametrize("deep", [3_000, 200_000])

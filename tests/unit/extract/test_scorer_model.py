@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sitelore.extract import content
-from sitelore.extract.content.scorer_model import load_model
+from sitelore.extract.content.block_scorer import load_model
 from sitelore.extract.content.vocabulary import FEATURE_NAMES
 
 PACKAGED = Path(content.__file__).with_name("content_trees.npz")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.content.title import Title, find_title, place_title
+from sitelore.extract.content.main import Title, find_title, place_title
 from sitelore.model.document import ReadOptions
 from sitelore.model.settings import Overrides
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.content.trimming import trim
+from sitelore.extract.content.selection import trim
 
 from .scored import scored
 

@@ -147,9 +147,10 @@ def _reference_share(page: ScoredPage) -> float:
 
 def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
     """Class and role of the elements that may have a mark of interest. Ids do not count: they spell the text of headings."""
-    for order, marks in zip(page.elements.order, page.elements.marks, strict=True):
+    order = page.elements.order
+    for row, marks in enumerate(page.elements.marks):
         if marks & _OF_INTEREST:
-            attr = elements[order].attr
+            attr = elements[order[row]].attr
             yield f"{attr('class') or ''} {attr('role') or ''}"
 
 

@@ -1,23 +1,28 @@
-"""Chooses which part of a page is its main content.
+"""Chooses which part of a page is its main content, and puts the page's title first in it, once, as an `h1`.
 
 In this order: the selectors of a domain's overrides; the content region of documentation (`documentation`); the units that the
 block scorer rates as content (`selection`); where that is next to nothing, the region that the markup names; and at last
 everything visible. It works on the tree itself and cuts it down, so it comes after links and metadata. Hidden text never
 survives, and a page with visible text never ends up empty.
+
+The title is the page's `h1`. Where there is none, or it names the site, it is the heading or other element whose text `<title>`
+repeats; and at last `<title>` itself without the name of the site.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from operator import mul
 
 from sitelore.extract import dom
-from sitelore.extract.content import scorer_model
+from sitelore.extract.content import block_scorer
 from sitelore.extract.content.block_scorer import ScoredPage, score_page
 from sitelore.extract.content.documentation import NO_FACTS, PageFacts, is_documentation, select_documentation
-from sitelore.extract.content.selection import Selection, select_scored, threshold_of
-from sitelore.extract.content.trimming import trim
+from sitelore.extract.content.selection import Selection, select_scored, threshold_of, trim
 from sitelore.extract.content.units import build_units
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.markdown import prepare
@@ -30,6 +35,18 @@ _TINY_WORDS = 25
 _TINY_SHARE = 0.25
 _MAX_LOOKS = 300
 _NAVIGATION = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menubar i]"
+
+_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab-]+\s+|\s*\|\s*|\s+::\s+")
+_SYMBOLS = re.compile(r"[\W_]+")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"^(?:chapter|section|appendix)?(?:[a-z]?\d+)+")
+_NAMED = "[class*=title i],[id*=title i],[class*=caption i],[class*=headline i]"
+_CONTENT = "main,article,[role=main i]"
+_HEADINGS = ("h1", "h2", "h3", "h4")
+_MAX_CANDIDATES = 20
+_MAX_CHARS = 300
+_SHORT_KEY = 3
+_MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,7 @@ def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
         return None
-    page = score_page(html, scorer_model.load_model(), max_blocks=_MAX_BLOCKS)
+    page = score_page(html, block_scorer.load_model(), max_blocks=_MAX_BLOCKS)
     if page is None:
         return None
     elements = dom.all_elements(body)
@@ -161,3 +178,123 @@ def _unpruned(source: RedactedSource) -> Content:
     prepare(tree)
     drop_unseen(tree)
     return Content((dom.body(tree) or tree,), "body")
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The title of a page as far as its whole tree tells it."""
+
+    text: str = ""
+    """`<title>` without the name of the site."""
+    element: dom.Element | None = None
+    """The element whose text `<title>` repeats."""
+
+
+def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
+    """The title of a page, before anything is cut from it. `head_title` is the text of its `<title>`."""
+    parts = [part.strip() for part in _SEPARATOR.split(head_title) if _key(part)]
+    site = _key(site_name)
+    own = [part for part in parts if _key(part) != site] or parts
+    if len(own) == len(parts) > 1:
+        own = own[:-1]
+    text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
+    headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
+    inside = [element for element in headings if dom.is_inside(element, _CONTENT)]
+    shown = {_key(_line(element)) for element in headings if element not in inside}
+    if len(parts) > 1 and _key(parts[0]) in shown and any(_key(_line(element)) == _key(parts[-1]) for element in inside):
+        own, text = parts[-1:], parts[-1]  # the site's name comes first
+    headings = inside or headings
+    names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
+    titles = _repeated(headings, names) or [heading for heading in headings if names.shares_words(_line(heading))]
+    # A page's only `h1` is its title, unless it is one word: the name of a section of the site.
+    titles = titles or [heading for heading in headings if len(headings) == 1 and names.may_be(_line(heading))]
+    titles = titles or _repeated(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names)
+    titles = titles or _repeated(tree.select(_NAMED)[:_MAX_CANDIDATES], names)
+    best = next((element for element in titles if _key(_line(element)) in names.own), titles[0] if titles else None)
+    return Title(text, best)
+
+
+def _repeated(elements: list[dom.Element], names: _Names) -> list[dom.Element]:
+    return [element for element in elements if names.repeats(_line(element))]
+
+
+def _line(element: dom.Element) -> str:
+    return dom.one_line(element)[:_MAX_CHARS]
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What `<title>` says: the whole, the keys of its parts that name the page, and of those that name the site."""
+
+    whole: str
+    own: Sequence[str]
+    site: AbstractSet[str]
+
+    def repeats(self, text: str) -> bool:
+        """Whether `<title>` repeats a text: as a part of its own, as most of it, or as the beginning of a part."""
+        key, whole = _key(text), _key(self.whole)
+        if not key or key in self.site:
+            return False
+        if key in self.own or (key in whole and len(key) >= _MOST * len(whole)):
+            return True
+        plain = _NUMBER.sub("", key)
+        own = [_NUMBER.sub("", each) for each in self.own if len(each) >= _SHORT_KEY]
+        return len(plain) >= _SHORT_KEY and any(each.startswith(plain) or (each and plain.startswith(each)) for each in own)
+
+    def may_be(self, text: str) -> bool:
+        """Whether a text of several words may be a title, though `<title>` says something else."""
+        return _key(text) not in self.site and len(_WORD.findall(text)) > 1
+
+    def shares_words(self, text: str) -> bool:
+        """Whether most words of a text are in `<title>`."""
+        words, known = set(_WORD.findall(text.lower())), set(_WORD.findall(self.whole.lower()))
+        return _key(text) not in self.site and len(words & known) >= _MOST * len(words) > 0
+
+
+def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
+    """The content with its title first; a heading with the title's text is not repeated. Content without text stays."""
+    if not any(dom.raw_text(node).strip() for node in nodes):
+        return nodes
+    heading = _heading_in(title, nodes)
+    if heading is None and title.element is not None:
+        heading = dom.copied(title.element)
+    if heading is None:
+        if not _key(title.text):
+            return nodes
+        heading = dom.made("h1", None, dom.words(title.text))
+    others = [node for node in nodes if node != heading]
+    if heading.parent is not None:
+        heading.extract()
+    heading.tag = "h1"
+    return (dom.made("div", None, heading), *others)
+
+
+def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None:
+    """The element of the content that is its title."""
+    key = _key(dom.raw_text(title.element)[:_MAX_CHARS] if title.element is not None else title.text)
+    roots = {node for node in nodes if isinstance(node, dom.Element)}
+    if title.element is not None and (title.element in roots or dom.has_ancestor_in(title.element, roots)):
+        return title.element
+    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
+    headings += [node for node in nodes if isinstance(node, dom.Element) and node.tag in _HEADINGS]
+    for heading in headings:
+        if _key(heading.text[:_MAX_CHARS]) == key:
+            return heading
+    if title.element is not None:
+        return None
+    shown = [heading for heading in headings if _key(heading.text)]
+    top = min((heading.tag for heading in shown), default="")
+    alone = [heading for heading in shown if heading.tag == top]
+    is_title = len(alone) == 1 and (top == "h1" or _comes_first(alone[0], nodes))
+    return alone[0] if is_title else None
+
+
+def _comes_first(heading: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
+    """Whether the content begins with a heading."""
+    start = _key(dom.raw_text(nodes[0])[:_MAX_CHARS])
+    return bool(start) and start.startswith(_key(heading.text[: _MAX_CHARS // 2]))
+
+
+def _key(text: str) -> str:
+    """The letters and digits of a text, to compare it by."""
+    return _SYMBOLS.sub("", text).lower()

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import inf
 from operator import mul
 
-from sitelore.extract.content.block_scorer import ScoredPage
+from sitelore.extract import dom
+from sitelore.extract.content.block_scorer import ElementTable, ScoredPage
 from sitelore.extract.content.units import LINK, PAIR, Units
-from sitelore.extract.content.vocabulary import LANDMARK, MARK, TAG_NUMBER
+from sitelore.extract.content.vocabulary import INLINE, LANDMARK, MARK, TAG_NUMBER
 
 _LEAVE_COST = 0.05
 """For each word of a unit that is cut from a kept one."""
@@ -26,6 +28,8 @@ _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
 _REPEATED_WORDS = 4
 _MANY_LISTINGS = 3  # of code: documentation repeats lines on purpose
+_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr"))  # dropping an empty cell would shift its row
+_KEPT_AROUND = 0.5
 _IN_CODE_OR_TABLE = LANDMARK[b"pre"] | LANDMARK[b"table"]
 
 
@@ -91,9 +95,18 @@ def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1:
     """The units that make the best page by their scores. `threshold` and `expected_f1` are those of `threshold_of`."""
     words, scores = page.blocks.words, page.scores
     run_cost = [0.0, *accumulate([(threshold - score) * count for score, count in zip(scores, words, strict=True)])]
-    leave = _leave_costs(units)
+    secondary = _secondary_reasons(units)
+    leave = [
+        0.0 if reason else (_LEAVE_STRUCTURE_COST if tags & _STRUCTURE_TAGS or kind == PAIR else _LEAVE_COST) * count
+        for reason, kind, tags, count in zip(secondary, units.kind, units.tags, units.words, strict=True)
+    ]
     enter = [_ENTER_COST + _ENTER_COST_PER_WORD * count for count in units.words]
-    keep, drop = _unit_costs(units, run_cost, leave, enter)
+    run_gains = [0, *accumulate([score >= threshold for score in scores])]
+    hopeless = [
+        bool(reason) and run_gains[first] == run_gains[last]
+        for reason, first, last in zip(secondary, units.first, units.last, strict=True)
+    ]
+    keep, drop = _unit_costs(units, run_cost, leave, enter, hopeless)
     own, children, kind = units.own, units.children, units.kind
     kept_blocks = [False] * len(words)
     cuts = []
@@ -109,59 +122,69 @@ def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1:
             elif is_kept:
                 stays = keep[child] <= drop[child] + leave[child]
                 if not stays:
-                    reason = _secondary_reason(units, child) or f"scored below {threshold:.2f}"
+                    reason = secondary[child] or f"scored below {threshold:.2f}"
                     cuts.append(Cut(units.first[child], units.last[child], units.element[child], reason))
             else:
                 stays = keep[child] + enter[child] < drop[child]
-            open_units.append((child, stays))
+            # Nothing is kept inside a dropped unit whose parts are not worth it.
+            if stays or drop[child] < 0:
+                open_units.append((child, stays))
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks)
     return Selection(kept_blocks, cuts, threshold, expected_f1)
 
 
-def _unit_costs(units: Units, run_cost: list[float], leave: list[float], enter: list[float]) -> tuple[list[float], list[float]]:
-    """What it costs to keep and to drop each unit, with the best choice inside it. `run_cost` is that of keeping blocks."""
-    keep, drop = [0.0] * len(units), [0.0] * len(units)
+def _unit_costs(
+    units: Units, run_cost: list[float], leave: list[float], enter: list[float], hopeless: list[bool]
+) -> tuple[list[float], list[float]]:
+    """What each unit costs at least when it is kept, and when it is dropped. `run_cost` is the running cost of blocks.
+
+    `hopeless` units may be cut at no cost and have no block that is worth keeping, so what is in them need not be looked at.
+    """
     own, children, kind = units.own, units.children, units.kind
-    for unit in units.bottom_up():
+    keep, drop = [0.0] * len(units), [0.0] * len(units)
+    order, open_units = [], [0]
+    while open_units:
+        unit = open_units.pop()
+        order.append(unit)
+        for child in children[unit]:
+            if hopeless[child] and kind[unit] != PAIR:
+                keep[child] = inf
+            else:
+                open_units.append(child)
+    for unit in reversed(order):
         kept_cost = dropped_cost = 0.0
         for first, last, _ in own[unit]:
             kept_cost += run_cost[last] - run_cost[first]
+        is_divided = kind[unit] != PAIR  # a term goes with its definitions
         for child in children[unit]:
             kept, dropped = keep[child], drop[child]
-            if kind[unit] != PAIR:  # a term goes with its definitions
-                kept, dropped = min(kept, dropped + leave[child]), min(dropped, kept + enter[child])
-            kept_cost += kept
-            dropped_cost += dropped
+            cut, entered = dropped + leave[child], kept + enter[child]
+            kept_cost += cut if is_divided and cut < kept else kept
+            dropped_cost += entered if is_divided and entered < dropped else dropped
         keep[unit], drop[unit] = kept_cost, dropped_cost
     return keep, drop
 
 
-def _leave_costs(units: Units) -> list[float]:
-    """What it costs to cut each unit from a kept one: nothing for what its markup or its links call secondary."""
-    costs = []
-    for unit, (kind, tags, words) in enumerate(zip(units.kind, units.tags, units.words, strict=True)):
-        if _secondary_reason(units, unit):
-            costs.append(0.0)
-        else:
-            costs.append((_LEAVE_STRUCTURE_COST if tags & _STRUCTURE_TAGS or kind == PAIR else _LEAVE_COST) * words)
-    return costs
-
-
-def _secondary_reason(units: Units, unit: int) -> str:
-    """Why a unit may be cut at no cost: its markup or its links say that it is not content. Empty where nothing does."""
-    if kind := units.kind[unit]:
-        return "a link between elements" if kind == LINK else ""
-    tags, marks, linked, words = units.tags[unit], units.marks[unit], units.linked[unit], units.words[unit]
-    if tags & _SECONDARY_TAGS:
-        return "a nav, footer or form element"
-    if marks & _NAVIGATION_MARKS and linked > _MANY_LINKS * words:
-        return "named as navigation, and mostly links"
-    if tags & _CONTENT_TAGS:
-        return ""
-    if linked > _MOSTLY_LINKS * words:
-        return "mostly links"
-    return "named as secondary content" if marks & _SECONDARY_MARKS else ""
+def _secondary_reasons(units: Units) -> list[str]:
+    """Why each unit may be cut at no cost: its markup or its links say that it is not content. Empty where nothing does."""
+    reasons = []
+    for kind, tags, marks, linked, words in zip(units.kind, units.tags, units.marks, units.linked, units.words, strict=True):
+        reason = ""
+        if kind:
+            reason = "a link between elements" if kind == LINK else ""
+        elif tags & _SECONDARY_TAGS:
+            reason = "a nav, footer or form element"
+        elif marks & _NAVIGATION_MARKS and linked > _MANY_LINKS * words:
+            reason = "named as navigation, and mostly links"
+        elif tags & _CONTENT_TAGS:
+            pass
+        elif linked > _MOSTLY_LINKS * words:
+            reason = "mostly links"
+        elif marks & _SECONDARY_MARKS:
+            reason = "named as secondary content"
+        reasons.append(reason)
+    return reasons
 
 
 def drop_repeats(page: ScoredPage, kept: list[bool]) -> None:
@@ -169,8 +192,9 @@ def drop_repeats(page: ScoredPage, kept: list[bool]) -> None:
     if page.elements.tag.count(TAG_NUMBER[b"pre"]) > _MANY_LISTINGS:
         return
     seen: set[bytes] = set()
-    for block, count in enumerate(page.blocks.words):
-        if not kept[block] or page.copies[block] < 2 or count < _REPEATED_WORDS or page.landmarks[block] & _IN_CODE_OR_TABLE:
+    words = page.blocks.words
+    for block in [block for block, copies in enumerate(page.copies) if copies > 1]:
+        if not kept[block] or words[block] < _REPEATED_WORDS or page.landmarks[block] & _IN_CODE_OR_TABLE:
             continue
         text = b" ".join(page.text[page.blocks.begin[block] : page.blocks.end[block]].lower().split())
         kept[block] = text not in seen
@@ -183,8 +207,8 @@ def drop_bare_headings(page: ScoredPage, kept: list[bool]) -> None:
     Not one that is a link: that is the title of a card.
     """
     levels, elements, blocks = page.heading, page.elements, page.blocks
-    for block in range(len(kept) - 2, -1, -1):
-        if not kept[block] or levels[block] < 2 or (kept[block + 1] and not levels[block + 1]):
+    for block in reversed([block for block, level in enumerate(levels[:-1]) if level > 1]):
+        if not kept[block] or (kept[block + 1] and not levels[block + 1]):
             continue
         if blocks.linked[block] >= _MANY_LINKS * blocks.words[block]:
             continue
@@ -200,3 +224,77 @@ def _section_end(levels: Sequence[int], heading: int, end: int) -> int:
         if 0 < levels[block] <= levels[heading]:
             return block
     return end
+
+
+def trim(page: ScoredPage, kept: list[bool], in_order: list[dom.Element]) -> None:
+    """Cut a subtree, given as all its elements in document order, down to the kept blocks."""
+    gone, texts = _cuts(page, kept)
+    for place, loose in texts.items():
+        _drop_loose(in_order[place], {_plain(text.decode("utf-8", "replace")) for text in loose})
+    for place in gone:
+        dom.drop(in_order[place])
+
+
+def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[bytes]]]:
+    """Everything of a page that does not belong to a kept block: elements by their order, loose texts by their element's."""
+    elements, blocks = page.elements, page.blocks
+    stays = _staying(page, kept)
+    order, parents = elements.order, elements.parent
+    gone = [order[row] for row, stay in enumerate(stays) if not stay and stays[parents[row]]]
+    texts: dict[int, set[bytes]] = {}
+    for block, (row, is_kept) in enumerate(zip(blocks.element, kept, strict=True)):
+        if not is_kept and stays[row]:
+            texts.setdefault(order[row], set()).add(page.text[blocks.begin[block] : blocks.end[block]])
+    return gone, texts
+
+
+def _staying(page: ScoredPage, kept: list[bool]) -> list[bool]:
+    """Which elements stay: those with a kept block, and those without text that belong to kept ones.
+
+    An element without text (a figure, a rule) stays where most of the text around it does and a block beside it is kept.
+    """
+    elements, words = page.elements, page.blocks.words
+    all_first, all_last, parents = elements.first, elements.last, elements.parent
+    run_blocks = [0, *accumulate(kept)]
+    stays = [run_blocks[last] > run_blocks[first] for first, last in zip(all_first, all_last, strict=True)]
+    textless = [row for row, (first, last) in enumerate(zip(all_first, all_last, strict=True)) if first == last]
+    if textless:
+        run_words, run_kept = [0, *accumulate(words)], [0, *accumulate(map(mul, words, kept))]
+        beside = [*kept, False]
+        for row in textless:
+            first = all_first[row]
+            stays[row] = (beside[first] or beside[first - 1]) and _is_mostly_kept(
+                elements, max(parents[row], 0), run_words, run_kept
+            )
+        before = stays.copy()
+        for row in textless:
+            up = max(parents[row], 0)
+            if before[up] and (all_first[up] == all_last[up] or elements.tag[row] in _CELLS):
+                stays[row] = True
+    stays[0] = True
+    return stays
+
+
+def _is_mostly_kept(elements: ElementTable, row: int, run_words: list[int], run_kept: list[int]) -> bool:
+    first, last = elements.first[row], elements.last[row]
+    words = run_words[last] - run_words[first]
+    return words > 0 and run_kept[last] - run_kept[first] >= _KEPT_AROUND * words
+
+
+def _plain(text: str) -> str:
+    """Text as both the serialisation and the tree have it: no references, no white space."""
+    for reference, char in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        text = text.replace(reference, char)
+    return "".join(text.split())
+
+
+def _drop_loose(element: dom.Element, texts: set[str]) -> None:
+    run: list[dom.AnyNode] = []
+    for child in [*dom.children(element), None]:
+        if child is not None and (not isinstance(child, dom.Element) or child.tag.encode() in INLINE):
+            run.append(child)
+            continue
+        if run and _plain("".join(map(dom.text_of, run))) in texts:
+            for node in run:
+                dom.drop(node)
+        run = []

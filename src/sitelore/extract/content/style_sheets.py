@@ -20,8 +20,7 @@ from typing import TypeAlias
 import re2
 
 from sitelore.extract import dom
-from sitelore.extract.content.folding import folded
-from sitelore.extract.content.visibility import is_unpainted
+from sitelore.extract.content.visibility import folded, is_unpainted
 
 _MAX_SHEET_CHARS = 16_000  # longer sheets are generated: most of what they hide is shown again by rules only a cascade resolves
 _MAX_SCRIPT_CHARS = 300_000

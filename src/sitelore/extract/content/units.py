@@ -48,16 +48,6 @@ class Units:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def bottom_up(self) -> list[int]:
-        """All units, children before their parents."""
-        order, open_units = [], [0]
-        while open_units:
-            unit = open_units.pop()
-            order.append(unit)
-            open_units += self.children[unit]
-        order.reverse()
-        return order
-
 
 def build_units(page: ScoredPage) -> Units:
     """Group a page's blocks and elements into units."""
@@ -88,42 +78,46 @@ def _add(units: Units, kind: int, first: int, last: int) -> int:
 def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
     """Add the units that are elements, each with its own blocks. `words` is their running count."""
     elements, heading = page.elements, page.heading
-    kind, children, own = units.kind, units.children, units.own
-    unit_first, unit_last, unit_tags, unit_marks, unit_row = units.first, units.last, units.tags, units.marks, units.element
+    element_first, element_last = elements.first, elements.last
+    children, own, unit_row, unit_tags, unit_marks = units.children, units.own, units.element, units.tags, units.marks
     heading_words = [0, *accumulate([count if level else 0 for count, level in zip(page.blocks.words, heading, strict=True)])]
     unit_of = [-1] * len(elements)
     """The unit of each element; -1 for what is inside something that is never divided."""
-    rows = zip(elements.parent, elements.first, elements.last, elements.tag, elements.marks, strict=True)
+    rows = zip(elements.parent, element_first, element_last, elements.tag, elements.marks, strict=True)
     for row, (parent, first, last, tag, marks) in enumerate(rows):
         if first == last:
             continue
-        outer = unit_of[parent] if parent >= 0 else -1
-        if outer < 0 and parent >= 0:
-            continue
         count = words[last] - words[first]
-        if outer >= 0 and unit_first[outer] == first and unit_last[outer] == last and not own[outer]:
+        if parent < 0:
+            outer = -1
+        else:
+            outer = unit_of[parent]
+            if outer < 0:
+                continue
+        # The element around this one has the range of its unit.
+        if outer >= 0 and element_first[parent] == first and element_last[parent] == last and not own[outer]:
             unit = outer
             unit_tags[unit] |= 1 << tag
             unit_marks[unit] |= marks
-        elif outer >= 0 and (tag == _DT or heading_words[last] - heading_words[first] == count):
+        elif outer >= 0 and (tag == _DT or (heading[first] and heading_words[last] - heading_words[first] == count)):
             own[outer].append((first, last, _TERM if tag == _DT else heading[first]))
             continue
         else:
-            unit = len(kind)
-            kind.append(ELEMENT)
+            unit = len(unit_row)
             children.append([])
             own.append([])
-            unit_first.append(first)
-            unit_last.append(last)
             unit_tags.append(1 << tag)
             unit_marks.append(marks)
             unit_row.append(row)
             if outer >= 0:
                 children[outer].append(unit)
-        if count <= _WHOLE_WORDS.get(tag, -1):
+        if tag in _WHOLE_WORDS and count <= _WHOLE_WORDS[tag]:
             own[unit].append((first, last, 0))
         else:
             unit_of[row] = unit
+    units.kind = [ELEMENT] * len(unit_row)
+    units.first = [element_first[row] for row in unit_row]
+    units.last = [element_last[row] for row in unit_row]
     _add_loose_blocks(units, page, unit_of)
 
 

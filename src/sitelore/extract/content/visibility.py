@@ -1,21 +1,27 @@
-"""Removes what no reader of the page sees: scripts, form controls, and elements that their author hid for good."""
+"""Removes what no reader of the page sees: scripts, form controls, and elements that their author hid for good.
+
+Hidden text that a click opens (tabs, accordions, answers, slides) is part of the page's content and stays. What no control
+opens (templates, dialogs, menus, notes for machines) is hidden text proper.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
+
+import re2
 
 from sitelore.extract import dom
 from sitelore.extract.brand.styles import parse_colour
-from sitelore.extract.content.folding import folded, keep_titles
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",
     "video", "map", "select", "datalist", "textarea", "button", "input", "progress", "meter", "head", "link", "meta",
     "frameset",
 )  # fmt: skip
-_TELLING = ":is([style],[hidden],[aria-hidden],dialog)"
+_HIDING_ATTRIBUTES = ":is([style],[hidden],[aria-hidden],dialog)"
 _WHOLE = frozenset({"html", "body"})
 # What a style that hides must hold, and then how it hides: most styles hold none of these words.
 _HIDING = (
@@ -45,7 +51,7 @@ _LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"}
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
 _PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
 _SHORT_STYLE = 300  # what is worth remembering
-_GONE, _PAINTED_OVER = "gone", "painted over"
+_REMOVED, _UNPAINTED = "removed", "unpainted"
 _STREAMED, _PLACE, _END_OF_PLACE = "S:", "B:", "/$"
 """React streams parts of a page hidden under ids `S:n`, and moves each in place of `<template id="B:n">`."""
 _INLINE = frozenset({"span", "b", "strong", "em", "s", "del", "ins", "small", "bdi", "data"})
@@ -56,7 +62,7 @@ _PRICE_CHARS = 40
 _BESIDE_CHARS = 400
 _REVEALED_SHARE = 0.15
 _REVEALED_CHARS = 600
-_SPARE_CHARS = 120
+_FALLBACK_CHARS = 120
 # Dialogs that ask for consent, by the names their vendors give them. They stand at the end of the body, or at its start.
 CONSENT = frozenset({
     "onetrust-consent-sdk", "onetrust-banner-sdk", "onetrust-pc-sdk", "CybotCookiebotDialog", "usercentrics-root",
@@ -69,10 +75,35 @@ CONSENT = frozenset({
 })  # fmt: skip
 _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
 
+_FOLDS = frozenset({"div", "section", "article", "dd", "p", "ul", "ol", "li", "table", "tr", "figure", "blockquote"})
+_FOLDED_ROLES = frozenset({"tabpanel", "region", "group"})
+_OVER_ROLES = frozenset(
+    {"dialog", "alertdialog", "menu", "menubar", "listbox", "tooltip", "navigation", "search", "alert", "status"}
+)
+_FOLDED = re2.compile(
+    r"(?i)accord|collaps|tab[-_]?(?:pane|content|body|item)|panel|faq|answer|toggle|expand|carousel|slide|slick|swiper|read-?more|"
+    r"spoiler"
+)
+# What opens over the page, is a copy of a part of it, or belongs to its frame.
+_OVER = re2.compile(
+    r"(?i)modal|pop-?up|overlay|drawer|drop-?down|menu|nav|cookie|consent|tooltip|lightbox|dialog|newsletter|login|sign-?in|search|"
+    r"toast|banner|filter|sidebar|clone|duplicate|share|cart"
+)
+_CONTROL = "[aria-controls],[data-target],[data-bs-target],a[href^='#']"
+_NAMES_ITS_TARGET = ("aria-controls", "data-target", "data-bs-target", "href")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_LONG_NAME = 200  # what is not worth remembering
+_FEW_WORDS = 8  # a label or an icon's name, not a text
+_TITLE = "h1,h2,h3,h4,h5,h6,dt,summary,[role=heading]"
+_IN_TITLES = ",".join(f"{title} button" for title in _TITLE.split(","))
+_MAX_CHARS = 2_000_000
+_TITLE_WORDS = 3
+_MAX_WRAPPERS = 3
+
 
 def drop_unseen(tree: dom.Tree) -> None:
     """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
-    candidates = dom.select(tree, _TELLING)
+    candidates = dom.select(tree, _HIDING_ATTRIBUTES)
     _place_streamed(tree, candidates)
     hidden = _hidden_among(candidates)
     opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
@@ -82,7 +113,7 @@ def drop_unseen(tree: dom.Tree) -> None:
     never: dict[str, list[dom.Element]] = {}
     for element in dom.elements_list(tree, *_NEVER_TEXT, "noscript"):
         never.setdefault(element.tag, []).append(element)
-    spare = never.pop("noscript", None)
+    fallbacks = never.pop("noscript", None)
     if "button" in never:
         keep_titles(tree, never["button"])
     for elements in never.values():
@@ -93,21 +124,21 @@ def drop_unseen(tree: dom.Tree) -> None:
             if element not in opened:
                 dom.drop(element)
     _drop_consent(tree)
-    if spare:
-        _drop_spare(tree)
+    if fallbacks:
+        _drop_fallbacks(tree)
 
 
 def _hidden_among(candidates: list[dom.Element]) -> list[dom.Element]:
     """The hidden ones among elements that may be."""
     hidden = [element for element in candidates if _is_hidden(element) and element.tag not in _WHOLE]
-    return hidden + [one for one in candidates if one.tag == "dialog" and one.attr("open") is None]
+    return hidden + [element for element in candidates if element.tag == "dialog" and element.attr("open") is None]
 
 
 def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
     """What was chosen, without what stands in it cut down to nothing or indented off the screen."""
     for node in nodes:
-        telling = dom.select(node, ":is([style*=overflow],[style*=text-indent])")
-        collapsed = [element for element in telling if element is not node and _is_collapsed(element)]
+        candidates = dom.select(node, ":is([style*=overflow],[style*=text-indent])")
+        collapsed = [element for element in candidates if element is not node and _is_collapsed(element)]
         # An accordion that is shut is no taller than nothing either.
         opened = folded(node, collapsed) if collapsed else frozenset[dom.Element]()
         gone = [element for element in collapsed if element not in opened]
@@ -132,7 +163,7 @@ def _is_collapsed(node: dom.Node) -> bool:
 
 def _is_hidden(element: dom.Element) -> bool:
     attr = element.attr
-    if (style := attr("style")) and _says(style):
+    if (style := attr("style")) and _hiding_of(style):
         return True
     if attr("hidden") is not None:
         return not _is_streamed(element)
@@ -176,31 +207,31 @@ def _place_streamed(tree: dom.Tree, candidates: list[dom.Element]) -> None:
 def _is_unseen(element: dom.Element) -> bool:
     """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
     style = element.attr("style")
-    return element.attr("hidden") is not None or bool(style and _says(style) == _GONE)
+    return element.attr("hidden") is not None or bool(style and _hiding_of(style) == _REMOVED)
 
 
 def _drop_consent(tree: dom.Tree) -> None:
     body = dom.body(tree)
     for element in dom.child_elements(body) if body is not None else ():
         own, names = element.attr("id"), element.attr("class")
-        asks = own in CONSENT or (names and not CONSENT.isdisjoint(names.split()))
-        if asks and body is not None and _size(element) < _size(body):
+        is_consent = own in CONSENT or (names and not CONSENT.isdisjoint(names.split()))
+        if is_consent and body is not None and _size(element) < _size(body):
             dom.drop(element)
 
 
-def _says(style: str) -> str:
-    """`_GONE`, `_PAINTED_OVER`, or nothing where a style hides nothing. A long one is not asked for its colours."""
+def _hiding_of(style: str) -> str:
+    """`_REMOVED`, `_UNPAINTED`, or nothing where a style hides nothing. A long one is not asked for its colours."""
     if len(style) < _SHORT_STYLE:
-        return _short_says(style)
-    return _GONE if _is_gone(style.lower()) else ""
+        return _hiding_of_short_style(style)
+    return _REMOVED if _is_gone(style.lower()) else ""
 
 
 @lru_cache(maxsize=256)
-def _short_says(style: str) -> str:
+def _hiding_of_short_style(style: str) -> str:
     lowered = style.lower()
     if _is_gone(lowered):
-        return _GONE
-    return _PAINTED_OVER if "color" in style and is_unpainted(lowered) else ""
+        return _REMOVED
+    return _UNPAINTED if "color" in style and is_unpainted(lowered) else ""
 
 
 def _is_gone(style: str) -> bool:
@@ -241,16 +272,122 @@ def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> 
     return sum(map(_size, outermost)) >= (1 - _REVEALED_SHARE) * whole
 
 
-def _drop_spare(tree: dom.Tree) -> None:
+def _drop_fallbacks(tree: dom.Tree) -> None:
     """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
-    spare = dom.elements_list(tree, "noscript")
+    fallbacks = dom.elements_list(tree, "noscript")
     whole = _size(tree)
-    for size in accumulate(map(_size, spare[:_MAX_LOOKS])):
-        if size > _SPARE_CHARS and whole - size < max(_SPARE_CHARS, size // 2):
+    for size in accumulate(map(_size, fallbacks[:_MAX_LOOKS])):
+        if size > _FALLBACK_CHARS and whole - size < max(_FALLBACK_CHARS, size // 2):
             return
-    for element in spare:
+    for element in fallbacks:
         dom.drop(element)
 
 
 def _size(node: dom.Node) -> int:
     return len(dom.raw_text(node).strip())
+
+
+def folded(
+    tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[dom.Element], bool] | None = None
+) -> set[dom.Element]:
+    """Those of the hidden elements of a tree that a reader opens with a click.
+
+    `is_unseen` says of each whether it is hidden from everybody, which is assumed of all without it; the others are only hidden
+    from screen readers.
+    """
+    opened: set[dom.Element] = set()
+    targets: set[str] | None = None
+    chars = looks = 0
+    for element in hidden:
+        if element.tag not in _FOLDS:
+            continue
+        attr = element.attr
+        own, role = attr("id") or "", (attr("role") or "").lower()
+        name = f"{attr('class') or ''} {own}"
+        is_over, is_folded = _named(name) if len(name) < _LONG_NAME else _kind_of(name)
+        if is_over or role in _OVER_ROLES:
+            continue
+        opens = is_folded or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
+        opens = opens or (is_unseen is not None and not is_unseen(element))
+        if not opens and own:
+            targets = _targets(tree) if targets is None else targets
+            opens = own in targets
+        if not opens:
+            continue
+        text = element.text
+        looks, chars = looks + 1, chars + len(text)
+        if looks > _MAX_LOOKS or chars > _MAX_CHARS:
+            break
+        # A panel of tabs is a text, however short; elsewhere few words are a label or the name of an icon.
+        is_text = role == "tabpanel" or _has_words(element, _FEW_WORDS)
+        if is_text and text.strip():
+            opened.add(element)
+    return opened
+
+
+def _kind_of(name: str) -> tuple[bool, bool]:
+    """Whether an element with these classes and this id opens over the page, and whether it unfolds within it."""
+    return _OVER.search(name) is not None, _FOLDED.search(name) is not None
+
+
+_named = lru_cache(maxsize=256)(_kind_of)  # pages of a site repeat their names
+
+
+def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
+    """Keep the text of buttons that are titles of what they open: those within headings, and questions above their answers."""
+    looked_at = buttons[:_MAX_LOOKS]
+    if any(dom.is_inside(button, _TITLE) for button in looked_at):
+        dom.unwrap_all(tree, _IN_TITLES)
+    for button in looked_at:
+        if button.parent is not None and _is_title_of_next(button):
+            inner = dom.children(button)
+            has_heading = dom.holds(button, "h1", "h2", "h3", "h4", "h5", "h6")
+            button.replace_with(dom.made("div", None, *inner) if has_heading else _bold_paragraph(inner))
+
+
+def _bold_paragraph(inner: list[dom.AnyNode]) -> dom.Element:
+    return dom.made("p", None, dom.made("strong", None, *inner))
+
+
+def _is_title_of_next(button: dom.Element) -> bool:
+    """Whether a button says in words what it opens right below it, as in an accordion of questions."""
+    if button.attr("aria-expanded") is None and button.attr("aria-controls") is None and not _named(_name_of(button))[1]:
+        return False
+    opened = _next_block(button)
+    if opened is None or opened.tag not in _FOLDS:
+        return False
+    is_over, is_folded = _named(_name_of(opened))
+    is_folded = is_folded or opened.attr("hidden") is not None or (opened.attr("role") or "") in _FOLDED_ROLES
+    is_question = dom.one_line(button).endswith(("?", "\uff1f"))
+    if is_over or not (is_question or (is_folded and _has_words(button, _TITLE_WORDS))):
+        return False
+    return _has_words(opened, _FEW_WORDS)
+
+
+def _next_block(button: dom.Element) -> dom.Element | None:
+    """The element after a button, or after the wrapper that holds nothing but the button."""
+    element = button
+    for _ in range(_MAX_WRAPPERS):
+        following = next((node for node in element.next_siblings if not dom.is_blank(node)), None)
+        if following is not None:
+            return dom.as_element(following)
+        parent = dom.as_element(element.parent)
+        if parent is None or parent.tag in _WHOLE or len([node for node in parent.children if not dom.is_blank(node)]) > 1:
+            return None
+        element = parent
+    return None
+
+
+def _has_words(element: dom.Element, count: int) -> bool:
+    return next(islice(_WORD.finditer(element.text), count - 1, None), None) is not None
+
+
+def _name_of(element: dom.Element) -> str:
+    return f"{element.attr('class') or ''} {element.attr('id') or ''}"[:_LONG_NAME]
+
+
+def _targets(tree: dom.Node) -> set[str]:
+    """The ids that controls of the page name."""
+    controls = dom.select(tree, _CONTROL)
+    values = [value for control in controls for value in map(control.attr, _NAMES_ITS_TARGET) if value is not None]
+    return {value.removeprefix("#") for value in values}

@@ -114,22 +114,122 @@ _LABELS = {
     "filter": "filter filters sort refine results items products showing",
     "toc": "contents table page inhalt",
 }
+# Words of labels in languages with other scripts. Chinese, Japanese and Korean ones also count inside longer words.
+_LABELS_OF_LANGUAGE = {
+    "zh": {
+        "related": "相关 相關 推荐 推薦 猜你喜欢 猜你喜歡 热门 熱門 最新 精选 精選 赞助 广告 廣告 排行",
+        "more": "更多 下一篇 上一篇 下一页 下一頁 上一页 上一頁 查看 阅读 閱讀 浏览",
+        "posts": "文章 新闻 新聞 博客 资讯 資訊 头条 頭條 帖子",
+        "comment": "评论 評論 回复 回復 回覆 留言 讨论 討論",
+        "review": "评价 評價 评分 評分 好评 点评",
+        "letter": "订阅 訂閱 邮箱 郵箱 电子报 電子報",
+        "share": "分享 关注 關注 微博 微信 转发",
+        "author": "作者 编辑 編輯 记者 記者 撰文 发布者",
+        "tags": "标签 標籤 分类 分類 归档 话题",
+        "legal": "隐私 隱私 条款 條款 版权 版權 免责 免責 备案",
+        "about": "描述 简介 簡介 详情 詳情 概述 规格 規格 特点 特點 摘要 介绍 介紹",
+        "faq": "常见问题 常見問題 问答 問答 问题 問題",
+        "shop": "购物车 購物車 运费 運費 退货 退貨 价格 價格 库存 购买 購買 配送",
+        "account": "登录 登入 密码 密碼 账号 帳號 注册 註冊 菜单 搜索 搜尋 首页 首頁",
+        "contact": "联系 聯絡 地址 电话 電話 客服 帮助 幫助",
+        "refs": "参考文献 參考文獻 参考资料 引用 注释 註釋 脚注 来源 來源 外部链接 外部連結",
+        "filter": "筛选 篩選 排序 搜索结果",
+        "toc": "目录 目錄",
+    },
+    "ja": {
+        "related": "関連 おすすめ オススメ 人気 最近 ランキング 新着 スポンサー ピックアップ 特集",
+        "more": "もっと 次へ 前へ 次の 前の 続きを 一覧",
+        "posts": "記事 ニュース ブログ 投稿 コラム",
+        "comment": "コメント 返信 ディスカッション 書き込み",
+        "review": "レビュー 口コミ クチコミ 評判",
+        "letter": "メルマガ メールマガジン 購読 会員登録",
+        "share": "シェア 共有 フォロー ツイート いいね",
+        "author": "著者 執筆 筆者 ライター 編集部 投稿者",
+        "tags": "タグ カテゴリ カテゴリー アーカイブ",
+        "legal": "プライバシー 利用規約 著作権 特定商取引 クッキー",
+        "about": "説明 詳細 概要 特徴 仕様 要約 はじめに まとめ",
+        "faq": "よくある質問 質問 回答",
+        "shop": "カート 送料 返品 価格 数量 在庫 購入",
+        "account": "ログイン パスワード アカウント メニュー 検索 ホーム",
+        "contact": "お問い合わせ 住所 連絡先 会社概要 営業時間 サポート",
+        "refs": "出典 脚注 注釈 参照 外部リンク",
+        "filter": "絞り込み 並べ替え 検索結果",
+        "toc": "目次",
+    },
+    "ko": {
+        "related": "관련 추천 인기 최신 최근 광고 비슷한",
+        "more": "더보기 다음 이전 전체보기",
+        "posts": "기사 뉴스 블로그 게시글 포스트",
+        "comment": "댓글 답글 토론 코멘트",
+        "review": "리뷰 후기 평점 상품평",
+        "letter": "구독 뉴스레터 이메일",
+        "share": "공유 팔로우 페이스북 트위터 카카오톡",
+        "author": "작성자 저자 기자 글쓴이",
+        "tags": "태그 카테고리 분류",
+        "legal": "개인정보 약관 저작권 쿠키",
+        "about": "설명 상세 개요 소개 특징 요약 사양",
+        "faq": "자주 질문 답변",
+        "shop": "장바구니 배송 반품 가격 수량 재고 구매",
+        "account": "로그인 비밀번호 회원가입 메뉴 검색",
+        "contact": "연락처 주소 전화 문의 고객센터",
+        "refs": "참고문헌 출처 각주 외부 링크",
+        "filter": "필터 정렬 검색결과",
+        "toc": "목차",
+    },
+    "ru": {
+        "related": "похожие похожее рекомендуем рекомендуемые популярное популярные последние недавние реклама также",
+        "more": "ещё еще далее следующая предыдущая подробнее читать смотреть больше",
+        "posts": "статьи статья новости блог записи материалы",
+        "comment": "комментарий комментарии комментариев ответить ответы обсуждение",
+        "review": "отзыв отзывы отзывов рейтинг оценка",
+        "letter": "подписаться подписка рассылка почта",
+        "share": "поделиться вконтакте телеграм",
+        "author": "автор автора редактор",
+        "tags": "теги метки рубрики категории категория темы архив",
+        "legal": "политика соглашение авторские правила",
+        "about": "описание характеристики обзор особенности введение заключение состав",
+        "faq": "вопросы вопрос ответ",
+        "shop": "корзина доставка возврат гарантия цена купить количество",
+        "account": "вход войти пароль аккаунт регистрация меню поиск главная",
+        "contact": "контакты адрес телефон поддержка помощь",
+        "refs": "примечания литература источники ссылки сноски",
+        "filter": "фильтр фильтры сортировка сортировать результаты товары",
+        "toc": "содержание оглавление",
+    },
+    "ar": {
+        "related": "صلة مشابهة مقترحة الأكثر شائع أحدث إعلان إعلانات",
+        "more": "المزيد التالي السابق اقرأ عرض تصفح",
+        "posts": "مقالات مقال المقالات أخبار الأخبار مدونة المدونة",
+        "comment": "تعليق تعليقات التعليقات رد ردود الردود",
+        "review": "مراجعة مراجعات تقييم تقييمات التقييمات",
+        "letter": "اشترك النشرة البريد اشتراك",
+        "share": "شارك مشاركة تابعنا فيسبوك تويتر",
+        "author": "الكاتب المؤلف بقلم كتبه",
+        "tags": "وسوم الوسوم تصنيفات التصنيفات الأقسام",
+        "legal": "الخصوصية الشروط حقوق سياسة",
+        "about": "الوصف وصف تفاصيل التفاصيل المواصفات ملخص مقدمة خاتمة",
+        "faq": "الأسئلة أسئلة سؤال إجابة",
+        "shop": "السلة سلة الشحن السعر شراء الكمية التوصيل",
+        "account": "تسجيل الدخول حساب القائمة بحث الرئيسية",
+        "contact": "اتصل العنوان هاتف الدعم مساعدة",
+        "refs": "المراجع المصادر مراجع هوامش",
+        "filter": "تصفية ترتيب نتائج النتائج",
+        "toc": "المحتويات الفهرس",
+    },
+}
 LABELS = tuple(_LABELS)
-LABEL_OF_WORD = {word.encode(): number for number, group in enumerate(LABELS) for word in _LABELS[group].split()}
+LABELS_OF_LANGUAGE = {
+    language: {group: tuple(words[group].split()) for group in LABELS} for language, words in _LABELS_OF_LANGUAGE.items()
+}
+LABEL_OF_WORD = {
+    word.encode(): number
+    for number, group in enumerate(LABELS)
+    for word in chain(_LABELS[group].split(), *(words[group] for words in LABELS_OF_LANGUAGE.values()))
+}
 COUNTED_LABELS = ("related", "comment", "review", "letter", "author", "refs", "legal", "posts", "tags")
 COUNTED_LABEL_BITS = tuple(1 << LABELS.index(group) for group in COUNTED_LABELS)
 """Groups for which the distance to the last label is a feature."""
 
-BYTE_CLASSES = {
-    0: b"\t\n\v\f\r ",  # what `bytes.split` splits at
-    2: b"0123456789",
-    3: b"!.?",
-    4: b",;",
-    5: b"|\xbb",
-    6: b"@\xa9",
-    7: b"$\x82",
-}
-"""Bytes by class, as `sitelore_native.h` numbers them; all others are of class 1."""
 BOLD = (b"b", b"strong", b"em")
 _ROOTS = ("root0.4", "root0.6", "root0.8", "own_root0.5", "own_root0.7", "own_words0.5", "own_words0.7")
 

@@ -6,7 +6,7 @@ import ctypes
 from functools import lru_cache
 from pathlib import Path
 
-VERSION = 11
+VERSION = 12
 """`NATIVE_VERSION` in `sitelore_native.h`: a library that another version of the package left behind is refused."""
 
 _FOLDER = Path(__file__).parent

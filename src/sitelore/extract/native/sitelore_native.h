@@ -11,20 +11,18 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Version of this interface and of what is computed. library.py refuses a library with another version. */
-enum { NATIVE_VERSION = 11 };
+enum { NATIVE_VERSION = 12 };
 EXPORT int64_t native_version(void);
 
 enum { STATUS_OK = 0, STATUS_NO_BLOCKS = 1, STATUS_TOO_MANY_BLOCKS = 2, STATUS_NO_MEMORY = -1, STATUS_OTHER_FEATURES = -2 };
 
 /* ---- block scorer: vocabulary ---- */
 
-enum { TAG_NUMBERS = 128, BYTE_CLASSES = 8 };
-enum { CLASS_SPACE, CLASS_OTHER, CLASS_DIGIT, CLASS_STOP, CLASS_COMMA, CLASS_BAR, CLASS_SIGN, CLASS_CURRENCY };
+enum { TAG_NUMBERS = 128 };
 enum { TAG_INLINE = 1, TAG_VOID = 2 };
 
 /* The numbers that content/vocabulary.py gives to tags and words. All of it is copied. */
 typedef struct {
-    const uint8_t *byte_class;       /* of each of the 256 bytes */
     const uint8_t *is_bold;          /* by tag number */
     const int64_t *landmark;         /* by tag number: its landmark bit, or 0 */
     const int64_t *counted_labels;   /* label groups, each as one bit, for which the distance to the last label is a feature */
@@ -49,7 +47,7 @@ EXPORT int64_t vocabulary_add_label(Vocabulary *vocabulary, const uint8_t *word,
 /* A block: text between two boundaries of the flow, with at least one word. */
 typedef struct {
     int64_t begin, end;          /* its place in the page's text */
-    int64_t words, chars;        /* chars: bytes that are not white space */
+    int64_t words, chars;        /* chars: letters and signs, those of dense scripts weighed (characters.c) */
     int64_t linked, bold;        /* words inside links, inside b, strong or em */
     int64_t links, images, breaks;
     int64_t element;             /* row of the innermost flow-breaking element around it */

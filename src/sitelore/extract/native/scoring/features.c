@@ -108,16 +108,36 @@ static void add_counts(Features *f) {
     }
 }
 
-static void add_first_and_last_byte(Features *f) {
+/* A stop, an exclamation or question mark, a colon, a digit, another sign; 0 for a letter. */
+static int kind_of_end(const Character *last) {
+    if (last->class == CLASS_STOP) {
+        int is_stop = last->code == '.' || last->code == 0x3002 || last->code == 0xFF0E || last->code == 0xFF61 || last->code == 0x06D4 ||
+                      last->code == 0x0964 || last->code == 0x0589;
+        return is_stop ? 5 : 4;
+    }
+    if (last->code == ':' || last->code == 0xFF1A) return 3;
+    if (last->class == CLASS_DIGIT) return 1;
+    return last->code >= 128 && !last->is_letter ? 6 : 0;
+}
+
+/* Most blocks begin with a capital letter, so letters of scripts without case count as one. */
+static int kind_of_begin(const Character *first) {
+    if (first->is_letter) return fold_case(first->code) != first->code || first->code >= 0x0530 ? 1 : 2;
+    return first->code >= 128 ? 4 : 0;
+}
+
+static void add_first_and_last_character(Features *f) {
     float *ends_with = next_column(f), *begins_with = next_column(f);
     for (int64_t b = 0; b < f->count; b++) {
         const uint8_t *at = f->text + f->blocks[b].begin, *end = f->text + f->blocks[b].end;
         while (at < end && is_space(*at)) at++;
         while (end > at && is_space(end[-1])) end--;
-        uint8_t first = at < end ? *at : 0, last = at < end ? end[-1] : 0;
-        int is_digit = last >= '0' && last <= '9';
-        ends_with[b] = (float)((last == '.' ? 5 : last == '!' || last == '?' ? 4 : last == ':' ? 3 : is_digit) + (last >= 128 ? 6 : 0));
-        begins_with[b] = (float)(first >= 'A' && first <= 'Z' ? 1 : first >= 'a' && first <= 'z' ? 2 : first >= 128 ? 4 : 0);
+        ends_with[b] = begins_with[b] = 0.0f;
+        if (at == end) continue;
+        const uint8_t *back = end - 1;
+        while (back > at && end - back < 4 && (*back & 0xC0) == 0x80) back--;
+        Character first = character_at(at, end), last = character_at(back, end);
+        ends_with[b] = (float)kind_of_end(&last), begins_with[b] = (float)kind_of_begin(&first);
     }
 }
 
@@ -546,7 +566,7 @@ static void add_sums(Features *f) {
 /* 0 when memory is out. */
 static int add_all(Features *f) {
     add_sums(f);
-    add_tags(f), add_counts(f), add_first_and_last_byte(f);
+    add_tags(f), add_counts(f), add_first_and_last_character(f);
     add_neighbours(f), add_place(f), add_sections(f);
     if (!add_marks(f) || !add_ancestors(f) || !add_roots(f)) return 0;
     add_marked(f), add_title(f);

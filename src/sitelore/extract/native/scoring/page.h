@@ -4,7 +4,26 @@
 
 #include "sitelore_native.h"
 
-enum { NAME_BYTES = 24, TAG_SLOTS = 1024, MARK_SLOTS = 4096, LABEL_SLOTS = 2048, COUNTED_LABELS = 32, PAIRS = 1024 };
+enum { NAME_BYTES = 31, TAG_SLOTS = 1024, MARK_SLOTS = 4096, LABEL_SLOTS = 4096, COUNTED_LABELS = 32, PAIRS = 1024 };
+/* Units in which the sizes of characters are counted: a letter of an alphabet, a word. */
+enum { LETTER = 4, WORD = 20 };
+
+enum { CLASS_SPACE, CLASS_OTHER, CLASS_DIGIT, CLASS_STOP, CLASS_COMMA, CLASS_BAR, CLASS_SIGN, CLASS_CURRENCY, CHARACTER_CLASSES };
+
+typedef struct {
+    uint32_t code;
+    int size;      /* in bytes */
+    int class;     /* CLASS_SPACE to CLASS_CURRENCY */
+    int letters;   /* in LETTERs: how many letters of an alphabet say as much */
+    int words;     /* in WORDs; 0 in scripts that put spaces between words */
+    int is_letter;
+    int is_joined; /* whether its script writes words without spaces, or appends endings to them as Korean does */
+} Character;
+
+/* The character at `at`, which is before `end`. Bytes that are not UTF-8 are characters of their own. */
+Character character_at(const uint8_t *at, const uint8_t *end);
+/* The lower-case form of Latin, Greek and Cyrillic letters; all other characters as they are. */
+uint32_t fold_case(uint32_t code);
 
 typedef struct { uint8_t size, number, flags; char name[NAME_BYTES]; } Tag;
 typedef struct { uint8_t size; char name[NAME_BYTES]; int64_t marks; } MarkWord;
@@ -12,7 +31,7 @@ typedef struct { uint8_t size, group; char name[NAME_BYTES]; } LabelWord;
 
 struct Vocabulary {
     VocabularySettings settings; /* its pointers point to the copies below */
-    uint8_t byte_class[256], is_bold[256];
+    uint8_t is_bold[256];
     int64_t landmark[TAG_NUMBERS], counted_labels[COUNTED_LABELS];
     uint32_t crc_table[256];
     int64_t tag_count, mark_count, label_count;

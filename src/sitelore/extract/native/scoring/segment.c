@@ -10,11 +10,14 @@
 
 enum { NAMES_BYTES = 400, SHORTEST_COMPOUND = 6, CACHED_BYTES = 16, CACHE_SLOTS = 1024 };
 
-/* Counts of the block that is being read. Two bytes that begin a character of a script without spaces count as a word. */
+/* Counts of the block that is being read. `letters`: what its characters are more than one letter each, in LETTERs. */
 typedef struct {
-    int64_t begin, words, linked, bold, unspaced, unspaced_linked, unspaced_bold, links, images, breaks;
-    int64_t classes[BYTE_CLASSES];
+    int64_t begin, words, linked, bold, letters, links, images, breaks; /* words, linked, bold: in WORDs */
+    int64_t classes[CHARACTER_CLASSES];
 } Span;
+
+/* What the last character was: nothing or a space, a part of a word, or a character of a script without spaces. */
+enum { AFTER_SPACE, IN_WORD, AFTER_JOINED };
 
 typedef struct { uint8_t word[CACHED_BYTES]; int64_t marks; } CachedWord;
 
@@ -24,10 +27,10 @@ typedef struct {
     int64_t block_room, element_room, stack_room, depth, max_blocks;
     int64_t *stack; /* rows of the open elements */
     int64_t links_open, bold_open;
-    int in_word; /* whether the last byte of the span belongs to a word */
+    int state; /* AFTER_SPACE, IN_WORD or AFTER_JOINED */
     Span span;
-    int64_t counted[256]; /* per byte: one in the byte of the integer that its class has; the lowest byte for unspaced scripts */
-    uint8_t is_ink[256];
+    uint64_t counted[128]; /* per ASCII character: one in the byte of the integer that its class has */
+    uint8_t is_ink[128], is_alphanumeric[128];
     CachedWord cache[CACHE_SLOTS]; /* pages repeat the words of their class names */
 } Segmenter;
 
@@ -163,28 +166,31 @@ static int64_t signature_of(const Vocabulary *v, const uint8_t *tag, int64_t siz
 
 /* ---- blocks and elements ---- */
 
+/* Rounded; something that is not white space is at least one word. */
+static int64_t whole_words(int64_t words) { return words > 0 && words < WORD ? 1 : (words + WORD / 2) / WORD; }
+
 /* The span of text ends here; with a word in it, it is a block. */
 static int64_t end_span(Segmenter *s) {
     Page *page = s->page;
     const Span *span = &s->span;
-    int64_t words = span->words + span->unspaced / 2;
-    if (words > 0 && page->element_count > 0) {
+    int64_t chars = 0;
+    for (int class = CLASS_OTHER; class < CHARACTER_CLASSES; class++) chars += span->classes[class];
+    if (chars > 0 && page->element_count > 0) {
         if (page->block_count == s->max_blocks) return STATUS_TOO_MANY_BLOCKS;
         if (!grow((void **)&page->blocks, &s->block_room, page->block_count, sizeof *page->blocks)) return STATUS_NO_MEMORY;
-        const int64_t *classes = span->classes;
+        const int64_t *classes = span->classes, words = whole_words(span->words);
         Block block = {
-            .begin = span->begin, .end = page->text_size, .words = words,
-            .linked = span->linked + span->unspaced_linked / 2, .bold = span->bold + span->unspaced_bold / 2,
+            .begin = span->begin, .end = page->text_size, .words = words ? words : 1, .chars = chars + span->letters / LETTER,
+            .linked = whole_words(span->linked), .bold = whole_words(span->bold),
             .links = span->links, .images = span->images, .breaks = span->breaks,
             .element = s->depth ? s->stack[s->depth - 1] : 0,
             .digits = classes[CLASS_DIGIT], .stops = classes[CLASS_STOP], .commas = classes[CLASS_COMMA],
             .bars = classes[CLASS_BAR], .signs = classes[CLASS_SIGN], .currency = classes[CLASS_CURRENCY],
         };
-        for (int class = CLASS_OTHER; class < BYTE_CLASSES; class++) block.chars += classes[class];
         page->blocks[page->block_count++] = block;
     }
     s->span = (Span){.begin = page->text_size};
-    s->in_word = 0;
+    s->state = AFTER_SPACE;
     return STATUS_OK;
 }
 
@@ -208,28 +214,60 @@ static int64_t open_element(Segmenter *s, const Tag *tag, const uint8_t *name, i
     return STATUS_OK;
 }
 
-/* Copies text and counts its bytes by class, all classes at once: each has one byte of an integer, so 255 bytes are added at a time. */
-static void take_text(Segmenter *s, const uint8_t *at, const uint8_t *end) {
-    Span *span = &s->span;
-    int64_t size = end - at, begun = 0, unspaced = 0;
-    memcpy(s->page->text + s->page->text_size, at, (size_t)size);
-    s->page->text_size += size;
-    int in_word = s->in_word;
-    while (at < end) {
-        const uint8_t *until = end - at > 255 ? at + 255 : end;
+/* Counts ASCII text by class, all classes at once: each has one byte of an integer, so 255 characters are added at a time. Returns where
+ * the text ends or another character begins. */
+static const uint8_t *take_ascii(Segmenter *s, const uint8_t *at, const uint8_t *end, int64_t *begun) {
+    int in_word = s->state == IN_WORD;
+    const uint8_t *until = at;
+    while (until < end && *until < 128) {
+        const uint8_t *stop = end - at > 255 ? at + 255 : end;
         uint64_t counts = 0;
-        for (; at < until; at++) {
-            int is_ink = s->is_ink[*at];
-            begun += is_ink & ~in_word, in_word = is_ink;
-            counts += (uint64_t)s->counted[*at];
+        for (until = at; until < stop && *until < 128; until++) {
+            int is_ink = s->is_ink[*until];
+            *begun += is_ink & ~in_word, in_word = is_ink;
+            counts += s->counted[*until];
         }
-        unspaced += counts & 255;
-        for (int class = CLASS_OTHER; class < BYTE_CLASSES; class++) span->classes[class] += counts >> 8 * class & 255;
+        at = until;
+        for (int class = CLASS_OTHER; class < CHARACTER_CLASSES; class++) s->span.classes[class] += (int64_t)(counts >> 8 * class & 255);
     }
-    s->in_word = in_word;
-    span->words += begun, span->unspaced += unspaced;
-    if (s->links_open > 0) span->linked += begun, span->unspaced_linked += unspaced;
-    if (s->bold_open > 0) span->bold += begun, span->unspaced_bold += unspaced;
+    s->state = in_word ? IN_WORD : AFTER_SPACE;
+    return until;
+}
+
+/* Counts one character; returns how much of a word it adds. A sign between characters of a script without spaces begins no word. */
+static int64_t take_character(Segmenter *s, const Character *next) {
+    if (next->class == CLASS_SPACE) {
+        s->state = AFTER_SPACE;
+        return 0;
+    }
+    s->span.classes[next->class]++, s->span.letters += next->letters - LETTER;
+    int is_part = next->words > 0, is_sign = !next->is_letter && next->class != CLASS_DIGIT;
+    int is_between = is_sign && (s->state == AFTER_JOINED || next->code >> 8 == 0x30 || next->code >> 8 == 0xFF);
+    int64_t added = is_part ? next->words : s->state != IN_WORD && !is_between ? WORD : 0;
+    s->state = is_part || is_between ? AFTER_JOINED : IN_WORD;
+    return added;
+}
+
+/* Copies text and counts its words and its characters by class. */
+static void take_text(Segmenter *s, const uint8_t *at, const uint8_t *end) {
+    memcpy(s->page->text + s->page->text_size, at, (size_t)(end - at));
+    s->page->text_size += end - at;
+    int64_t words = 0;
+    while (at < end) {
+        int is_sign = *at < 128 && s->is_ink[*at] && !s->is_alphanumeric[*at];
+        if (*at < 128 && !(is_sign && s->state == AFTER_JOINED)) {
+            int64_t begun = 0;
+            at = take_ascii(s, at, end, &begun);
+            words += begun * WORD;
+        } else {
+            Character next = character_at(at, end);
+            words += take_character(s, &next);
+            at += next.size;
+        }
+    }
+    s->span.words += words;
+    if (s->links_open > 0) s->span.linked += words;
+    if (s->bold_open > 0) s->span.bold += words;
 }
 
 /* Reads one tag; `at` points behind its `<`, `name_end` behind its name and `close` at its `>`. */
@@ -279,12 +317,13 @@ int64_t segment(Page *page, const uint8_t *html, int64_t length, int64_t max_blo
     page->text = malloc(size);
     int64_t status = s && source && page->text ? STATUS_OK : STATUS_NO_MEMORY;
     if (status == STATUS_OK) {
-        const uint8_t *classes = page->vocabulary->byte_class;
         s->page = page, s->vocabulary = page->vocabulary, s->max_blocks = max_blocks;
-        for (int byte = 0; byte < 256; byte++) {
-            s->is_ink[byte] = classes[byte] != CLASS_SPACE;
-            s->counted[byte] = s->is_ink[byte] ? (int64_t)1 << 8 * classes[byte] : 0;
-            if (classes[byte] == CLASS_OTHER && byte >= 0xE3 && byte <= 0xE9) s->counted[byte]++;
+        for (int byte = 0; byte < 128; byte++) {
+            const uint8_t text[] = {(uint8_t)byte};
+            Character known = character_at(text, text + 1);
+            s->is_ink[byte] = known.class != CLASS_SPACE;
+            s->is_alphanumeric[byte] = known.is_letter || known.class == CLASS_DIGIT;
+            s->counted[byte] = s->is_ink[byte] ? (uint64_t)1 << 8 * known.class : 0;
         }
         status = read_html(s, source, decode_references(html, length, source));
         for (; s->depth; s->depth--) page->elements[s->stack[s->depth - 1]].last = page->block_count;

@@ -66,12 +66,10 @@ Vocabulary *vocabulary_create(const VocabularySettings *settings) {
     if (!v) return NULL;
     v->settings = *settings;
     if (v->settings.counted_label_count > COUNTED_LABELS) v->settings.counted_label_count = COUNTED_LABELS;
-    memcpy(v->byte_class, settings->byte_class, sizeof v->byte_class);
-    for (int byte = 0; byte < 256; byte++) v->byte_class[byte] %= BYTE_CLASSES;
     memcpy(v->is_bold, settings->is_bold, sizeof v->is_bold);
     memcpy(v->landmark, settings->landmark, sizeof v->landmark);
     memcpy(v->counted_labels, settings->counted_labels, (size_t)v->settings.counted_label_count * sizeof *v->counted_labels);
-    v->settings.byte_class = v->byte_class, v->settings.is_bold = v->is_bold;
+    v->settings.is_bold = v->is_bold;
     v->settings.landmark = v->landmark, v->settings.counted_labels = v->counted_labels;
     fill_crc_table(v->crc_table);
     return v;

@@ -5,27 +5,55 @@
 #include <string.h>
 
 enum { HEADING_LEVELS = 8, LABEL_WORDS = 8, HEADING_WORDS = 14, SURE_LABEL_WORDS = 6 };
-enum { TITLE_WORD_BYTES = 4, TITLE_WORDS = 64, TITLE_SLOTS = 256, TITLE_FEATURES = 7 };
+enum { TITLE_WORD_LETTERS = 4, TITLE_WORDS = 64, TITLE_SLOTS = 256, TITLE_FEATURES = 7 };
 static const float FAR = 999.0f;
-
-static int is_letter(uint8_t byte) { return (uint8_t)((byte | 32) - 'a') < 26 || byte >= 128; }
-static int is_word_byte(uint8_t byte) { return is_letter(byte) || (uint8_t)(byte - '0') < 10; }
 
 int64_t wording_feature_count(const Vocabulary *v) { return v->settings.label_groups + v->settings.counted_label_count + TITLE_FEATURES; }
 
 /* ---- labels ---- */
 
+/* Appends a character in lower case to a word; a word that is too long is never looked up. */
+static void append_folded(uint8_t *word, int64_t *size, const uint8_t *at, const Character *next) {
+    uint32_t code = fold_case(next->code);
+    if (*size + next->size > NAME_BYTES) {
+        *size = NAME_BYTES + 1;
+        return;
+    }
+    if (next->size == 2 && code != next->code) word[*size] = (uint8_t)(0xC0 | code >> 6), word[*size + 1] = (uint8_t)(0x80 | (code & 63));
+    else if (next->size == 1) word[*size] = (uint8_t)code;
+    else memcpy(word + *size, at, (size_t)next->size);
+    *size += next->size;
+}
+
+/* The longest label that a text of a script without spaces begins with; NULL for none. */
+static const LabelWord *label_at(const Vocabulary *v, const uint8_t *at, const uint8_t *end) {
+    int64_t longest = end - at < NAME_BYTES ? end - at : NAME_BYTES;
+    for (int64_t size = longest; size > 0; size--) {
+        const LabelWord *label = find_label(v, at, size);
+        if (label) return label;
+    }
+    return NULL;
+}
+
 /* The groups of all label words in a text, as bits. */
 static int64_t labels_in(const Vocabulary *v, const uint8_t *at, const uint8_t *end) {
     int64_t groups = 0;
     while (at < end) {
-        if (!is_letter(*at)) {
-            at++;
-            continue;
-        }
-        const uint8_t *begin = at;
-        while (at < end && is_letter(*at)) at++;
-        const LabelWord *label = find_label(v, begin, at - begin);
+        Character next = character_at(at, end);
+        const LabelWord *label = NULL;
+        if (next.is_joined) {
+            label = label_at(v, at, end);
+            at += label ? label->size : next.size;
+        } else if (next.is_letter) {
+            uint8_t word[NAME_BYTES];
+            int64_t size = 0;
+            for (; at < end; at += next.size) {
+                next = character_at(at, end);
+                if (!next.is_letter || next.is_joined) break;
+                append_folded(word, &size, at, &next);
+            }
+            label = find_label(v, word, size);
+        } else at += next.size;
         if (label) groups |= (int64_t)1 << label->group;
     }
     return groups;
@@ -65,7 +93,7 @@ static void add_label_distances(const Page *page, const int64_t *labels, float *
 
 typedef struct { const uint8_t *at; int64_t size; } Word;
 
-/* The words of the title that have at least TITLE_WORD_BYTES, each once, with a hash table of their indexes. */
+/* The words of the title that have at least TITLE_WORD_LETTERS, each once, with a hash table of their indexes. */
 typedef struct {
     Word words[TITLE_WORDS];
     int64_t count;
@@ -83,13 +111,47 @@ static int64_t title_index(const Title *title, const uint8_t *at, int64_t size, 
     return -1;
 }
 
-/* The next word of a text; 0 at its end. */
+static int is_ascii_word(uint8_t byte) { return (uint8_t)((byte | 32) - 'a') < 26 || (uint8_t)(byte - '0') < 10; }
+static int is_word(const Character *next) { return next->is_letter || next->class == CLASS_DIGIT; }
+
+/* Moves behind a run of letters and digits in a script with spaces; returns its size in LETTERs. */
+static int64_t skip_word(const uint8_t **at, const uint8_t *end) {
+    int64_t letters = 0;
+    for (; *at < end; letters += LETTER) {
+        if (**at < 128) {
+            if (!is_ascii_word(**at)) break;
+            ++*at;
+            continue;
+        }
+        Character next = character_at(*at, end);
+        if (!is_word(&next) || next.words) break;
+        *at += next.size, letters += next.letters - LETTER;
+    }
+    return letters;
+}
+
+/* The next word of a text with at least TITLE_WORD_LETTERS; 0 at its end. Where no spaces separate words, each two characters are one. */
 static int next_word(const uint8_t **at, const uint8_t *end, Word *word) {
-    while (*at < end && !is_word_byte(**at)) ++*at;
-    word->at = *at;
-    while (*at < end && is_word_byte(**at)) ++*at;
-    word->size = *at - word->at;
-    return word->size > 0;
+    while (*at < end) {
+        if (**at < 128 && !is_ascii_word(**at)) {
+            ++*at;
+            continue;
+        }
+        Character first = character_at(*at, end);
+        int64_t letters = 0;
+        word->at = *at;
+        if (first.words) {
+            *at += first.size;
+            Character second = *at < end ? character_at(*at, end) : (Character){0};
+            if (second.words) letters = first.letters + second.letters;
+            word->size = first.size + second.size;
+        } else if (is_word(&first)) {
+            letters = skip_word(at, end);
+            word->size = *at - word->at;
+        } else *at += first.size;
+        if (letters >= TITLE_WORD_LETTERS * LETTER) return 1;
+    }
+    return 0;
 }
 
 static void read_title(Title *title, const uint8_t *at, const uint8_t *end) {
@@ -97,7 +159,7 @@ static void read_title(Title *title, const uint8_t *at, const uint8_t *end) {
     uint32_t slot;
     memset(title->slots, 255, sizeof title->slots);
     while (title->count < TITLE_WORDS && next_word(&at, end, &word)) {
-        if (word.size < TITLE_WORD_BYTES || title_index(title, word.at, word.size, &slot) >= 0) continue;
+        if (title_index(title, word.at, word.size, &slot) >= 0) continue;
         title->begins[pair_of(word.at, word.size)] = 1;
         title->slots[slot] = (int8_t)title->count;
         title->words[title->count++] = word;
@@ -111,7 +173,7 @@ static int64_t count_title_words(const Title *title, const uint8_t *at, const ui
     Word word;
     uint32_t slot;
     while (next_word(&at, end, &word)) {
-        if (word.size < TITLE_WORD_BYTES || !title->begins[pair_of(word.at, word.size)]) continue;
+        if (!title->begins[pair_of(word.at, word.size)]) continue;
         int64_t index = title_index(title, word.at, word.size, &slot);
         if (index >= 0) count++, seen |= (uint64_t)1 << index;
     }
