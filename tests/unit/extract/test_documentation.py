@@ -39,6 +39,13 @@ def test_what_another_program_wrote_is_not_for_that(generator: str) -> None:
     assert not scored(STORY).is_documentation(facts)
 
 
+@pytest.mark.parametrize("generator", ["Discourse 3.4.0", "vBulletin 3.8.11", "phpBB"])
+def test_what_forum_software_wrote_is_not_documentation(generator: str) -> None:
+    page = scored(f"<main>{PROSE}<pre>{'make all ' * 40}</pre></main>")
+    assert page.is_documentation()
+    assert not page.is_documentation(PageFacts(metas=(("generator", generator),)))
+
+
 def test_a_plain_page_is_documentation_and_one_that_is_promoted_is_not() -> None:
     page = scored(STORY)
     assert page.is_documentation()

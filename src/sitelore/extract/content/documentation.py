@@ -26,6 +26,9 @@ _GENERATOR = re.compile(
     r"|sphinx|starlight|tex4ht|texi2|typedoc|vitepress|vuepress|yard\b",
     re.IGNORECASE,
 )
+_FORUM = re.compile(
+    r"discourse|flarum|fluxbb|invision|mybb|nodebb|phpbb|smf\b|simple machines|vbulletin|vanilla forums|xenforo", re.IGNORECASE
+)
 _SOCIAL = ("og:", "twitter:", "fb:")
 _COMMERCE = mark_bits("share", "ad", "cart", "review", "price", "carousel")
 _CROWD = (*(mark_bits(group) for group in ("share", "ad", "cart", "review", "price", "carousel", "comment", "related")),)
@@ -107,6 +110,11 @@ class PageFacts:
         return any(name == "generator" and _GENERATOR.search(content) for name, content in self.metas)
 
     @property
+    def is_forum(self) -> bool:
+        """Whether forum software says that it wrote the page."""
+        return any(name == "generator" and _FORUM.search(content) for name, content in self.metas)
+
+    @property
     def is_promoted(self) -> bool:
         """Whether the page describes itself to social networks and search engines, which manuals hardly do."""
         return self.has_json_ld or any(name.startswith(_SOCIAL) for name, _ in self.metas)
@@ -117,8 +125,8 @@ NO_FACTS = PageFacts()
 
 def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Element], expected_f1: float) -> bool:
     """Whether a page is documentation: a generator wrote it, it is plain and sells nothing, or it is full of code or terms."""
-    if facts.is_generated:
-        return True
+    if facts.is_generated or facts.is_forum:
+        return facts.is_generated
     is_reference = expected_f1 >= _SURE_F1 and _reference_share(page) >= _REFERENCE_SHARE
     if facts.is_promoted and not is_reference:
         return False
