@@ -54,13 +54,13 @@ browser: $(DEV_STAMP)
 quick: $(DEV_STAMP)  ## the fast tests of pure code and conventions, in seconds: run it while you work
 	$(PY) -m pytest --numprocesses 2 --dist loadfile $(QUICK)
 
-QUICK := tests/house tests/unit/model tests/unit/frontier tests/unit/intake tests/unit/export tests/unit/serve tests/unit/deploy tests/unit/crawl
+QUICK := tests/conventions tests/unit/model tests/unit/frontier tests/unit/intake tests/unit/export tests/unit/serve tests/unit/app tests/unit/crawl
 
 check: $(DEV_STAMP)  ## format, lint, types and unit tests: run it before every commit
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(PY) -m pytest --numprocesses 2 --dist loadfile tests/unit tests/house
+	$(PY) -m pytest --numprocesses 2 --dist loadfile tests/unit tests/conventions
 
 format: $(DEV_STAMP)  ## format the code
 	$(VENV)/bin/ruff format .

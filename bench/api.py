@@ -112,7 +112,7 @@ def process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subp
 
 def serve_site(pages: int) -> None:
     """A flat site of so many pages, until killed."""
-    from tests.web.serve import page, prose, serving, site
+    from tests.support.serve import page, prose, serving, site
 
     links = tuple(f"/{number}" for number in range(pages))
     whole = {"/": page("Home", prose("home"), links=links)}

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from scripts.servers import LocalServers
-from tests.web.chaos import (
+from tests.support.chaos import (
     Calm,
     Fault,
     Scene,
@@ -31,19 +31,19 @@ from tests.web.chaos import (
     redis_away,
     restart_postgres,
 )
-from tests.web.door import Door, door
-from tests.web.graph import Graph
-from tests.web.serve import Web, serving
+from tests.support.graph import Graph
+from tests.support.serve import Web, serving
+from tests.support.tcp_proxy import TcpProxy, tcp_proxy
 
 
-def s3_refuses(entrance: Door, seconds: float) -> Fault:
+def s3_refuses(proxy: TcpProxy, seconds: float) -> Fault:
     """The store refuses every connection for a while."""
 
     async def refuse(scene: Scene) -> None:
         await scene.reach(0.3)
-        entrance.shut()
+        proxy.shut()
         await asyncio.sleep(seconds)
-        entrance.open()
+        proxy.open()
         await scene.goes_on()
 
     return refuse
@@ -55,7 +55,7 @@ async def nothing(_scene: Scene) -> None:
 
 async def soak(asked: argparse.Namespace, servers: LocalServers, web: Web, calm: Calm) -> list[Toll]:
     tolls = []
-    with door(servers.s3.port) as entrance:
+    with tcp_proxy(servers.s3.port) as proxy:
         faults: dict[str, Fault] = {
             "undisturbed": nothing,
             f"kill -9, {asked.kills} times": kills(asked.kills),
@@ -64,9 +64,9 @@ async def soak(asked: argparse.Namespace, servers: LocalServers, web: Web, calm:
             "Postgres restarted": restart_postgres,
             "frozen past its lease": freeze,
             "clocks 10 min off": clocks_off(600.0),
-            "S3 refuses for 20 s": s3_refuses(entrance, 20.0),
+            "S3 refuses for 20 s": s3_refuses(proxy, 20.0),
         }
-        url = servers.s3.url.replace(str(servers.s3.port), str(entrance.port))
+        url = servers.s3.url.replace(str(servers.s3.port), str(proxy.port))
         for name, fault in faults.items():
             if asked.only and not any(word.lower() in name.lower() for word in asked.only):
                 continue

@@ -8,9 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.web.graph import Graph
-from tests.web.killing import ordeal
-from tests.web.serve import serving
+from tests.support.graph import Graph
+from tests.support.kill import ordeal
+from tests.support.serve import serving
 
 
 def main() -> int:

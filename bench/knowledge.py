@@ -16,9 +16,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.web.journey import crawl_in, crawl_settings
-from tests.web.library import article, articles, topics
-from tests.web.serve import Answer, Pages, Web, serving
+from tests.support.journey import crawl_in, crawl_settings
+from tests.support.library import article, articles, topics
+from tests.support.serve import Answer, Pages, Web, serving
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
@@ -41,10 +41,10 @@ async def embed_all(app: App) -> int:
 async def look_again(app: App, web: Web, limits: FetchLimits | None = None) -> SiteIndexStats:
     settings = crawl_settings(web.url(), force=True, concurrency=8)
     await crawl_in(app, replace(settings, limits=limits, max_retries=0) if limits else settings)
-    for shelf in await app.search_service.sites():
-        await app.search_service.refresh(shelf)
-    [shelf] = await app.search_service.search_index.site_stats(None, MODEL)
-    return shelf
+    for stats in await app.search_service.sites():
+        await app.search_service.refresh(stats)
+    [stats] = await app.search_service.search_index.site_stats(None, MODEL)
+    return stats
 
 
 def told(what: str, figure: object, *, fine: bool) -> bool:
@@ -88,17 +88,17 @@ async def changes(folder: Path, pages: int) -> bool:
             web.slow.clear()
             gone = {f"/{name}" for name in names[20:23]}
             web.pages = articles(names, {target: Answer(410) for target in gone})
-            shelf = await look_again(app, web)
-            fine &= told("pages gone after 410 on three", after.pages - shelf.pages, fine=after.pages - shelf.pages == 3)
-            fine &= await rebuilt(app, shelf, names)
+            stats = await look_again(app, web)
+            fine &= told("pages gone after 410 on three", after.pages - stats.pages, fine=after.pages - stats.pages == 3)
+            fine &= await rebuilt(app, stats, names)
             web.pages = lambda _: None
             held = await look_again(app, web)
-            kept = held.chunks == shelf.chunks and held.held == shelf.pages
+            kept = held.chunks == stats.chunks and held.held == stats.pages
             fine &= told("pages held when the whole site answered 404", held.held, fine=kept)
     return fine
 
 
-async def rebuilt(app: App, shelf: SiteIndexStats, names: list[str]) -> bool:
+async def rebuilt(app: App, stats: SiteIndexStats, names: list[str]) -> bool:
     questions = [SearchQuery(f"what keeps the {name} lantern", mode=SearchMode.LEXICAL) for name in names[:50]]
 
     async def answers() -> list[list[tuple[str, int, float]]]:
@@ -106,7 +106,7 @@ async def rebuilt(app: App, shelf: SiteIndexStats, names: list[str]) -> bool:
         return [[(str(hit.card.url), hit.card.start, hit.score) for hit in one.hits] for one in found]
 
     before = await answers()
-    await app.search_service.search_index.forget(shelf.site)
+    await app.search_service.search_index.forget(stats.site)
     for one in await app.search_service.sites():
         await app.search_service.refresh(one)
     same = await answers() == before

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from bench.measure import tree_run_s
 from scripts.servers import Postgres, postgres_alone
-from tests.web.fleet import new_database
+from tests.support.fleet import new_database
 
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.waves import plan_wave

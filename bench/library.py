@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.servers import postgres_alone
-from tests.web.fleet import new_database
+from tests.support.fleet import new_database
 
 from sitelore.index.terms import terms_of
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict, WaveFacts, WavePlan

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from scripts.servers import LocalServers
-from tests.web.fleet import crawled_by_others, fleet, scaled_app
-from tests.web.journey import crawl_settings
+from tests.support.fleet import crawled_by_others, fleet, scaled_app
+from tests.support.journey import crawl_settings
 
 TIMES = "/__times"
 LASTS_S = 300

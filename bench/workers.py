@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from bench.measure import ensure, tree_cpu_s
 from bench.site import Running, running
 from scripts.servers import LocalServers
-from tests.web.fleet import ended, fleet, scaled_app
-from tests.web.journey import crawl_settings
+from tests.support.fleet import ended, fleet, scaled_app
+from tests.support.journey import crawl_settings
 
 from sitelore.model.settings import Pace
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
-from tests.web.hostile import CANARY, Hostile, hostile_server
-from tests.web.serve import Answer, Web, serving, site
+from tests.support.hostile import CANARY, Hostile, hostile_server
+from tests.support.serve import Answer, Web, serving, site
 
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer

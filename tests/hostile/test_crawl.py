@@ -18,8 +18,8 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.web.hostile import Hostile, hostile_server
-from tests.web.journey import COMMAND, Journey, crawl_in, crawl_settings, environment
+from tests.support.hostile import Hostile, hostile_server
+from tests.support.journey import COMMAND, Journey, crawl_in, crawl_settings, environment
 
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import UrlRow

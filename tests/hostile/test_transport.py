@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from tests.web.hostile import CANARY, Hostile, hostile_server
+from tests.support.hostile import CANARY, Hostile, hostile_server
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from tests.web.journey import command, crawl_in, crawl_settings
-from tests.web.serve import Answer, prose, serving
+from tests.support.journey import command, crawl_in, crawl_settings
+from tests.support.serve import Answer, prose, serving
 
 from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_manifest

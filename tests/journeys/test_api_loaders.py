@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.web.journey import crawl, crawl_settings, documents
-from tests.web.serve import Answer, Pages, page, prose, serving
+from tests.support.journey import crawl, crawl_settings, documents
+from tests.support.serve import Answer, Pages, page, prose, serving
 
 from sitelore.cli.domain_config import read_domain_config
 

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.web.journey import COMMAND, Finished, command, environment, exported_rows, started
-from tests.web.serve import Pages, page, prose, serving, site
+from tests.support.journey import COMMAND, Finished, command, environment, exported_rows, started
+from tests.support.serve import Pages, page, prose, serving, site
 
 
 def _site(count: int = 3) -> Pages:

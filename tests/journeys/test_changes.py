@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.web.journey import crawl_in, crawl_settings
-from tests.web.serve import Answer, Web, prose, serving
+from tests.support.journey import crawl_in, crawl_settings
+from tests.support.serve import Answer, Web, prose, serving
 
 from sitelore.app.wiring import embedded
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.graph import sitemap_xml
-from tests.web.journey import Journey, crawl, crawl_settings
-from tests.web.serve import Answer, Pages, Web, page, prose, serving, site
+from tests.support.graph import sitemap_xml
+from tests.support.journey import Journey, crawl, crawl_settings
+from tests.support.serve import Answer, Pages, Web, page, prose, serving, site
 
 NAMES = ("apples", "bears", "clouds", "doors", "eagles")
 OLD, NEW = "2024-01-01", "2024-06-01"

@@ -7,10 +7,10 @@ import sqlite3
 from pathlib import Path
 
 import zstandard
-from tests.web import files
-from tests.web.files import DOCX, PDF, PPTX, XLSX, Put
-from tests.web.journey import command, crawl, crawl_settings, documents
-from tests.web.serve import Answer, page, prose, serving, site
+from tests.support import files
+from tests.support.files import DOCX, PDF, PPTX, XLSX, Put
+from tests.support.journey import command, crawl, crawl_settings, documents
+from tests.support.serve import Answer, page, prose, serving, site
 
 SECRET = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 OCTETS = "application/octet-stream"

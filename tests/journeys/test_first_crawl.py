@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.web.journey import command, crawl, crawl_settings
-from tests.web.serve import page, prose, redirect, serving, site
+from tests.support.journey import command, crawl, crawl_settings
+from tests.support.serve import page, prose, redirect, serving, site
 
 BAKERY = site(
     {

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.web.fleet import scaled_app
-from tests.web.graph import Expected, Graph
-from tests.web.journey import as_expected, crawl, crawl_in, crawl_settings, differences
-from tests.web.serve import page, prose, serving, site
+from tests.support.fleet import scaled_app
+from tests.support.graph import Expected, Graph
+from tests.support.journey import as_expected, crawl, crawl_in, crawl_settings, differences
+from tests.support.serve import page, prose, serving, site
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded

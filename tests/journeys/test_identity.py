@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.journey import command, crawl, crawl_settings, exported_rows
-from tests.web.serve import Answer, page, prose, redirect, serving, site
+from tests.support.journey import command, crawl, crawl_settings, exported_rows
+from tests.support.serve import Answer, page, prose, redirect, serving, site
 
 from sitelore.model.settings import Identity, QueryForm, SlashForm
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from tests.web.graph import Graph
-from tests.web.journey import command, exported, started, stored_rows
-from tests.web.killing import fetched_more_than_once
-from tests.web.serve import serving
+from tests.support.graph import Graph
+from tests.support.journey import command, exported, started, stored_rows
+from tests.support.kill import fetched_more_than_once
+from tests.support.serve import serving
 
 FLAGS = ("--delay", "0", "--concurrency", "4", "--json")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.graph import Graph
-from tests.web.killing import ordeal
-from tests.web.serve import serving
+from tests.support.graph import Graph
+from tests.support.kill import ordeal
+from tests.support.serve import serving
 
 
 async def test_five_kills_lose_nothing_settle_nothing_twice_and_change_no_byte_of_the_export(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scripts.servers import LocalServers
-from tests.web.fleet import scaled_app
-from tests.web.journey import command, crawl_in, crawl_settings
-from tests.web.library import NOUNS, article, articles, topics
-from tests.web.serve import Answer, Web, serving
+from tests.support.fleet import scaled_app
+from tests.support.journey import command, crawl_in, crawl_settings
+from tests.support.library import NOUNS, article, articles, topics
+from tests.support.serve import Answer, Web, serving
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
@@ -35,8 +35,8 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
 
 
 async def shelf_of(app: App) -> SiteIndexStats:
-    [shelf] = await app.search_service.search_index.site_stats(None, MODEL)
-    return shelf
+    [stats] = await app.search_service.search_index.site_stats(None, MODEL)
+    return stats
 
 
 async def asked(app: App, text: str, **more: Any) -> SearchAnswer:
@@ -53,8 +53,8 @@ async def embed_all(app: App) -> int:
 
 async def crawl_and_index(app: App, web: Web, **changes: Any) -> SiteIndexStats:
     await crawl_in(app, crawl_settings(web.url(), **changes))
-    for shelf in await app.search_service.sites():
-        await app.search_service.refresh(shelf)
+    for stats in await app.search_service.sites():
+        await app.search_service.refresh(stats)
     return await shelf_of(app)
 
 
@@ -169,14 +169,14 @@ async def test_a_lost_index_is_made_again_and_answers_the_same(app: App) -> None
     with serving(articles(names)) as web:
         await crawl_and_index(app, web)
         web.pages = articles(names, {f"/{names[2]}": article(names[2], edited="Once more."), f"/{names[3]}": Answer(404)})
-        shelf = await crawl_and_index(app, web, force=True)
+        stats = await crawl_and_index(app, web, force=True)
 
         async def answers() -> list[list[tuple[str, int, float]]]:
             found = [await asked(app, question) for question in questions]
             return [[(str(hit.card.url), hit.card.start, round(hit.score, 9)) for hit in one.hits] for one in found]
 
         before = await answers()
-        await app.search_service.search_index.forget(shelf.site)
+        await app.search_service.search_index.forget(stats.site)
         assert (await shelf_of(app)).chunks == 0
         await app.search_service.refresh(await shelf_of(app))
         assert await answers() == before

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.web.journey import crawl_in, crawl_settings
-from tests.web.serve import page, prose, serving, site
+from tests.support.journey import crawl_in, crawl_settings
+from tests.support.serve import page, prose, serving, site
 
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import Lease

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.faces.api import serving_api, whole_house
-from tests.web.journey import command
-from tests.web.serve import Answer, Web, page, prose, serving, site
+from tests.interfaces.api import serving_api, whole_app
+from tests.support.journey import command
+from tests.support.serve import Answer, Web, page, prose, serving, site
 
 from sitelore.crawl.runs import pipeline_settings
 from sitelore.model.errors import UsageError
@@ -59,7 +59,7 @@ def test_a_webhook_starts_a_delta_of_the_pages_it_names(tmp_path: Path) -> None:
         name = crawled(web, tmp_path)
         web.edit("/doors")
         settings = ApiSettings(look_s=0.05)
-        with serving_api(lambda: whole_house(tmp_path), settings) as api:
+        with serving_api(lambda: whole_app(tmp_path), settings) as api:
             made = api.call("POST", f"/hooks/{name}", {"urls": [web.url("/doors")]})
             assert made.status == 201, made.body
             api.finish(json.loads(made.body)["id"])
@@ -69,8 +69,8 @@ def test_a_webhook_starts_a_delta_of_the_pages_it_names(tmp_path: Path) -> None:
             assert api.call("POST", "/hooks/nobody", {}).status == 404
             found = json.loads(api.call("GET", "/search?q=doors&limit=3&mode=lexical").body)
             assert found["hits"][0]["url"] == web.url("/doors")
-            [shelf] = json.loads(api.call("GET", "/sites").body)["sites"]
-            assert (shelf["name"], shelf["pages"], shelf["held"]) == (name, 5, 0)
+            [stats] = json.loads(api.call("GET", "/sites").body)["sites"]
+            assert (stats["name"], stats["pages"], stats["held"]) == (name, 5, 0)
             assert json.loads(api.call("GET", f"/sites/{name}/deletions").body) == {"site": name, "pages": 0}
             assert api.call("GET", "/search?q=doors&since=yesterday").status == 422
 

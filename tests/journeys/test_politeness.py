@@ -7,8 +7,8 @@ import statistics
 from pathlib import Path
 
 import pytest
-from tests.web.journey import command
-from tests.web.serve import Closing, Pages, Web, page, prose, serving, site
+from tests.support.journey import command
+from tests.support.serve import Closing, Pages, Web, page, prose, serving, site
 
 pytestmark = pytest.mark.alone("compares gaps between requests with the server's clock")
 
@@ -75,7 +75,7 @@ def test_retry_after_is_obeyed_to_the_second(as_date: bool, tmp_path: Path) -> N
         assert done.code == 0, done.err
         assert done.summary["pages"] == 21
     refused = [i for i, hit in enumerate(web.hits) if hit.status == 429]
-    assert 1 <= len(refused) <= 4, "only what was in flight may have met the closed door"
+    assert 1 <= len(refused) <= 4, "only requests in flight may have been refused"
     assert refused == list(range(refused[0], refused[0] + len(refused)))
     told, back = web.hits[refused[0]].at, web.hits[refused[-1] + 1].at
     assert back - told >= (1 if as_date else 2) - noise_s(web)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.journey import command, exported_rows
-from tests.web.serve import Answer, Web, prose, serving, site
+from tests.support.journey import command, exported_rows
+from tests.support.serve import Answer, Web, prose, serving, site
 
 PRODUCT = {"@context": "https://schema.org", "@type": "Product", "name": "Kettle", "offers": {"price": "20"}}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.journey import crawl, crawl_settings
-from tests.web.serve import Answer, page, prose, redirect, serving, site
+from tests.support.journey import crawl, crawl_settings
+from tests.support.serve import Answer, page, prose, redirect, serving, site
 
 
 async def test_a_seed_that_moved_within_its_site_is_followed(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.web.journey import Journey, crawl_in, crawl_settings
-from tests.web.serve import Answer, Pages, Web, page, prose, serving, site
-from tests.web.spa import KINDS, Article, articles, document, react, twin
+from tests.support.journey import Journey, crawl_in, crawl_settings
+from tests.support.serve import Answer, Pages, Web, page, prose, serving, site
+from tests.support.spa import KINDS, Article, articles, document, react, twin
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded

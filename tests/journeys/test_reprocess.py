@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.web.journey import command, crawl_in, crawl_settings
-from tests.web.serve import Answer, Web, page, prose, serving, site
+from tests.support.journey import command, crawl_in, crawl_settings
+from tests.support.serve import Answer, Web, page, prose, serving, site
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from scripts.servers import LocalServers
 from tests.journeys.test_politeness import flat, noise_s
-from tests.web.door import door
-from tests.web.fleet import crawled_by_others, ended, export, fleet, scaled_app
-from tests.web.graph import Graph
-from tests.web.journey import as_expected, command, crawl_in, crawl_settings, differences
-from tests.web.serve import Closing, page, prose, serving, site
+from tests.support.fleet import crawled_by_others, ended, export, fleet, scaled_app
+from tests.support.graph import Graph
+from tests.support.journey import as_expected, command, crawl_in, crawl_settings, differences
+from tests.support.serve import Closing, page, prose, serving, site
+from tests.support.tcp_proxy import tcp_proxy
 
 from sitelore.app.wiring import embedded
 from sitelore.model.states import RunState, UrlState
@@ -54,9 +54,9 @@ async def test_one_two_four_and_eight_workers_export_the_bytes_of_an_embedded_cr
 
 async def test_workers_and_servers_that_are_started_first_wait_for_the_others(servers: LocalServers, tmp_path: Path) -> None:
     with (
-        door(servers.postgres.port) as database,
-        door(servers.valkey.port) as redis,
-        door(servers.s3.port) as s3,
+        tcp_proxy(servers.postgres.port) as database,
+        tcp_proxy(servers.valkey.port) as redis,
+        tcp_proxy(servers.s3.port) as s3,
         serving(site({"/": page("Home", prose("home"))}), host="localhost") as web,
     ):
         async with scaled_app(servers) as (app, operator):

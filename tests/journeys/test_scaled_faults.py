@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from scripts.servers import LocalServers
-from tests.web.chaos import (
+from tests.support.chaos import (
     Calm,
     Fault,
     Scene,
@@ -23,9 +23,9 @@ from tests.web.chaos import (
     redis_away,
     restart_postgres,
 )
-from tests.web.door import door
-from tests.web.graph import Graph
-from tests.web.serve import Web, serving
+from tests.support.graph import Graph
+from tests.support.serve import Web, serving
+from tests.support.tcp_proxy import tcp_proxy
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +58,15 @@ async def test_a_disturbed_crawl_gives_the_bytes_of_a_calm_one(
 
 async def test_a_blob_store_that_refuses_for_a_while_costs_time_alone(servers: LocalServers, site: tuple[Web, Calm]) -> None:
     web, calm = site
-    with door(servers.s3.port) as entrance:
+    with tcp_proxy(servers.s3.port) as proxy:
 
         async def refuse(scene: Scene) -> None:
             await scene.reach(0.3)
-            entrance.shut()
+            proxy.shut()
             await asyncio.sleep(1.5)
-            entrance.open()
+            proxy.open()
             await scene.goes_on()
 
-        url = servers.s3.url.replace(str(servers.s3.port), str(entrance.port))
+        url = servers.s3.url.replace(str(servers.s3.port), str(proxy.port))
         toll = await ordeal(servers, web, calm, "S3 refuses", refuse, lease_s=2.0, blobs_url=url)
     assert toll.is_fine, toll

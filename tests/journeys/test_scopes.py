@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.journey import command, crawl, crawl_settings
-from tests.web.serve import Pages, page, prose, serving, site
+from tests.support.journey import command, crawl, crawl_settings
+from tests.support.serve import Pages, page, prose, serving, site
 
 from sitelore.model.settings import Scope
 

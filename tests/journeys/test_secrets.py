@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 import pytest
 import zstandard
-from tests.web.files import docx, prose_pdf, word
-from tests.web.journey import crawl_in, crawl_settings
-from tests.web.serve import Answer, page, prose, redirect, serving, site
+from tests.support.files import docx, prose_pdf, word
+from tests.support.journey import crawl_in, crawl_settings
+from tests.support.serve import Answer, page, prose, redirect, serving, site
 
 from sitelore.app.logs import JsonLines
 from sitelore.app.wiring import embedded

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.web.journey import command, crawl, crawl_settings, started
-from tests.web.serve import Answer, Pages, prose, serving, site
+from tests.support.journey import command, crawl, crawl_settings, started
+from tests.support.serve import Answer, Pages, prose, serving, site
 
 from sitelore.app.wiring import embedded
 from sitelore.export.boilerplate import NO_REPEATS, find_repeats

@@ -6,9 +6,9 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.web.graph import sitemap_xml
-from tests.web.journey import command, crawl, crawl_settings
-from tests.web.serve import Answer, Web, page, prose, serving, site
+from tests.support.graph import sitemap_xml
+from tests.support.journey import command, crawl, crawl_settings
+from tests.support.serve import Answer, Web, page, prose, serving, site
 
 XML = "application/xml"
 NAMES = ("/one", "/two", "/three")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.journey import crawl, crawl_settings
-from tests.web.serve import Answer, page, prose, serving, site
+from tests.support.journey import crawl, crawl_settings
+from tests.support.serve import Answer, page, prose, serving, site
 
 SORRY = page("Page not found", "Sorry, the page you are looking for could not be found.")
 HOME = ("/gone", "/about", "/errors-explained", "/also-gone")

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.web.journey import crawl, crawl_settings
-from tests.web.serve import Answer, Pages, page, prose, serving
+from tests.support.journey import crawl, crawl_settings
+from tests.support.serve import Answer, Pages, page, prose, serving
 
 REAL = tuple(f"/articles/{prose(f'article {i}', 1)}" for i in range(30))
 

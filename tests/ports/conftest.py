@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from scripts.servers import LocalServers
-from tests.web.fleet import administer
+from tests.support.fleet import administer
 
 from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger

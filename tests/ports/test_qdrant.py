@@ -12,9 +12,9 @@ import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import u
 from tests.ports.test_search_index import MODEL, Shop, numbers_of, question, same, standings, vector
-from tests.web import serve
-from tests.web.journey import crawl_in, crawl_settings
-from tests.web.qdrant import Qdrant, running_qdrant
+from tests.support import serve
+from tests.support.journey import crawl_in, crawl_settings
+from tests.support.qdrant import Qdrant, running_qdrant
 
 from sitelore.app.checks import check_vectors
 from sitelore.app.settings import operator_settings
@@ -319,7 +319,7 @@ def test_an_address_may_have_a_path_and_a_name() -> None:
     assert KEY not in repr(server)
 
 
-async def test_a_house_whose_settings_name_a_qdrant_uses_it(
+async def test_an_app_whose_settings_name_a_qdrant_uses_it(
     tmp_path: Path, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SITELORE_VECTORS", f"qdrant:{qdrant.url}")
@@ -327,8 +327,8 @@ async def test_a_house_whose_settings_name_a_qdrant_uses_it(
     with serve.serving(serve.site({"/": serve.page("Boats", "Boats cross the harbour. " * 40)})) as web:
         async with embedded(tmp_path, writing=True) as app:
             await crawl_in(app, crawl_settings(web.url()))
-            [shelf] = await app.search_service.sites()
-            await app.search_service.refresh(shelf)
+            [stats] = await app.search_service.sites()
+            await app.search_service.refresh(stats)
             async for _ in embed_missing(app.search_service.search_index, OneVector()):
                 pass
             chunks = (await app.search_service.sites())[0].chunks

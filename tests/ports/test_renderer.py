@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import pytest_asyncio
-from tests.web.serve import Answer, Web, page, redirect, serving, site
+from tests.support.serve import Answer, Web, page, redirect, serving, site
 
 from sitelore.fetch.browser.chromium import Browser, BrowserLimits
 from sitelore.fetch.browser.renderer import BrowserRenderer, allow_all

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, W2, admit_all, begin, leases, link, seed, started, the_row, visited
-from tests.web.fleet import new_database
+from tests.support.fleet import new_database
 
 from sitelore.model.ids import RunId
 from sitelore.model.states import RunState, SkipReason, UrlState

@@ -1,6 +1,6 @@
 """States of URLs and runs, the allowed transitions between them, and the reasons of skipped URLs.
 
-A test checks that the diagrams in `docs/architecture.md` equal `URL_MOVES` and `RUN_MOVES`.
+A test checks that the diagrams in `docs/architecture.md` equal `URL_TRANSITIONS` and `RUN_TRANSITIONS`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ REDIRECT_STATES = {
     308: UrlState.REDIRECT_308,
 }
 
-URL_MOVES: dict[UrlState, frozenset[UrlState]] = {
+URL_TRANSITIONS: dict[UrlState, frozenset[UrlState]] = {
     UrlState.DISCOVERED: frozenset({UrlState.QUEUED, UrlState.SKIPPED}),
     UrlState.QUEUED: frozenset({UrlState.IN_PROGRESS, UrlState.SKIPPED}),
     UrlState.IN_PROGRESS: TERMINAL | {UrlState.QUEUED},
@@ -99,7 +99,7 @@ URL_MOVES: dict[UrlState, frozenset[UrlState]] = {
     UrlState.ALIAS: frozenset({UrlState.FAILED}),
 }
 
-RUN_MOVES: dict[RunState, frozenset[RunState]] = {
+RUN_TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
     # Back to QUEUED: the run crashed and gets its second attempt after a pause.
     RunState.RUNNING: frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED, RunState.QUEUED}),

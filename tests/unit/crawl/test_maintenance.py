@@ -43,7 +43,7 @@ class NoBlobs:
         raise AssertionError
 
 
-class House:
+class MaintenanceSetup:
     """A ledger, a clock, and maintenance over them."""
 
     def __init__(self, ledger: SqlLedger) -> None:
@@ -70,104 +70,104 @@ class House:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def setup(tmp_path: Path) -> AsyncIterator[MaintenanceSetup]:
     ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"))
-    yield House(ledger)
+    yield MaintenanceSetup(ledger)
     await ledger.close()
 
 
-async def test_a_run_is_complete_when_it_was_quiet_in_two_cycles_in_a_row(house: House) -> None:
-    run = await house.running()
-    async with house.notifier.subscribe(run.id) as subscription:
-        assert await house.cycle() == 1, "the first wave opens"
+async def test_a_run_is_complete_when_it_was_quiet_in_two_cycles_in_a_row(setup: MaintenanceSetup) -> None:
+    run = await setup.running()
+    async with setup.notifier.subscribe(run.id) as subscription:
+        assert await setup.cycle() == 1, "the first wave opens"
         assert await subscription.wait(0)
-        [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
-        await house.cycle()
-        assert await house.state(run) is RunState.RUNNING, "a lease is under way"
-        await house.ledger.settle([visited(lease, "page", [link("next", lease)])])
-        await house.cycle()
-        [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
-        await house.ledger.settle([visited(lease, "another")])
-        await house.cycle()
-        assert await house.state(run) is RunState.RUNNING, "quiet once is not enough"
-        assert await house.cycle() == 1
-        assert await house.state(run) is RunState.COMPLETED
-    assert await house.cycle() == 0
+        [lease] = await setup.ledger.claim(run.id, W1, 10, setup.clock(), LEASE_S)
+        await setup.cycle()
+        assert await setup.state(run) is RunState.RUNNING, "a lease is under way"
+        await setup.ledger.settle([visited(lease, "page", [link("next", lease)])])
+        await setup.cycle()
+        [lease] = await setup.ledger.claim(run.id, W1, 10, setup.clock(), LEASE_S)
+        await setup.ledger.settle([visited(lease, "another")])
+        await setup.cycle()
+        assert await setup.state(run) is RunState.RUNNING, "quiet once is not enough"
+        assert await setup.cycle() == 1
+        assert await setup.state(run) is RunState.COMPLETED
+    assert await setup.cycle() == 0
 
 
-async def test_quiet_cycles_count_only_in_a_row_and_only_for_who_has_the_turn(house: House) -> None:
-    run = await house.running()
-    await house.cycle()
-    [lease] = await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
-    await house.ledger.settle([visited(lease, "page")])
-    await house.cycle()
-    async with house.ledger.leader_lock("maintenance") as is_ours:
+async def test_quiet_cycles_count_only_in_a_row_and_only_for_who_has_the_turn(setup: MaintenanceSetup) -> None:
+    run = await setup.running()
+    await setup.cycle()
+    [lease] = await setup.ledger.claim(run.id, W1, 10, setup.clock(), LEASE_S)
+    await setup.ledger.settle([visited(lease, "page")])
+    await setup.cycle()
+    async with setup.ledger.leader_lock("maintenance") as is_ours:
         assert is_ours
-        assert await house.cycle() == 0, "another one has the turn"
-    await house.cycle()
-    assert await house.state(run) is RunState.RUNNING, "what was quiet before another had the turn does not count"
-    await house.cycle()
-    assert await house.state(run) is RunState.COMPLETED
+        assert await setup.cycle() == 0, "another one has the turn"
+    await setup.cycle()
+    assert await setup.state(run) is RunState.RUNNING, "what was quiet before another had the turn does not count"
+    await setup.cycle()
+    assert await setup.state(run) is RunState.COMPLETED
 
 
-async def test_leases_that_ran_out_are_given_back_and_signalled(house: House) -> None:
-    run = await house.running()
-    await house.cycle()
-    await house.ledger.claim(run.id, W1, 10, house.clock(), LEASE_S)
-    async with house.notifier.subscribe(run.id) as subscription:
-        await house.cycle()
+async def test_leases_that_ran_out_are_given_back_and_signalled(setup: MaintenanceSetup) -> None:
+    run = await setup.running()
+    await setup.cycle()
+    await setup.ledger.claim(run.id, W1, 10, setup.clock(), LEASE_S)
+    async with setup.notifier.subscribe(run.id) as subscription:
+        await setup.cycle()
         assert not await subscription.wait(0)
-        house.clock.now += LEASE_S
-        await house.cycle()
+        setup.clock.now += LEASE_S
+        await setup.cycle()
         assert await subscription.wait(0)
-        assert (await the_row(house.ledger, run, "p")).state is UrlState.QUEUED
-        await house.cycle()
+        assert (await the_row(setup.ledger, run, "p")).state is UrlState.QUEUED
+        await setup.cycle()
         assert await subscription.wait(0), "work without a worker is announced again"
 
 
-async def test_a_run_whose_time_is_over_has_failed(house: House) -> None:
-    run = await house.running(CrawlSettings(seeds=("http://site.test/",), time_limit_s=10.0))
-    await house.cycle()
-    assert await house.state(run) is RunState.RUNNING
-    house.clock.now += 10.0
-    await house.cycle()
-    found = await house.ledger.run(run.id)
+async def test_a_run_whose_time_is_over_has_failed(setup: MaintenanceSetup) -> None:
+    run = await setup.running(CrawlSettings(seeds=("http://site.test/",), time_limit_s=10.0))
+    await setup.cycle()
+    assert await setup.state(run) is RunState.RUNNING
+    setup.clock.now += 10.0
+    await setup.cycle()
+    found = await setup.ledger.run(run.id)
     assert found is not None
     assert (found.state, found.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
 
 
 async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(
-    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    setup: MaintenanceSetup, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = await house.running()
-    fine = await begin(house.ledger, seed("p"), site="fine")
-    await house.ledger.begin_run(fine.id, house.clock())
-    pulse = house.ledger.queue_stats
+    broken = await setup.running()
+    fine = await begin(setup.ledger, seed("p"), site="fine")
+    await setup.ledger.begin_run(fine.id, setup.clock())
+    queue_stats = setup.ledger.queue_stats
 
     async def failing(run: object, now: float) -> object:
         if run == broken.id:
             raise RuntimeError("a mistake of ours")
-        return await pulse(fine.id, now)
+        return await queue_stats(fine.id, now)
 
-    monkeypatch.setattr(house.ledger, "queue_stats", failing)
-    assert await house.cycle() == 2
-    assert (await the_row(house.ledger, fine, "p")).state is UrlState.QUEUED
+    monkeypatch.setattr(setup.ledger, "queue_stats", failing)
+    assert await setup.cycle() == 2
+    assert (await the_row(setup.ledger, fine, "p")).state is UrlState.QUEUED
     assert "maintenance failed for run" in caplog.text
 
 
-async def test_a_ledger_that_is_away_is_tried_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await house.running()
-    running, away = house.ledger.running_runs, [StorageError("away"), StorageError("away")]
+async def test_a_ledger_that_is_away_is_tried_again(setup: MaintenanceSetup, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await setup.running()
+    running, away = setup.ledger.running_runs, [StorageError("away"), StorageError("away")]
 
     async def sometimes() -> list[Run]:
         if away:
             raise away.pop()
         return await running()
 
-    monkeypatch.setattr(house.ledger, "running_runs", sometimes)
+    monkeypatch.setattr(setup.ledger, "running_runs", sometimes)
     stop = asyncio.Event()
-    async with house.notifier.subscribe(run.id) as subscription:
-        forever = asyncio.create_task(house.maintenance.forever(stop))
+    async with setup.notifier.subscribe(run.id) as subscription:
+        forever = asyncio.create_task(setup.maintenance.forever(stop))
         assert await subscription.wait(10)
         stop.set()
         await forever

@@ -45,7 +45,7 @@ async def test_without_such_an_answer_only_a_sure_text_decides(site: Site) -> No
     assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.95, fingerprint=SKETCH))
 
 
-async def test_ordinary_pages_and_the_front_door_are_never_probed() -> None:
+async def test_ordinary_pages_and_the_root_page_are_never_probed() -> None:
     site = Site()
     assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.2, fingerprint=SKETCH)) is None
     assert await site.probes.soft_404(Url("http://site.test/"), SUSPECT) is None

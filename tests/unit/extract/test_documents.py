@@ -8,9 +8,9 @@ import sys
 import zipfile
 
 import pytest
+from tests.support import files
+from tests.support.files import DOCX, PDF, PPTX, XLSX, Put
 from tests.unit.extract.conftest import ReadPage
-from tests.web import files
-from tests.web.files import DOCX, PDF, PPTX, XLSX, Put
 
 from sitelore.model.document import ReadOptions
 

@@ -74,9 +74,9 @@ def test_the_allowlist_takes_a_host_a_host_and_port_a_network_or_any() -> None:
     host = AddressGuard(allow_private=["wiki"])
     assert host.judge_connect("wiki", 8080, "10.0.0.1") is None
     assert host.judge_connect("blog", 8080, "10.0.0.1") is not None
-    door = AddressGuard(allow_private=["localhost:8000"])
-    assert door.judge_url(url_of("http://localhost:8000/")) is None
-    assert door.judge_url(url_of("http://localhost:8001/")) is not None
+    guard = AddressGuard(allow_private=["localhost:8000"])
+    assert guard.judge_url(url_of("http://localhost:8000/")) is None
+    assert guard.judge_url(url_of("http://localhost:8001/")) is not None
     network = AddressGuard(allow_private=["10.0.0.0/8", "127.0.0.1"])
     assert network.judge_connect("anything.example", 80, "10.9.9.9") is None
     assert network.judge_connect("anything.example", 80, "192.168.0.1") is not None

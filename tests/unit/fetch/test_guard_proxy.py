@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.support.serve import Answer, page, serving, site
 from tests.unit.fetch.raw_server import always
 from tests.unit.fetch.raw_server import serving as raw_serving
-from tests.web.serve import Answer, page, serving, site
 
 from sitelore.fetch.browser.guard_proxy import PROXY_HEADER, GuardProxy, parse_request
 from sitelore.fetch.guard import AddressGuard

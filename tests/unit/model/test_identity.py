@@ -25,7 +25,7 @@ def test_without_options_identity_is_the_key() -> None:
     assert identity_of("http://Example.com/a/?b=2&a=1", Identity()) == "http://example.com/a/?b=2&a=1"
 
 
-def test_forcing_https_joins_the_two_default_doors_only() -> None:
+def test_forcing_https_joins_the_two_default_ports_only() -> None:
     options = Identity(force_https=True)
     assert identity_of("http://example.com/a?b", options) == "https://example.com/a?b"
     assert identity_of("https://example.com/a", options) == "https://example.com/a"

@@ -40,7 +40,7 @@ def test_a_key_is_its_own_key(raw: str) -> None:
 
 
 @given(_URLS)
-def test_a_key_has_the_shape_that_the_house_trusts(raw: str) -> None:
+def test_a_key_has_the_form_that_trusted_urls_assume(raw: str) -> None:
     url = Url.parse(raw)
     if url is None:
         return

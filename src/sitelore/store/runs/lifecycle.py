@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sitelore.model.frontier import Offer, Run
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import ENDED, RUN_MOVES, RunState
+from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
 from sitelore.store.frontier.claims import lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
@@ -131,7 +131,7 @@ def _lock_site(conn: sa.Connection, run: RunId) -> None:
 
 def move_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error: str = "") -> bool:
     """Start or end a run; False when its state does not allow that."""
-    allowed = [before.value for before, after in RUN_MOVES.items() if state in after]
+    allowed = [before.value for before, after in RUN_TRANSITIONS.items() if state in after]
     values: dict[str, object] = {"state": state.value, "error": storable(error) or ""}
     if state is RunState.RUNNING:
         values |= {"started_at": now, "retry_at": None}

@@ -1,0 +1,53 @@
+"""Functions and modules stay short."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.conventions.project import SRC, inside, source_files, tree_of
+
+FUNCTION_LINES = 60
+MODULE_LINES = 800
+VISIT_LINES = 80
+
+LONGER = {
+    "cli/commands/crawl.py:crawl": "one parameter is one option, with its help text",
+}
+"""Functions that may be longer, each with its reason."""
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    for path in source_files():
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{inside(path)}:{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_functions_are_short() -> None:
+    assert [f"{name}: {lines} lines" for name, lines in functions() if lines > FUNCTION_LINES and name not in LONGER] == []
+
+
+def test_every_exception_to_the_length_of_functions_is_still_needed() -> None:
+    long = {name for name, lines in functions() if lines > FUNCTION_LINES}
+    assert set(LONGER) - long == set()
+
+
+def test_modules_are_short() -> None:
+    lines = {inside(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
+    assert {name: count for name, count in lines.items() if count > MODULE_LINES} == {}
+
+
+def test_one_visit_can_be_read_at_a_glance() -> None:
+    lengths = dict(functions())
+    assert lengths["crawl/visit.py:visit"] < VISIT_LINES
+
+
+def test_a_package_init_holds_only_its_docstring() -> None:
+    wrong = []
+    for path in (SRC / "__init__.py", *SRC.glob("*/__init__.py")):
+        body = tree_of(path).body
+        docstring = ast.get_docstring(tree_of(path)) or ""
+        if len(body) != 1 or len(docstring.split()) < 15:
+            wrong.append(inside(path))
+    assert wrong == []

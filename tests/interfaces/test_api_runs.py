@@ -1,0 +1,372 @@
+"""The runs plane and the quick plane, over HTTP, against a site whose crawl an oracle knows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.interfaces.api import Api, serving_api, whole_app
+from tests.journeys.test_site_memory import COOKIES, kettles
+from tests.support.graph import Expected, Graph
+from tests.support.journey import command, differences
+from tests.support.serve import Answer, Web, page, prose, serving, site
+
+from sitelore.serve.context import ApiSettings
+
+GRAPH = Graph(7, 70, with_sitemap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server, the site it may crawl, its data, and one run that has completed."""
+
+    api: Api
+    web: Web
+    data: Path
+    run: str
+    summary: dict[str, Any]
+
+    def export(self, query: str = "") -> list[dict[str, Any]]:
+        rows = self.api.get(f"/crawl-runs/{self.run}/export{query}")
+        assert isinstance(rows, list)
+        return rows
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    data = tmp_path_factory.mktemp("api")
+    with serving(lambda _: None, host="localhost") as web:
+        web.pages = GRAPH.pages(web.origin)
+        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), look_s=0.05)
+        with serving_api(partial(whole_app, data), settings) as api:
+            run = api.start(web.url("/"), includeDocuments=True)
+            yield Served(api, web, data, run, api.finish(run))
+
+
+def test_a_crawl_by_the_api_equals_the_oracle(served: Served) -> None:
+    found = {
+        row["url"]: Expected(
+            row["state"],
+            row["depth"],
+            row["parent"],
+            row["final_url"] if row["state"] in {"VISITED", "ALIAS"} else None,
+            row["skip_reason"],
+        )
+        for row in served.export()
+    }
+    assert not differences(found, GRAPH.expected(served.web.origin))
+
+
+def test_a_run_tells_what_it_was_asked_for(served: Served) -> None:
+    run = served.api.get(f"/crawl-runs/{served.run}")
+    seed = served.web.url("/")
+    assert (run["seed_url"], run["normalized_seed_url"], run["root_url"]) == (seed, seed, seed)
+    assert run["allowed_hosts"] == [f"localhost:{served.web.port}"]
+    assert run["status"] == "COMPLETED"
+    assert run["run_config"] == {
+        "maxPages": 5000,
+        "maxDepth": 25,
+        "scopeMode": "host",
+        "includeDocuments": True,
+        "followRedirects": True,
+        "demoDelayMs": 0,
+        "requestTimeoutMs": 10000,
+        "maxRetries": 2,
+        "read": "full",
+        "render": "auto",
+        "screenshots": False,
+        "personal": "chunks",
+    }
+    assert run["created_at"] <= run["started_at"] <= run["finished_at"]
+
+
+def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> None:
+    asked = {
+        "maxPages": 3,
+        "maxDepth": 2,
+        "scopeMode": "prefix",
+        "includeDocuments": False,
+        "followRedirects": False,
+        "demoDelayMs": 5,
+        "requestTimeoutMs": 2500,
+        "maxRetries": 0,
+        "read": "content",
+        "render": "never",
+        "screenshots": True,
+        "personal": "everywhere",
+    }
+    answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.web.url("/"), "settings": asked})
+    assert answer.json["run_config"] == asked
+    assert answer.headers["Location"] == f"/crawl-runs/{answer.json['id']}"
+    assert served.api.finish(answer.json["id"])["counts"]["pages"] == 3
+    same_host = served.api.call("POST", "/crawl-runs", {"seedUrl": served.web.url("/"), "settings": {"scopeMode": "same_host"}})
+    assert same_host.json["run_config"]["scopeMode"] == "host"
+    served.api.call("POST", f"/crawl-runs/{same_host.json['id']}/cancel")
+
+
+def test_the_summary_counts_what_the_export_lists(served: Served) -> None:
+    counts, rows = served.api.get(f"/crawl-runs/{served.run}/summary")["counts"], served.export()
+    assert counts["total_urls"] == len(rows)
+    for state in {row["state"] for row in rows}:
+        assert counts["by_status"][state] == sum(row["state"] == state for row in rows)
+    assert counts["pages"] == sum(row["state"] == "VISITED" for row in rows)
+    assert (counts["queued"], counts["in_progress"]) == (0, 0)
+    assert served.summary["counts"] == counts
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("sort", ["id", "visited_at", "updated_at", "normalized_url", "depth"])
+def test_pages_of_urls_put_together_are_the_whole_list_in_order(served: Served, sort: str, order: str) -> None:
+    where = f"/crawl-runs/{served.run}/urls?sort={sort}&order={order}"
+    rows: list[dict[str, Any]] = []
+    while True:
+        part = served.api.get(f"{where}&limit=17&offset={len(rows)}")
+        rows += part["urls"]
+        assert part["pagination"]["returned"] == len(part["urls"])
+        assert part["pagination"]["total"] == served.summary["counts"]["total_urls"]
+        if not part["pagination"]["has_more"]:
+            break
+    assert sorted(row["id"] for row in rows) == [row["key"] for row in served.export()]
+    values = [row[{"id": "seq", "updated_at": "visited_at"}.get(sort, sort)] for row in rows]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=order == "desc")
+    assert values[: len(known)] == known, "rows without a value come last"
+
+
+def test_urls_can_be_asked_for_by_state(served: Served) -> None:
+    part = served.api.get(f"/crawl-runs/{served.run}/urls?status=ALIAS&limit=1000")
+    aliases = [row for row in served.export() if row["state"] == "ALIAS"]
+    assert part["pagination"]["total"] == len(part["urls"]) == len(aliases) > 0
+    assert {row["id"]: row["final_url"] for row in part["urls"]} == {row["key"]: row["final_url"] for row in aliases}
+    beyond = served.api.get(f"/crawl-runs/{served.run}/urls?status=ALIAS&offset=100000")
+    assert beyond["urls"] == []
+    assert beyond["pagination"]["total"] == len(aliases)
+    assert not beyond["pagination"]["has_more"]
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "jsonl"])
+def test_an_export_is_byte_for_byte_what_the_command_line_writes(served: Served, form: str) -> None:
+    answer = served.api.call("GET", f"/crawl-runs/{served.run}/export?format={form}")
+    typed = command("export", served.run, "--format", form, "--data", str(served.data))
+    assert answer.body.decode() == typed.out
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{served.run}.{form}"'
+    assert answer.headers["Transfer-Encoding"] == "chunked"
+
+
+def test_ndjson_is_the_json_export_line_by_line(served: Served) -> None:
+    answer = served.api.call("GET", f"/crawl-runs/{served.run}/export?format=ndjson")
+    assert [json.loads(line) for line in answer.body.splitlines()] == served.export()
+    assert answer.kind == "application/x-ndjson"
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_an_export_can_be_cut_short(served: Served, limit: int) -> None:
+    assert served.export(f"?limit={limit}") == served.export()[:limit]
+    for form in ("ndjson", "jsonl"):
+        answer = served.api.call("GET", f"/crawl-runs/{served.run}/export?format={form}&limit={limit}")
+        assert len(answer.body.splitlines()) == limit
+    table = served.api.call("GET", f"/crawl-runs/{served.run}/export?format=csv&limit={limit}")
+    assert len(list(csv.reader(io.StringIO(table.body.decode())))) == limit + 1
+
+
+def test_the_graph_has_an_edge_for_every_url_that_was_found_on_a_page(served: Served) -> None:
+    graph = served.api.get(f"/crawl-runs/{served.run}/graph")
+    edges = {(edge["discovered_from_url_id"], edge["id"]) for edge in graph["edges"]}
+    assert edges == {(row["parent"], row["key"]) for row in served.export() if row["parent"]}
+    assert graph["returned"] == len(graph["edges"]) == len(edges)
+    assert not graph["truncated"]
+    cut = served.api.get(f"/crawl-runs/{served.run}/graph?limit=4")
+    assert cut == {"edges": graph["edges"][:4], "returned": 4, "truncated": True}
+
+
+def test_runs_are_listed_in_pages_with_their_total(served: Served) -> None:
+    with serving(site({"/": page("Other", prose("other"))}), host="localhost") as other:
+        refused = served.api.call("POST", "/crawl-runs", {"seedUrl": other.url("/")})
+    assert refused.kind == "address-refused"
+    runs = [served.api.start(served.web.url("/"), maxPages=1) for _ in range(3)]
+    for run in runs:
+        served.api.finish(run)
+    whole = served.api.get("/crawl-runs?limit=1000")
+    ids = [run["id"] for run in whole["runs"]]
+    assert set(runs) < set(ids)
+    assert whole["pagination"]["total"] == len(ids)
+    assert [run["created_at"] for run in whole["runs"]] == sorted((run["created_at"] for run in whole["runs"]), reverse=True)
+    parts = [served.api.get(f"/crawl-runs?limit=2&offset={offset}") for offset in range(0, len(ids), 2)]
+    assert [run["id"] for part in parts for run in part["runs"]] == ids
+    assert [part["pagination"]["has_more"] for part in parts] == [True] * (len(parts) - 1) + [False]
+    assert served.api.get("/crawl-runs?order=asc&limit=1000")["runs"] == whole["runs"][::-1]
+    assert served.api.get("/crawl-runs?status=FAILED")["pagination"]["total"] == 0
+    assert served.api.get("/crawl-runs?site=elsewhere.example")["pagination"]["total"] == 0
+    assert served.api.get(f"/crawl-runs?site=localhost:{served.web.port}")["pagination"]["total"] == len(ids)
+
+
+def test_a_quick_crawl_gives_its_pages_with_their_links(served: Served) -> None:
+    started = served.api.call("POST", "/crawl", {"url": served.web.url("/"), "max_pages": 5})
+    assert started.status == 201
+    assert started.json["status"] == "started"
+    job_id = started.json["job_id"]
+    served.api.finish(job_id)
+    job = served.api.get(f"/crawl/{job_id}")["job"]
+    assert (job["id"], job["status"], job["seed_url"], job["max_pages"]) == (job_id, "completed", served.web.url("/"), 5)
+    assert sum(one["status_code"] in {200, 304} for one in job["pages"]) == 5
+    assert job["pages"][0]["url"] == served.web.url("/")
+    assert job["pages"][0]["links"]
+    assert job["started_at"] <= job["pages"][0]["crawled_at"] <= job["ended_at"]
+    assert job["pagination"]["total"] == len(job["pages"])
+    part = served.api.get(f"/crawl/{job_id}?limit=2&offset=1")["job"]
+    assert part["pages"] == job["pages"][1:3]
+
+
+def test_the_same_key_makes_a_run_once(served: Served) -> None:
+    for path, body in (("/crawl-runs", {"seedUrl": served.web.url("/")}), ("/crawl", {"url": served.web.url("/")})):
+        send = partial(served.api.call, "POST", path, body, Idempotency_Key=f"again-{path}")
+        with ThreadPoolExecutor(8) as threads:
+            made = list(threads.map(lambda _, send=send: send(), range(8)))
+        assert {answer.status for answer in made} == {201}
+        ids = {answer.json.get("id") or answer.json["job_id"] for answer in made}
+        assert len(ids) == 1
+        assert sorted(answer.headers["Idempotent-Replayed"] or "" for answer in made) == ["", *["true"] * 7]
+        other = served.api.call("POST", "/crawl", {"url": served.web.url("/x")}, Idempotency_Key=f"again-{path}")
+        assert other.kind == "key-reused"
+        served.api.call("POST", f"/crawl-runs/{ids.pop()}/cancel")
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "ü"])
+def test_a_key_must_be_visible_ascii(served: Served, key: str) -> None:
+    answer = served.api.call("POST", "/crawl", {"url": served.web.url("/")}, Idempotency_Key=key)
+    assert answer.kind == "invalid"
+    assert answer.json["errors"][0]["field"] == "header.Idempotency-Key"
+
+
+def test_a_run_that_has_ended_cannot_be_cancelled(served: Served) -> None:
+    assert served.api.call("POST", f"/crawl-runs/{served.run}/cancel").kind == "already-ended"
+
+
+@pytest.mark.parametrize("tail", ["", "/summary", "/urls", "/export", "/graph", "/events"])
+def test_a_run_that_is_not_there_is_not_found(served: Served, tail: str) -> None:
+    for name in ("20200101-000000-abcd", "no%20run", "%00", "a" * 500, "%F0%9F%92%A9"):
+        assert served.api.call("GET", f"/crawl-runs/{name}{tail}").kind == "run-not-found"
+    assert served.api.call("POST", "/crawl-runs/nope/cancel").kind == "run-not-found"
+    assert served.api.call("GET", "/crawl/nope").kind == "run-not-found"
+
+
+def _wide_site(pages: int) -> dict[str, Any]:
+    links = tuple(f"/{number}" for number in range(pages))
+    return {"/": page("Home", prose("home"), links=links)} | {link: page(link, prose(link)) for link in links}
+
+
+def test_a_cancelled_run_stops_asking_and_gives_every_row_a_reason(tmp_path: Path) -> None:
+    with serving(site(_wide_site(200))) as web:
+        web.delay_s = 0.05
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.05)
+        with serving_api(partial(whole_app, tmp_path), settings) as api:
+            run, waiting = api.start(web.url("/")), api.start(web.url("/"))
+            assert web.wait_for_hits(20)
+            assert api.call("POST", f"/crawl-runs/{waiting}/cancel").json["status"] == "CANCELLED"
+            assert api.call("POST", f"/crawl-runs/{run}/cancel").json["status"] == "CANCELLED"
+            assert api.call("POST", f"/crawl-runs/{run}/cancel").json["status"] == "CANCELLED"
+            ended = api.finish(run)
+            last = api.start(web.url("/"), maxPages=1)  # of the same site: it starts when nothing of the other is left
+            assert api.finish(last)["counts"]["pages"] == 1
+            assert ended["status"] == "CANCELLED"
+            assert ended["counts"]["skipped"]["cancelled"] > 100
+            assert set(ended["counts"]["by_status"]) <= {"VISITED", "SKIPPED"}
+            assert len(web.hits) < 100
+            assert api.get(f"/crawl-runs/{waiting}/summary")["counts"]["skipped"] == {"cancelled": 1}
+
+
+def test_runs_of_one_site_follow_each_other_while_other_sites_go_on(tmp_path: Path) -> None:
+    pages, released = site(_wide_site(12)), threading.Event()
+
+    def held(target: str) -> Answer | None:
+        released.wait(60)
+        return pages(target)
+
+    with serving(held) as slow, serving(site(_wide_site(3))) as quick:
+        allowed = tuple(f"127.0.0.1:{web.port}" for web in (slow, quick))
+        with serving_api(partial(whole_app, tmp_path), ApiSettings(allow_private=allowed, look_s=0.05)) as api:
+            try:
+                first, second = api.start(slow.url("/")), api.start(slow.url("/"))
+                other = api.finish(api.start(quick.url("/")))
+                assert api.get(f"/crawl-runs/{second}")["status"] == "QUEUED"
+            finally:
+                released.set()
+            ends = [api.finish(run) for run in (first, second)]
+            assert other["finished_at"] < ends[0]["finished_at"] <= ends[1]["started_at"]
+
+
+def test_followers_see_progress_and_the_end_and_come_back_where_they_left(tmp_path: Path) -> None:
+    with serving(site(_wide_site(60))) as web:
+        web.delay_s = 0.02
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.02, heartbeat_s=0.05)
+        with serving_api(partial(whole_app, tmp_path), settings) as api:
+            run = api.start(web.url("/"))
+            with api.follow(run) as events:
+                assert [event.kind for event in events][-1] == "end"  # and then it closes by itself
+            run = api.start(web.url("/"))
+            with api.follow(run) as events:
+                first = next(events)
+            with api.follow(run, first.id) as events:
+                rest = [event for event in events if event.kind != "heartbeat"]
+            ids = [event.id for event in rest]
+            assert first.id not in ids
+            assert len(set(ids)) == len(ids)
+            assert [event.kind for event in rest] == ["progress"] * (len(rest) - 1) + ["end"]
+            pages = [event.data["counts"]["pages"] for event in (first, *rest)]
+            assert pages == sorted(pages)
+            assert rest[-1].data == api.get(f"/crawl-runs/{run}/summary")
+            assert api.call("GET", f"/crawl-runs/{run}/events", Last_Event_ID=ids[-1]).status == 204
+            with api.follow(run, "something else") as events:
+                assert [event.id for event in events] == [ids[-1]]
+
+
+def test_a_follower_of_a_quiet_run_hears_a_heartbeat_and_is_sent_away_at_the_end(tmp_path: Path) -> None:
+    with serving(site({"/": page("Home", prose("home"))})) as web:
+        web.slow["/"] = 1.5
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.02, heartbeat_s=0.05)
+        with serving_api(partial(whole_app, tmp_path), settings) as api:
+            run = api.start(web.url("/"))
+            with api.follow(run) as events:
+                assert any(event.kind == "heartbeat" for event in events)
+                telling = threading.Thread(target=api.stop)
+                telling.start()
+                assert all(event.kind in {"heartbeat", "progress"} for event in events)
+                telling.join()
+
+
+def test_pages_are_shown_without_what_repeats_over_their_site_as_exports_and_inspect_show_them(tmp_path: Path) -> None:
+    with serving(kettles(10), host="localhost") as web:
+        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), look_s=0.05)
+        with serving_api(partial(whole_app, tmp_path), settings) as api:
+            run = api.start(web.url("/"))
+            api.finish(run)
+            export = f"/crawl-runs/{run}/export?format=jsonl"
+            shown, whole = api.call("GET", export).body, api.call("GET", f"{export}&whole=true").body
+        assert COOKIES in whole.decode()
+        assert COOKIES not in shown.decode()
+        assert command("export", run, "--format", "jsonl", "--data", str(tmp_path)).out.encode() == shown
+        pages = {page["url"]: page for page in map(json.loads, shown.splitlines())}
+        inspected = command("inspect", web.url("/page-3"), "--json", "--data", str(tmp_path))
+        assert json.loads(inspected.out)["markdown"] == pages[web.url("/page-3")]["markdown"]
+        assert "blocks that repeat over the site are left out" in inspected.err
+
+
+def test_a_seed_that_holds_a_secret_is_refused_and_not_repeated(served: Served) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    for path, asked in (
+        ("/crawl-runs", {"seedUrl": served.web.url(f"/?k={secret}")}),
+        ("/crawl", {"url": served.web.url(f"/?k={secret}")}),
+    ):
+        answer = served.api.call("POST", path, asked)
+        assert answer.status == 422
+        assert "github-token" in answer.json["detail"]
+        assert secret not in str(answer.json)

@@ -1,0 +1,122 @@
+"""The description of the API is valid, and a thousand fuzzed requests find nothing that disagrees with it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import CHECKS
+from tests.interfaces.api import Api, idle_app, serving_api
+from tests.support.journey import crawl, crawl_settings
+from tests.support.serve import page, prose, redirect, serving, site
+
+from sitelore.serve.app import application
+from sitelore.serve.context import ApiSettings
+from sitelore.serve.openapi import openapi_document
+
+pytestmark = pytest.mark.alone("a thousand requests in one test, which would starve the tests beside it")
+
+EXAMPLES = 65
+_NOBODY: Any = None
+
+
+def description(*, with_tokens: bool) -> dict[str, Any]:
+    app = application(_NOBODY, ApiSettings(), asyncio.Event())
+    return openapi_document(app, with_tokens=with_tokens)
+
+
+schema = schemathesis.openapi.from_dict(description(with_tokens=False))
+# A valid shape may still name an address that is not open, or use a key twice.
+UNCHECKED: list[Any] = CHECKS.get_by_names(["positive_data_acceptance"])
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzed:
+    """A server, a run in it that has completed, and what was answered in this process before."""
+
+    api: Api
+    run: str
+    before: Counter[str]
+
+
+def answered(api: Api) -> Counter[str]:
+    """Requests by status, as the server counts them."""
+    return Counter({status: int(count) for status, count in _REQUESTS.findall(api.call("GET", "/metrics").body.decode())})
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
+    """A server in which nobody works, over a data directory with one finished crawl."""
+    data: Path = tmp_path_factory.mktemp("fuzzed")
+    pages = {
+        "/": page("Home", prose("home"), links=("/a", "/b", "/moved", "/gone", "http://elsewhere.invalid/")),
+        "/a": page("A", prose("a"), links=("/b",)),
+        "/b": page("B", prose("b")),
+        "/moved": redirect("/a"),
+    }
+    with serving(site(pages)) as web:
+        run = asyncio.run(crawl(data, crawl_settings(web.url("/")))).run
+    with serving_api(partial(idle_app, data), ApiSettings(look_s=0.05)) as api:
+        yield Fuzzed(api, run.id, answered(api))
+
+
+_numbers = itertools.count()
+_REQUESTS = re.compile(r'sitelore_http_requests_total\{status="(\d+)"\} (\d+)\.0')
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_no_request_brings_the_server_down_or_an_answer_that_is_not_described(
+    case: schemathesis.Case[Any], fuzzed: Fuzzed
+) -> None:
+    for name in ("run_id", "job_id"):
+        if name in case.path_parameters and next(_numbers) % 4:
+            case.path_parameters[name] = fuzzed.run  # or hardly a request would get past “no such run”
+    response = case.call(base_url=f"http://127.0.0.1:{fuzzed.api.port}", timeout=20)
+    case.validate_response(response, excluded_checks=UNCHECKED)
+
+
+def test_a_thousand_requests_were_sent_and_none_failed(fuzzed: Fuzzed) -> None:
+    by_status = answered(fuzzed.api)
+    by_status.subtract(fuzzed.before)
+    print("\nfuzzed requests by status:", dict(sorted((+by_status).items())))
+    assert by_status.total() >= 1000
+    assert not [status for status in +by_status if status >= "500"]
+
+
+@pytest.mark.parametrize("with_tokens", [True, False])
+def test_every_route_describes_its_problems(with_tokens: bool) -> None:
+    described = description(with_tokens=with_tokens)
+    assert described["openapi"].startswith("3.1")
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            answers = operation["responses"]
+            wanted = {"500", "503"} | ({"400", "408", "413", "415"} if method == "post" else set())
+            wanted |= {"404"} if "{" in path else set()
+            if path not in {"/health", "/ready"}:
+                wanted |= {"401"} if with_tokens else {"403", "421"}
+            assert wanted <= set(answers), (path, method)
+            for status, answer in answers.items():
+                assert answer["description"], (path, method, status)
+                if status >= "400":
+                    assert list(answer["content"]) == ["application/problem+json"]
+            assert operation["summary"]
+            assert operation["description"]
+            assert operation.get("security") == ([{"bearer": []}] if with_tokens and "401" in answers else None)
+    assert "HTTPValidationError" not in described["components"]["schemas"]

@@ -1,0 +1,167 @@
+"""`sitelore mcp` as its clients start it, over a crawled site; and MCP as a path of the API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import TextContent
+from tests.interfaces.api import idle_app
+from tests.interfaces.mcp_app import Pages
+from tests.interfaces.test_cli import COMMAND, complaint, environment, sitelore
+
+from sitelore.cli.commands.demo import demo_site
+from sitelore.serve.context import ApiSettings
+from sitelore.serve.mcp.transports import McpApp
+from sitelore.serve.server import listening_socket, serve
+
+TOKEN = "a-token-of-some-length"
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mcp") / "data"
+    with demo_site() as address:
+        done = sitelore("crawl", address, "--delay", "0", "--output", "db", "--data", folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+async def said(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+async def test_a_client_finds_and_reads_what_was_crawled(data: Path) -> None:
+    arguments = ["-m", "sitelore", "mcp", "--data", str(data)]
+    async with Client(StdioServerParameters(command=sys.executable, args=arguments, env=environment())) as client:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        assert tools == ["search", "read_page", "list_sites", "explain_url"]
+        assert "10 pages" in await said(client, "list_sites")
+        found = await said(client, "search", query="demo site")
+        source = found.partition("\nsource: ")[2].partition("\n")[0]
+        page = await said(client, "read_page", url=source)
+        assert "UNTRUSTED-WEB-CONTENT" in page
+        assert f"source: {source.partition('#')[0]}\n" in page
+        assert "outcome: passed; VISITED" in await said(client, "explain_url", url=source)
+        assert (await client.call_tool("crawl_site", {"url": source})).is_error
+
+
+def test_stdout_carries_the_protocol_and_nothing_else(data: Path) -> None:
+    lines = ["this is no message", json.dumps(HELLO), json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})]
+    process = subprocess.Popen(
+        [*COMMAND, "--debug", "mcp", "--debug", "--data", str(data)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers: list[dict[str, Any]] = []
+    with process:
+        for line in lines[:2]:
+            process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        while not any(answer.get("id") == 1 for answer in answers):
+            answers.append(json.loads(process.stdout.readline()))
+        process.stdin.write(f"{lines[2]}\n")
+        process.stdin.flush()
+        answers.append(json.loads(process.stdout.readline()))
+        rest, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert rest == ""
+    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
+    assert next(tool["name"] for tool in answers[-1]["result"]["tools"]) == "search"
+
+
+def test_a_signal_ends_it_though_the_client_is_still_there(data: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "mcp", "--allow-crawl", "--data", str(data)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        process.stdin.write(json.dumps(HELLO) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "sitelore"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+async def test_it_serves_http_on_a_port_of_its_own(data: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, "mcp", "--http", "127.0.0.1:0", "--data", str(data), stderr=asyncio.subprocess.PIPE, env=environment()
+    )
+    assert process.stderr is not None
+    try:
+        port = 0
+        while not port:
+            port = json.loads(await process.stderr.readline()).get("port", 0)
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            assert "10 pages" in await said(client, "list_sites")
+    finally:
+        process.terminate()
+        await process.communicate()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--http", "here"), "--http: invalid address 'here' (use HOST:PORT"),
+        (("--http", "127.0.0.1:99999"), "(use HOST:PORT"),
+        (("--http", "::1:80"), "(use HOST:PORT"),
+        (("--http", "0.0.0.0:0"), "without SITELORE_TOKENS the server listens on loopback alone"),
+        ((), "no crawl data in"),
+    ],
+)
+def test_what_cannot_be_served_is_one_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    done = sitelore("mcp", *arguments, "--data", tmp_path / "none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in complaint(done)
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sitelore.cli.commands.mcp.find_spec", lambda name: None)
+    assert "pip install 'sitelore[mcp]'" in complaint(sitelore("mcp", "--data", tmp_path))
+
+
+async def test_the_api_serves_mcp_behind_its_own_security_middleware(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    socket = listening_socket("127.0.0.1", 0, with_tokens=True)
+    address = f"http://127.0.0.1:{socket.getsockname()[1]}"
+    async with idle_app(tmp_path) as context:
+        serving = asyncio.create_task(serve(context, ApiSettings(tokens=(TOKEN,)), socket, stop, McpApp(Pages())))
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(headers=headers) as known, httpx2.AsyncClient() as stranger:
+            async with Client(streamable_http_client(f"{address}/mcp", http_client=known)) as client:
+                assert "shop.example" in await said(client, "list_sites")
+            assert (await known.get(f"{address}/mcp")).status_code == 405
+            assert (await known.get(f"{address}/crawl-runs")).status_code == 200
+            assert (await stranger.post(f"{address}/mcp", json={})).status_code == 401
+        stop.set()
+        await serving
