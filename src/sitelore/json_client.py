@@ -34,7 +34,7 @@ class ResponseTooLarge(RequestFailed):
 
 @dataclass(frozen=True, slots=True)
 class ServiceResponse:
-    """A response; header names are in lower case. Only the body of a 200 is read: errors are told by their status."""
+    """A response; header names are in lower case. Only the body of a 200 is read: errors are identified by their status."""
 
     status: int
     headers: Mapping[str, str]

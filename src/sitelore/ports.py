@@ -409,7 +409,7 @@ class SearchIndex(Protocol):
         """Store vectors by text hash, as little-endian float16 of unit length."""
         ...
 
-    async def likeness(
+    async def nearest(
         self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
     ) -> Similarities:
         """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""

@@ -79,17 +79,17 @@ async def settled(shop: Shop, site: SiteId) -> None:
     await shop.embedded()
 
 
-async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_nearest_chunks_are_those_of_the_in_memory_search(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
     site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
     await shop.indexed(site)
-    assert list((await shop.search_index.likeness(site, MODEL, question("x"), 5)).numbers) == []
+    assert list((await shop.search_index.nearest(site, MODEL, question("x"), 5)).numbers) == []
     await shop.embedded()
     cards = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
     asked = np.frombuffer(question("what is asked"), "<f4")
     truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.search_index.likeness(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    found = await shop.search_index.nearest(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
     assert found.embedded == 60
     assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
     assert same(found.scores, [truth[number] for number in found.numbers])
@@ -97,15 +97,15 @@ async def test_likeness_is_what_the_process_would_find(shop: Shop, monkeypatch: 
     for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
         monkeypatch.setattr(qdrant_search, "_MAX_FILTER_IDS", few)
         some = array("I", ranked[30:40])
-        among = await shop.search_index.likeness(
+        among = await shop.search_index.nearest(
             site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
         )
         assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
         assert (among.embedded, set(among.numbers) <= set(some), ranked[39] in among.numbers) == (10, True, True)
-    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 0)).numbers) == []
-    assert list((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
-    assert len((await shop.search_index.likeness(site, MODEL, asked.tobytes(), 500)).numbers) == 60
-    assert list((await shop.search_index.likeness(site, "no such model", asked.tobytes(), 5)).numbers) == []
+    assert list((await shop.search_index.nearest(site, MODEL, asked.tobytes(), 0)).numbers) == []
+    assert list((await shop.search_index.nearest(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.search_index.nearest(site, MODEL, asked.tobytes(), 500)).numbers) == 60
+    assert list((await shop.search_index.nearest(site, "no such model", asked.tobytes(), 5)).numbers) == []
 
 
 async def test_every_question_and_every_point_names_its_tenant_and_site(shop: Shop, qdrant: Qdrant) -> None:
@@ -115,7 +115,7 @@ async def test_every_question_and_every_point_names_its_tenant_and_site(shop: Sh
         await settled(shop, site)
     assert len(qdrant.chunks()) == 6
     for site in (ours, theirs):
-        found = await shop.search_index.likeness(site, MODEL, question("one"), 9, also=[1])
+        found = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1])
         assert (len(found.numbers), found.embedded) == (3, 3)
     assert {(one["tenant"], one["site"]) for one in qdrant.chunks().values()} == {("default", ours), ("other", theirs)}
     assert {point >> 32 for point in qdrant.chunks()} == {ours, theirs}
@@ -134,7 +134,7 @@ async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_i
     await settled(shop, site)
 
     async def near() -> list[str]:
-        found = await shop.search_index.likeness(site, MODEL, question("one"), 9, also=[1, 2, 3])
+        found = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1, 2, 3])
         return sorted(card.text for card in await shop.search_index.chunk_records(site, list(found.numbers)))
 
     assert await near() == ["one", "three", "two"]
@@ -162,16 +162,16 @@ async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_i
 async def test_a_copy_that_is_lost_is_made_again(database: Database, shop: Shop, qdrant: Qdrant) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await settled(shop, site)
-    before = await shop.search_index.likeness(site, MODEL, question("one"), 9)
+    before = await shop.search_index.nearest(site, MODEL, question("one"), 9)
     qdrant.collections.clear()
     with pytest.raises(VectorsAway, match="has no such collection"):
-        await shop.search_index.likeness(site, MODEL, question("one"), 9)
+        await shop.search_index.nearest(site, MODEL, question("one"), 9)
     assert await shop.embedded() == 0
-    assert await shop.search_index.likeness(site, MODEL, question("one"), 9) == before
+    assert await shop.search_index.nearest(site, MODEL, question("one"), 9) == before
     qdrant.collections.clear()
     fresh = await another(database, qdrant)
     assert await fresh.texts_to_embed(MODEL, 9) == []
-    assert await fresh.likeness(site, MODEL, question("one"), 9) == before
+    assert await fresh.nearest(site, MODEL, question("one"), 9) == before
     await fresh.close()
 
 
@@ -224,7 +224,7 @@ async def test_a_qdrant_that_failed_is_left_alone_for_a_while(shop: Shop, qdrant
     qdrant.asked.clear()
     for _ in range(3):
         with pytest.raises(VectorsAway):
-            await shop.search_index.likeness(site, MODEL, question("one"), 9)
+            await shop.search_index.nearest(site, MODEL, question("one"), 9)
     assert len(qdrant.asked) == 1
 
 
@@ -256,7 +256,7 @@ async def test_invalid_vectors_are_ignored(shop: Shop, qdrant: Qdrant) -> None:
         MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)]
     )
     assert await shop.search_index.texts_to_embed(MODEL, 9) == []
-    found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
+    found = await shop.search_index.nearest(site, MODEL, question("one"), 9)
     assert sorted(found.numbers) == [1, 3]
     assert all(np.isfinite(found.scores))
     assert sorted(one.size for one in qdrant.collections.values()) == [3, 4]
@@ -289,7 +289,7 @@ async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, mon
 
     monkeypatch.setattr(qdrant_rest, "send_request", other)
     with pytest.raises(VectorsAway, match="answered something that Qdrant would not"):
-        await shop.search_index.likeness(site, MODEL, question("one"), 9)
+        await shop.search_index.nearest(site, MODEL, question("one"), 9)
 
 
 async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant: Qdrant, shop: Shop) -> None:
@@ -298,7 +298,7 @@ async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant:
     engine = await database.engine()
     wrong = SqlSearchIndex(engine, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
     with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as told:
-        await wrong.likeness(site, MODEL, question("one"), 9)
+        await wrong.nearest(site, MODEL, question("one"), 9)
     assert "not-the-key" not in str(told.value)
     await wrong.close()
 

@@ -579,12 +579,12 @@ async def test_tenants_with_equal_pages_are_isolated(shop: Shop) -> None:
     assert await shop.texts(ours) == []
     assert await shop.search_index.postings(ours, ["one"]) == {}
     assert await shop.search_index.chunk_records(ours, [1, 2, 3]) == []
-    assert (await shop.search_index.likeness(ours, MODEL, question("one"), 9)).numbers == []
+    assert (await shop.search_index.nearest(ours, MODEL, question("one"), 9)).numbers == []
     await shop.indexed(ours)
     await shop.search_index.forget(theirs)
     assert await shop.texts(ours) == ["one", "three", "two"]
-    assert len((await shop.search_index.likeness(ours, MODEL, question("one"), 9)).numbers) == 3
-    assert (await shop.search_index.likeness(theirs, MODEL, question("one"), 9)).numbers == []
+    assert len((await shop.search_index.nearest(ours, MODEL, question("one"), 9)).numbers) == 3
+    assert (await shop.search_index.nearest(theirs, MODEL, question("one"), 9)).numbers == []
     again = await shop.ledger.create_run("site", CrawlSettings(), [], shop.now, tenant="theirs")
     assert again.site == theirs
 
@@ -652,27 +652,27 @@ async def test_vector_search_is_exact(shop: Shop) -> None:
     texts = [f"text number {at} {'e' * (at % 4)}" for at in range(60)]
     site = (await shop.crawled({f"p{at}": text for at, text in enumerate(texts)})).site
     await shop.indexed(site)
-    assert await shop.search_index.likeness(site, MODEL, question("x"), 5) == replace(
-        await shop.search_index.likeness(site, MODEL, question("x"), 5), numbers=(), scores=(), embedded=0
+    assert await shop.search_index.nearest(site, MODEL, question("x"), 5) == replace(
+        await shop.search_index.nearest(site, MODEL, question("x"), 5), numbers=(), scores=(), embedded=0
     )
     await shop.embedded()
     records = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
     query = np.frombuffer(question("what is asked"), "<f4")
     truth = {record.number: float(np.frombuffer(vector(record.text), "<f2").astype(np.float32) @ query) for record in records}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.search_index.likeness(site, MODEL, query.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    found = await shop.search_index.nearest(site, MODEL, query.tobytes(), 7, also=[ranked[20], ranked[0], 999])
     assert found.embedded == 60
     assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
     assert same(found.scores, [truth[number] for number in found.numbers])
     assert len(found.numbers) == len(set(found.numbers))
     assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
     few = array("I", ranked[30:40])
-    among = await shop.search_index.likeness(site, MODEL, query.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
+    among = await shop.search_index.nearest(site, MODEL, query.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
     assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
     assert (among.embedded, set(among.numbers) <= set(few), ranked[39] in among.numbers) == (10, True, True)
-    assert list((await shop.search_index.likeness(site, MODEL, query.tobytes(), 0)).numbers) == []
-    assert list((await shop.search_index.likeness(site, MODEL, query.tobytes(), 5, among=b"")).numbers) == []
-    assert len((await shop.search_index.likeness(site, MODEL, query.tobytes(), 500)).numbers) == 60
+    assert list((await shop.search_index.nearest(site, MODEL, query.tobytes(), 0)).numbers) == []
+    assert list((await shop.search_index.nearest(site, MODEL, query.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.search_index.nearest(site, MODEL, query.tobytes(), 500)).numbers) == 60
 
 
 def same(found: Iterable[float], wanted: Iterable[float]) -> bool:
@@ -684,7 +684,7 @@ async def test_vector_search_follows_every_change(shop: Shop) -> None:
     await shop.indexed(site)
 
     async def near() -> list[str]:
-        found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
+        found = await shop.search_index.nearest(site, MODEL, question("one"), 9)
         assert found.embedded == len(found.numbers)
         records = await shop.search_index.chunk_records(site, list(found.numbers))
         assert len(records) == len(found.numbers)
@@ -697,7 +697,7 @@ async def test_vector_search_follows_every_change(shop: Shop) -> None:
     await shop.search_index.put_vectors(MODEL, [(one.text_hash, vector("two")) for one in rest])
     assert await near() == ["one", "three", "two"]
     await shop.search_index.put_vectors(MODEL, [(first.text_hash, vector("something else"))])
-    scores = (await shop.search_index.likeness(site, MODEL, question("something else"), 1)).scores
+    scores = (await shop.search_index.nearest(site, MODEL, question("something else"), 1)).scores
     assert same(scores, [1.0])
     await shop.crawled({"a": "one/four", "b": "three"})
     assert await near() == ["three"], "the page says something else by now"
@@ -729,7 +729,7 @@ async def test_an_unchanged_site_is_searched_in_memory_and_a_changing_one_by_pgv
     await shop.embedded()
 
     async def near(text: str) -> Similarities:
-        found = await shop.search_index.likeness(site, MODEL, question(text), 9)
+        found = await shop.search_index.nearest(site, MODEL, question(text), 9)
         vector_search = shop.search_index._vector_search
         assert isinstance(vector_search, LocalVectorSearch)
         await asyncio.gather(*vector_search._matrix_reads.values())
@@ -755,13 +755,13 @@ async def test_without_pgvector_vectors_are_searched_in_memory(shop: Shop) -> No
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await shop.indexed(site)
     await shop.embedded()
-    found = await shop.search_index.likeness(site, MODEL, question("two"), 1, also=[3])
+    found = await shop.search_index.nearest(site, MODEL, question("two"), 1, also=[3])
     assert (list(found.numbers), found.embedded) == ([2, 3], 3)
     await shop.crawled({"a": "one", "b": "three/four"})
     await shop.indexed(site)
-    assert (await shop.search_index.likeness(site, MODEL, question("two"), 9)).embedded == 2
+    assert (await shop.search_index.nearest(site, MODEL, question("two"), 9)).embedded == 2
     await shop.embedded()
-    assert (await shop.search_index.likeness(site, MODEL, question("two"), 9)).embedded == 3
+    assert (await shop.search_index.nearest(site, MODEL, question("two"), 9)).embedded == 3
 
 
 async def test_a_pgvector_installed_later_gets_the_existing_vectors(
@@ -775,7 +775,7 @@ async def test_a_pgvector_installed_later_gets_the_existing_vectors(
     await shop.search_index.put_vectors("another model", [("text", vector("text"))])
     engine = await database.engine()
     assert await engine.read(pgvector.is_ready) == isinstance(database.where, str)
-    found = await shop.search_index.likeness(site, MODEL, question("two"), 9)
+    found = await shop.search_index.nearest(site, MODEL, question("two"), 9)
     assert (sorted(found.numbers), found.numbers[0], found.embedded) == ([1, 2, 3], 2, 3)
 
 
@@ -787,7 +787,7 @@ async def test_vectors_and_chunks_written_concurrently_are_joined(database: Data
     other = SqlSearchIndex(await database.engine())
     puts = [other.put_vectors(MODEL, [(page.chunks[0].text_hash, vector(page.chunks[0].chunk.text))]) for page in made]
     await asyncio.gather(*(shop.search_index.write_pages(site, EPOCH, [page]) for page in made), *puts)
-    assert (await shop.search_index.likeness(site, MODEL, question("x"), 99)).embedded == 24
+    assert (await shop.search_index.nearest(site, MODEL, question("x"), 99)).embedded == 24
 
 
 async def test_invalid_vectors_are_ignored(shop: Shop) -> None:
@@ -800,11 +800,11 @@ async def test_invalid_vectors_are_ignored(shop: Shop) -> None:
         MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)]
     )
     await shop.search_index.put_vectors(MODEL, [])
-    found = await shop.search_index.likeness(site, MODEL, question("one"), 9)
+    found = await shop.search_index.nearest(site, MODEL, question("one"), 9)
     assert found.numbers[0] == 1
     assert all(np.isfinite(found.scores))
-    assert list((await shop.search_index.likeness(site, "no such model", question("one"), 9)).numbers) == []
-    assert list((await shop.search_index.likeness(SiteId(99), MODEL, question("one"), 9)).numbers) == []
+    assert list((await shop.search_index.nearest(site, "no such model", question("one"), 9)).numbers) == []
+    assert list((await shop.search_index.nearest(SiteId(99), MODEL, question("one"), 9)).numbers) == []
 
 
 async def test_an_unknown_site_is_empty(shop: Shop) -> None:

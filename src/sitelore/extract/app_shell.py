@@ -256,7 +256,7 @@ def _judge_text(evidence: _Evidence, text: str, source: str, *, is_bare: bool) -
     if evidence.words <= 3 * _FEW_WORDS and (match := _ENABLE_JAVASCRIPT.search(text)) is not None:
         evidence.add(0.8, f"the text asks for JavaScript: {match[0][:60]!r}", is_incomplete=True)
     if (match := _TEMPLATE.search(text)) is not None and _TEMPLATE_BINDING.search(source) is not None:
-        evidence.add(0.8, f"a template that nobody filled in: {match[0][:40]}", is_incomplete=True)
+        evidence.add(0.8, f"an unfilled template: {match[0][:40]}", is_incomplete=True)
 
 
 def _judge_elements(evidence: _Evidence, body: dom.Element, scripts: _OwnScripts) -> None:

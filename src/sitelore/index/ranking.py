@@ -88,7 +88,7 @@ def _rank_in_page(pages: Rows) -> Rows:
 def without_cut_ties(rows: Rows, scores: Floats, always: Rows, limit: int) -> tuple[Rows, Floats]:
     """Nearest chunks of a store without those that tie with the last one, where the store may have left out others.
 
-    Which of equals a store returns depends on its order of chunks. Chunks of `always` were asked for by number and stay.
+    Which of equals a store returns depends on its order of chunks. Chunks of `always` were requested by number and stay.
     """
     if len(rows) < limit:
         return rows, scores

@@ -194,7 +194,7 @@ class Searcher:
             among = None if mask is None else site.chunks.numbers[mask].astype("<u4").tobytes()
             if mask is not None and not mask.any():
                 continue
-            near = await self._search_index.likeness(site.site, model, vector, 2 * depth, also, among)
+            near = await self._search_index.nearest(site.site, model, vector, 2 * depth, also, among)
             rows, live = corpus.rows(index, np.asarray(near.numbers, np.uint32))
             scores = np.asarray(np.round(np.asarray(near.scores, np.float64)[live], _SIMILARITY_DIGITS), np.float64)
             parts.append(without_cut_ties(rows, scores, always, 2 * depth))

@@ -1,7 +1,7 @@
 """Server-sent events of a run.
 
 Each event is a complete summary whose id identifies its content. A client that reconnects with `Last-Event-ID`, to this server
-or another, gets the next summary that differs. So no event has to be buffered, and nobody misses the end of a run.
+or another, gets the next summary that differs. So no event has to be buffered, and no client misses the end of a run.
 """
 
 from __future__ import annotations

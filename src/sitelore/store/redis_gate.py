@@ -10,7 +10,7 @@ counts from the sending, and a slow process must not be overtaken.
 **Slots expire.** A slot is a lease that its process renews while its request takes; the slots of a dead process expire.
 
 Redis may be emptied or unavailable at any moment. With every call a process sends what it knows itself (its last request, its
-slots, the delay the host asked for), so that lost state is restored by the next call. While Redis does not answer, no request
+slots, the host's Crawl-delay), so that lost state is restored by the next call. While Redis does not answer, no request
 gets a permission: a host is fetched late rather than too often.
 
 Calls are pipelined: those that come up while a batch is under way are sent together as the next batch.
@@ -168,7 +168,7 @@ class RedisGate:
         self._post("leave", host, pace, slot, feedback_args)
 
     async def ask_for_delay(self, host: str, pace: Pace, delay_s: float) -> None:
-        """The host asked for a gap between requests (robots.txt Crawl-delay); honoured up to the pace's cap."""
+        """Record the host's Crawl-delay of robots.txt, which applies up to the cap of the pace."""
         state = self._host(host)
         state.crawl_delay_s = max(0.0, min(delay_s, pace.max_crawl_delay_s))
         try:

@@ -90,8 +90,8 @@ def test_the_nearest_by_quantised_search_are_the_nearest_in_full_precision(
     chance, shape, spread = drawn
     held = matrix(chance, 2_000, QuantisedVectors.quantise((spread * chance.standard_normal(shape)).astype(np.float16)))
     query = chance.standard_normal(shape[1]).astype(np.float32)
-    likeness = held.vectors.similarity(held.at, query)
-    order = np.lexsort((held.numbers, -likeness))[:limit]
+    similarity = held.vectors.similarity(held.at, query)
+    order = np.lexsort((held.numbers, -similarity))[:limit]
     found = nearest(held, [], query, limit, [], None)
     assert found.numbers[:limit] == held.numbers[order].tolist()
 

@@ -174,7 +174,7 @@ def _is_hidden(element: dom.Element) -> bool:
 def _is_only_price(element: dom.Element) -> bool:
     """Whether an element that is hidden from screen readers alone is a price, and no text beside it says the same.
 
-    Shops write prices so and put a sentence for screen readers into an `aria-label`, which nobody else reads.
+    Shops mark prices up this way and put a sentence for screen readers into an `aria-label`.
     """
     if element.tag not in _INLINE or len(text := dom.one_line(element)) > _PRICE_CHARS or not _PRICE.search(text):
         return False
@@ -205,7 +205,7 @@ def _place_streamed(tree: dom.Tree, candidates: list[dom.Element]) -> None:
 
 
 def _is_unseen(element: dom.Element) -> bool:
-    """Whether a hidden element is hidden from everybody, not only from those who have the page read aloud."""
+    """Whether a hidden element is hidden from all readers, not only from screen readers."""
     style = element.attr("style")
     return element.attr("hidden") is not None or bool(style and _hiding_of(style) == _REMOVED)
 
@@ -220,7 +220,7 @@ def _drop_consent(tree: dom.Tree) -> None:
 
 
 def _hiding_of(style: str) -> str:
-    """`_REMOVED`, `_UNPAINTED`, or nothing where a style hides nothing. A long one is not asked for its colours."""
+    """`_REMOVED`, `_UNPAINTED`, or nothing where a style hides nothing. Colours of a long style are not checked."""
     if len(style) < _SHORT_STYLE:
         return _hiding_of_short_style(style)
     return _REMOVED if _is_gone(style.lower()) else ""
@@ -292,8 +292,8 @@ def folded(
 ) -> set[dom.Element]:
     """Those of the hidden elements of a tree that a reader opens with a click.
 
-    `is_unseen` says of each whether it is hidden from everybody, which is assumed of all without it; the others are only hidden
-    from screen readers.
+    `is_unseen` says whether an element is hidden from all readers, the default for every element; the others are hidden only from
+    screen readers.
     """
     opened: set[dom.Element] = set()
     targets: set[str] | None = None

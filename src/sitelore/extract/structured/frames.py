@@ -1,4 +1,4 @@
-"""Frames: flat summaries of entities with the fields that are asked for most, such as the price of a product.
+"""Frames: flat summaries of entities with the fields that are needed most, such as the price of a product.
 
 A frame has the same fields for every page, whatever its markup: names and texts as strings, several of them as a list, prices
 as numbers with their currency, absolute URLs, lists in order. A field without a value is left out. The entity itself keeps

@@ -67,7 +67,7 @@ class ResponseReader:
         self.status, self.headers = head.status, head.headers
         self.deadline.start_body(self._loop.time())
         if head.status == 101:
-            return self.fail(FailureInfo(Failure.PROTOCOL, "The server switched protocols without being asked."))
+            return self.fail(FailureInfo(Failure.PROTOCOL, "The server switched protocols without a request to do so."))
         content_type = ""
         if not self._request.whole_types:
             value = next((value for name, value in head.headers if name == "content-type"), "")

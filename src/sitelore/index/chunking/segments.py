@@ -13,7 +13,7 @@ from sitelore.index.chunking.sentences import sentence_starts, split_points
 from sitelore.index.chunking.tokens import count_tokens
 from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent, parse_blocks
 
-_PART_TOKENS = 48  # of a sentence that is too long: small enough to reach the overlap that is asked for
+_PART_TOKENS = 48  # of a sentence that is too long: small enough to reach the requested overlap
 _LONG_SENTENCE_TOKENS = 72
 _MAX_IGNORED_SPACES = 8
 _COLONS = (":", "\uff1a")

@@ -84,16 +84,16 @@ def page_piece(page: Mapping[str, Any], offset: int, limit: int) -> str:
     return f"{head}\n{boundary.notice}\n\n{boundary.around(*lines)}"
 
 
-def sites(shelves: Sequence[SiteIndexStats], offset: int, limit: int) -> str:
+def sites(all_stats: Sequence[SiteIndexStats], offset: int, limit: int) -> str:
     """A line for each site."""
-    if not shelves:
+    if not all_stats:
         return "No site has been crawled yet."
-    shown = shelves[offset : offset + limit]
-    lines = [f"{len(shelves):,} sites" + (f", from number {offset + 1:,} on:" if offset else ":")]
-    for shelf in shown:
-        line = f"- {_line(shelf.name)}: {shelf.pages:,} pages, {shelf.chunks:,} chunks, {shelf.embedded:,} with embeddings"
-        lines.append(line + (f", {shelf.waiting:,} pages wait to be indexed" if shelf.waiting else ""))
-    if offset + len(shown) < len(shelves):
+    shown = all_stats[offset : offset + limit]
+    lines = [f"{len(all_stats):,} sites" + (f", from number {offset + 1:,} on:" if offset else ":")]
+    for stats in shown:
+        line = f"- {_line(stats.name)}: {stats.pages:,} pages, {stats.chunks:,} chunks, {stats.embedded:,} with embeddings"
+        lines.append(line + (f", {stats.waiting:,} pages wait to be indexed" if stats.waiting else ""))
+    if offset + len(shown) < len(all_stats):
         lines.append(f"The next ones begin at offset {offset + len(shown)}.")
     return "\n".join(lines)
 

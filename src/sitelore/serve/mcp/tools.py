@@ -192,7 +192,7 @@ class _ToolHandlers:
         )
         if not body.query.strip():
             raise UsageError("the query is empty")
-        known = {shelf.name for shelf in await self.backend.sites(self.tenant)} if body.sites else set()
+        known = {stats.name for stats in await self.backend.sites(self.tenant)} if body.sites else set()
         if set(body.sites) - known:
             raise UsageError("unknown site; list_sites names all sites")
         return formatting.search_results(await self.backend.search(query))

@@ -86,8 +86,8 @@ async def search(
 @router.get("/sites", response_class=Response, summary="The sites", responses=answers(SiteList))
 async def list_sites(service: Service) -> Response:
     """Every site with how much of it is indexed."""
-    shelves = await service.context.search_service.sites()
-    return Response(encode(SiteList([_site(shelf) for shelf in shelves])), media_type=JSON)
+    sites = await service.context.search_service.sites()
+    return Response(encode(SiteList([_site(stats) for stats in sites])), media_type=JSON)
 
 
 @router.get(
@@ -98,8 +98,8 @@ async def list_sites(service: Service) -> Response:
 )
 async def show_deletions(site: SiteName, service: Service) -> Response:
     """Number of pages whose deletion is held back because too many disappeared at once."""
-    shelf = await _shelf(site, service)
-    return Response(encode(HeldPages(shelf.name, shelf.held)), media_type=JSON)
+    stats = await _site_stats(site, service)
+    return Response(encode(HeldPages(stats.name, stats.held)), media_type=JSON)
 
 
 @router.post(
@@ -110,10 +110,10 @@ async def show_deletions(site: SiteName, service: Service) -> Response:
 )
 async def decide_deletions(site: SiteName, body: Decision, service: Service) -> Response:
     """Delete the held pages from the index, or keep their last content. Returns how many they were."""
-    shelf = await _shelf(site, service)
+    stats = await _site_stats(site, service)
     context = service.context
-    held = await context.search_service.search_index.release_held(shelf.site, context.clock(), agreed=body.agree)
-    return Response(encode(HeldPages(shelf.name, held)), media_type=JSON)
+    held = await context.search_service.search_index.release_held(stats.site, context.clock(), agreed=body.agree)
+    return Response(encode(HeldPages(stats.name, held)), media_type=JSON)
 
 
 @router.post(
@@ -156,19 +156,19 @@ def _created(run: Run) -> Response:
     return Response(encode(run_view(run)), 201, {"Location": f"/crawl-runs/{run.id}"}, JSON)
 
 
-async def _shelf(site: str, service: RunService) -> SiteIndexStats:
-    found = await service.context.search_service.sites(names=(site,))
-    if not found:
+async def _site_stats(site: str, service: RunService) -> SiteIndexStats:
+    matching = await service.context.search_service.sites(names=(site,))
+    if not matching:
         raise _no_site(site)
-    return found[0]
+    return matching[0]
 
 
 def _no_site(site: str) -> ApiProblem:
     return ApiProblem(problems.SITE_NOT_FOUND, f"unknown site: {site}")
 
 
-def _site(shelf: SiteIndexStats) -> SiteView:
-    return SiteView(shelf.name, shelf.pages, shelf.waiting, shelf.chunks, shelf.embedded, shelf.held)
+def _site(stats: SiteIndexStats) -> SiteView:
+    return SiteView(stats.name, stats.pages, stats.waiting, stats.chunks, stats.embedded, stats.held)
 
 
 def _seconds(day: str | None, field: str) -> float | None:

@@ -19,7 +19,7 @@ from sitelore.store.vectors.search import LocalVectorSearch, VectorQuery, Vector
 
 
 class SqlSearchIndex(Repository):
-    """The search index in SQLite or Postgres, on the engine of the ledger, which is closed by whoever opened it.
+    """The search index in SQLite or Postgres, on the engine of the ledger. Closing it does not close the engine.
 
     `vector_search`: the vector search backend, when it is not this process or the database.
     """
@@ -68,7 +68,7 @@ class SqlSearchIndex(Repository):
             await self._engine.write(_put_vectors, model, vectors, self._vector_search.is_external)
             await self._vector_search.put(model, {text_hash for text_hash, _ in vectors})
 
-    async def likeness(
+    async def nearest(
         self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
     ) -> Similarities:
         """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
