@@ -597,8 +597,8 @@ NOTES = (
     Construct(
         "footnotes_of_a_list",
         '<p>x<sup><a href="#fn1" id=r1>1</a></sup> y<sup id=r2><a href="#fn2">[2]</a></sup></p>'
-        '<hr><ol><li id=fn1><p>one <a href="#r1">↩</a></p></li><li id=fn2>two <a href="#r2">^</a></li></ol>',
-        holds=("x[^1] y[^2]", "[^1]: one\n", "[^2]: two"),
+        '<hr><ol><li id=fn1><p>one note <a href="#r1">↩</a></p></li><li id=fn2>two notes <a href="#r2">^</a></li></ol>',
+        holds=("x[^1] y[^2]", "[^1]: one note\n", "[^2]: two notes"),
         lacks=("↩", "#r1", "1. "),
     ),
     Construct(
@@ -626,7 +626,42 @@ NOTES = (
         '<a href="#cn1">[1]</a></sup></p>'
         '<ol class=references><li id=cn1><span class=back>^ <a href="#c0"><sup>a</sup></a> <a href="#c1">'
         "<sup>b</sup></a></span> <span>text</span></li></ol>",
-        holds=("a[^1] b[^1]", "[^1]: text"),
+        holds=("a[^1] b[^1]", "[^1]: text ↩"),
+    ),
+    Construct(
+        "footnotes_of_sphinx",
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1" role="doc-noteref"><span class="fn-bracket">[</span>1'
+        '<span class="fn-bracket">]</span></a></p><aside class="footnote-list brackets"><aside class="footnote brackets" id="i3" '
+        'role="note"><span class="label"><span class="fn-bracket">[</span><a role="doc-backlink" href="#i1">1</a>'
+        '<span class="fn-bracket">]</span></span>\n<p>one note</p></aside></aside>',
+        "<p>a [^1]</p><p>[^1]: one note</p>",
+    ),
+    Construct(
+        "footnotes_of_sphinx_cited_twice",
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">[1]</a> <a class="footnote-reference brackets" href="#i3" '
+        'id="i2">[1]</a></p><aside class="footnote brackets" id="i3" role="note"><span class="label">'
+        '<span class="fn-bracket">[</span>1<span class="fn-bracket">]</span></span>\n<span class="backrefs">('
+        '<a role="doc-backlink" href="#i1">1</a>,<a role="doc-backlink" href="#i2">2</a>)</span>\n<p>one note</p></aside>',
+        "<p>a [^1] [^1]</p><p>[^1]: one note</p>",
+    ),
+    Construct(
+        "footnotes_of_sphinx_4",
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">1</a> <a class="footnote-reference brackets" href="#i4" '
+        'id="i2">2</a></p><dl class="footnote brackets"><dt class="label" id="i3"><span class="brackets">'
+        '<a class="fn-backref" href="#i1">1</a></span></dt><dd><p>one note</p></dd><dt class="label" id="i4">'
+        '<span class="brackets"><a class="fn-backref" href="#i2">2</a></span></dt><dd><p>two notes</p></dd></dl>',
+        "<p>a [^1] [^2]</p><p>[^1]: one note</p><p>[^2]: two notes</p>",
+    ),
+    Construct(
+        "footnotes_of_several_paragraphs",
+        '<p>x<sup><a href="#f1">1</a></sup></p><ol><li id=f1><p>First part.</p><p>Second part.</p></li></ol>',
+        "<p>x[^1]</p><p>[^1]: First part.<br>Second part.</p>",
+    ),
+    Construct(
+        "footnotes_that_would_be_link_definitions",
+        '<p>x<sup><a href="#f1">1</a></sup> y<sup><a href="#f2">2</a></sup></p>'
+        '<ol><li id=f1>Ibid.</li><li id=f2><a href="/a">source</a></li></ol>',
+        '<p>x[^1] y[^2]</p><p>[^1]: Ibid. ↩</p><p>[^2]: <a href="http://site.example/a">source</a> ↩</p>',
     ),
 )
 

@@ -31,6 +31,8 @@ from sitelore.extract.markdown.inline import (
 MAX_DEPTH = 30
 _REPEATED_ITEM_WORDS = 4  # shorter items may repeat for a reason: scores, sizes, ratings
 _MAX_NUMBER_DIGITS = 9
+# A note of one word, or of one with a title, is a link definition to CommonMark (4.7), which shows nothing.
+_LINK_DEFINITION = re.compile(r"""\[\^[^\]]*\]: \S+(?:\s+["'(].*)?""", re.DOTALL)
 _SPACES = frozenset(" \t\n\f\r\xa0\u202f")
 _SPACE_LEAF: Leaf = (TEXT, " ", 0, None, "")
 _BREAK_LEAF: Leaf = (BREAK, "", 0, None, "")
@@ -178,7 +180,15 @@ class Note(Quote):
         else:
             kind, text = first.leaves[0][:2]
             first.leaves[:1] = [label, (kind, text.lstrip() if kind == TEXT else text, *first.leaves[0][2:])]
-        return super().render()
+            # Only its first paragraph belongs to a footnote, and indented ones would be code to CommonMark.
+            while (other := _first_paragraph(self.blocks[1:2])) is not None:
+                first.leaves += [_BREAK_LEAF, *other.leaves]
+                del self.blocks[1]
+        if not super().render():
+            return False
+        if first is not None and _LINK_DEFINITION.fullmatch(first.markdown):
+            first.markdown += " ↩"
+        return True
 
     def add_text(self, lines: list[str]) -> None:
         start = len(lines)
