@@ -428,6 +428,11 @@ LISTS = (
 
 DEFINITIONS = (
     Construct(
+        "definitions_that_are_empty",
+        "<dl><dt>a</dt><dd>\n<span id=x></span>\n</dd><dt>b</dt><dd>text</dd></dl>",
+        "<ul><li><p>a</p></li><li><p>b</p><p>text</p></li></ul>",
+    ),
+    Construct(
         "definitions_plain",
         "<dl><dt>T</dt><dd>one</dd><dd>two</dd><dt>U</dt><dd><p>p</p><ul><li>x</ul></dd></dl>",
         "<ul><li><p>T</p><p>one</p><p>two</p></li><li><p>U</p><p>p</p><ul><li>x</li></ul></li></ul>",
@@ -631,23 +636,23 @@ NOTES = (
     Construct(
         "footnotes_of_sphinx",
         '<p>a <a class="footnote-reference brackets" href="#i3" id="i1" role="doc-noteref"><span class="fn-bracket">[</span>1'
-        '<span class="fn-bracket">]</span></a></p><aside class="footnote-list brackets"><aside class="footnote brackets" id="i3" '
-        'role="note"><span class="label"><span class="fn-bracket">[</span><a role="doc-backlink" href="#i1">1</a>'
+        '<span class="fn-bracket">]</span></a></p><aside class="footnote-list brackets"><aside class="footnote brackets" '
+        'id="i3" role="note"><span class="label"><span class="fn-bracket">[</span><a role="doc-backlink" href="#i1">1</a>'
         '<span class="fn-bracket">]</span></span>\n<p>one note</p></aside></aside>',
         "<p>a [^1]</p><p>[^1]: one note</p>",
     ),
     Construct(
         "footnotes_of_sphinx_cited_twice",
-        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">[1]</a> <a class="footnote-reference brackets" href="#i3" '
-        'id="i2">[1]</a></p><aside class="footnote brackets" id="i3" role="note"><span class="label">'
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">[1]</a> <a class="footnote-reference brackets" '
+        'href="#i3" id="i2">[1]</a></p><aside class="footnote brackets" id="i3" role="note"><span class="label">'
         '<span class="fn-bracket">[</span>1<span class="fn-bracket">]</span></span>\n<span class="backrefs">('
         '<a role="doc-backlink" href="#i1">1</a>,<a role="doc-backlink" href="#i2">2</a>)</span>\n<p>one note</p></aside>',
         "<p>a [^1] [^1]</p><p>[^1]: one note</p>",
     ),
     Construct(
         "footnotes_of_sphinx_4",
-        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">1</a> <a class="footnote-reference brackets" href="#i4" '
-        'id="i2">2</a></p><dl class="footnote brackets"><dt class="label" id="i3"><span class="brackets">'
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">1</a> <a class="footnote-reference brackets" '
+        'href="#i4" id="i2">2</a></p><dl class="footnote brackets"><dt class="label" id="i3"><span class="brackets">'
         '<a class="fn-backref" href="#i1">1</a></span></dt><dd><p>one note</p></dd><dt class="label" id="i4">'
         '<span class="brackets"><a class="fn-backref" href="#i2">2</a></span></dt><dd><p>two notes</p></dd></dl>',
         "<p>a [^1] [^2]</p><p>[^1]: one note</p><p>[^2]: two notes</p>",
@@ -666,6 +671,17 @@ NOTES = (
 )
 
 BLOCKS = (
+    Construct(
+        "details_with_a_summary_that_is_a_part_of_the_text",
+        "<details open><summary><h4>Name</h4><p>One.</p><p>Two.</p></summary><p>Three.</p></details>"
+        "<details open><summary><h4>Other</h4></summary><p>Four.</p></details>",
+        "<h4>Name</h4><p>One.</p><p>Two.</p><p>Three.</p><h4>Other</h4><p>Four.</p>",
+    ),
+    Construct(
+        "details_with_a_summary_in_a_block",
+        "<details open><summary><div>Question?</div></summary><p>Answer.</p></details>",
+        "<p><strong>Question?</strong></p><p>Answer.</p>",
+    ),
     Construct(
         "quote_nested_with_list_and_code",
         "<blockquote><p>a</p><blockquote>b</blockquote><ul><li>x</ul><pre>c\n\nd</pre></blockquote>",

@@ -76,6 +76,10 @@ class Paragraph(Block):
         """The plain text."""
         return inline_text(self.leaves)
 
+    def add_style(self, bits: int) -> None:
+        """Emphasise all of it."""
+        self.leaves = [(kind, text, style | bits, link, plain) for kind, text, style, link, plain in self.leaves]
+
     def render(self) -> bool:
         """Write the paragraph, with what would open a block escaped at the starts of its lines."""
         is_heading = self.level > 0
@@ -197,14 +201,18 @@ class Note(Quote):
 
 
 class Item:
-    """An item of a list. `terms`: the terms of a definition list, while it is read."""
+    """An item of a list.
 
-    __slots__ = ("blocks", "number", "terms")
+    `terms`: the terms of a definition list, while it is read; `is_defined`: whether a definition, maybe empty, came after them.
+    """
+
+    __slots__ = ("blocks", "is_defined", "number", "terms")
 
     def __init__(self, raw_number: str | None = None) -> None:
         self.blocks: list[Block] = []
         self.number = _parse_number(raw_number)
         self.terms: list[Paragraph] = []
+        self.is_defined = False
 
     def add_term(self, term: list[Block]) -> None:
         """Add a term, on one line."""

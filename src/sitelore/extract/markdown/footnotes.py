@@ -62,10 +62,8 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
             footnotes.raised.add(raised)
     for name, label in labels.items():
         footnotes.notes[notes[name]] = label
-        if (title := _title_of_note(targets[name])) is not None:
-            footnotes.dropped.add(title)
-        if (own := _own_label(notes[name], label)) is not None:
-            footnotes.dropped.add(own)
+        numbers = _title_of_note(targets[name]), _own_label(notes[name], label)
+        footnotes.dropped.update(element for element in numbers if element is not None)
         _drop_back_links(footnotes, notes[name], back_names)
     return footnotes
 

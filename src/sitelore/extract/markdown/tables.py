@@ -96,9 +96,7 @@ def _list_of_rows(rows: list[_Row]) -> List:
         for cell in row:
             for block in cell.blocks:
                 if cell.is_head and isinstance(block, Paragraph):
-                    block.leaves = [
-                        (kind, text, style | STRONG, link, plain) for kind, text, style, link, plain in block.leaves
-                    ]
+                    block.add_style(STRONG)
             item.blocks += cell.blocks
         items.items.append(item)
     return items

@@ -361,11 +361,13 @@ class _Walk(ParagraphBuilder):
         self._flush()
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
-        before, self._style = self._style, self._style | STRONG
+        blocks, size = self.blocks, len(self.blocks)
 
         def end() -> None:
             self._flush()
-            self._style = before
+            # One with headings, lists or several paragraphs is no label, but a part of the text.
+            if len(blocks) == size + 1 and isinstance(only := blocks[size], Paragraph) and not only.level:
+                only.add_style(STRONG)
 
         return end
 
@@ -649,7 +651,7 @@ class _Walk(ParagraphBuilder):
         definitions = self._list
         if definitions is None or definitions.kind != DEFINITIONS:
             return self._flush
-        if not definitions.items or definitions.items[-1].blocks:
+        if not definitions.items or definitions.items[-1].blocks or definitions.items[-1].is_defined:
             definitions.items.append(Item())
         item = definitions.items[-1]
         term: list[Block] = []
@@ -669,7 +671,9 @@ class _Walk(ParagraphBuilder):
             return self._flush
         if not definitions.items:
             definitions.items.append(Item())
-        self.blocks = definitions.items[-1].blocks
+        item = definitions.items[-1]
+        item.is_defined = True
+        self.blocks = item.blocks
         return self._end_block
 
     # Tables
