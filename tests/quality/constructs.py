@@ -99,7 +99,32 @@ CODE = (
         _code("int a;\n  return a &lt; 2;\n"),
     ),
     Construct("code_language_is_not_the_human_one", "<pre lang=en><code>x</code></pre>", _code("x\n")),
-    Construct("code_with_no_break_spaces_stays", "<pre>a&nbsp;b</pre>", _code("a\xa0b\n")),
+    Construct("code_with_no_break_spaces", "<pre>a&nbsp;&nbsp;b</pre>", _code("a  b\n")),
+    Construct(
+        "code_inline_with_no_break_spaces",
+        "<p>a <code><span>'</span>&#160; <span>'</span></code> or <code><span>'&#160;</span> <span>'</span></code>, "
+        "<tt>5&nbsp;&nbsp;&nbsp;x</tt> <tt>&nbsp;y&nbsp;</tt> z <code>&nbsp;</code> end</p>",
+        holds=("a `'  '` or `'  '`, `5   x` `y` z end",),
+    ),
+    Construct(
+        "code_with_breaks_and_line_ends",
+        "<blockquote><tt>$&nbsp;<b>run</b><br>\n0&nbsp;&nbsp;Halt<br>\n<br>\n1</tt></blockquote><pre>a<br>\nb</pre>",
+        f"<blockquote>{_code('$ run' + chr(10) + '0  Halt' + chr(10) * 2 + '1' + chr(10))}</blockquote>" + _code("a\n\nb\n"),
+    ),
+    Construct(
+        "code_of_doxygen_with_tooltips_and_folds",
+        '<div class="fragment"><div class="line"><a id="l1"></a><span class="lineno">    1</span>int a;</div>'
+        '<div class="foldopen" id="f2"><div class="line"><span class="lineno">    2</span>  b {</div>'
+        '<div class="line"><span class="lineno">    3</span>  }</div></div>'
+        '<div class="ttc" id="a1"><div class="ttname"><a href="a.html">Name</a></div><div class="ttdoc">Tip.</div></div></div>',
+        _code("int a;\n  b {\n  }\n"),
+    ),
+    Construct(
+        "code_of_gtk_doc",
+        '<table class="listing_frame"><tbody><tr><td class="listing_lines" align="right"><pre>1\n2</pre></td>'
+        '<td class="listing_code"><pre class="programlisting">foo (a,\n     b);</pre></td></tr></tbody></table>',
+        _code("foo (a,\n     b);\n"),
+    ),
     Construct("code_in_code_next_to_each_other", "<p><code>a</code><code>b</code></p>", "<p><code>ab</code></p>"),
     Construct("code_inline_with_backticks", "<p>x <code>a`b``c</code> y</p>", "<p>x <code>a`b``c</code> y</p>"),
     Construct(
@@ -143,6 +168,12 @@ CODE = (
 )
 
 TABLES = (
+    Construct(
+        "table_with_a_break_in_code",
+        "<table><tr><th>Type</th><th>Method</th></tr>"
+        "<tr><td><code>&lt;T extends A&gt;<br>T</code></td><td>html</td></tr></table>",
+        _table(("Type", "Method"), ("<code>&lt;T extends A&gt; T</code>", "html")),
+    ),
     Construct("table_plain", "<table><thead><tr><th>a<th>b<tbody><tr><td>1<td>2</table>", _table(("a", "b"), ("1", "2"))),
     Construct("table_without_head", "<table><tr><td>a<td>b<tr><td>1<td>2</table>", _table(("a", "b"), ("1", "2"))),
     Construct(

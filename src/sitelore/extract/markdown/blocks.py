@@ -34,6 +34,7 @@ _MAX_NUMBER_DIGITS = 9
 # A note of one word, or of one with a title, is a link definition to CommonMark (4.7), which shows nothing.
 _LINK_DEFINITION = re.compile(r"""\[\^[^\]]*\]: \S+(?:\s+["'(].*)?""", re.DOTALL)
 _SPACES = frozenset(" \t\n\f\r\xa0\u202f")
+_WHITE_SPACE = re.compile(r"[ \t\n\f\r]+")
 _SPACE_LEAF: Leaf = (TEXT, " ", 0, None, "")
 _BREAK_LEAF: Leaf = (BREAK, "", 0, None, "")
 
@@ -108,13 +109,14 @@ class Paragraph(Block):
 
 
 class CodeBlock(Block):
-    """A code block with its language, which may be empty."""
+    """A code block with its language, which may be empty. `is_span`: a code span with a break or two, if it has to be."""
 
-    __slots__ = ("code", "language")
+    __slots__ = ("code", "is_span", "language")
 
     def __init__(self, code: str, language: str) -> None:
         self.code = code
         self.language = language
+        self.is_span = False
 
     def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
         fence = fence_for(self.code)
@@ -127,7 +129,7 @@ class CodeBlock(Block):
         parts.append(code_span(" ".join(self.code.split())))
 
     def fits_cell(self) -> bool:
-        return "\n" not in self.code
+        return self.is_span or "\n" not in self.code
 
 
 class Rule(Block):
@@ -507,6 +509,9 @@ class ParagraphBuilder:
 
     def _add_words(self, data: str) -> None:
         """Add text with its white space collapsed."""
+        if self._is_code and "\xa0" in data:
+            self._add_spaced_code(data)
+            return
         # Of white space only the simple space is printable.
         text = data.strip(" ") if data.isprintable() and "  " not in data else _collapse_spaces(data)
         if not text:
@@ -529,6 +534,20 @@ class ParagraphBuilder:
         else:
             self._ends_in_space = False
         self._leaves.append((CODE if self._is_code else TEXT, text, self._style, link, ""))
+
+    def _add_spaced_code(self, data: str) -> None:
+        """Add inline code with as many spaces as are seen: no-break spaces do not collapse."""
+        text = _WHITE_SPACE.sub(" ", data)
+        is_start = not self._leaves or self._leaves[-1][0] != CODE
+        if self._ends_in_space:
+            text = text.lstrip() if is_start else text.lstrip(" ")
+        if text:
+            self._ends_in_space = text[-1] == " "
+            self._leaves.append((CODE, text.replace("\xa0", " "), self._style, self._link, ""))
+            if self._link is None:
+                self._count_unlinked(len(text))
+            else:
+                self.chars += len(text)
 
     def _add_gap(self) -> None:
         """Separate words."""

@@ -394,6 +394,8 @@ class _Walk(ParagraphBuilder):
 
     def _end_code(self) -> None:
         self._is_code = False
+        if self._leaves and self._leaves[-1][1].endswith(" "):
+            self._ends_in_space = True
 
     def _enter_quotation(self, _element: dom.Element) -> _Leave:
         self._add_quotation_mark(is_start=True)
