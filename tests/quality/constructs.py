@@ -878,6 +878,29 @@ EMBEDS = (
 
 TEXT = (
     Construct(
+        "text_of_names_and_values",
+        '<div><span class="details_name">ISBN-13</span><span class="details_value">9780544103054</span></div>'
+        '<div><span class="label">Colour</span><span class="value">red</span></div>'
+        '<div><span class="a">Publisher</span><span class="b">Houghton</span></div>'
+        '<div><span class="now">$116.97</span><span class="was">$145</span><span class="off">19% off</span></div>',
+        "<p>ISBN-13: 9780544103054</p><p>Colour: red</p><p>Publisher Houghton</p><p>$116.97 $145 19% off</p>",
+    ),
+    Construct(
+        "text_of_one_word_in_several_elements",
+        '<p><span class="drop-cap">T</span>he end</p><p><span class="initial">N</span><span class="rest">ATO</span></p>'
+        '<p><span class="s1">hap</span><span class="s2">py</span></p><p><span class="l">Ab</span><span class="l">Cd</span></p>'
+        '<p>x <span class="mi">ab</span><span class="mn">2</span> y</p><p><span>You</span><span>Tube</span></p>'
+        '<p><span class="k">std</span><span class="o">::</span><span class="n">Vec</span></p>'
+        '<p><span class="a">東京</span><span class="b">タワー</span></p><p><b class="x">Hyper</b>Text</p>',
+        "<p>The end</p><p>NATO</p><p>happy</p><p>AbCd</p><p>x ab2 y</p><p>YouTube</p><p>std::Vec</p><p>東京タワー</p>"
+        "<p><strong>Hyper</strong>Text</p>",
+    ),
+    Construct(
+        "code_inline_that_a_highlighter_split",
+        '<p><code><span class="kd">ab</span><span class="nf">Cd</span></code></p>',
+        "<p><code>abCd</code></p>",
+    ),
+    Construct(
         "text_like_lists",
         "<p>1. a</p><p>2) b</p><p>- c</p><p>+ d</p><p>* e</p>",
         "<p>1. a</p><p>2) b</p><p>- c</p><p>+ d</p><p>* e</p>",

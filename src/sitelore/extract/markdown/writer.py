@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -80,6 +81,13 @@ _SHIFTED = {
 _KEEPS_LINES = re.compile(r"white-space\s*:\s*(?:pre-wrap|pre-line|break-spaces)", re.ASCII | re.IGNORECASE)
 _SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IGNORECASE)
 _MAX_PERMALINK_DEPTH = 50
+_NAME_CLASS = re.compile(r"(?:^|[\s_-])(?:name|label|key|term)(?=$|[\s_-])", re.IGNORECASE)
+_VALUE_CLASS = re.compile(r"(?:^|[\s_-])(?:value|data|desc|description)(?=$|[\s_-])", re.IGNORECASE)
+# The characters on both sides. Scripts that separate words by spaces end before U+0590.
+_TOUCHING_PAIR = re.compile(r".*[0-9A-Za-z\u00c0-\u058f)%]\n[0-9A-Za-z\u00c0-\u058f$€£¥(#+-].?")
+# Words of one letter are initials or formulas, and a small letter goes on with a word.
+_TOUCHING_FACTS = re.compile(r"\S[0-9A-Za-z\u00c0-\u058f]\n(?:[0-9A-Z][0-9A-Za-z\u00c0-\u058f%]|\d\s?)|.?\d\n[$€£¥]\d")
+_MAX_PAIR_NODES = 8
 _NO_PAGE = "http://page.invalid/"  # plain text shows no addresses
 
 
@@ -175,6 +183,7 @@ class _Walk(ParagraphBuilder):
         self._has_formulas = False
         self._keeps_lines = False
         self._heading_text = ""
+        self._holds_text: dict[dom.AnyNode | None, bool] = {}
         self._link_depth = 0
         self._in_page: list[str] = []  # the targets of links to places of the same page
         self._list: List | None = None
@@ -292,9 +301,34 @@ class _Walk(ParagraphBuilder):
         """Read through an element that changes nothing: a span, or one that is not known."""
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
-        if self._level and "editsection" in (element.attr("class") or ""):
-            return None
+        if not self._ends_in_space and (class_ := element.attr("class")):
+            if self._level and "editsection" in class_:
+                return None
+            if not self._is_code:
+                self._separate_pair(element, class_)
         return _do_nothing
+
+    def _separate_pair(self, element: dom.Element, class_: str) -> None:
+        """Separate an element from the one that touches it, as style sheets do with a name and its value, or two facts."""
+        before = dom.as_element(element.previous_sibling)
+        class_before = before.attr("class") if before is not None else None
+        if not class_before or class_before == class_ or not self._leaves or self._leaves[-1][0] != TEXT:
+            return
+        is_pair = _NAME_CLASS.search(class_before) is not None and _VALUE_CLASS.search(class_) is not None
+        texts = filter(None, map(dom.as_text, islice(element.descendants, _MAX_PAIR_NODES)))
+        start = next((text.data for text in texts if not text.data.isspace()), "")
+        pattern = _TOUCHING_PAIR if is_pair else _TOUCHING_FACTS
+        if pattern.fullmatch(f"{self._leaves[-1][1][-2:]}\n{start[:2]}") and not self._is_in_text(element):
+            self._add_words(": " if is_pair else " ")
+
+    def _is_in_text(self, element: dom.Element) -> bool:
+        """Whether an element stands in text of its parent's own."""
+        around = element.parent
+        if around not in self._holds_text:
+            self._holds_text[around] = around is None or not all(
+                isinstance(node, dom.Element) or dom.is_blank(node) for node in around.children
+            )
+        return self._holds_text[around]
 
     def _enter_separated(self, _element: dom.Element) -> _Leave:
         self._add_gap()
