@@ -169,6 +169,14 @@ CODE = (
 
 TABLES = (
     Construct(
+        "table_with_icons",
+        "<table><tr><th>Plan</th><th>A</th><th>B</th></tr>"
+        '<tr><td>Mail</td><td><i class="fa fa-check"></i></td><td><i class="fas fa-times"></i></td></tr>'
+        '<tr><td>Chat</td><td><svg><title>Yes</title></svg></td><td><span role=img aria-label="not included"></span></td></tr>'
+        '<tr><td>Call</td><td><i class="fa fa-check"></i> soon</td><td></td></tr></table>',
+        _table(("Plan", "A", "B"), ("Mail", "✓", "✗"), ("Chat", "Yes", "not included"), ("Call", "soon", "")),
+    ),
+    Construct(
         "table_with_a_break_in_code",
         "<table><tr><th>Type</th><th>Method</th></tr>"
         "<tr><td><code>&lt;T extends A&gt;<br>T</code></td><td>html</td></tr></table>",
@@ -263,6 +271,12 @@ TABLES = (
 )
 
 HEADINGS = (
+    Construct(
+        "heading_with_a_link_to_it_after_it",
+        '<div class="sl-heading-wrapper"><h2 id="why">Why?</h2><a class="sl-anchor-link" href="#why"><span><svg></svg></span>'
+        '<span class="sr-only">Section titled “Why?”</span></a></div><p>Because.</p><p>See <a href="#why">why</a>.</p>',
+        '<h2>Why?</h2><p>Because.</p><p>See <a href="http://site.example/dir/page#why">why</a>.</p>',
+    ),
     Construct("headings_in_order", "<h1>1</h1><h3>3</h3><h2>2</h2><h6>6</h6>", "<h1>1</h1><h3>3</h3><h2>2</h2><h6>6</h6>"),
     Construct("heading_with_pilcrow", '<h2 id=x>Head<a class=headerlink href="#x">¶</a></h2>', "<h2>Head</h2>"),
     Construct("heading_with_hash_before", '<h2><a href="#x" aria-hidden="true">#</a> Head</h2>', "<h2>Head</h2>"),
@@ -702,6 +716,19 @@ NOTES = (
 )
 
 BLOCKS = (
+    Construct(
+        "tabs_of_docusaurus",
+        '<div><ul role="tablist"><li role="tab">Bash</li><li role="tab">Fish</li></ul>'
+        '<div><div role="tabpanel"><pre>a</pre></div><div role="tabpanel" hidden><pre>b</pre></div></div></div>',
+        f"<p><strong>Bash</strong></p>{_code('a' + chr(10))}<p><strong>Fish</strong></p>{_code('b' + chr(10))}",
+    ),
+    Construct(
+        "tabs_with_code",
+        '<div><ul role="tablist"><li><a role="tab" href="#p1" id="t1">Bash</a></li><li>'
+        '<a role="tab" href="#p2" id="t2">Fish</a></li></ul>'
+        '<div id="p1" role="tabpanel" aria-labelledby="t1"><pre>a</pre></div><div id="p2" role="tabpanel"><pre>b</pre></div></div>',
+        f"<p><strong>Bash</strong></p>{_code('a' + chr(10))}<p><strong>Fish</strong></p>{_code('b' + chr(10))}",
+    ),
     Construct(
         "details_with_a_summary_that_is_a_part_of_the_text",
         "<details open><summary><h4>Name</h4><p>One.</p><p>Two.</p></summary><p>Three.</p></details>"

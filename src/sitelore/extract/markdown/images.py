@@ -8,6 +8,7 @@ hidden elements are dropped, as frames, players and `noscript` are among them.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from sitelore.extract import dom
 
@@ -41,6 +42,11 @@ _MACHINERY = re.compile(
 )
 _MAX_EMBEDS = 500
 _MAX_NOSCRIPT_CHARS = 200
+_CHECKS = frozenset({"check", "checkmark", "tick", "yes"})
+_CROSSES = frozenset({"cross", "times", "xmark"})
+_TOKENS = re.compile(r"[a-z]+")
+_MAX_ICON_ELEMENTS = 8
+_MAX_ICON_CHARS = 40
 
 
 def source_of(image: dom.Element) -> str:
@@ -171,3 +177,30 @@ def _image_before(spare: dom.Element) -> dom.Element | None:
         return element
     inner = dom.elements_list(element, "img")
     return inner[-1] if inner else None
+
+
+def rescue_icons(tree: dom.Tree) -> None:
+    """Replace the drawings that are all there is in a cell by their labels."""
+    cells: set[dom.Element] = set()
+    for drawing in dom.select(tree, "td svg,th svg")[:_MAX_EMBEDS]:
+        cell = drawing.closest("td,th")
+        if cell is None or cell in cells:
+            continue
+        cells.add(cell)
+        meaning = icon_meaning(cell)
+        if meaning and " ".join(cell.text.split()) in {"", meaning}:
+            drawing.replace_with(dom.words(meaning))
+
+
+def icon_meaning(cell: dom.Element) -> str:
+    """Return what the icon means that is all there is in a cell: a check, a cross, or its label. Empty when there is none."""
+    for element in islice(cell.iter_elements(), _MAX_ICON_ELEMENTS):
+        label = dom.attribute(element, "aria-label") or (element.text if element.tag == "title" else "")
+        if label := " ".join(label.split()):
+            return label if len(label) <= _MAX_ICON_CHARS else ""
+        tokens = set(_TOKENS.findall(dom.attribute(element, "class").lower()))
+        if not tokens.isdisjoint(_CHECKS):
+            return "✓"
+        if not tokens.isdisjoint(_CROSSES):
+            return "✗"
+    return ""

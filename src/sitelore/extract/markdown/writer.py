@@ -40,7 +40,7 @@ from sitelore.extract.markdown.blocks import (
 )
 from sitelore.extract.markdown.code import LINES_CLASS, Listings, image_formula, rescue_formulas, split_formulas
 from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
-from sitelore.extract.markdown.images import is_pixel, rescue_embeds, rescue_images, source_of
+from sitelore.extract.markdown.images import icon_meaning, is_pixel, rescue_embeds, rescue_icons, rescue_images, source_of
 from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Link, escape_label
 from sitelore.extract.markdown.tables import Cell, TableDraft
 from sitelore.extract.metadata.links import PageResolver, resolver_for
@@ -81,6 +81,8 @@ _SHIFTED = {
 _KEEPS_LINES = re.compile(r"white-space\s*:\s*(?:pre-wrap|pre-line|break-spaces)", re.ASCII | re.IGNORECASE)
 _SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IGNORECASE)
 _MAX_PERMALINK_DEPTH = 50
+_MAX_TABS = 300
+_MAX_TAB_CHARS = 60
 _NAME_CLASS = re.compile(r"(?:^|[\s_-])(?:name|label|key|term)(?=$|[\s_-])", re.IGNORECASE)
 _VALUE_CLASS = re.compile(r"(?:^|[\s_-])(?:value|data|desc|description)(?=$|[\s_-])", re.IGNORECASE)
 # The characters on both sides. Scripts that separate words by spaces end before U+0590.
@@ -99,11 +101,13 @@ class Written(NamedTuple):
 
 
 def prepare(tree: dom.Tree) -> None:
-    """Rescue formulas, embedded content, task boxes and `noscript` images, before hidden elements are dropped from a tree."""
+    """Rescue what is dropped from a tree with hidden elements: formulas, embedded content, task boxes, labels, images."""
     rescue_formulas(tree)
     rescue_embeds(tree)
     _rescue_task_boxes(tree)
+    _rescue_tab_labels(tree)
     rescue_images(tree)
+    rescue_icons(tree)
 
 
 def write(nodes: Sequence[dom.Node], resolver: PageResolver) -> Written:
@@ -133,6 +137,39 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
             after = dom.as_text(box.next_sibling)
             gap = [] if after is not None and after.data[:1].isspace() else [dom.words(" ")]
             box.replace_with(dom.verbatim(mark, dom.words(mark)), *gap)
+
+
+def _rescue_tab_labels(tree: dom.Tree) -> None:
+    """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
+    for panel, tab in _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS]):
+        label = " ".join(tab.text.split())
+        # Panels without code mostly start with their label, or are parts of a menu.
+        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and dom.holds(panel, "pre"):
+            panel.children[0].insert_before(dom.made("p", None, dom.made("strong", None, dom.words(label))))
+            tab.clear()
+
+
+def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.Element]]:
+    """Give each panel its tab: the one that its ids name, or the one at its place in the list before it (Docusaurus)."""
+    tabs: dict[str, dom.Element] = {}
+    groups: list[tuple[list[dom.Element], list[dom.Element]]] = []
+    for element in elements:
+        role = element.attr("role")
+        if role == "tablist":
+            groups.append(([], []))
+        elif groups:
+            groups[-1][role == "tabpanel"].append(element)
+        if role == "tab":
+            controlled = element.attr("aria-controls") or (element.attr("href") or "").removeprefix("#")
+            tabs |= {f"tab {element.attr('id')}": element, f"panel {controlled}": element}
+    for group, panels in groups:
+        for at, panel in enumerate(panels):
+            name, label = panel.attr("id"), panel.attr("aria-labelledby")
+            tab = (tabs.get(f"tab {label}") if label else None) or (tabs.get(f"panel {name}") if name else None)
+            if tab is None and len(group) == len(panels) and not name and not label:
+                tab = group[at]
+            if tab is not None:
+                yield panel, tab
 
 
 def _shows_nothing(node: dom.AnyNode) -> bool:
@@ -183,6 +220,7 @@ class _Walk(ParagraphBuilder):
         self._has_formulas = False
         self._keeps_lines = False
         self._heading_text = ""
+        self._heading_ids: tuple[str | None, str | None] = (None, None)
         self._holds_text: dict[dom.AnyNode | None, bool] = {}
         self._link_depth = 0
         self._in_page: list[str] = []  # the targets of links to places of the same page
@@ -389,6 +427,8 @@ class _Walk(ParagraphBuilder):
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label(level)
         self._level, self._heading_text = level, element.text.strip()
+        around = dom.as_element(element.parent)
+        self._heading_ids = element.attr("id"), around.attr("id") if around is not None else None
         return self._end_block
 
     def _enter_summary(self, element: dom.Element) -> _Leave:
@@ -492,7 +532,11 @@ class _Walk(ParagraphBuilder):
         text = link.text
         if not any(map(str.isalnum, text)):
             return (href[0] == "#" or self._level > 0) and not dom.holds(link, "img", dom.VERBATIM)
-        if not self._level or self._heading_text == text.strip():
+        if not self._level:
+            # Directly after the heading (Starlight).
+            last = self.blocks[-1] if self.blocks and not self._leaves else None
+            return isinstance(last, Paragraph) and last.level > 0 and unquote(href[1:]) in self._heading_ids
+        if self._heading_text == text.strip():
             return False
         return _ANCHOR_CLASS.search(link.attr("class") or "") is not None
 
@@ -775,10 +819,12 @@ class _Walk(ParagraphBuilder):
         table.add_cell(cell)
         chars = self.chars
 
-        def count_chars() -> None:
+        def end() -> None:
             cell.chars = self.chars - chars
+            if not cell.blocks and (meaning := icon_meaning(element)):
+                cell.blocks.append(Paragraph([(TEXT, meaning, 0, None, "")]))
 
-        return self._collect(cell.blocks, count_chars)
+        return self._collect(cell.blocks, end)
 
 
 _HANDLERS: dict[str, _Handler] = {
