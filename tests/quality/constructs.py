@@ -383,6 +383,27 @@ IMAGES = (
         "<div><span class=lazy></span><noscript><img src=i.png alt=a></noscript></div>",
         f"<p>{_IMG}</p>",
     ),
+    Construct(
+        "images_that_are_decoration",
+        '<p>x<img src="/static/clear.gif" border=0><img class="avatar" alt="" src="/u/49?s=36"><img alt="" src="/quote.svg">'
+        '<img src="/icon.png" width=36 height=36><img src="/r.png"></p><p>y<img src="/r.png"></p><p>z<img src="/r.png"></p>',
+        "<p>x</p><p>y</p><p>z</p>",
+    ),
+    Construct(
+        "image_without_alt_shown_twice",
+        "<p>x <img src=i.png></p><p>y <img src=i.png></p>",
+        '<p>x <img src="http://site.example/dir/i.png" alt=""></p><p>y</p>',
+    ),
+    Construct(
+        "image_of_two_sizes",
+        '<p><a href="/n"><img src="/a-384x216.jpg" alt="T"></a><a href="/n"><img src="/a-300x300.jpg" alt="T"></a></p>',
+        '<p><a href="http://site.example/n"><img src="http://site.example/a-384x216.jpg" alt="T"></a></p>',
+    ),
+    Construct(
+        "images_of_a_rating",
+        "<p><img src=i.png alt=a><img src=i.png alt=a></p>",
+        f"<p>{_IMG}{_IMG}</p>",
+    ),
     Construct("image_that_counts_readers", "<p>x<img src=/t.gif width=1 height=1></p>", "<p>x</p>"),
     Construct(
         "image_with_odd_alt",
@@ -726,7 +747,8 @@ BLOCKS = (
         "tabs_with_code",
         '<div><ul role="tablist"><li><a role="tab" href="#p1" id="t1">Bash</a></li><li>'
         '<a role="tab" href="#p2" id="t2">Fish</a></li></ul>'
-        '<div id="p1" role="tabpanel" aria-labelledby="t1"><pre>a</pre></div><div id="p2" role="tabpanel"><pre>b</pre></div></div>',
+        '<div id="p1" role="tabpanel" aria-labelledby="t1"><pre>a</pre></div>'
+        '<div id="p2" role="tabpanel"><pre>b</pre></div></div>',
         f"<p><strong>Bash</strong></p>{_code('a' + chr(10))}<p><strong>Fish</strong></p>{_code('b' + chr(10))}",
     ),
     Construct(

@@ -46,6 +46,9 @@ _CHECKS = frozenset({"check", "checkmark", "tick", "yes"})
 _CROSSES = frozenset({"cross", "times", "xmark"})
 _TOKENS = re.compile(r"[a-z]+")
 _MAX_ICON_ELEMENTS = 8
+_MAX_ICON_SIZE = 64
+_AVATAR = re.compile(r"(?:^|[\s_/.-])(?:avatars?|gravatar)(?=$|[\s_/.-])", re.IGNORECASE)
+_SIZE_SUFFIX = re.compile(r"-\d{2,4}x\d{2,4}(?=\.\w{3,4}$)")
 _MAX_ICON_CHARS = 40
 
 
@@ -77,6 +80,22 @@ def is_pixel(element: dom.Element) -> bool:
         return True
     style = (element.attr("style") or "").lower()
     return ("none" in style or "hidden" in style) and _HIDING.search(style) is not None
+
+
+def is_decoration(image: dom.Element, source: str) -> bool:
+    """Whether an image without a text is a spacer, an avatar or an icon."""
+    if _is_placeholder(source) or _AVATAR.search(f"{dom.attribute(image, 'class')} {source}"):
+        return True
+    sizes = [int(raw) for name in ("width", "height") if (raw := dom.attribute(image, name).removesuffix("px")).isdecimal()]
+    if sizes and min(sizes) <= _MAX_ICON_SIZE:
+        return True
+    # HTML says that an image with an empty text is decoration; of pictures in other formats that is seldom meant.
+    return image.attr("alt") is not None and source.partition("?")[0].lower().endswith(".svg")
+
+
+def source_without_size(source: str) -> str:
+    """Return an address without what tells apart the sizes of one image."""
+    return _SIZE_SUFFIX.sub("", source.partition("?")[0])
 
 
 def _usable(raw: str | None) -> str:

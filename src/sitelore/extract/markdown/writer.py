@@ -9,6 +9,7 @@ is deeper is written as plain blocks of the innermost one. Every element is ente
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -40,7 +41,16 @@ from sitelore.extract.markdown.blocks import (
 )
 from sitelore.extract.markdown.code import LINES_CLASS, Listings, image_formula, rescue_formulas, split_formulas
 from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
-from sitelore.extract.markdown.images import icon_meaning, is_pixel, rescue_embeds, rescue_icons, rescue_images, source_of
+from sitelore.extract.markdown.images import (
+    icon_meaning,
+    is_decoration,
+    is_pixel,
+    rescue_embeds,
+    rescue_icons,
+    rescue_images,
+    source_of,
+    source_without_size,
+)
 from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Link, escape_label
 from sitelore.extract.markdown.tables import Cell, TableDraft
 from sitelore.extract.metadata.links import PageResolver, resolver_for
@@ -83,6 +93,7 @@ _SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IG
 _MAX_PERMALINK_DEPTH = 50
 _MAX_TABS = 300
 _MAX_TAB_CHARS = 60
+_MAX_REPEATS = 2
 _NAME_CLASS = re.compile(r"(?:^|[\s_-])(?:name|label|key|term)(?=$|[\s_-])", re.IGNORECASE)
 _VALUE_CLASS = re.compile(r"(?:^|[\s_-])(?:value|data|desc|description)(?=$|[\s_-])", re.IGNORECASE)
 # The characters on both sides. Scripts that separate words by spaces end before U+0590.
@@ -220,6 +231,9 @@ class _Walk(ParagraphBuilder):
         self._has_formulas = False
         self._keeps_lines = False
         self._heading_text = ""
+        self._node: dom.Node | None = None  # that is being read
+        self._repeated: set[str] | None = None
+        self._image: tuple[str, str, str, int, TableDraft | None] | None = None  # the last one that was read
         self._heading_ids: tuple[str | None, str | None] = (None, None)
         self._holds_text: dict[dom.AnyNode | None, bool] = {}
         self._link_depth = 0
@@ -243,6 +257,7 @@ class _Walk(ParagraphBuilder):
     def _prepare(self, node: dom.Node) -> None:
         """Look at the whole subtree for what is rare and changes how it is read."""
         text = node.text
+        self._node, self._repeated = node, None
         # A search for one character that finds nothing takes a tenth of one for two.
         self._has_formulas = ("\\" in text and ("\\(" in text or "\\[" in text)) or ("$" in text and "$$" in text)
         is_plain = text.isascii() and text.isprintable()
@@ -552,7 +567,28 @@ class _Walk(ParagraphBuilder):
         alt = " ".join((element.attr("alt") or "").split())
         if self._invisible:
             alt = remove_characters(alt, self._invisible)
-        self._add_raw(f"![{escape_label(alt)}]({address})", "")
+        if not alt and (is_decoration(element, raw) or self._is_repeated(raw)):
+            return
+        if not self._is_twin(raw, alt):
+            self._add_raw(f"![{escape_label(alt)}]({address})", "")
+
+    def _is_repeated(self, source: str) -> bool:
+        """Whether an image without a text was shown before, or is shown so often that it is an ornament."""
+        if self._repeated is None:
+            images = dom.select(self._node, "img:not([alt]),img[alt='']") if self._node is not None else []
+            self._repeated = {name for name, count in Counter(map(source_of, images)).items() if count > _MAX_REPEATS}
+        is_repeated = source in self._repeated
+        self._repeated.add(source)
+        return is_repeated
+
+    def _is_twin(self, source: str, alt: str) -> bool:
+        """Whether an image is the one before it in another size, for another width of the screen."""
+        before = self._image
+        self._image = source, alt, self._link.href if self._link is not None else "", self.chars, self._table
+        if before is None or before[1:] != self._image[1:] or not alt:
+            return False
+        # The same small image in a row is a rating.
+        return source_without_size(before[0]) == source_without_size(source) and (before[0] != source or " " in alt)
 
     # Code, rules, quotes
 
