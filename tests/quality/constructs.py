@@ -35,6 +35,25 @@ def _code(text: str, language: str = "") -> str:
 
 
 CODE = (
+    Construct("code_of_a_session_that_may_be_haskell", "<pre>&gt;&gt;&gt; 1\n1</pre>", _code("&gt;&gt;&gt; 1\n1\n")),
+    Construct(
+        "code_of_a_python_session",
+        "<div class='highlight-default'><pre>&gt;&gt;&gt; 1 + 1\n2</pre></div>",
+        _code("&gt;&gt;&gt; 1 + 1\n2\n", "pycon"),
+    ),
+    Construct(
+        "code_inline_of_linked_names",
+        "<p><code><a href=/a>a</a>, <a href=/b>b</a></code></p>",
+        '<p><a href="http://site.example/a"><code>a</code></a>, <a href="http://site.example/b"><code>b</code></a></p>',
+    ),
+    Construct(
+        "code_of_a_doxygen_signature",
+        '<div class="memproto"><table class="memname"><tr><td class="memname">#define GET_STATE</td><td>(</td>'
+        '<td class="paramtype">&#160;</td><td class="paramname">x, </td></tr><tr><td class="paramkey"></td><td></td>'
+        '<td class="paramtype">&#160;</td><td class="paramname">y&#160;</td></tr><tr><td></td><td>)</td><td></td><td></td></tr>'
+        "</table></div>",
+        _code("#define GET_STATE(x, y)\n"),
+    ),
     Construct(
         "code_keeps_tabs_blank_lines_and_trailing_spaces",
         "<pre><code>if x:\n\treturn  \n\n\n    y &lt; 2 &amp;&amp; z\n</code></pre>",
@@ -168,6 +187,27 @@ CODE = (
 )
 
 TABLES = (
+    Construct(
+        "table_of_javadoc",
+        '<div class="summary-table three-column-summary"><div class="table-header col-first">Type</div>'
+        '<div class="table-header col-second">Method</div><div class="table-header col-last">Text</div>'
+        '<div class="col-first even-row-color"><code>void</code></div>'
+        '<div class="col-second even-row-color"><code>f()</code></div>'
+        '<div class="col-last even-row-color"><div class="block">One.</div></div>'
+        '<div class="col-constructor-name odd-row-color"><code>int</code></div>'
+        '<div class="col-second odd-row-color"><code>g()</code></div>'
+        '<div class="col-last odd-row-color">&nbsp;</div></div>',
+        _table(
+            ("Type", "Method", "Text"),
+            ("<code>void</code>", "<code>f()</code>", "One."),
+            ("<code>int</code>", "<code>g()</code>", ""),
+        ),
+    ),
+    Construct(
+        "table_with_an_empty_column",
+        "<table><tr><th>a</th><th></th><th>b</th></tr><tr><td>1</td><td> </td><td>2</td></tr></table>",
+        _table(("a", "b"), ("1", "2")),
+    ),
     Construct(
         "table_with_icons",
         "<table><tr><th>Plan</th><th>A</th><th>B</th></tr>"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.inline import (
@@ -35,6 +36,7 @@ _MAX_NUMBER_DIGITS = 9
 _LINK_DEFINITION = re.compile(r"""\[\^[^\]]*\]: \S+(?:\s+["'(].*)?""", re.DOTALL)
 _SPACES = frozenset(" \t\n\f\r\xa0\u202f")
 _WHITE_SPACE = re.compile(r"[ \t\n\f\r]+")
+_SEPARATORS = frozenset({",", ";", "|"})
 _SPACE_LEAF: Leaf = (TEXT, " ", 0, None, "")
 _BREAK_LEAF: Leaf = (BREAK, "", 0, None, "")
 
@@ -353,14 +355,20 @@ class Table(Block):
         self.rows: list[list[str]] = []
 
     def render(self) -> bool:
-        """Write every cell on one line. A cell that spans several places is repeated in each of them."""
+        """Write every cell on one line, and drop empty rows and columns.
+
+        A cell that spans several places is repeated in each of them.
+        """
         written: dict[int, str] = {}
         for row in self.cells:
             for blocks in row:
                 if id(blocks) not in written:
                     written[id(blocks)] = _cell_markdown(blocks)
-        self.rows = [[written[id(blocks)] for blocks in row] for row in self.cells]
-        return any(map(any, self.rows))
+        rows = [[written[id(blocks)] for blocks in row] for row in self.cells]
+        shown = [any(column) for column in zip(*rows, strict=True)]
+        # The first row is the head, which GFM needs.
+        self.rows = [list(compress(row, shown)) for at, row in enumerate(rows) if not at or any(row)]
+        return any(shown)
 
     def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
         head, *body = [f"| {' | '.join(row)} |" for row in self.rows]
@@ -533,7 +541,15 @@ class ParagraphBuilder:
             self._ends_in_space = True
         else:
             self._ends_in_space = False
-        self._leaves.append((CODE if self._is_code else TEXT, text, self._style, link, ""))
+        kind = CODE if self._is_code and not self._separates_code(text) else TEXT
+        self._leaves.append((kind, text, self._style, link, ""))
+
+    def _separates_code(self, text: str) -> bool:
+        """Whether a text within code only separates it from the link before."""
+        if self._link is not None or text.strip() not in _SEPARATORS or not self._leaves:
+            return False
+        before = self._leaves[-1]
+        return before[0] == CODE and before[3] is not None
 
     def _add_spaced_code(self, data: str) -> None:
         """Add inline code with as many spaces as are seen: no-break spaces do not collapse."""

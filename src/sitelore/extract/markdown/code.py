@@ -50,10 +50,13 @@ _NUMBERS = re.compile(r"[\d\s.:|+-]*")
 _LINE = re.compile(r"(?:^|[\s_-])(?:line|token-line|view-line|code-line|cl)(?=$|\s)")
 _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid)")
 _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECASE)
+_SPHINX = ".highlight,.highlight-default,.doctest"
 _LINE_TAGS = frozenset({"div", "p", "li", "tr"})
 _LISTING_PARTS = frozenset({"br", "div", "p", "pre"})
 LINES_CLASS = "fragment"
 """Class of a listing of lines, as Doxygen writes them."""
+PROTOTYPE_CLASS = "memproto"
+"""Class of the signature of a function or a macro, as Doxygen writes it."""
 _LINE_CLASS, _FOLD_CLASS, _TOOLTIP_CLASS = "line", "foldopen", "ttc"
 _MAX_SPAN_BREAKS = 2
 _MAX_PARENTS = 3
@@ -69,7 +72,10 @@ class Listings:
 
     def from_pre(self, pre: dom.Element) -> CodeBlock | None:
         """Return the code block of a `pre`."""
-        return _block(_code_text(pre), self._language_of(pre))
+        code, language = _code_text(pre), self._language_of(pre)
+        if not language and code.lstrip().startswith(">>> ") and pre.closest(_SPHINX) is not None:
+            language = "pycon"  # a session of Python; those of Haskell look alike
+        return _block(code, language)
 
     def from_code(self, code: dom.Element) -> CodeBlock | None:
         """Return the code block that an inline `code` really is: with breaks or blocks, or with lines shown as lines."""
@@ -90,6 +96,21 @@ class Listings:
         gutters = {gutter for line in lines for gutter in dom.elements_list(line, "span") if _is_line_number(gutter)}
         texts = [_text_with_lines(line, gutters, set()).rstrip("\n") for line in lines]
         return _block("\n".join(texts), self._language_of(element))
+
+    def from_prototype(self, element: dom.Element) -> CodeBlock | None:
+        """Return the code block of a signature that Doxygen writes as a table of its parts."""
+        table = next(
+            (table for table in dom.elements_list(element, "table") if "memname" in dom.attribute(table, "class")), None
+        )
+        if table is None:
+            return None
+        signature = ""
+        for cell in (cell for row in _rows(table) for cell in _cells(row)):
+            text = " ".join(cell.text.split())
+            is_tight = not signature or signature.endswith("(") or text in {"(", ")"}
+            signature += text if is_tight or not text else f" {text}"
+        labels = [label.text for label in dom.elements_list(element, "span") if dom.attribute(label, "class") == "mlabel"]
+        return _block(" ".join([signature, *(f"[{label}]" for label in labels)]), self._language_of(element))
 
     def from_table(self, table: dom.Element) -> CodeBlock | None:
         """Return the code block of a table that holds line numbers and lines."""

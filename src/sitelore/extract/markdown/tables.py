@@ -6,6 +6,8 @@ so that nothing is lost and no HTML is needed.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import BULLETS, Block, Item, List, Paragraph, Table
 from sitelore.extract.markdown.inline import STRONG
@@ -17,6 +19,9 @@ _MAX_REPEATED_CHARS = 50_000
 _LONG_CELL_CHARS = 600
 _LAYOUT_ROLES = frozenset({"presentation", "none"})
 _LAYOUT_ATTRIBUTES = ("cellpadding", "cellspacing", "width", "bgcolor", "background", "align")
+GRID_CLASS = "table"
+"""Part of the class of an element that may be a table made of a grid."""
+_HEAD_CELL = "table-header"
 
 
 class Cell:
@@ -79,6 +84,16 @@ class TableDraft:
         if self.holds_tables:
             return len(rows) == 1 or width == 1 or any(self.element.attr(name) is not None for name in _LAYOUT_ATTRIBUTES)
         return self.holds_blocks and (width == 1 or any(cell.chars > _LONG_CELL_CHARS for cell in cells))
+
+
+def grid_rows(element: dom.Element) -> list[list[dom.Element]]:
+    """Return the rows of a table that is a grid of `div` elements, as Javadoc has written it since version 16; none else."""
+    cells = dom.child_elements(element)
+    classes = [dom.attribute(cell, "class").split() for cell in cells]
+    width = sum(1 for _ in takewhile(lambda tokens: _HEAD_CELL in tokens, classes))
+    if width < 2 or len(cells) % width or not all(any(token.startswith("col-") for token in tokens) for tokens in classes):
+        return []
+    return [cells[at : at + width] for at in range(0, len(cells), width)]
 
 
 def _span(cell: dom.Element, name: str) -> int:

@@ -9,10 +9,8 @@ is deeper is written as plain blocks of the innermost one. Every element is ente
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -39,20 +37,17 @@ from sitelore.extract.markdown.blocks import (
     markdown_of,
     text_of,
 )
-from sitelore.extract.markdown.code import LINES_CLASS, Listings, image_formula, rescue_formulas, split_formulas
-from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
-from sitelore.extract.markdown.images import (
-    icon_meaning,
-    is_decoration,
-    is_pixel,
-    rescue_embeds,
-    rescue_icons,
-    rescue_images,
-    source_of,
-    source_without_size,
+from sitelore.extract.markdown.code import (
+    LINES_CLASS,
+    PROTOTYPE_CLASS,
+    Listings,
+    image_formula,
+    split_formulas,
 )
-from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Link, escape_label
-from sitelore.extract.markdown.tables import Cell, TableDraft
+from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
+from sitelore.extract.markdown.images import Images, icon_meaning, is_pixel, source_of
+from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Gaps, Link, escape_label
+from sitelore.extract.markdown.tables import GRID_CLASS, Cell, TableDraft, grid_rows
 from sitelore.extract.metadata.links import PageResolver, resolver_for
 
 _SKIPPED = (
@@ -91,16 +86,6 @@ _SHIFTED = {
 _KEEPS_LINES = re.compile(r"white-space\s*:\s*(?:pre-wrap|pre-line|break-spaces)", re.ASCII | re.IGNORECASE)
 _SET_AS_CODE = re.compile(r"white-space\s*:\s*pre\s*(?:;|!|$)", re.ASCII | re.IGNORECASE)
 _MAX_PERMALINK_DEPTH = 50
-_MAX_TABS = 300
-_MAX_TAB_CHARS = 60
-_MAX_REPEATS = 2
-_NAME_CLASS = re.compile(r"(?:^|[\s_-])(?:name|label|key|term)(?=$|[\s_-])", re.IGNORECASE)
-_VALUE_CLASS = re.compile(r"(?:^|[\s_-])(?:value|data|desc|description)(?=$|[\s_-])", re.IGNORECASE)
-# The characters on both sides. Scripts that separate words by spaces end before U+0590.
-_TOUCHING_PAIR = re.compile(r".*[0-9A-Za-z\u00c0-\u058f)%]\n[0-9A-Za-z\u00c0-\u058f$€£¥(#+-].?")
-# Words of one letter are initials or formulas, and a small letter goes on with a word.
-_TOUCHING_FACTS = re.compile(r"\S[0-9A-Za-z\u00c0-\u058f]\n(?:[0-9A-Z][0-9A-Za-z\u00c0-\u058f%]|\d\s?)|.?\d\n[$€£¥]\d")
-_MAX_PAIR_NODES = 8
 _NO_PAGE = "http://page.invalid/"  # plain text shows no addresses
 
 
@@ -109,16 +94,6 @@ class Written(NamedTuple):
 
     markdown: str
     text: str
-
-
-def prepare(tree: dom.Tree) -> None:
-    """Rescue what is dropped from a tree with hidden elements: formulas, embedded content, task boxes, labels, images."""
-    rescue_formulas(tree)
-    rescue_embeds(tree)
-    _rescue_task_boxes(tree)
-    _rescue_tab_labels(tree)
-    rescue_images(tree)
-    rescue_icons(tree)
 
 
 def write(nodes: Sequence[dom.Node], resolver: PageResolver) -> Written:
@@ -134,59 +109,6 @@ def write_text(nodes: Sequence[dom.Node], *, with_menus: bool = False) -> str:
     `with_menus`: also what Markdown leaves out, menus and lists of contents.
     """
     return text_of(_read_blocks(nodes, resolver_for(()).on_page(_NO_PAGE), with_menus=with_menus))
-
-
-def _rescue_task_boxes(tree: dom.Tree) -> None:
-    """Replace the check boxes that list items start with by `[x]` and `[ ]`. Boxes of a form are questions, not tasks."""
-    for box in dom.select(tree, "input[type=checkbox i]"):
-        item = box.closest("li")
-        if item is None or (box.closest("form") is not None and not dom.has_attribute(box, "disabled")):
-            continue
-        first = next((node for node in item.descendants if node == box or not _shows_nothing(node)), None)
-        if first == box:
-            mark = "[x]" if dom.has_attribute(box, "checked") else "[ ]"
-            after = dom.as_text(box.next_sibling)
-            gap = [] if after is not None and after.data[:1].isspace() else [dom.words(" ")]
-            box.replace_with(dom.verbatim(mark, dom.words(mark)), *gap)
-
-
-def _rescue_tab_labels(tree: dom.Tree) -> None:
-    """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
-    for panel, tab in _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS]):
-        label = " ".join(tab.text.split())
-        # Panels without code mostly start with their label, or are parts of a menu.
-        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and dom.holds(panel, "pre"):
-            panel.children[0].insert_before(dom.made("p", None, dom.made("strong", None, dom.words(label))))
-            tab.clear()
-
-
-def _pair_tabs(elements: list[dom.Element]) -> Iterator[tuple[dom.Element, dom.Element]]:
-    """Give each panel its tab: the one that its ids name, or the one at its place in the list before it (Docusaurus)."""
-    tabs: dict[str, dom.Element] = {}
-    groups: list[tuple[list[dom.Element], list[dom.Element]]] = []
-    for element in elements:
-        role = element.attr("role")
-        if role == "tablist":
-            groups.append(([], []))
-        elif groups:
-            groups[-1][role == "tabpanel"].append(element)
-        if role == "tab":
-            controlled = element.attr("aria-controls") or (element.attr("href") or "").removeprefix("#")
-            tabs |= {f"tab {element.attr('id')}": element, f"panel {controlled}": element}
-    for group, panels in groups:
-        for at, panel in enumerate(panels):
-            name, label = panel.attr("id"), panel.attr("aria-labelledby")
-            tab = (tabs.get(f"tab {label}") if label else None) or (tabs.get(f"panel {name}") if name else None)
-            if tab is None and len(group) == len(panels) and not name and not label:
-                tab = group[at]
-            if tab is not None:
-                yield panel, tab
-
-
-def _shows_nothing(node: dom.AnyNode) -> bool:
-    """Whether a node is neither text nor a box: a wrapper element, a comment, or white space."""
-    element = dom.as_element(node)
-    return element.tag not in {"input", "img"} if element is not None else dom.is_blank(node)
 
 
 def _read_blocks(nodes: Sequence[dom.Node], resolver: PageResolver, *, with_menus: bool = False) -> list[Block]:
@@ -231,11 +153,8 @@ class _Walk(ParagraphBuilder):
         self._has_formulas = False
         self._keeps_lines = False
         self._heading_text = ""
-        self._node: dom.Node | None = None  # that is being read
-        self._repeated: set[str] | None = None
-        self._image: tuple[str, str, str, int, TableDraft | None] | None = None  # the last one that was read
         self._heading_ids: tuple[str | None, str | None] = (None, None)
-        self._holds_text: dict[dom.AnyNode | None, bool] = {}
+        self._gaps = Gaps()
         self._link_depth = 0
         self._in_page: list[str] = []  # the targets of links to places of the same page
         self._list: List | None = None
@@ -245,6 +164,7 @@ class _Walk(ParagraphBuilder):
         self._admonition: Admonition | None = None
         self._in_title = False  # of the admonition
         self._listings = Listings()
+        self._images: Images
         self._depth = 0
         self._section_count = self._block_count = self._table_count = 0
 
@@ -257,7 +177,7 @@ class _Walk(ParagraphBuilder):
     def _prepare(self, node: dom.Node) -> None:
         """Look at the whole subtree for what is rare and changes how it is read."""
         text = node.text
-        self._node, self._repeated = node, None
+        self._images = Images(node)
         # A search for one character that finds nothing takes a tenth of one for two.
         self._has_formulas = ("\\" in text and ("\\(" in text or "\\[" in text)) or ("$" in text and "$$" in text)
         is_plain = text.isascii() and text.isprintable()
@@ -357,31 +277,9 @@ class _Walk(ParagraphBuilder):
         if not self._ends_in_space and (class_ := element.attr("class")):
             if self._level and "editsection" in class_:
                 return None
-            if not self._is_code:
-                self._separate_pair(element, class_)
+            if not self._is_code and (gap := self._gaps.before(element, class_, self._leaves)):
+                self._add_words(gap)
         return _do_nothing
-
-    def _separate_pair(self, element: dom.Element, class_: str) -> None:
-        """Separate an element from the one that touches it, as style sheets do with a name and its value, or two facts."""
-        before = dom.as_element(element.previous_sibling)
-        class_before = before.attr("class") if before is not None else None
-        if not class_before or class_before == class_ or not self._leaves or self._leaves[-1][0] != TEXT:
-            return
-        is_pair = _NAME_CLASS.search(class_before) is not None and _VALUE_CLASS.search(class_) is not None
-        texts = filter(None, map(dom.as_text, islice(element.descendants, _MAX_PAIR_NODES)))
-        start = next((text.data for text in texts if not text.data.isspace()), "")
-        pattern = _TOUCHING_PAIR if is_pair else _TOUCHING_FACTS
-        if pattern.fullmatch(f"{self._leaves[-1][1][-2:]}\n{start[:2]}") and not self._is_in_text(element):
-            self._add_words(": " if is_pair else " ")
-
-    def _is_in_text(self, element: dom.Element) -> bool:
-        """Whether an element stands in text of its parent's own."""
-        around = element.parent
-        if around not in self._holds_text:
-            self._holds_text[around] = around is None or not all(
-                isinstance(node, dom.Element) or dom.is_blank(node) for node in around.children
-            )
-        return self._holds_text[around]
 
     def _enter_separated(self, _element: dom.Element) -> _Leave:
         self._add_gap()
@@ -398,6 +296,10 @@ class _Walk(ParagraphBuilder):
             if self._admonition is not None and self._is_at_title(element):
                 return self._enter_label()
             if LINES_CLASS in class_ and self._add_listing(self._listings.from_lines(element)):
+                return None
+            if GRID_CLASS in class_ and (rows := grid_rows(element)):
+                return self._enter_grid(element, rows)
+            if PROTOTYPE_CLASS in class_ and self._add_listing(self._listings.from_prototype(element)):
                 return None
             if (admonition := admonition_of(element, class_)) is not None:
                 return self._enter_admonition(admonition)
@@ -567,28 +469,9 @@ class _Walk(ParagraphBuilder):
         alt = " ".join((element.attr("alt") or "").split())
         if self._invisible:
             alt = remove_characters(alt, self._invisible)
-        if not alt and (is_decoration(element, raw) or self._is_repeated(raw)):
-            return
-        if not self._is_twin(raw, alt):
+        place = self.chars, self._table, self._link.href if self._link is not None else ""
+        if self._images.shows(element, raw, alt, place):
             self._add_raw(f"![{escape_label(alt)}]({address})", "")
-
-    def _is_repeated(self, source: str) -> bool:
-        """Whether an image without a text was shown before, or is shown so often that it is an ornament."""
-        if self._repeated is None:
-            images = dom.select(self._node, "img:not([alt]),img[alt='']") if self._node is not None else []
-            self._repeated = {name for name, count in Counter(map(source_of, images)).items() if count > _MAX_REPEATS}
-        is_repeated = source in self._repeated
-        self._repeated.add(source)
-        return is_repeated
-
-    def _is_twin(self, source: str, alt: str) -> bool:
-        """Whether an image is the one before it in another size, for another width of the screen."""
-        before = self._image
-        self._image = source, alt, self._link.href if self._link is not None else "", self.chars, self._table
-        if before is None or before[1:] != self._image[1:] or not alt:
-            return False
-        # The same small image in a row is a rating.
-        return source_without_size(before[0]) == source_without_size(source) and (before[0] != source or " " in alt)
 
     # Code, rules, quotes
 
@@ -802,6 +685,23 @@ class _Walk(ParagraphBuilder):
         draft = TableDraft(element)
         if self._admonition is not None and not self._admonition.blocks and self.blocks is self._admonition.blocks:
             draft.is_layout = True
+        return self._enter_draft(draft)
+
+    def _enter_grid(self, element: dom.Element, rows: list[list[dom.Element]]) -> _Leave:
+        """Read a table that is a grid of `div` elements."""
+        draft = TableDraft(element)
+        draft.has_head = True
+        for first, *others in rows:
+            self._special[first] = _Walk._enter_first_cell
+            self._special.update(dict.fromkeys(others, _Walk._enter_cell))
+        return self._enter_draft(draft)
+
+    def _enter_first_cell(self, element: dom.Element) -> _Leave | None:
+        if self._table is not None:
+            self._table.add_row()
+        return self._enter_cell(element)
+
+    def _enter_draft(self, draft: TableDraft) -> _Leave:
         before: list[Block] = []
         outer = self._table
         self._table_count += 1
