@@ -35,6 +35,12 @@ def _code(text: str, language: str = "") -> str:
 
 
 CODE = (
+    Construct(
+        "code_of_mdbook_with_hidden_lines",
+        '<pre><code class="language-rust">\n<span class="boring">fn main() {\n</span>let t = s;\n'
+        '<span class="boring">}</span></code></pre>',
+        _code("let t = s;\n", "rust"),
+    ),
     Construct("code_of_a_session_that_may_be_haskell", "<pre>&gt;&gt;&gt; 1\n1</pre>", _code("&gt;&gt;&gt; 1\n1\n")),
     Construct(
         "code_of_a_python_session",
@@ -188,6 +194,11 @@ CODE = (
 
 TABLES = (
     Construct(
+        "table_with_breaks_among_spaces",
+        "<table><tr><th>k</th><th>v</th></tr><tr><td>a</td><td>one <br> two</td></tr></table>",
+        holds=("| a | one two |",),
+    ),
+    Construct(
         "table_of_javadoc",
         '<div class="summary-table three-column-summary"><div class="table-header col-first">Type</div>'
         '<div class="table-header col-second">Method</div><div class="table-header col-last">Text</div>'
@@ -311,6 +322,8 @@ TABLES = (
 )
 
 HEADINGS = (
+    Construct("heading_that_is_bold", "<h2><b>All</b> <strong>of it</strong></h2>", "<h2>All of it</h2>"),
+    Construct("heading_that_is_bold_in_part", "<h2><b>Part</b> of it</h2>", "<h2><strong>Part</strong> of it</h2>"),
     Construct(
         "heading_with_a_link_to_it_after_it",
         '<div class="sl-heading-wrapper"><h2 id="why">Why?</h2><a class="sl-anchor-link" href="#why"><span><svg></svg></span>'

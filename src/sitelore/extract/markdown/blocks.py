@@ -635,11 +635,16 @@ class ParagraphBuilder:
 
     def _add_paragraph(self, leaves: list[Leaf], level: int = 0) -> None:
         shows_text = False
-        for kind, text, _, link, _ in leaves:
+        common = STRONG
+        for kind, text, style, link, _ in leaves:
             if kind == RAW or (text and not text.isspace()):
                 shows_text = True
+                common &= style
                 if level and link is not None:
                     link.has_heading = True
+        if level and common:
+            # A heading is bold anyway.
+            leaves = [(kind, text, style & ~STRONG, link, plain) for kind, text, style, link, plain in leaves]
         if shows_text:
             self.blocks.append(Paragraph(leaves, level))
 

@@ -58,6 +58,7 @@ LINES_CLASS = "fragment"
 PROTOTYPE_CLASS = "memproto"
 """Class of the signature of a function or a macro, as Doxygen writes it."""
 _LINE_CLASS, _FOLD_CLASS, _TOOLTIP_CLASS = "line", "foldopen", "ttc"
+_HIDDEN_LINE_CLASS = "boring"  # of mdBook: lines that make an example run, which a button shows
 _MAX_SPAN_BREAKS = 2
 _MAX_PARENTS = 3
 _WRAPPER_ELEMENTS = 40
@@ -224,6 +225,9 @@ def _code_text(pre: dom.Element, *, keeps_lines: bool = True) -> str:
     gutters = {class_ for class_ in set(classes) if class_ and _GUTTER.search(class_)}
     dropped = _gutters(pre, [element for element, class_ in zip(elements, classes, strict=True) if class_ in gutters])
     lines = {element for element in elements if element.tag in _LINE_TAGS} or _line_spans(elements, classes)
+    hidden = {element for element, class_ in zip(elements, classes, strict=True) if class_ == _HIDDEN_LINE_CLASS}
+    if hidden:
+        return _text_with_lines(pre, dropped | hidden, lines).lstrip("\n")
     if not dropped and not lines and not any(element.tag == "br" for element in elements):
         return pre.text
     return _text_with_lines(pre, dropped, lines, keeps_lines=keeps_lines)

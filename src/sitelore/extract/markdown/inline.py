@@ -204,7 +204,10 @@ class _Atom:
 def _add_leaf(atoms: list[_Atom], leaf: Leaf, *, one_line: bool) -> None:
     kind, text, style, _, _ = leaf
     if kind == BREAK:
-        atoms.append(_Atom(" ", style, TEXT) if one_line else _Atom(_HARD_BREAK, style, RAW))
+        if not one_line:
+            atoms.append(_Atom(_HARD_BREAK, style, RAW))
+        elif not atoms or atoms[-1].kind != TEXT or not atoms[-1].source.endswith(" "):
+            atoms.append(_Atom(" ", style, TEXT))
     elif text or kind == RAW:
         atoms.append(_Atom(text, style, kind))
 
