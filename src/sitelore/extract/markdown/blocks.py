@@ -189,9 +189,11 @@ class Note(Quote):
             kind, text = first.leaves[0][:2]
             first.leaves[:1] = [label, (kind, text.lstrip() if kind == TEXT else text, *first.leaves[0][2:])]
             # Only its first paragraph belongs to a footnote, and indented ones would be code to CommonMark.
-            while (other := _first_paragraph(self.blocks[1:2])) is not None:
+            end = 1
+            while (other := _first_paragraph(self.blocks[end : end + 1])) is not None:
                 first.leaves += [_BREAK_LEAF, *other.leaves]
-                del self.blocks[1]
+                end += 1
+            del self.blocks[1:end]
         if not super().render():
             return False
         if first is not None and _LINK_DEFINITION.fullmatch(first.markdown):
