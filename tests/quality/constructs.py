@@ -36,6 +36,31 @@ def _code(text: str, language: str = "") -> str:
 
 CODE = (
     Construct(
+        "code_of_mdbook_with_hidden_lines",
+        '<pre><code class="language-rust">\n<span class="boring">fn main() {\n</span>let t = s;\n'
+        '<span class="boring">}</span></code></pre>',
+        _code("let t = s;\n", "rust"),
+    ),
+    Construct("code_of_a_session_that_may_be_haskell", "<pre>&gt;&gt;&gt; 1\n1</pre>", _code("&gt;&gt;&gt; 1\n1\n")),
+    Construct(
+        "code_of_a_python_session",
+        "<div class='highlight-default'><pre>&gt;&gt;&gt; 1 + 1\n2</pre></div>",
+        _code("&gt;&gt;&gt; 1 + 1\n2\n", "pycon"),
+    ),
+    Construct(
+        "code_inline_of_linked_names",
+        "<p><code><a href=/a>a</a>, <a href=/b>b</a></code></p>",
+        '<p><a href="http://site.example/a"><code>a</code></a>, <a href="http://site.example/b"><code>b</code></a></p>',
+    ),
+    Construct(
+        "code_of_a_doxygen_signature",
+        '<div class="memproto"><table class="memname"><tr><td class="memname">#define GET_STATE</td><td>(</td>'
+        '<td class="paramtype">&#160;</td><td class="paramname">x, </td></tr><tr><td class="paramkey"></td><td></td>'
+        '<td class="paramtype">&#160;</td><td class="paramname">y&#160;</td></tr><tr><td></td><td>)</td><td></td><td></td></tr>'
+        "</table></div>",
+        _code("#define GET_STATE(x, y)\n"),
+    ),
+    Construct(
         "code_keeps_tabs_blank_lines_and_trailing_spaces",
         "<pre><code>if x:\n\treturn  \n\n\n    y &lt; 2 &amp;&amp; z\n</code></pre>",
         _code("if x:\n\treturn  \n\n\n    y &lt; 2 &amp;&amp; z\n"),
@@ -99,7 +124,32 @@ CODE = (
         _code("int a;\n  return a &lt; 2;\n"),
     ),
     Construct("code_language_is_not_the_human_one", "<pre lang=en><code>x</code></pre>", _code("x\n")),
-    Construct("code_with_no_break_spaces_stays", "<pre>a&nbsp;b</pre>", _code("a\xa0b\n")),
+    Construct("code_with_no_break_spaces", "<pre>a&nbsp;&nbsp;b</pre>", _code("a  b\n")),
+    Construct(
+        "code_inline_with_no_break_spaces",
+        "<p>a <code><span>'</span>&#160; <span>'</span></code> or <code><span>'&#160;</span> <span>'</span></code>, "
+        "<tt>5&nbsp;&nbsp;&nbsp;x</tt> <tt>&nbsp;y&nbsp;</tt> z <code>&nbsp;</code> end</p>",
+        holds=("a `'  '` or `'  '`, `5   x` `y` z end",),
+    ),
+    Construct(
+        "code_with_breaks_and_line_ends",
+        "<blockquote><tt>$&nbsp;<b>run</b><br>\n0&nbsp;&nbsp;Halt<br>\n<br>\n1</tt></blockquote><pre>a<br>\nb</pre>",
+        f"<blockquote>{_code('$ run' + chr(10) + '0  Halt' + chr(10) * 2 + '1' + chr(10))}</blockquote>" + _code("a\n\nb\n"),
+    ),
+    Construct(
+        "code_of_doxygen_with_tooltips_and_folds",
+        '<div class="fragment"><div class="line"><a id="l1"></a><span class="lineno">    1</span>int a;</div>'
+        '<div class="foldopen" id="f2"><div class="line"><span class="lineno">    2</span>  b {</div>'
+        '<div class="line"><span class="lineno">    3</span>  }</div></div>'
+        '<div class="ttc" id="a1"><div class="ttname"><a href="a.html">Name</a></div><div class="ttdoc">Tip.</div></div></div>',
+        _code("int a;\n  b {\n  }\n"),
+    ),
+    Construct(
+        "code_of_gtk_doc",
+        '<table class="listing_frame"><tbody><tr><td class="listing_lines" align="right"><pre>1\n2</pre></td>'
+        '<td class="listing_code"><pre class="programlisting">foo (a,\n     b);</pre></td></tr></tbody></table>',
+        _code("foo (a,\n     b);\n"),
+    ),
     Construct("code_in_code_next_to_each_other", "<p><code>a</code><code>b</code></p>", "<p><code>ab</code></p>"),
     Construct("code_inline_with_backticks", "<p>x <code>a`b``c</code> y</p>", "<p>x <code>a`b``c</code> y</p>"),
     Construct(
@@ -143,6 +193,46 @@ CODE = (
 )
 
 TABLES = (
+    Construct(
+        "table_with_breaks_among_spaces",
+        "<table><tr><th>k</th><th>v</th></tr><tr><td>a</td><td>one <br> two</td></tr></table>",
+        holds=("| a | one two |",),
+    ),
+    Construct(
+        "table_of_javadoc",
+        '<div class="summary-table three-column-summary"><div class="table-header col-first">Type</div>'
+        '<div class="table-header col-second">Method</div><div class="table-header col-last">Text</div>'
+        '<div class="col-first even-row-color"><code>void</code></div>'
+        '<div class="col-second even-row-color"><code>f()</code></div>'
+        '<div class="col-last even-row-color"><div class="block">One.</div></div>'
+        '<div class="col-constructor-name odd-row-color"><code>int</code></div>'
+        '<div class="col-second odd-row-color"><code>g()</code></div>'
+        '<div class="col-last odd-row-color">&nbsp;</div></div>',
+        _table(
+            ("Type", "Method", "Text"),
+            ("<code>void</code>", "<code>f()</code>", "One."),
+            ("<code>int</code>", "<code>g()</code>", ""),
+        ),
+    ),
+    Construct(
+        "table_with_an_empty_column",
+        "<table><tr><th>a</th><th></th><th>b</th></tr><tr><td>1</td><td> </td><td>2</td></tr></table>",
+        _table(("a", "b"), ("1", "2")),
+    ),
+    Construct(
+        "table_with_icons",
+        "<table><tr><th>Plan</th><th>A</th><th>B</th></tr>"
+        '<tr><td>Mail</td><td><i class="fa fa-check"></i></td><td><i class="fas fa-times"></i></td></tr>'
+        '<tr><td>Chat</td><td><svg><title>Yes</title></svg></td><td><span role=img aria-label="not included"></span></td></tr>'
+        '<tr><td>Call</td><td><i class="fa fa-check"></i> soon</td><td></td></tr></table>',
+        _table(("Plan", "A", "B"), ("Mail", "✓", "✗"), ("Chat", "Yes", "not included"), ("Call", "soon", "")),
+    ),
+    Construct(
+        "table_with_a_break_in_code",
+        "<table><tr><th>Type</th><th>Method</th></tr>"
+        "<tr><td><code>&lt;T extends A&gt;<br>T</code></td><td>html</td></tr></table>",
+        _table(("Type", "Method"), ("<code>&lt;T extends A&gt; T</code>", "html")),
+    ),
     Construct("table_plain", "<table><thead><tr><th>a<th>b<tbody><tr><td>1<td>2</table>", _table(("a", "b"), ("1", "2"))),
     Construct("table_without_head", "<table><tr><td>a<td>b<tr><td>1<td>2</table>", _table(("a", "b"), ("1", "2"))),
     Construct(
@@ -232,6 +322,14 @@ TABLES = (
 )
 
 HEADINGS = (
+    Construct("heading_that_is_bold", "<h2><b>All</b> <strong>of it</strong></h2>", "<h2>All of it</h2>"),
+    Construct("heading_that_is_bold_in_part", "<h2><b>Part</b> of it</h2>", "<h2><strong>Part</strong> of it</h2>"),
+    Construct(
+        "heading_with_a_link_to_it_after_it",
+        '<div class="sl-heading-wrapper"><h2 id="why">Why?</h2><a class="sl-anchor-link" href="#why"><span><svg></svg></span>'
+        '<span class="sr-only">Section titled “Why?”</span></a></div><p>Because.</p><p>See <a href="#why">why</a>.</p>',
+        '<h2>Why?</h2><p>Because.</p><p>See <a href="http://site.example/dir/page#why">why</a>.</p>',
+    ),
     Construct("headings_in_order", "<h1>1</h1><h3>3</h3><h2>2</h2><h6>6</h6>", "<h1>1</h1><h3>3</h3><h2>2</h2><h6>6</h6>"),
     Construct("heading_with_pilcrow", '<h2 id=x>Head<a class=headerlink href="#x">¶</a></h2>', "<h2>Head</h2>"),
     Construct("heading_with_hash_before", '<h2><a href="#x" aria-hidden="true">#</a> Head</h2>', "<h2>Head</h2>"),
@@ -338,6 +436,27 @@ IMAGES = (
         "<div><span class=lazy></span><noscript><img src=i.png alt=a></noscript></div>",
         f"<p>{_IMG}</p>",
     ),
+    Construct(
+        "images_that_are_decoration",
+        '<p>x<img src="/static/clear.gif" border=0><img class="avatar" alt="" src="/u/49?s=36"><img alt="" src="/quote.svg">'
+        '<img src="/icon.png" width=36 height=36><img src="/r.png"></p><p>y<img src="/r.png"></p><p>z<img src="/r.png"></p>',
+        "<p>x</p><p>y</p><p>z</p>",
+    ),
+    Construct(
+        "image_without_alt_shown_twice",
+        "<p>x <img src=i.png></p><p>y <img src=i.png></p>",
+        '<p>x <img src="http://site.example/dir/i.png" alt=""></p><p>y</p>',
+    ),
+    Construct(
+        "image_of_two_sizes",
+        '<p><a href="/n"><img src="/a-384x216.jpg" alt="T"></a><a href="/n"><img src="/a-300x300.jpg" alt="T"></a></p>',
+        '<p><a href="http://site.example/n"><img src="http://site.example/a-384x216.jpg" alt="T"></a></p>',
+    ),
+    Construct(
+        "images_of_a_rating",
+        "<p><img src=i.png alt=a><img src=i.png alt=a></p>",
+        f"<p>{_IMG}{_IMG}</p>",
+    ),
     Construct("image_that_counts_readers", "<p>x<img src=/t.gif width=1 height=1></p>", "<p>x</p>"),
     Construct(
         "image_with_odd_alt",
@@ -427,6 +546,11 @@ LISTS = (
 )
 
 DEFINITIONS = (
+    Construct(
+        "definitions_that_are_empty",
+        "<dl><dt>a</dt><dd>\n<span id=x></span>\n</dd><dt>b</dt><dd>text</dd></dl>",
+        "<ul><li><p>a</p></li><li><p>b</p><p>text</p></li></ul>",
+    ),
     Construct(
         "definitions_plain",
         "<dl><dt>T</dt><dd>one</dd><dd>two</dd><dt>U</dt><dd><p>p</p><ul><li>x</ul></dd></dl>",
@@ -597,8 +721,8 @@ NOTES = (
     Construct(
         "footnotes_of_a_list",
         '<p>x<sup><a href="#fn1" id=r1>1</a></sup> y<sup id=r2><a href="#fn2">[2]</a></sup></p>'
-        '<hr><ol><li id=fn1><p>one <a href="#r1">↩</a></p></li><li id=fn2>two <a href="#r2">^</a></li></ol>',
-        holds=("x[^1] y[^2]", "[^1]: one\n", "[^2]: two"),
+        '<hr><ol><li id=fn1><p>one note <a href="#r1">↩</a></p></li><li id=fn2>two notes <a href="#r2">^</a></li></ol>',
+        holds=("x[^1] y[^2]", "[^1]: one note\n", "[^2]: two notes"),
         lacks=("↩", "#r1", "1. "),
     ),
     Construct(
@@ -626,11 +750,71 @@ NOTES = (
         '<a href="#cn1">[1]</a></sup></p>'
         '<ol class=references><li id=cn1><span class=back>^ <a href="#c0"><sup>a</sup></a> <a href="#c1">'
         "<sup>b</sup></a></span> <span>text</span></li></ol>",
-        holds=("a[^1] b[^1]", "[^1]: text"),
+        holds=("a[^1] b[^1]", "[^1]: text ↩"),
+    ),
+    Construct(
+        "footnotes_of_sphinx",
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1" role="doc-noteref"><span class="fn-bracket">[</span>1'
+        '<span class="fn-bracket">]</span></a></p><aside class="footnote-list brackets"><aside class="footnote brackets" '
+        'id="i3" role="note"><span class="label"><span class="fn-bracket">[</span><a role="doc-backlink" href="#i1">1</a>'
+        '<span class="fn-bracket">]</span></span>\n<p>one note</p></aside></aside>',
+        "<p>a [^1]</p><p>[^1]: one note</p>",
+    ),
+    Construct(
+        "footnotes_of_sphinx_cited_twice",
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">[1]</a> <a class="footnote-reference brackets" '
+        'href="#i3" id="i2">[1]</a></p><aside class="footnote brackets" id="i3" role="note"><span class="label">'
+        '<span class="fn-bracket">[</span>1<span class="fn-bracket">]</span></span>\n<span class="backrefs">('
+        '<a role="doc-backlink" href="#i1">1</a>,<a role="doc-backlink" href="#i2">2</a>)</span>\n<p>one note</p></aside>',
+        "<p>a [^1] [^1]</p><p>[^1]: one note</p>",
+    ),
+    Construct(
+        "footnotes_of_sphinx_4",
+        '<p>a <a class="footnote-reference brackets" href="#i3" id="i1">1</a> <a class="footnote-reference brackets" '
+        'href="#i4" id="i2">2</a></p><dl class="footnote brackets"><dt class="label" id="i3"><span class="brackets">'
+        '<a class="fn-backref" href="#i1">1</a></span></dt><dd><p>one note</p></dd><dt class="label" id="i4">'
+        '<span class="brackets"><a class="fn-backref" href="#i2">2</a></span></dt><dd><p>two notes</p></dd></dl>',
+        "<p>a [^1] [^2]</p><p>[^1]: one note</p><p>[^2]: two notes</p>",
+    ),
+    Construct(
+        "footnotes_of_several_paragraphs",
+        '<p>x<sup><a href="#f1">1</a></sup></p><ol><li id=f1><p>First part.</p><p>Second part.</p></li></ol>',
+        "<p>x[^1]</p><p>[^1]: First part.<br>Second part.</p>",
+    ),
+    Construct(
+        "footnotes_that_would_be_link_definitions",
+        '<p>x<sup><a href="#f1">1</a></sup> y<sup><a href="#f2">2</a></sup></p>'
+        '<ol><li id=f1>Ibid.</li><li id=f2><a href="/a">source</a></li></ol>',
+        '<p>x[^1] y[^2]</p><p>[^1]: Ibid. ↩</p><p>[^2]: <a href="http://site.example/a">source</a> ↩</p>',
     ),
 )
 
 BLOCKS = (
+    Construct(
+        "tabs_of_docusaurus",
+        '<div><ul role="tablist"><li role="tab">Bash</li><li role="tab">Fish</li></ul>'
+        '<div><div role="tabpanel"><pre>a</pre></div><div role="tabpanel" hidden><pre>b</pre></div></div></div>',
+        f"<p><strong>Bash</strong></p>{_code('a' + chr(10))}<p><strong>Fish</strong></p>{_code('b' + chr(10))}",
+    ),
+    Construct(
+        "tabs_with_code",
+        '<div><ul role="tablist"><li><a role="tab" href="#p1" id="t1">Bash</a></li><li>'
+        '<a role="tab" href="#p2" id="t2">Fish</a></li></ul>'
+        '<div id="p1" role="tabpanel" aria-labelledby="t1"><pre>a</pre></div>'
+        '<div id="p2" role="tabpanel"><pre>b</pre></div></div>',
+        f"<p><strong>Bash</strong></p>{_code('a' + chr(10))}<p><strong>Fish</strong></p>{_code('b' + chr(10))}",
+    ),
+    Construct(
+        "details_with_a_summary_that_is_a_part_of_the_text",
+        "<details open><summary><h4>Name</h4><p>One.</p><p>Two.</p></summary><p>Three.</p></details>"
+        "<details open><summary><h4>Other</h4></summary><p>Four.</p></details>",
+        "<h4>Name</h4><p>One.</p><p>Two.</p><p>Three.</p><h4>Other</h4><p>Four.</p>",
+    ),
+    Construct(
+        "details_with_a_summary_in_a_block",
+        "<details open><summary><div>Question?</div></summary><p>Answer.</p></details>",
+        "<p><strong>Question?</strong></p><p>Answer.</p>",
+    ),
     Construct(
         "quote_nested_with_list_and_code",
         "<blockquote><p>a</p><blockquote>b</blockquote><ul><li>x</ul><pre>c\n\nd</pre></blockquote>",
@@ -795,6 +979,29 @@ EMBEDS = (
 )
 
 TEXT = (
+    Construct(
+        "text_of_names_and_values",
+        '<div><span class="details_name">ISBN-13</span><span class="details_value">9780544103054</span></div>'
+        '<div><span class="label">Colour</span><span class="value">red</span></div>'
+        '<div><span class="a">Publisher</span><span class="b">Houghton</span></div>'
+        '<div><span class="now">$116.97</span><span class="was">$145</span><span class="off">19% off</span></div>',
+        "<p>ISBN-13: 9780544103054</p><p>Colour: red</p><p>Publisher Houghton</p><p>$116.97 $145 19% off</p>",
+    ),
+    Construct(
+        "text_of_one_word_in_several_elements",
+        '<p><span class="drop-cap">T</span>he end</p><p><span class="initial">N</span><span class="rest">ATO</span></p>'
+        '<p><span class="s1">hap</span><span class="s2">py</span></p><p><span class="l">Ab</span><span class="l">Cd</span></p>'
+        '<p>x <span class="mi">ab</span><span class="mn">2</span> y</p><p><span>You</span><span>Tube</span></p>'
+        '<p><span class="k">std</span><span class="o">::</span><span class="n">Vec</span></p>'
+        '<p><span class="a">東京</span><span class="b">タワー</span></p><p><b class="x">Hyper</b>Text</p>',
+        "<p>The end</p><p>NATO</p><p>happy</p><p>AbCd</p><p>x ab2 y</p><p>YouTube</p><p>std::Vec</p><p>東京タワー</p>"
+        "<p><strong>Hyper</strong>Text</p>",
+    ),
+    Construct(
+        "code_inline_that_a_highlighter_split",
+        '<p><code><span class="kd">ab</span><span class="nf">Cd</span></code></p>',
+        "<p><code>abCd</code></p>",
+    ),
     Construct(
         "text_like_lists",
         "<p>1. a</p><p>2) b</p><p>- c</p><p>+ d</p><p>* e</p>",

@@ -96,3 +96,22 @@ def test_a_page_with_a_hundred_thousand_links_is_read_whole(read_page: ReadPage)
     page = read_page("<main>" + "".join(f'<a href="/b/56/l{i}">x</a>' for i in range(100_000)))
     assert len(page.reading.links) == 100_000
     assert page.reading.links[-1] == "http://site.example/b/56/l99999"
+
+
+@pytest.mark.parametrize(
+    ("href", "fragment"),
+    [
+        ("#clear()", "#clear%28%29"),
+        ("Map.html#put(K,V)", "#put%28K,V%29"),
+        ("x.html#Überblick", "#%C3%9Cberblick"),
+        ("#a b'[c]", "#a%20b%27%5Bc%5D"),
+        ("#50%25", "#50%25"),
+        ("#a\nb", "#ab"),
+        ("#" + "x" * 300, ""),
+    ],
+)
+def test_a_fragment_is_percent_encoded_where_markdown_would_misread_it(read_page: ReadPage, href: str, fragment: str) -> None:
+    page = read_page(f'<main><p>Some text <a href="{href}">place</a> and more.</p></main>')
+    address = page.markdown.partition("](")[2].partition(") and more.")[0]
+    assert address.startswith("http://site.example/dir/")
+    assert address[len(address.partition("#")[0]) :] == fragment

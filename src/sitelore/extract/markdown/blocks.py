@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from sitelore.extract import dom
 from sitelore.extract.markdown.inline import (
@@ -31,7 +32,11 @@ from sitelore.extract.markdown.inline import (
 MAX_DEPTH = 30
 _REPEATED_ITEM_WORDS = 4  # shorter items may repeat for a reason: scores, sizes, ratings
 _MAX_NUMBER_DIGITS = 9
+# A note of one word, or of one with a title, is a link definition to CommonMark (4.7), which shows nothing.
+_LINK_DEFINITION = re.compile(r"""\[\^[^\]]*\]: \S+(?:\s+["'(].*)?""", re.DOTALL)
 _SPACES = frozenset(" \t\n\f\r\xa0\u202f")
+_WHITE_SPACE = re.compile(r"[ \t\n\f\r]+")
+_SEPARATORS = frozenset({",", ";", "|"})
 _SPACE_LEAF: Leaf = (TEXT, " ", 0, None, "")
 _BREAK_LEAF: Leaf = (BREAK, "", 0, None, "")
 
@@ -74,6 +79,10 @@ class Paragraph(Block):
         """The plain text."""
         return inline_text(self.leaves)
 
+    def add_style(self, bits: int) -> None:
+        """Emphasise all of it."""
+        self.leaves = [(kind, text, style | bits, link, plain) for kind, text, style, link, plain in self.leaves]
+
     def render(self) -> bool:
         """Write the paragraph, with what would open a block escaped at the starts of its lines."""
         is_heading = self.level > 0
@@ -102,13 +111,14 @@ class Paragraph(Block):
 
 
 class CodeBlock(Block):
-    """A code block with its language, which may be empty."""
+    """A code block with its language, which may be empty. `is_span`: a code span with a break or two, if it has to be."""
 
-    __slots__ = ("code", "language")
+    __slots__ = ("code", "is_span", "language")
 
     def __init__(self, code: str, language: str) -> None:
         self.code = code
         self.language = language
+        self.is_span = False
 
     def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
         fence = fence_for(self.code)
@@ -121,7 +131,7 @@ class CodeBlock(Block):
         parts.append(code_span(" ".join(self.code.split())))
 
     def fits_cell(self) -> bool:
-        return "\n" not in self.code
+        return self.is_span or "\n" not in self.code
 
 
 class Rule(Block):
@@ -178,7 +188,17 @@ class Note(Quote):
         else:
             kind, text = first.leaves[0][:2]
             first.leaves[:1] = [label, (kind, text.lstrip() if kind == TEXT else text, *first.leaves[0][2:])]
-        return super().render()
+            # Only its first paragraph belongs to a footnote, and indented ones would be code to CommonMark.
+            end = 1
+            while (other := _first_paragraph(self.blocks[end : end + 1])) is not None:
+                first.leaves += [_BREAK_LEAF, *other.leaves]
+                end += 1
+            del self.blocks[1:end]
+        if not super().render():
+            return False
+        if first is not None and _LINK_DEFINITION.fullmatch(first.markdown):
+            first.markdown += " ↩"
+        return True
 
     def add_text(self, lines: list[str]) -> None:
         start = len(lines)
@@ -187,14 +207,18 @@ class Note(Quote):
 
 
 class Item:
-    """An item of a list. `terms`: the terms of a definition list, while it is read."""
+    """An item of a list.
 
-    __slots__ = ("blocks", "number", "terms")
+    `terms`: the terms of a definition list, while it is read; `is_defined`: whether a definition, maybe empty, came after them.
+    """
+
+    __slots__ = ("blocks", "is_defined", "number", "terms")
 
     def __init__(self, raw_number: str | None = None) -> None:
         self.blocks: list[Block] = []
         self.number = _parse_number(raw_number)
         self.terms: list[Paragraph] = []
+        self.is_defined = False
 
     def add_term(self, term: list[Block]) -> None:
         """Add a term, on one line."""
@@ -333,14 +357,20 @@ class Table(Block):
         self.rows: list[list[str]] = []
 
     def render(self) -> bool:
-        """Write every cell on one line. A cell that spans several places is repeated in each of them."""
+        """Write every cell on one line, and drop empty rows and columns.
+
+        A cell that spans several places is repeated in each of them.
+        """
         written: dict[int, str] = {}
         for row in self.cells:
             for blocks in row:
                 if id(blocks) not in written:
                     written[id(blocks)] = _cell_markdown(blocks)
-        self.rows = [[written[id(blocks)] for blocks in row] for row in self.cells]
-        return any(map(any, self.rows))
+        rows = [[written[id(blocks)] for blocks in row] for row in self.cells]
+        shown = [any(column) for column in zip(*rows, strict=True)]
+        # The first row is the head, which GFM needs.
+        self.rows = [list(compress(row, shown)) for at, row in enumerate(rows) if not at or any(row)]
+        return any(shown)
 
     def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
         head, *body = [f"| {' | '.join(row)} |" for row in self.rows]
@@ -489,6 +519,9 @@ class ParagraphBuilder:
 
     def _add_words(self, data: str) -> None:
         """Add text with its white space collapsed."""
+        if self._is_code and "\xa0" in data:
+            self._add_spaced_code(data)
+            return
         # Of white space only the simple space is printable.
         text = data.strip(" ") if data.isprintable() and "  " not in data else _collapse_spaces(data)
         if not text:
@@ -510,7 +543,29 @@ class ParagraphBuilder:
             self._ends_in_space = True
         else:
             self._ends_in_space = False
-        self._leaves.append((CODE if self._is_code else TEXT, text, self._style, link, ""))
+        kind = CODE if self._is_code and not self._separates_code(text) else TEXT
+        self._leaves.append((kind, text, self._style, link, ""))
+
+    def _separates_code(self, text: str) -> bool:
+        """Whether a text within code only separates it from the link before."""
+        if self._link is not None or text.strip() not in _SEPARATORS or not self._leaves:
+            return False
+        before = self._leaves[-1]
+        return before[0] == CODE and before[3] is not None
+
+    def _add_spaced_code(self, data: str) -> None:
+        """Add inline code with as many spaces as are seen: no-break spaces do not collapse."""
+        text = _WHITE_SPACE.sub(" ", data)
+        is_start = not self._leaves or self._leaves[-1][0] != CODE
+        if self._ends_in_space:
+            text = text.lstrip() if is_start else text.lstrip(" ")
+        if text:
+            self._ends_in_space = text[-1] == " "
+            self._leaves.append((CODE, text.replace("\xa0", " "), self._style, self._link, ""))
+            if self._link is None:
+                self._count_unlinked(len(text))
+            else:
+                self.chars += len(text)
 
     def _add_gap(self) -> None:
         """Separate words."""
@@ -582,11 +637,16 @@ class ParagraphBuilder:
 
     def _add_paragraph(self, leaves: list[Leaf], level: int = 0) -> None:
         shows_text = False
-        for kind, text, _, link, _ in leaves:
+        common = STRONG
+        for kind, text, style, link, _ in leaves:
             if kind == RAW or (text and not text.isspace()):
                 shows_text = True
+                common &= style
                 if level and link is not None:
                     link.has_heading = True
+        if level and common:
+            # A heading is bold anyway.
+            leaves = [(kind, text, style & ~STRONG, link, plain) for kind, text, style, link, plain in leaves]
         if shows_text:
             self.blocks.append(Paragraph(leaves, level))
 

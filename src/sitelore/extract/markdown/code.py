@@ -43,17 +43,23 @@ _KNOWN = frozenset({
 })  # fmt: skip
 _LANGUAGE_ATTRIBUTES = ("data-lang", "data-language", "data-code-language", "data-enlighter-language", "syntax", "lang")
 _GUTTER = re.compile(
-    r"(?:^|[\s_-])(?:gutter|linenos?|linenodiv|line-?numbers?(?:-rows)?|line-?nums?|blob-num|ln-numbers|crayon-nums?|lnt?|linenum)(?=$|[\s_-])",
+    r"(?:^|[\s_-])(?:gutter|linenos?|linenodiv|line-?numbers?(?:-rows)?|line-?nums?|blob-num|listing_lines|ln-numbers|crayon-nums?|lnt?|linenum)(?=$|[\s_-])",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"[\d\s.:|+-]*")
 _LINE = re.compile(r"(?:^|[\s_-])(?:line|token-line|view-line|code-line|cl)(?=$|\s)")
 _BLOCK_STYLE = re.compile(r"display\s*:\s*(?:block|flex|grid)")
 _CODE_HOLDER = re.compile(r"code|highlight|source|listing|snippet", re.IGNORECASE)
+_SPHINX = ".highlight,.highlight-default,.doctest"
 _LINE_TAGS = frozenset({"div", "p", "li", "tr"})
 _LISTING_PARTS = frozenset({"br", "div", "p", "pre"})
-LINES_CLASS, _LINE_CLASS = "fragment", "line"
-"""Classes of a listing of lines and of each line, as Doxygen writes them."""
+LINES_CLASS = "fragment"
+"""Class of a listing of lines, as Doxygen writes them."""
+PROTOTYPE_CLASS = "memproto"
+"""Class of the signature of a function or a macro, as Doxygen writes it."""
+_LINE_CLASS, _FOLD_CLASS, _TOOLTIP_CLASS = "line", "foldopen", "ttc"
+_HIDDEN_LINE_CLASS = "boring"  # of mdBook: lines that make an example run, which a button shows
+_MAX_SPAN_BREAKS = 2
 _MAX_PARENTS = 3
 _WRAPPER_ELEMENTS = 40
 _GUTTER_READS, _GUTTER_CHARS = 4, 10_000
@@ -67,22 +73,45 @@ class Listings:
 
     def from_pre(self, pre: dom.Element) -> CodeBlock | None:
         """Return the code block of a `pre`."""
-        return _block(_code_text(pre), self._language_of(pre))
+        code, language = _code_text(pre), self._language_of(pre)
+        if not language and code.lstrip().startswith(">>> ") and pre.closest(_SPHINX) is not None:
+            language = "pycon"  # a session of Python; those of Haskell look alike
+        return _block(code, language)
 
     def from_code(self, code: dom.Element) -> CodeBlock | None:
         """Return the code block that an inline `code` really is: with breaks or blocks, or with lines shown as lines."""
         inner = dom.child_elements(code)
-        is_listing = any(element.tag in _LISTING_PARTS for element in inner) if inner else _shows_lines(code)
-        return self.from_pre(code) if is_listing else None
+        parts = {element.tag for element in inner} & _LISTING_PARTS
+        if not (parts if inner else _shows_lines(code)):
+            return None
+        listing = _block(_code_text(code, keeps_lines=False), self._language_of(code))
+        if listing is not None:
+            listing.is_span = parts == {"br"} and listing.code.count("\n") <= _MAX_SPAN_BREAKS
+        return listing
 
     def from_lines(self, element: dom.Element) -> CodeBlock | None:
         """Return the code block of an element that holds nothing but lines, as Doxygen writes them."""
-        lines = dom.child_elements(element)
-        if not lines or not all(_LINE_CLASS in (line.attr("class") or "").split() for line in lines):
+        lines = _doxygen_lines(element)
+        if not lines:
             return None
         gutters = {gutter for line in lines for gutter in dom.elements_list(line, "span") if _is_line_number(gutter)}
         texts = [_text_with_lines(line, gutters, set()).rstrip("\n") for line in lines]
         return _block("\n".join(texts), self._language_of(element))
+
+    def from_prototype(self, element: dom.Element) -> CodeBlock | None:
+        """Return the code block of a signature that Doxygen writes as a table of its parts."""
+        table = next(
+            (table for table in dom.elements_list(element, "table") if "memname" in dom.attribute(table, "class")), None
+        )
+        if table is None:
+            return None
+        signature = ""
+        for cell in (cell for row in _rows(table) for cell in _cells(row)):
+            text = " ".join(cell.text.split())
+            is_tight = not signature or signature.endswith("(") or text in {"(", ")"}
+            signature += text if is_tight or not text else f" {text}"
+        labels = [label.text for label in dom.elements_list(element, "span") if dom.attribute(label, "class") == "mlabel"]
+        return _block(" ".join([signature, *(f"[{label}]" for label in labels)]), self._language_of(element))
 
     def from_table(self, table: dom.Element) -> CodeBlock | None:
         """Return the code block of a table that holds line numbers and lines."""
@@ -114,6 +143,22 @@ class Listings:
         return self._crowded[around]
 
 
+def _doxygen_lines(listing: dom.Element) -> list[dom.Element]:
+    """Return the lines of a listing of Doxygen, without its tooltips; none when it holds anything else."""
+    lines: list[dom.Element] = []
+    stack = dom.child_elements(listing)[::-1]
+    while stack:
+        element = stack.pop()
+        classes = (element.attr("class") or "").split()
+        if _LINE_CLASS in classes:
+            lines.append(element)
+        elif _FOLD_CLASS in classes:
+            stack += dom.child_elements(element)[::-1]
+        elif _TOOLTIP_CLASS not in classes:
+            return []
+    return lines
+
+
 def _holds_several(around: dom.Element) -> bool:
     """Whether an element holds more than a gutter and its listing, or is too large to be the wrapper of one."""
     listings = visits = 0
@@ -140,7 +185,8 @@ def _block(code: str, language: str) -> CodeBlock | None:
         return None
     if "\r" in code:
         code = code.replace("\r\n", "\n").replace("\r", "\n")
-    return CodeBlock(code.removesuffix("\n"), language)
+    # A browser copies no-break spaces of code as spaces, and no compiler reads them as such.
+    return CodeBlock(code.removesuffix("\n").replace("\xa0", " "), language)
 
 
 def _own_language(element: dom.Element) -> str:
@@ -166,8 +212,11 @@ def _language(raw: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def _code_text(pre: dom.Element) -> str:
-    """Return a listing's text: without gutters, with line ends for breaks and for elements that are lines."""
+def _code_text(pre: dom.Element, *, keeps_lines: bool = True) -> str:
+    """Return a listing's text: without gutters, with line ends for breaks and for elements that are lines.
+
+    `keeps_lines`: whether line ends are shown as such; elsewhere one after a `br` is white space.
+    """
     elements = list(pre.iter_elements())
     if not elements or (len(elements) == 1 and elements[0].tag == "code"):
         return pre.text
@@ -176,9 +225,12 @@ def _code_text(pre: dom.Element) -> str:
     gutters = {class_ for class_ in set(classes) if class_ and _GUTTER.search(class_)}
     dropped = _gutters(pre, [element for element, class_ in zip(elements, classes, strict=True) if class_ in gutters])
     lines = {element for element in elements if element.tag in _LINE_TAGS} or _line_spans(elements, classes)
+    hidden = {element for element, class_ in zip(elements, classes, strict=True) if class_ == _HIDDEN_LINE_CLASS}
+    if hidden:
+        return _text_with_lines(pre, dropped | hidden, lines).lstrip("\n")
     if not dropped and not lines and not any(element.tag == "br" for element in elements):
         return pre.text
-    return _text_with_lines(pre, dropped, lines)
+    return _text_with_lines(pre, dropped, lines, keeps_lines=keeps_lines)
 
 
 def _gutters(pre: dom.Element, named: list[dom.Element]) -> set[dom.Element]:
@@ -209,10 +261,11 @@ def _line_spans(elements: list[dom.Element], classes: list[str]) -> set[dom.Elem
     return lines if len(lines) > 1 else set()
 
 
-def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom.Element]) -> str:
+def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom.Element], *, keeps_lines: bool = True) -> str:
     """Join the text below an element. A line element starts and ends a line, unless its text does that itself."""
     parts: list[str] = []
     is_due = False  # a line has ended, and its line end is not written yet
+    ignored = ""  # the line end after a break, where it is white space
     stack: list[tuple[dom.AnyNode, bool]] = [(child, False) for child in reversed(pre.children)]
     while stack:
         node, is_end = stack.pop()
@@ -220,11 +273,11 @@ def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom
             is_due = not (parts and parts[-1].endswith("\n")) or is_due
             continue
         if (text := dom.as_text(node)) is not None:
-            if text.data:
-                if is_due and text.data[0] != "\n":
+            if data := text.data.removeprefix(ignored):
+                if is_due and data[0] != "\n":
                     parts.append("\n")
-                is_due = False
-                parts.append(text.data)
+                is_due, ignored = False, ""
+                parts.append(data)
             continue
         element = dom.as_element(node)
         if element is None or element in dropped:
@@ -232,6 +285,7 @@ def _text_with_lines(pre: dom.Element, dropped: set[dom.Element], lines: set[dom
         if element.tag == "br":
             parts.append("\n")  # also ends a line that is due
             is_due = False
+            ignored = "" if keeps_lines else "\n"
             continue
         if element in lines:
             if is_due:

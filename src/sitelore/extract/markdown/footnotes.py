@@ -14,6 +14,7 @@ _REFERENCE_NAME = re.compile(r"(?:^|[\s_-])(?:footnote|fn|fnref|noteref|endnote|
 _NOTES_NAME = re.compile(r"(?:^|[\s_:-])(?:footnotes?|endnotes?|fn|references|reflist|notes)(?=$|[\s_:-])", re.IGNORECASE)
 _NOTE_TAGS = frozenset({"li", "p", "div", "dd", "aside", "section"})
 _WRAPPERS = frozenset({"sup", "span", "a", "b", "small"})
+_PUNCTUATION = " ^[]().,\n\t"
 _MAX_MARKS = 2000
 _MAX_MARK_CHARS = 12
 _MAX_ANCESTORS = 200
@@ -61,8 +62,8 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
             footnotes.raised.add(raised)
     for name, label in labels.items():
         footnotes.notes[notes[name]] = label
-        if (heading := _number_heading(targets[name])) is not None:
-            footnotes.dropped.add(heading)
+        numbers = _title_of_note(targets[name]), _own_label(notes[name], label)
+        footnotes.dropped.update(element for element in numbers if element is not None)
         _drop_back_links(footnotes, notes[name], back_names)
     return footnotes
 
@@ -93,9 +94,9 @@ def _find_notes(targets: dict[str, dom.Element]) -> dict[str, dom.Element]:
     """Return the blocks that marks lead to and that are notes. A block that several marks lead into holds more than a note."""
     blocks: dict[str, dom.Element] = {}
     for name, target in targets.items():
-        heading = _number_heading(target)
-        if heading is not None:
-            block = next(filter(None, map(dom.as_element, islice(heading.next_siblings, 3))), None)
+        title = _title_of_note(target)
+        if title is not None:
+            block = next(filter(None, map(dom.as_element, islice(title.next_siblings, 3))), None)
         else:
             block = target if target.tag in _NOTE_TAGS else target.closest("li,p,dd,aside,div")
         if block is not None and block.tag in _NOTE_TAGS:
@@ -104,10 +105,19 @@ def _find_notes(targets: dict[str, dom.Element]) -> dict[str, dom.Element]:
     return {name: block for name, block in blocks.items() if names[block] == 1 and _is_note(block)}
 
 
-def _number_heading(target: dom.Element) -> dom.Element | None:
-    """Return the heading that is the number of a note, as Texinfo writes it: the note follows."""
-    heading = target.closest("h1,h2,h3,h4,h5,h6")
-    return heading if heading is not None and _MARK.fullmatch(heading.text.strip()) else None
+def _title_of_note(target: dom.Element) -> dom.Element | None:
+    """Return the heading (Texinfo) or the term (Sphinx 4) that is the number of a note: the note follows."""
+    title = target.closest("h1,h2,h3,h4,h5,h6,dt")
+    return title if title is not None and _MARK.fullmatch(title.text.strip()) else None
+
+
+def _own_label(note: dom.Element, label: str) -> dom.Element | None:
+    """Return the element that a note starts with when it holds the number of the note alone."""
+    first = next((node for node in islice(note.children, 3) if not dom.is_blank(node)), None)
+    element = dom.as_element(first)
+    if element is None or element.tag not in _WRAPPERS or element.text.strip(_PUNCTUATION) != label:
+        return None
+    return element
 
 
 def _is_note(block: dom.Element) -> bool:
@@ -166,9 +176,9 @@ def _holds_only(element: dom.Element, dropped: set[dom.Element]) -> bool:
     for child in element.children:
         text = dom.as_text(child)
         if text is not None:
-            if text.data.strip(" ^[]().,\n\t"):
+            if text.data.strip(_PUNCTUATION):
                 return False
-        elif (inner := dom.as_element(child)) is not None and inner not in dropped and inner.text.strip():
+        elif (inner := dom.as_element(child)) is not None and inner not in dropped and inner.text.strip(_PUNCTUATION):
             return False
     return True
 

@@ -8,6 +8,8 @@ hidden elements are dropped, as frames, players and `noscript` are among them.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import islice
 
 from sitelore.extract import dom
 
@@ -41,6 +43,15 @@ _MACHINERY = re.compile(
 )
 _MAX_EMBEDS = 500
 _MAX_NOSCRIPT_CHARS = 200
+_CHECKS = frozenset({"check", "checkmark", "tick", "yes"})
+_CROSSES = frozenset({"cross", "times", "xmark"})
+_TOKENS = re.compile(r"[a-z]+")
+_MAX_ICON_ELEMENTS = 8
+_MAX_ICON_SIZE = 64
+_MAX_REPEATS = 2
+_AVATAR = re.compile(r"(?:^|[\s_/.-])(?:avatars?|gravatar)(?=$|[\s_/.-])", re.IGNORECASE)
+_SIZE_SUFFIX = re.compile(r"-\d{2,4}x\d{2,4}(?=\.\w{3,4}$)")
+_MAX_ICON_CHARS = 40
 
 
 def source_of(image: dom.Element) -> str:
@@ -71,6 +82,50 @@ def is_pixel(element: dom.Element) -> bool:
         return True
     style = (element.attr("style") or "").lower()
     return ("none" in style or "hidden" in style) and _HIDING.search(style) is not None
+
+
+class Images:
+    """The images of a subtree: which of them are worth showing."""
+
+    def __init__(self, node: dom.Node) -> None:
+        self._node = node
+        self._repeated: set[str] | None = None
+        self._last: tuple[str, str, object] = ("", "", None)
+
+    def shows(self, image: dom.Element, source: str, alt: str, place: object) -> bool:
+        """Whether an image is shown. `place` is the same for images with nothing between them."""
+        if not alt:
+            return not _is_decoration(image, source) and not self._is_repeated(source)
+        last, self._last = self._last, (source, alt, place)
+        if last[1:] != self._last[1:] or _without_size(last[0]) != _without_size(source):
+            return True
+        # Another size of the image before it, for another width of the screen; the same small image in a row is a rating.
+        return last[0] == source and " " not in alt
+
+    def _is_repeated(self, source: str) -> bool:
+        """Whether an image without a text was shown before, or is shown so often that it is an ornament."""
+        if self._repeated is None:
+            images = dom.select(self._node, "img:not([alt]),img[alt='']")
+            self._repeated = {name for name, count in Counter(map(source_of, images)).items() if count > _MAX_REPEATS}
+        is_repeated = source in self._repeated
+        self._repeated.add(source)
+        return is_repeated
+
+
+def _is_decoration(image: dom.Element, source: str) -> bool:
+    """Whether an image without a text is a spacer, an avatar or an icon."""
+    if _is_placeholder(source) or _AVATAR.search(f"{dom.attribute(image, 'class')} {source}"):
+        return True
+    sizes = [int(raw) for name in ("width", "height") if (raw := dom.attribute(image, name).removesuffix("px")).isdecimal()]
+    if sizes and min(sizes) <= _MAX_ICON_SIZE:
+        return True
+    # HTML says that an image with an empty text is decoration; of pictures in other formats that is seldom meant.
+    return image.attr("alt") is not None and source.partition("?")[0].lower().endswith(".svg")
+
+
+def _without_size(source: str) -> str:
+    """Return an address without what tells apart the sizes of one image."""
+    return _SIZE_SUFFIX.sub("", source.partition("?")[0])
 
 
 def _usable(raw: str | None) -> str:
@@ -171,3 +226,30 @@ def _image_before(spare: dom.Element) -> dom.Element | None:
         return element
     inner = dom.elements_list(element, "img")
     return inner[-1] if inner else None
+
+
+def rescue_icons(tree: dom.Tree) -> None:
+    """Replace the drawings that are all there is in a cell by their labels."""
+    cells: set[dom.Element] = set()
+    for drawing in dom.select(tree, "td svg,th svg")[:_MAX_EMBEDS]:
+        cell = drawing.closest("td,th")
+        if cell is None or cell in cells:
+            continue
+        cells.add(cell)
+        meaning = icon_meaning(cell)
+        if meaning and " ".join(cell.text.split()) in {"", meaning}:
+            drawing.replace_with(dom.words(meaning))
+
+
+def icon_meaning(cell: dom.Element) -> str:
+    """Return what the icon means that is all there is in a cell: a check, a cross, or its label. Empty when there is none."""
+    for element in islice(cell.iter_elements(), _MAX_ICON_ELEMENTS):
+        label = dom.attribute(element, "aria-label") or (element.text if element.tag == "title" else "")
+        if label := " ".join(label.split()):
+            return label if len(label) <= _MAX_ICON_CHARS else ""
+        tokens = set(_TOKENS.findall(dom.attribute(element, "class").lower()))
+        if not tokens.isdisjoint(_CHECKS):
+            return "✓"
+        if not tokens.isdisjoint(_CROSSES):
+            return "✗"
+    return ""

@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import TypeAlias
+
+from sitelore.extract import dom
 
 _link_of = itemgetter(3)
 TEXT, CODE, BREAK, RAW = 0, 1, 2, 3
@@ -202,7 +204,10 @@ class _Atom:
 def _add_leaf(atoms: list[_Atom], leaf: Leaf, *, one_line: bool) -> None:
     kind, text, style, _, _ = leaf
     if kind == BREAK:
-        atoms.append(_Atom(" ", style, TEXT) if one_line else _Atom(_HARD_BREAK, style, RAW))
+        if not one_line:
+            atoms.append(_Atom(_HARD_BREAK, style, RAW))
+        elif not atoms or atoms[-1].kind != TEXT or not atoms[-1].source.endswith(" "):
+            atoms.append(_Atom(" ", style, TEXT))
     elif text or kind == RAW:
         atoms.append(_Atom(text, style, kind))
 
@@ -576,3 +581,44 @@ def _fits(opener: _DelimiterRun, closer: _DelimiterRun) -> bool:
     if not (opener.can_close or closer.can_open):
         return True
     return (opener.length + closer.length) % 3 != 0 or (opener.length % 3 == 0 and closer.length % 3 == 0)
+
+
+# Names and values, or two facts, that only a style sheet keeps apart
+
+_NAME_CLASS = re.compile(r"(?:^|[\s_-])(?:name|label|key|term)(?=$|[\s_-])", re.IGNORECASE)
+_VALUE_CLASS = re.compile(r"(?:^|[\s_-])(?:value|data|desc|description)(?=$|[\s_-])", re.IGNORECASE)
+# The characters on both sides. Scripts that separate words by spaces end before U+0590.
+_TOUCHING_PAIR = re.compile(r".*[0-9A-Za-z\u00c0-\u058f)%]\n[0-9A-Za-z\u00c0-\u058f$€£¥(#+-].?")
+# Words of one letter are initials or formulas, and a small letter goes on with a word.
+_TOUCHING_FACTS = re.compile(r"\S[0-9A-Za-z\u00c0-\u058f]\n(?:[0-9A-Z][0-9A-Za-z\u00c0-\u058f%]|\d\s?)|.?\d\n[$€£¥]\d")
+_MAX_PAIR_NODES = 8
+
+
+class Gaps:
+    """Tells where words have to be separated that touch each other in the markup."""
+
+    def __init__(self) -> None:
+        self._holds_text: dict[dom.AnyNode | None, bool] = {}
+
+    def before(self, element: dom.Element, class_: str, leaves: Sequence[Leaf]) -> str:
+        """Return what has to stand between an element and the one that touches it; empty when they are one word."""
+        before = dom.as_element(element.previous_sibling)
+        class_before = before.attr("class") if before is not None else None
+        if not class_before or class_before == class_ or not leaves or leaves[-1][0] != TEXT:
+            return ""
+        is_pair = _NAME_CLASS.search(class_before) is not None and _VALUE_CLASS.search(class_) is not None
+        texts = filter(None, map(dom.as_text, islice(element.descendants, _MAX_PAIR_NODES)))
+        start = next((text.data for text in texts if not text.data.isspace()), "")
+        pattern = _TOUCHING_PAIR if is_pair else _TOUCHING_FACTS
+        if not pattern.fullmatch(f"{leaves[-1][1][-2:]}\n{start[:2]}") or self._is_in_text(element):
+            return ""
+        return ": " if is_pair else " "
+
+    def _is_in_text(self, element: dom.Element) -> bool:
+        """Whether an element stands in text of its parent's own."""
+        around = element.parent
+        if around not in self._holds_text:
+            self._holds_text[around] = around is None or not all(
+                isinstance(node, dom.Element) or dom.is_blank(node) for node in around.children
+            )
+        return self._holds_text[around]

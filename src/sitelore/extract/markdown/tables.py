@@ -6,6 +6,8 @@ so that nothing is lost and no HTML is needed.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from sitelore.extract import dom
 from sitelore.extract.markdown.blocks import BULLETS, Block, Item, List, Paragraph, Table
 from sitelore.extract.markdown.inline import STRONG
@@ -17,6 +19,9 @@ _MAX_REPEATED_CHARS = 50_000
 _LONG_CELL_CHARS = 600
 _LAYOUT_ROLES = frozenset({"presentation", "none"})
 _LAYOUT_ATTRIBUTES = ("cellpadding", "cellspacing", "width", "bgcolor", "background", "align")
+GRID_CLASS = "table"
+"""Part of the class of an element that may be a table made of a grid."""
+_HEAD_CELL = "table-header"
 
 
 class Cell:
@@ -81,6 +86,16 @@ class TableDraft:
         return self.holds_blocks and (width == 1 or any(cell.chars > _LONG_CELL_CHARS for cell in cells))
 
 
+def grid_rows(element: dom.Element) -> list[list[dom.Element]]:
+    """Return the rows of a table that is a grid of `div` elements, as Javadoc has written it since version 16; none else."""
+    cells = dom.child_elements(element)
+    classes = [dom.attribute(cell, "class").split() for cell in cells]
+    width = sum(1 for _ in takewhile(lambda tokens: _HEAD_CELL in tokens, classes))
+    if width < 2 or len(cells) % width or not all(any(token.startswith("col-") for token in tokens) for tokens in classes):
+        return []
+    return [cells[at : at + width] for at in range(0, len(cells), width)]
+
+
 def _span(cell: dom.Element, name: str) -> int:
     raw = cell.attr(name)
     if raw is None:
@@ -96,9 +111,7 @@ def _list_of_rows(rows: list[_Row]) -> List:
         for cell in row:
             for block in cell.blocks:
                 if cell.is_head and isinstance(block, Paragraph):
-                    block.leaves = [
-                        (kind, text, style | STRONG, link, plain) for kind, text, style, link, plain in block.leaves
-                    ]
+                    block.add_style(STRONG)
             item.blocks += cell.blocks
         items.items.append(item)
     return items

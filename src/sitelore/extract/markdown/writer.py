@@ -37,11 +37,17 @@ from sitelore.extract.markdown.blocks import (
     markdown_of,
     text_of,
 )
-from sitelore.extract.markdown.code import LINES_CLASS, Listings, image_formula, rescue_formulas, split_formulas
+from sitelore.extract.markdown.code import (
+    LINES_CLASS,
+    PROTOTYPE_CLASS,
+    Listings,
+    image_formula,
+    split_formulas,
+)
 from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
-from sitelore.extract.markdown.images import is_pixel, rescue_embeds, rescue_images, source_of
-from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Link, escape_label
-from sitelore.extract.markdown.tables import Cell, TableDraft
+from sitelore.extract.markdown.images import Images, icon_meaning, is_pixel, source_of
+from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Gaps, Link, escape_label
+from sitelore.extract.markdown.tables import GRID_CLASS, Cell, TableDraft, grid_rows
 from sitelore.extract.metadata.links import PageResolver, resolver_for
 
 _SKIPPED = (
@@ -90,14 +96,6 @@ class Written(NamedTuple):
     text: str
 
 
-def prepare(tree: dom.Tree) -> None:
-    """Rescue formulas, embedded content, task boxes and `noscript` images, before hidden elements are dropped from a tree."""
-    rescue_formulas(tree)
-    rescue_embeds(tree)
-    _rescue_task_boxes(tree)
-    rescue_images(tree)
-
-
 def write(nodes: Sequence[dom.Node], resolver: PageResolver) -> Written:
     """Write subtrees as Markdown, with absolute links, and as plain text. Leaves them as they are."""
     blocks = _read_blocks(nodes, resolver)
@@ -111,26 +109,6 @@ def write_text(nodes: Sequence[dom.Node], *, with_menus: bool = False) -> str:
     `with_menus`: also what Markdown leaves out, menus and lists of contents.
     """
     return text_of(_read_blocks(nodes, resolver_for(()).on_page(_NO_PAGE), with_menus=with_menus))
-
-
-def _rescue_task_boxes(tree: dom.Tree) -> None:
-    """Replace the check boxes that list items start with by `[x]` and `[ ]`. Boxes of a form are questions, not tasks."""
-    for box in dom.select(tree, "input[type=checkbox i]"):
-        item = box.closest("li")
-        if item is None or (box.closest("form") is not None and not dom.has_attribute(box, "disabled")):
-            continue
-        first = next((node for node in item.descendants if node == box or not _shows_nothing(node)), None)
-        if first == box:
-            mark = "[x]" if dom.has_attribute(box, "checked") else "[ ]"
-            after = dom.as_text(box.next_sibling)
-            gap = [] if after is not None and after.data[:1].isspace() else [dom.words(" ")]
-            box.replace_with(dom.verbatim(mark, dom.words(mark)), *gap)
-
-
-def _shows_nothing(node: dom.AnyNode) -> bool:
-    """Whether a node is neither text nor a box: a wrapper element, a comment, or white space."""
-    element = dom.as_element(node)
-    return element.tag not in {"input", "img"} if element is not None else dom.is_blank(node)
 
 
 def _read_blocks(nodes: Sequence[dom.Node], resolver: PageResolver, *, with_menus: bool = False) -> list[Block]:
@@ -175,6 +153,8 @@ class _Walk(ParagraphBuilder):
         self._has_formulas = False
         self._keeps_lines = False
         self._heading_text = ""
+        self._heading_ids: tuple[str | None, str | None] = (None, None)
+        self._gaps = Gaps()
         self._link_depth = 0
         self._in_page: list[str] = []  # the targets of links to places of the same page
         self._list: List | None = None
@@ -184,6 +164,7 @@ class _Walk(ParagraphBuilder):
         self._admonition: Admonition | None = None
         self._in_title = False  # of the admonition
         self._listings = Listings()
+        self._images: Images
         self._depth = 0
         self._section_count = self._block_count = self._table_count = 0
 
@@ -196,6 +177,7 @@ class _Walk(ParagraphBuilder):
     def _prepare(self, node: dom.Node) -> None:
         """Look at the whole subtree for what is rare and changes how it is read."""
         text = node.text
+        self._images = Images(node)
         # A search for one character that finds nothing takes a tenth of one for two.
         self._has_formulas = ("\\" in text and ("\\(" in text or "\\[" in text)) or ("$" in text and "$$" in text)
         is_plain = text.isascii() and text.isprintable()
@@ -292,8 +274,11 @@ class _Walk(ParagraphBuilder):
         """Read through an element that changes nothing: a span, or one that is not known."""
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
-        if self._level and "editsection" in (element.attr("class") or ""):
-            return None
+        if not self._ends_in_space and (class_ := element.attr("class")):
+            if self._level and "editsection" in class_:
+                return None
+            if not self._is_code and (gap := self._gaps.before(element, class_, self._leaves)):
+                self._add_words(gap)
         return _do_nothing
 
     def _enter_separated(self, _element: dom.Element) -> _Leave:
@@ -311,6 +296,10 @@ class _Walk(ParagraphBuilder):
             if self._admonition is not None and self._is_at_title(element):
                 return self._enter_label()
             if LINES_CLASS in class_ and self._add_listing(self._listings.from_lines(element)):
+                return None
+            if GRID_CLASS in class_ and (rows := grid_rows(element)):
+                return self._enter_grid(element, rows)
+            if PROTOTYPE_CLASS in class_ and self._add_listing(self._listings.from_prototype(element)):
                 return None
             if (admonition := admonition_of(element, class_)) is not None:
                 return self._enter_admonition(admonition)
@@ -355,17 +344,21 @@ class _Walk(ParagraphBuilder):
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label(level)
         self._level, self._heading_text = level, element.text.strip()
+        around = dom.as_element(element.parent)
+        self._heading_ids = element.attr("id"), around.attr("id") if around is not None else None
         return self._end_block
 
     def _enter_summary(self, element: dom.Element) -> _Leave:
         self._flush()
         if self._admonition is not None and self._is_at_title(element):
             return self._enter_label()
-        before, self._style = self._style, self._style | STRONG
+        blocks, size = self.blocks, len(self.blocks)
 
         def end() -> None:
             self._flush()
-            self._style = before
+            # One with headings, lists or several paragraphs is no label, but a part of the text.
+            if len(blocks) == size + 1 and isinstance(only := blocks[size], Paragraph) and not only.level:
+                only.add_style(STRONG)
 
         return end
 
@@ -392,6 +385,8 @@ class _Walk(ParagraphBuilder):
 
     def _end_code(self) -> None:
         self._is_code = False
+        if self._leaves and self._leaves[-1][1].endswith(" "):
+            self._ends_in_space = True
 
     def _enter_quotation(self, _element: dom.Element) -> _Leave:
         self._add_quotation_mark(is_start=True)
@@ -454,7 +449,11 @@ class _Walk(ParagraphBuilder):
         text = link.text
         if not any(map(str.isalnum, text)):
             return (href[0] == "#" or self._level > 0) and not dom.holds(link, "img", dom.VERBATIM)
-        if not self._level or self._heading_text == text.strip():
+        if not self._level:
+            # Directly after the heading (Starlight).
+            last = self.blocks[-1] if self.blocks and not self._leaves else None
+            return isinstance(last, Paragraph) and last.level > 0 and unquote(href[1:]) in self._heading_ids
+        if self._heading_text == text.strip():
             return False
         return _ANCHOR_CLASS.search(link.attr("class") or "") is not None
 
@@ -470,7 +469,9 @@ class _Walk(ParagraphBuilder):
         alt = " ".join((element.attr("alt") or "").split())
         if self._invisible:
             alt = remove_characters(alt, self._invisible)
-        self._add_raw(f"![{escape_label(alt)}]({address})", "")
+        place = self.chars, self._table, self._link.href if self._link is not None else ""
+        if self._images.shows(element, raw, alt, place):
+            self._add_raw(f"![{escape_label(alt)}]({address})", "")
 
     # Code, rules, quotes
 
@@ -649,7 +650,7 @@ class _Walk(ParagraphBuilder):
         definitions = self._list
         if definitions is None or definitions.kind != DEFINITIONS:
             return self._flush
-        if not definitions.items or definitions.items[-1].blocks:
+        if not definitions.items or definitions.items[-1].blocks or definitions.items[-1].is_defined:
             definitions.items.append(Item())
         item = definitions.items[-1]
         term: list[Block] = []
@@ -669,7 +670,9 @@ class _Walk(ParagraphBuilder):
             return self._flush
         if not definitions.items:
             definitions.items.append(Item())
-        self.blocks = definitions.items[-1].blocks
+        item = definitions.items[-1]
+        item.is_defined = True
+        self.blocks = item.blocks
         return self._end_block
 
     # Tables
@@ -682,6 +685,23 @@ class _Walk(ParagraphBuilder):
         draft = TableDraft(element)
         if self._admonition is not None and not self._admonition.blocks and self.blocks is self._admonition.blocks:
             draft.is_layout = True
+        return self._enter_draft(draft)
+
+    def _enter_grid(self, element: dom.Element, rows: list[list[dom.Element]]) -> _Leave:
+        """Read a table that is a grid of `div` elements."""
+        draft = TableDraft(element)
+        draft.has_head = True
+        for first, *others in rows:
+            self._special[first] = _Walk._enter_first_cell
+            self._special.update(dict.fromkeys(others, _Walk._enter_cell))
+        return self._enter_draft(draft)
+
+    def _enter_first_cell(self, element: dom.Element) -> _Leave | None:
+        if self._table is not None:
+            self._table.add_row()
+        return self._enter_cell(element)
+
+    def _enter_draft(self, draft: TableDraft) -> _Leave:
         before: list[Block] = []
         outer = self._table
         self._table_count += 1
@@ -735,10 +755,12 @@ class _Walk(ParagraphBuilder):
         table.add_cell(cell)
         chars = self.chars
 
-        def count_chars() -> None:
+        def end() -> None:
             cell.chars = self.chars - chars
+            if not cell.blocks and (meaning := icon_meaning(element)):
+                cell.blocks.append(Paragraph([(TEXT, meaning, 0, None, "")]))
 
-        return self._collect(cell.blocks, count_chars)
+        return self._collect(cell.blocks, end)
 
 
 _HANDLERS: dict[str, _Handler] = {

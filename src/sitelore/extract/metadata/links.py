@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import compress, islice
 from typing import cast
+from urllib.parse import quote
 
 from sitelore.extract import dom
 from sitelore.extract.native.library import library
@@ -27,7 +28,9 @@ _MAX_RESOLVERS = 64
 _KEPT_SCHEMES = re.compile(
     r"(?:mailto:[^\s<>\"'()\\@]{1,200}@[^\s<>\"'()\\@]{1,300}|tel:[+\d().\s-]{3,30}|sms:[+\d().\s-]{3,30})$", re.IGNORECASE
 )
-_FRAGMENT = re.compile(r"[A-Za-z0-9._~!$&*+,;=:@/?%-]{1,200}$")
+_MAX_WRITTEN_FRAGMENT = 200
+_FRAGMENT_CHARS = "!$&*+,;=:@/?%"  # besides letters, digits and `._~-`
+_LINE_ENDS = str.maketrans("", "", "\t\n\r")  # URL parsers remove them
 _UNSAFE = re.compile(r"[()'\\]")
 
 
@@ -214,8 +217,10 @@ def _to_markdown(href: str, url: Url | None) -> str:
         return href if _KEPT_SCHEMES.match(href) else ""
     # Parentheses and quotes would end a link in Markdown.
     escaped = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", str(url))
-    hash_at = href.find("#")
-    return escaped + href[hash_at:] if hash_at >= 0 and _FRAGMENT.match(href, hash_at + 1) else escaped
+    fragment = href.partition("#")[2].translate(_LINE_ENDS)
+    if not fragment or len(fragment) > _MAX_WRITTEN_FRAGMENT:
+        return escaped
+    return f"{escaped}#{quote(fragment, _FRAGMENT_CHARS, errors='replace')}"
 
 
 _RESOLVERS: dict[tuple[str, ...], Resolver] = {}
