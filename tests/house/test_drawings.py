@@ -28,13 +28,13 @@ def test_every_state_is_reached_or_begins() -> None:
 
 
 def test_the_rooms_drawn_are_the_folders_there_are() -> None:
-    assert _rooms_drawn() == _folders() | {"ports", "json_client"}
+    assert _rooms_drawn() == _folders() | {"ports", "json_client", "api"}
 
 
 def test_the_map_in_the_package_lists_the_rooms_there_are() -> None:
     mapped = re.findall(r"^    (\w+)(?:/|\.py) ", sitelore.__doc__ or "", re.MULTILINE)
     assert len(mapped) == len(set(mapped))
-    assert set(mapped) == _folders() | {"ports"}
+    assert set(mapped) == _folders() | {"ports", "api"}
 
 
 def test_the_error_tree_is_the_error_classes() -> None:

@@ -6,8 +6,8 @@ import ast
 
 from tests.house.house import imports, inside, is_standard, pairs, rooms_by_level, source_files, tree_of
 
-DOOR = "__main__"
-"""`python -m sitelore` opens the command line; it is no room and may import `cli` alone."""
+ENTRY_POINTS = {"__main__": {"cli"}, "__init__": {"api", "model"}}
+"""What `python -m sitelore` and `import sitelore` may import; neither is a layer."""
 
 
 def levels() -> dict[str, int]:
@@ -20,13 +20,21 @@ def test_every_import_goes_downwards() -> None:
     wrong = [
         str(found)
         for found in imports()
-        if found.target is not None and found.room not in {DOOR, found.target} and level[found.target] >= level[found.room]
+        if found.target is not None
+        and found.room not in {*ENTRY_POINTS, found.target}
+        and level[found.target] >= level[found.room]
     ]
     assert wrong == []
 
 
-def test_the_door_opens_the_command_line_and_nothing_else() -> None:
-    assert {found.target for found in imports() if found.room == DOOR and found.target} <= {"cli"}
+def test_entry_points_import_what_they_open_and_nothing_else() -> None:
+    for entry, allowed in ENTRY_POINTS.items():
+        assert {found.target for found in imports() if found.file == f"{entry}.py" and found.target} == allowed
+
+
+def test_nothing_imports_the_public_package_for_its_functions() -> None:
+    layers = {layer for line in rooms_by_level() for layer in line}
+    assert [str(found) for found in imports() if found.target is not None and found.target not in layers] == []
 
 
 def test_only_its_owner_imports_a_room_with_one_door() -> None:
