@@ -6,8 +6,8 @@ import ast
 
 from tests.conventions.project import imports, inside, is_standard, packages_by_layer, pairs, source_files, tree_of
 
-ENTRY_POINT = "__main__"
-"""`python -m sitelore` starts the command line. It is not a package and may import only `cli`."""
+ENTRY_POINTS = {"__main__": {"cli"}, "__init__": {"api", "model"}}
+"""What `python -m sitelore` and `import sitelore` may import; neither is a layer."""
 
 
 def layer_numbers() -> dict[str, int]:
@@ -21,14 +21,20 @@ def test_every_import_goes_downwards() -> None:
         str(statement)
         for statement in imports()
         if statement.target is not None
-        and statement.package not in {ENTRY_POINT, statement.target}
+        and statement.package not in {*ENTRY_POINTS, statement.target}
         and layer[statement.target] >= layer[statement.package]
     ]
     assert wrong == []
 
 
-def test_the_entry_point_imports_only_the_command_line() -> None:
-    assert {statement.target for statement in imports() if statement.package == ENTRY_POINT and statement.target} <= {"cli"}
+def test_entry_points_import_what_they_open_and_nothing_else() -> None:
+    for entry, allowed in ENTRY_POINTS.items():
+        assert {statement.target for statement in imports() if statement.file == f"{entry}.py" and statement.target} == allowed
+
+
+def test_nothing_imports_the_public_package_for_its_functions() -> None:
+    layers = {package for layer in packages_by_layer() for package in layer}
+    assert [str(statement) for statement in imports() if statement.target is not None and statement.target not in layers] == []
 
 
 def test_a_restricted_package_is_imported_only_by_its_importers() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from tests.conventions.project import SRC, inside, source_files, tree_of
 
+import sitelore
+
 FUNCTION_LINES = 60
 MODULE_LINES = 800
 VISIT_LINES = 80
@@ -45,9 +47,19 @@ def test_one_visit_can_be_read_at_a_glance() -> None:
 
 def test_a_package_init_holds_only_its_docstring() -> None:
     wrong = []
-    for path in (SRC / "__init__.py", *SRC.glob("*/__init__.py")):
+    for path in SRC.glob("*/__init__.py"):
         body = tree_of(path).body
         docstring = ast.get_docstring(tree_of(path)) or ""
         if len(body) != 1 or len(docstring.split()) < 15:
             wrong.append(inside(path))
     assert wrong == []
+
+
+def test_the_package_itself_defines_what_it_exports_and_imports_nothing_when_it_is_imported() -> None:
+    body = tree_of(SRC / "__init__.py").body
+    imported = [name.name for node in body if isinstance(node, ast.Import) for name in node.names]
+    imported += [node.module or "" for node in body if isinstance(node, ast.ImportFrom)]
+    assert set(imported) <= {"__future__", "sys"}
+    public = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")}
+    assert public <= set(sitelore.__all__)
+    assert all(getattr(sitelore, name).__doc__ for name in sitelore.__all__)

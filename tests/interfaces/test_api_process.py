@@ -129,7 +129,7 @@ def test_logs_are_json_with_ids_and_without_secrets_and_queries(tmp_path: Path) 
         settled = [line for line in server.lines if line.get("run") == run and "url" in line]
         assert {line["url"] for line in settled} == {web.url("/"), web.url("/broken"), web.url("/ok")}
         assert all(line["worker"] and line["state"] and line["time"] and line["level"] for line in settled)
-        assert {"listening", "working on a run", "a run has ended", "request", "stopped"} <= {
+        assert {"listening", "run started in this process", "run ended", "request", "stopped"} <= {
             line["message"] for line in server.lines
         }
 

@@ -20,6 +20,7 @@ from rich.console import Console
 from sitelore.cli.commands.demo import demo_site
 from sitelore.cli.commands.inspect import show
 from sitelore.cli.main import main
+from sitelore.crawl import extraction_pool
 from sitelore.extract.inspection import Block, Cut, Inspection, inspect
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.response import Response
@@ -343,12 +344,12 @@ def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: 
 
 @pytest.fixture
 def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.crawl.extraction_pool.TIME_LIMIT_S", 0.0)
+    monkeypatch.setattr(extraction_pool, "TIME_LIMIT_S", 0.0)
 
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.crawl.extraction_pool.MEMORY_BYTES", LITTLE_MEMORY)
+    monkeypatch.setattr(extraction_pool, "MEMORY_BYTES", LITTLE_MEMORY)
 
 
 LITTLE_MEMORY = 400 * 2**20

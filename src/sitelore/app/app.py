@@ -44,7 +44,7 @@ from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import Blobs, Clock, HostGate, Ledger, Reader
+from sitelore.ports import Blobs, Clock, Fetcher, HostGate, Ledger, Reader
 
 if TYPE_CHECKING:
     from sitelore.crawl.explain import Explanation
@@ -77,6 +77,8 @@ class App:
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
+    fetcher: Fetcher | None = None
+    """Replaces the HTTP client of the runs. It does not pass the address guard."""
 
     @property
     def ledger(self) -> Ledger:
@@ -258,7 +260,7 @@ class App:
         settings = run.settings
         options = read_options_of(settings, self.redaction)
         save_robots = redacting_saver(self.ledger.save_robots, redactor_of(options.redaction))
-        client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots)
+        client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots, self.fetcher)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
         admission = Admission(settings, run.wave_hosts, guard.judge_url)
         navigations = NavigationPolicy(robots, admission, rules_of(settings), options.redaction)
@@ -293,10 +295,16 @@ class PoliteClient:
     """The HTTP client of one run: every request passes the address guard, robots.txt and the host's rate limit."""
 
     def __init__(
-        self, settings: CrawlSettings, gate: HostGate, clock: Clock, load_robots: LoadRobots, save_robots: SaveRobots
+        self,
+        settings: CrawlSettings,
+        gate: HostGate,
+        clock: Clock,
+        load_robots: LoadRobots,
+        save_robots: SaveRobots,
+        fetcher: Fetcher | None = None,
     ) -> None:
         self.guard = AddressGuard(settings.open_origins, settings.allow_private)
-        http = HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent)
+        http = fetcher or HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent)
         self.fetcher = PoliteFetcher(http, gate, settings, clock)
         self.robots = RobotsCache(http, gate, settings, clock, load_robots, save_robots)
 

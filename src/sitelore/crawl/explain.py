@@ -10,13 +10,15 @@ from sitelore.fetch.robots_rules import RobotsRules
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.frontier.scope import ScopeRule
 from sitelore.frontier.url_pattern import endless, url_pattern
-from sitelore.model.frontier import Run, UrlRow
+from sitelore.model.frontier import Run, Source, UrlRow
 from sitelore.model.rendering import RenderNote, RenderReason
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, RenderMode
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import Ledger
+
+_SHOWN_SEEDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +164,13 @@ def _outcome(row: UrlRow | None) -> GateResult:
         parts.insert(0, f"alias of {row.final_url} by {row.proof}")
     reached = row.state not in {UrlState.SKIPPED, UrlState.FAILED}
     return GateResult("outcome", reached, str(row.state), "; ".join(part for part in parts if part))
+
+
+async def seed_problems(ledger: Ledger, run: Run) -> str:
+    """Why the seeds of a run brought no page, as recorded."""
+    reasons: list[str] = []
+    async for row in ledger.rows(run.id, sitemaps=True):
+        if row.source is Source.SEED:
+            reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "") or f"state {row.state}"
+            reasons.append(f"{row.url}: {reason.rstrip('.')}")
+    return "; ".join(reasons[:_SHOWN_SEEDS]) or "the run has no seed"

@@ -199,6 +199,8 @@ class Worker:
         progress.skipped += verdict.state is UrlState.SKIPPED
         progress.errors += verdict.state in _ERROR_STATES
         progress.latest = lease.url
+        if lease.kind is RowKind.PAGE:
+            self._worker_context.on_settled(settlement)
 
     def _since_claim(self, lease: Lease) -> float:
         now = self._context.clock()

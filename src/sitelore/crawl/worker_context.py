@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from sitelore.model.frontier import Settlement
 from sitelore.ports import Clock, Events, HostGate, Ledger, Notifier
 
 
@@ -45,6 +47,10 @@ class ConcurrencyLimiter:
         self._free += 1
 
 
+def _ignore_settlement(_: Settlement) -> None:
+    """The default callback for settlements."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
     """Dependencies handed to every worker of a process."""
@@ -56,6 +62,8 @@ class WorkerContext:
     clock: Clock
     config: WorkerConfig = WorkerConfig()
     limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(1_000_000))
+    on_settled: Callable[[Settlement], None] = _ignore_settlement
+    """Called with every durable settlement of a page that is not a retry."""
 
 
 @dataclass(slots=True)

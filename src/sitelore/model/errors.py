@@ -12,6 +12,8 @@ SiteloreError
 │   └── VectorsAway       the vector store is unavailable: keyword search continues, missed updates are made later
 ├── Interrupted           the user stopped it; everything settled is kept: exit 11
 ├── OutOfTime             the run's time limit has passed: exit 15
+├── CrawlFailed           a crawl of the Python API failed or kept no page
+├── ExtractionFailed      no document could be extracted from a page
 ├── ReaderCrashed         a document crashed its extraction process or exceeded the time limit
 └── EmbeddingFailed       embedding is unavailable: keyword search continues, the texts wait
     └── TextsRefused      the model refuses these texts; others may work
@@ -76,6 +78,14 @@ class OutOfTime(SiteloreError):
     """The run's time limit has passed."""
 
     exit_code = 15
+
+
+class CrawlFailed(SiteloreError):
+    """A crawl of the Python API failed or kept no page."""
+
+
+class ExtractionFailed(SiteloreError):
+    """No document could be extracted from a page."""
 
 
 class ReaderCrashed(SiteloreError):

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import sys
 from dataclasses import replace
 
 import pytest
@@ -150,7 +151,7 @@ async def test_a_reading_process_that_ends_between_two_documents_costs_none() ->
 
 
 async def test_a_reading_process_that_does_not_start_is_our_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sitelore.crawl.extraction_pool.sys.executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     pool = ExtractionPool(1)
     try:
         with pytest.raises(SiteloreError, match="does not start"):

@@ -216,7 +216,7 @@ def test_a_page_too_big_for_the_process_is_a_problem_not_a_crash(monkeypatch: py
     def no_room(text: str) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("sitelore.extract.dom.parse", no_room)
+    monkeypatch.setattr(dom, "parse", no_room)
     assert read_bytes(b"<p>x").problem.startswith("parse_error: ")
 
 
@@ -231,7 +231,7 @@ def test_long_attributes_change_nothing_of_a_large_page(monkeypatch: pytest.Monk
     response = Response(Url("http://site.example/"), 200, (("content-type", "text/html"),), body.encode())
     whole = read(response, ReadOptions())
     assert read(response, ReadOptions()) == whole
-    monkeypatch.setattr("sitelore.extract.page.LARGE_PAGE", 1000)
+    monkeypatch.setattr(page_module, "LARGE_PAGE", 1000)
     assert read(response, ReadOptions()) == whole
     assert whole.word_count > 100
 

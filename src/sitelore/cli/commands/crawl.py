@@ -55,7 +55,6 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
-_SHOWN_SEEDS = 3
 
 
 class Output(StrEnum):
@@ -382,13 +381,14 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
 async def _exit_code(app: App, run: Run, summary: Summary) -> int:
     """1, with the reason on stderr, if the run failed or kept no page."""
+    from sitelore.crawl.explain import seed_problems
     from sitelore.model.states import RunState
 
     if run.state is RunState.FAILED:
         note(f"sitelore: run {run.id} failed: {run.error or 'no reason was recorded'}")
         return 1
     if not summary.counts.pages:
-        note(f"sitelore: no page was kept: {await _reason_of_seeds(app, run)}")
+        note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run)}")
         return 1
     return 0
 
@@ -478,15 +478,3 @@ def _show_how_to_resume(stopped: Interrupted | OutOfTime, summary: Summary, outp
 
 def _resume_hint(output: OutputOptions) -> str:
     return f"continue with `sitelore crawl --resume{data_option(output.data)}`"
-
-
-async def _reason_of_seeds(app: App, run: Run) -> str:
-    """Why the seeds brought no page, as recorded."""
-    from sitelore.model.frontier import Source
-
-    reasons: list[str] = []
-    async for row in app.ledger.rows(run.id, sitemaps=True):
-        if row.source is Source.SEED:
-            reason = row.error or row.detail or (str(row.skip_reason) if row.skip_reason else "") or f"state {row.state}"
-            reasons.append(f"{row.url}: {reason.rstrip('.')}")
-    return "; ".join(reasons[:_SHOWN_SEEDS]) or "the run has no seed"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from sitelore.cli.console import AsJson, Links, counted, note, print_json, run_async
-from sitelore.model.errors import Interrupted, ReaderCrashed, SiteloreError, UsageError
+from sitelore.model.errors import ExtractionFailed, Interrupted, ReaderCrashed, UsageError
 from sitelore.model.settings import LinkStyle
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ _PENDING_PER_CORE = 24
 _CHUNK_BYTES = 2**18
 _FIELDS = ("title", "markdown", "text", "strategy", "links")
 _MORE_FIELDS = ("h1", "description", "word_count")
-_UNKNOWN_URL = "http://unknown.invalid/"
-"""The URL of a page that has none (RFC 2606 §2)."""
 
 
 def extract(
@@ -59,31 +57,14 @@ def extract(
     return 0
 
 
-class ExtractionFailed(SiteloreError):
-    """No document could be extracted from a page."""
-
-
 def document_fields(reading: Reading) -> dict[str, Any]:
     """The document of a page as a mapping. Raises `ExtractionFailed` if there is none."""
     import msgspec
 
-    fields: dict[str, Any] = msgspec.json.decode(_document_json(reading))
+    from sitelore.api import document_json
+
+    fields: dict[str, Any] = msgspec.json.decode(document_json(reading))
     return fields
-
-
-def _document_json(reading: Reading) -> bytes:
-    import zstandard
-
-    if reading.document is None:
-        raise ExtractionFailed(reading.problem or "the page has no document")
-    return zstandard.ZstdDecompressor().decompressobj().decompress(reading.document.data)
-
-
-def html_response(body: bytes, url: Url, content_type: str) -> Response:
-    """The response of a server that sent this body."""
-    from sitelore.model.response import Response
-
-    return Response(url=url, status=200, headers=(("content-type", content_type),), body=body)
 
 
 @asynccontextmanager
@@ -108,6 +89,7 @@ def read_input(file: str) -> bytes:
 
 
 def _extract_page(file: str, url: str | None, links: LinkStyle, *, as_json: bool, full: bool) -> None:
+    from sitelore.api import html_response
     from sitelore.intake.seeds import typed_url
 
     if url is None:
@@ -230,6 +212,7 @@ class _Stream:
 
         import msgspec
 
+        from sitelore.api import UNKNOWN_URL, html_response
         from sitelore.model.url import Url
 
         if len(line) > _MAX_BYTES:
@@ -238,7 +221,7 @@ class _Stream:
             page = msgspec.json.decode(line, type=_Line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             return self._error(_id_of(line), f"bad_line: {problem}")
-        url = Url.parse(page.url or _UNKNOWN_URL)
+        url = Url.parse(page.url or UNKNOWN_URL)
         if url is None:
             return self._error(page.id, f"bad_url: {page.url!r} is not an http(s) URL")
         response = html_response(page.html.encode("utf-8", "replace"), url, "text/html; charset=utf-8")
@@ -258,8 +241,10 @@ class _Stream:
     def _document(self, page_id: Any, reading: Reading, cpu_s: float, url: Url) -> bytes:
         import msgspec
 
+        from sitelore.api import document_json
+
         # Fields stay encoded: decoding them in this process would keep the other cores waiting.
-        fields: dict[str, Any] = msgspec.json.decode(_document_json(reading), type=dict[str, msgspec.Raw])
+        fields: dict[str, Any] = msgspec.json.decode(document_json(reading), type=dict[str, msgspec.Raw])
         if self.links is not LinkStyle.ABSOLUTE:
             fields["markdown"] = _rewrite_links(msgspec.json.decode(fields["markdown"], type=str), self.links, url)
         short = {"id": page_id, **{name: fields.get(name) for name in _FIELDS}, "cpu_ms": round(cpu_s * 1000, 3)}

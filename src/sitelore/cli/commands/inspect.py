@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sitelore.app.wiring import build_app
-from sitelore.cli.commands.extract import document_fields, html_response, open_extraction_pool, read_input
+from sitelore.cli.commands.extract import document_fields, open_extraction_pool, read_input
 from sitelore.cli.commands.runs import find_run
 from sitelore.cli.console import DATA, AsJson, Data, InRun, counted, data_console, note, print_json, run_async, visible
 from sitelore.model.errors import BadUrl, NoSuchRun, UsageError
@@ -81,6 +81,7 @@ def inspect(
 
 
 async def _inspect_file(_data: Path, target: _Target, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
+    from sitelore.api import html_response
     from sitelore.intake.seeds import typed_url
     from sitelore.model.document import ReadOptions
 
@@ -134,6 +135,7 @@ async def _row(app: App, run: Run, url: Url) -> UrlRow | None:
 
 async def _inspect_row(app: App, run: Run, row: UrlRow, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
     """The page as stored. Its snapshot is extracted again to find what was cut, or to try other rules."""
+    from sitelore.api import html_response
     from sitelore.crawl.visit_context import read_options_of
     from sitelore.export.boilerplate import find_repeats
     from sitelore.export.pages import document_of, page_of

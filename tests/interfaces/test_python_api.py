@@ -1,0 +1,494 @@
+"""The Python API: `sitelore.crawl`, `crawl_sync`, `extract`, `search` and `Crawler`, against real sites on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, redirect_stdout
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.support.journey import ROOT, as_expected, command, crawl_settings, environment, exported_rows
+from tests.support.journey import crawl as crawl_embedded
+from tests.support.serve import Answer, Pages, Web, page, prose, redirect, serving, site
+
+import sitelore
+from sitelore.app.wiring import embedded
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
+from sitelore.model.errors import BadUrl, CrawlFailed, NoSuchRun
+from sitelore.model.response import Fetched, Request, Response
+from sitelore.model.settings import CrawlSettings, Scope
+
+FAST = {"pace": {"delay_s": 0.0}, "render": "never", "discover_sitemaps": False}
+HTML = """<html lang="en"><title>The mill</title><body><nav><a href="/menu">Menu</a></nav><main><h1>The mill</h1>
+<p>The mill stands where the river bends, and its <a href="wheel">wheel</a> has not turned since the flood of that year.</p>
+<p>Its owner left for the coast in spring and let the garden grow over the path.</p></main></body></html>"""
+
+
+def linked_site(count: int) -> Pages:
+    """A home page and `count` pages, all of which it links to."""
+    pages = {"/": page("Home", prose("home"), links=tuple(f"/p{number}" for number in range(count)))}
+    pages |= {f"/p{number}": page(f"Page {number}", prose(f"page {number} of {count}")) for number in range(count)}
+    return site(pages)
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with serving(linked_site(12)) as running:
+        yield running
+
+
+@pytest.fixture
+def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No process, thread, task or temporary directory is left by the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    processes, threads = _processes(), set(threading.enumerate())
+    yield
+    gc.collect()
+    _, alive = psutil.wait_procs(_processes() - processes, timeout=5)
+    assert alive == []
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(5)
+        assert not thread.is_alive(), thread
+    assert list(tmp_path.glob("sitelore-*")) == []
+
+
+def _processes() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_pages_come_with_their_content(web: Web) -> None:
+    pages = {page.url: page async for page in sitelore.crawl(web.url(), **FAST)}
+    assert set(pages) == {web.url(), *(web.url(f"/p{number}") for number in range(12))}
+    home, leaf = pages[web.url()], pages[web.url("/p3")]
+    assert (home.title, home.status_code, home.depth, leaf.depth) == ("Home", 200, 0, 1)
+    assert home.links == tuple(web.url(f"/p{number}") for number in range(12))
+    assert leaf.markdown.startswith("# Page 3\n")
+    assert prose("page 3 of 12") in leaf.text
+    assert leaf.word_count == len(leaf.text.split())
+    assert leaf.lang == "en"
+    assert leaf.metadata["headings"] == [{"level": 1, "text": "Page 3"}]
+    json.dumps(leaf.metadata)
+
+
+async def test_pages_come_while_the_crawl_goes_on(web: Web) -> None:
+    web.slow["/p11"] = 1.5
+    arrived = [page.url async for page in sitelore.crawl(web.url(), **FAST)]
+    assert arrived[0] == web.url()
+    assert arrived[-1] == web.url("/p11")
+    async with aclosing(sitelore.crawl(web.url(), **FAST)) as pages:
+        assert (await anext(pages)).url == web.url()
+        assert (await anext(pages)).url != web.url("/p11")
+
+
+@pytest.mark.parametrize("limit", [1, 5, 13])
+async def test_max_pages_is_exact(web: Web, limit: int) -> None:
+    assert len([page async for page in sitelore.crawl(web.url(), max_pages=limit, **FAST)]) == limit
+
+
+async def test_duplicates_come_once_and_do_not_count(tmp_path: Path) -> None:
+    same = page("Same", prose("same"))
+    variant = page("Own", prose("own") + " variant", head='<link rel="canonical" href="/own">')
+    lone = page("Lone", prose("lone"), head='<link rel="canonical" href="/never-linked">')
+    pages = {
+        "/": page("Home", prose("home"), links=("/a", "/b", "/own?v=1", "/own", "/lone", "/old", "/c", "/d")),
+        "/a": same,
+        "/b": same,
+        "/own?v=1": variant,
+        "/own": page("Own", prose("own")),
+        "/lone": lone,
+        "/old": redirect("/c"),
+        "/c": page("C", prose("c")),
+        "/d": page("D", prose("d")),
+    }
+    with serving(site(pages)) as web:
+        for limit in (None, 3, 5):
+            data = tmp_path / str(limit)
+            urls = [page.url async for page in sitelore.crawl(web.url(), data=data, max_pages=limit, **FAST)]
+            kept = [url for url, row in exported_rows(data).items() if row["state"] == "VISITED"]
+            assert sorted(urls) == sorted(kept)
+            assert len(urls) == (limit or 6)
+
+
+async def test_known_pages_come_again_although_they_are_not_downloaded(web: Web, tmp_path: Path) -> None:
+    first = {page.url: page async for page in sitelore.crawl(web.url(), data=tmp_path, **FAST)}
+    second = {page.url: page async for page in sitelore.crawl(web.url(), data=tmp_path, **FAST)}
+    assert {url: page.markdown for url, page in second.items()} == {url: page.markdown for url, page in first.items()}
+    assert {hit.status for hit in web.hits[-13:]} == {304}
+
+
+async def test_the_crawl_is_the_one_of_the_command_line(web: Web, tmp_path: Path) -> None:
+    await sitelore.Crawler(web.url(), data=tmp_path / "api", **FAST).run()
+    journey = await crawl_embedded(tmp_path / "app", crawl_settings(web.url()))
+    async with embedded(tmp_path / "api", writing=False) as app:
+        run = (await app.ledger.runs(1))[0]
+        assert run.state == "COMPLETED"
+        rows = {str(row.url): row async for row in app.ledger.rows(run.id)}
+    assert as_expected(rows) == as_expected(journey.rows)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("close", ["aclosing", "break"])
+async def test_closing_early_stops_the_crawl_and_leaves_nothing_running(close: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving(linked_site(60)) as web:
+        web.delay_s = 0.05
+        if close == "aclosing":
+            async with aclosing(sitelore.crawl(web.url(), data=data, **FAST)) as pages:
+                async for _ in pages:
+                    break
+        else:
+            async for _ in sitelore.crawl(web.url(), data=data, **FAST):
+                break
+            while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+                await asyncio.wait(tasks)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        requests = len(web.hits)
+        assert requests < 50
+        await asyncio.sleep(0.3)
+        assert len(web.hits) == requests
+    async with embedded(data, writing=True) as app:
+        run = (await app.ledger.runs(1))[0]
+        assert run.state == "RUNNING"
+        assert [row.url async for row in app.ledger.rows(run.id) if row.claimed_by or row.state == "IN_PROGRESS"] == []
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_an_event_loop_that_ends_right_after_a_break_leaves_nothing_running() -> None:
+    async def first_url(web: Web) -> str:
+        async for page in sitelore.crawl(web.url(), **FAST):
+            return page.url
+        return ""
+
+    with serving(linked_site(60)) as web:
+        web.delay_s = 0.05
+        assert asyncio.run(first_url(web)) == web.url()
+        requests = len(web.hits)
+        assert requests < 50
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_cancelling_the_caller_stops_the_crawl(tmp_path: Path) -> None:
+    with serving(linked_site(60)) as web:
+        web.delay_s = 0.05
+        seen: list[str] = []
+
+        async def collect() -> None:
+            async for page in sitelore.crawl(web.url(), data=tmp_path / "data", **FAST):
+                seen.append(page.url)
+
+        task = asyncio.create_task(collect())
+        while not seen:
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+    async with embedded(tmp_path / "data", writing=True) as app:
+        run = (await app.ledger.runs(1))[0]
+        assert [row.url async for row in app.ledger.rows(run.id) if row.state == "IN_PROGRESS"] == []
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_stopped_crawl_can_be_resumed_by_the_command_line(web: Web, tmp_path: Path) -> None:
+    async with aclosing(sitelore.crawl(web.url(), data=tmp_path / "data", **FAST)) as pages:
+        await anext(pages)
+    done = await asyncio.to_thread(command, "crawl", "--resume", "--json", "--data", str(tmp_path / "data"))
+    assert (done.code, done.summary["pages"]) == (0, 13), done.err
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_time_limit_ends_the_iteration() -> None:
+    with serving(linked_site(60)) as web:
+        web.delay_s = 0.4
+        count = len([page async for page in sitelore.crawl(web.url(), time_limit_s=1.0, **FAST)])
+    assert 1 <= count < 61
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_a_crawl_without_pages_says_why(tmp_path: Path) -> None:
+    with serving(site({})) as web:
+        with pytest.raises(CrawlFailed, match=re.escape(f"no page was kept: {web.url()}")):
+            await sitelore.Crawler(web.url(), **FAST).run()
+        origin = web.origin
+    with pytest.raises(sitelore.SiteloreError, match="connection refused"):
+        await sitelore.Crawler(origin, max_retries=0, **FAST).run()
+
+
+@pytest.mark.parametrize("name", ["max_page", "crawl_delay", "url_"])
+def test_an_unknown_setting_is_named_before_anything_is_fetched(name: str) -> None:
+    for start in (sitelore.crawl, sitelore.crawl_sync, sitelore.Crawler):
+        with pytest.raises(TypeError, match=rf"unknown setting '{name}' \(known settings: .*max_pages.*\)"):
+            start("http://localhost/", **{name: 1})
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "named"),
+    [
+        ({"pace": {"dleay_s": 1}}, TypeError, "pace.dleay_s"),
+        ({"max_pages": "ten"}, ValueError, "max_pages"),
+        ({"max_pages": 0}, ValueError, "max_pages"),
+        ({"max_depth": -1}, ValueError, "max_depth"),
+        ({"scope": "galaxy"}, ValueError, "scope"),
+        ({"render": "sometimes"}, ValueError, "rendering.mode"),
+        ({"include": 5}, ValueError, "include"),
+    ],
+)
+def test_a_wrong_value_names_its_setting(settings: dict[str, Any], error: type[Exception], named: str) -> None:
+    with pytest.raises(error, match=re.escape(named)):
+        sitelore.crawl("http://localhost/", **settings)
+
+
+def test_a_wrong_url_is_refused() -> None:
+    with pytest.raises(BadUrl):
+        sitelore.crawl("ftp://example.com/")
+
+
+def test_settings_are_those_of_the_crawl() -> None:
+    crawler = sitelore.Crawler(
+        "localhost:1", seeds=["http://localhost:2/"], scope="prefix", include="/docs/*", render="always", pace={"per_host": 2}
+    )
+    settings = crawler.settings
+    assert settings.seeds == ("http://localhost:1/", "http://localhost:2/")
+    assert settings.open_origins == ("http://localhost:1", "http://localhost:2")
+    assert (settings.scope, settings.include, settings.rendering.mode) == (Scope.PREFIX, ("/docs/*",), "always")
+    assert settings.pace == replace(CrawlSettings().pace, per_host=2)
+    default = CrawlSettings()
+    assert sitelore.Crawler("localhost:1", pace=default.pace, scope=default.scope).settings == replace(
+        default, seeds=("http://localhost:1/",), open_origins=("http://localhost:1",)
+    )
+
+
+async def test_scope_depth_and_patterns_apply(web: Web) -> None:
+    async def urls(**settings: Any) -> set[str]:
+        return {page.url.removeprefix(web.origin) async for page in sitelore.crawl(web.url(), **FAST, **settings)}
+
+    assert await urls(max_depth=0) == {"/"}
+    assert await urls(include=["*/p1*"]) == {"/", "/p1", "/p10", "/p11"}
+    assert await urls(exclude="*/p*") == {"/"}
+
+
+async def test_callbacks_get_every_page(web: Web) -> None:
+    crawler = sitelore.Crawler(web.url(), max_pages=4, **FAST)
+    plain: list[str] = []
+    awaited: list[str] = []
+    crawler.on_page(lambda page: plain.append(page.url))
+
+    @crawler.on_page
+    async def on_page(page: sitelore.Page) -> None:
+        await asyncio.sleep(0)
+        awaited.append(page.url)
+
+    assert await crawler.run() == 4
+    assert len(set(plain)) == 4
+    assert awaited == plain
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_an_error_in_a_callback_stops_the_crawl(web: Web) -> None:
+    crawler = sitelore.Crawler(web.url(), **FAST)
+
+    @crawler.on_page
+    def fail(page: sitelore.Page) -> None:
+        raise LookupError(page.url)
+
+    with pytest.raises(LookupError, match=web.url()):
+        await crawler.run()
+
+
+class RecordingFetcher:
+    """Answers from memory, without a network."""
+
+    def __init__(self, pages: dict[str, str]) -> None:
+        self.pages = pages
+        self.requested: list[str] = []
+        self.is_closed = False
+
+    async def fetch(self, request: Request) -> Fetched:
+        self.requested.append(str(request.url))
+        html = self.pages.get(str(request.url))
+        headers = (("content-type", "text/html; charset=utf-8"),)
+        return Response(request.url, 404 if html is None else 200, headers, (html or "").encode())
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_an_own_fetcher_replaces_the_http_client() -> None:
+    fetcher = RecordingFetcher(
+        {"https://site.example/": HTML, "https://site.example/wheel": f"<title>Wheel</title><main><p>{prose('wheel')}</main>"}
+    )
+    pages = [page async for page in sitelore.Crawler("https://site.example/", fetcher=fetcher, **FAST)]
+    assert [page.url for page in pages] == ["https://site.example/", "https://site.example/wheel"]
+    assert fetcher.requested[0] == "https://site.example/robots.txt"
+    assert "https://site.example/menu" in fetcher.requested
+    assert fetcher.is_closed
+
+
+async def test_an_own_fetcher_may_wrap_the_http_client(web: Web) -> None:
+    class Fetcher:
+        def __init__(self) -> None:
+            settings = CrawlSettings(open_origins=(web.origin,))
+            self.http = HttpFetcher(settings, AddressGuard(settings.open_origins, ()))
+            self.count = 0
+
+        async def fetch(self, request: Request) -> Fetched:
+            self.count += 1
+            return await self.http.fetch(request)
+
+        async def close(self) -> None:
+            await self.http.close()
+
+    fetcher = Fetcher()
+    assert await sitelore.Crawler(web.url(), fetcher=fetcher, **FAST).run() == 13
+    assert fetcher.count == len(web.hits)
+
+
+async def test_responses_can_be_prepared_before_extraction(web: Web, tmp_path: Path) -> None:
+    def prepare(response: Response) -> Response:
+        return replace(response, body=response.body.replace(b"<h1>", b"<h1>Prepared: "))
+
+    crawler = sitelore.Crawler(web.url(), max_pages=3, prepare=prepare, data=tmp_path, **FAST)
+    pages = [page async for page in crawler]
+    assert len(pages) == 3
+    assert all(page.metadata["h1"].startswith("Prepared: ") for page in pages)
+    assert all("Prepared: " in page.markdown for page in pages)
+    assert sitelore.search("prepared", data=tmp_path)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_crawl_sync_returns_the_pages(web: Web) -> None:
+    assert len(sitelore.crawl_sync(web.url(), max_pages=4, **FAST)) == 4
+
+
+@pytest.mark.usefixtures("nothing_left")
+async def test_crawl_sync_and_search_work_while_an_event_loop_is_running(web: Web, tmp_path: Path) -> None:
+    pages = sitelore.crawl_sync(web.url(), max_pages=4, data=tmp_path, **FAST)
+    assert len(pages) == 4
+    assert sitelore.search(pages[1].text.split()[5], data=tmp_path)[0].url == pages[1].url
+
+
+def test_extract_is_sitelore_extract(tmp_path: Path) -> None:
+    url = "https://site.example/mill/"
+    file = tmp_path / "page.html"
+    file.write_text(HTML, encoding="utf-8")
+    done = command("extract", str(file), "--url", url, "--full", "--json")
+    document = json.loads(done.out)
+    for html in (HTML, HTML.encode()):
+        page = sitelore.extract(html, url=url)
+        assert (page.url, page.title, page.markdown, page.text) == tuple(
+            document[n] for n in ("url", "title", "markdown", "text")
+        )
+        assert (
+            page.links
+            == tuple(link["url"] for link in document["links"])
+            == (
+                "https://site.example/menu",
+                "https://site.example/mill/wheel",
+            )
+        )
+        assert (page.lang, page.word_count, page.status_code, page.depth) == ("en", document["word_count"], None, 0)
+        taken = {"url", "title", "markdown", "text", "lang", "word_count"}
+        assert page.metadata == {name: value for name, value in document.items() if name not in taken}
+    assert command("extract", str(file), "--url", url).out == page.markdown.rstrip("\n") + "\n"
+
+
+def test_extract_is_pure() -> None:
+    assert sitelore.extract(HTML) == sitelore.extract(HTML)
+    assert sitelore.extract(HTML).links[0] == "http://unknown.invalid/menu"
+    assert "sk_live" not in str(sitelore.extract(HTML.replace("The mill stands", "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc")))
+    assert sitelore.extract("").markdown == ""
+
+
+def test_search_finds_what_was_crawled(tmp_path: Path) -> None:
+    pages = {
+        "/": page("Home", prose("home"), links=("/mill", "/tower")),
+        "/mill": Answer(body=HTML.encode()),
+        "/tower": page("Tower", prose("tower")),
+    }
+    with serving(site(pages)) as web:
+        sitelore.crawl_sync(web.url(), data=tmp_path, **FAST)
+        hits = sitelore.search("river bends", data=tmp_path, limit=3)
+    assert hits[0].url == web.url("/mill")
+    assert hits[0].title == "The mill"
+    assert hits[0].citation.startswith(f"{web.url('/mill')}#:~:text=")
+    assert "river" in hits[0].snippet
+    assert hits[0].score > 0
+    shown = json.loads(command("search", "river bends", "--json", "--limit", "3", "--data", str(tmp_path)).out)
+    assert [(hit.url, round(hit.score, 6)) for hit in hits] == [(hit["url"], hit["score"]) for hit in shown["hits"]]
+    assert len(sitelore.search("home", data=str(tmp_path), limit=1)) == 1
+
+
+def test_search_where_nothing_was_crawled_says_so_and_creates_nothing(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchRun):
+        sitelore.search("mill", data=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(sitelore.SiteloreError, match="empty"):
+        sitelore.search(" ", data=tmp_path)
+
+
+async def test_search_works_beside_a_running_crawl(web: Web, tmp_path: Path) -> None:
+    await sitelore.Crawler(web.url(), data=tmp_path, **FAST).run()
+    word = prose("page 3 of 12").split()[0]
+    async with embedded(tmp_path, writing=True):
+        sitelore.search(word, data=tmp_path)
+    assert sitelore.search(word, data=tmp_path)[0].url == web.url("/p3")
+
+
+def test_functions_stay_functions_when_the_packages_of_their_names_are_imported() -> None:
+    code = """
+import sys, sitelore
+assert "typing" not in sys.modules and "sitelore.api" not in sys.modules
+import sitelore.crawl.visit
+import sitelore.extract.page
+from sitelore.crawl.worker import Worker
+from sitelore import crawl, extract
+assert sitelore.crawl is crawl and sitelore.extract is extract
+assert extract("<main><p>Hello there</p></main>").text == "Hello there"
+print(crawl.__name__, sorted(sitelore.__all__) == sorted(set(sitelore.__all__)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import site; site.main()\n" + code],
+        capture_output=True, text=True, check=False, env=environment(),
+    )  # fmt: skip
+    assert done.stdout.split() == ["crawl", "True"], done.stderr
+
+
+def _examples(file: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize(("name", "count"), [("README.md", 3), ("docs/reference/python.md", 6)])
+def test_the_examples_in_the_documentation_work(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = _examples(ROOT / name)
+    assert len(examples) == count
+    monkeypatch.chdir(tmp_path)
+    with serving(linked_site(12)) as web:
+        for example in examples:
+            assert "https://example.com" in example or "sitelore.search" in example
+            output = StringIO()
+            with redirect_stdout(output):
+                exec(compile(example.replace("https://example.com", web.origin), name, "exec"), {})
+            assert output.getvalue().strip(), example
+
+
+async def test_the_iterator_is_an_async_generator(web: Web) -> None:
+    pages: AsyncIterator[sitelore.Page] = sitelore.crawl(web.url(), max_pages=1, **FAST)
+    assert [page.url async for page in pages] == [web.url()]
+    with pytest.raises(StopAsyncIteration):
+        await anext(pages)
