@@ -3,7 +3,7 @@
     python -m bench.backlog [--runs 10000] [--sites 200] [--served 600]
 
 A real Postgres of this machine. One site asks for half of all runs before any other asks for one. At some lengths of the line
-this prints what a look costs: CPU of Postgres and time of the call; and this process's memory. Then a foreman, the one that
+this prints what a look costs: CPU of Postgres and time of the call; and this process's memory. Then a run scheduler, the one that
 workers have, serves part of the line with a crawl that ends at once, and the order is judged.
 Exits 1 when a look at the long line costs more than 1.5 times one at the short line plus 0.5 ms of CPU, when memory grew by
 more than a tenth, or when a site was ahead of another that waited by more turns than are served at once.
@@ -100,7 +100,7 @@ class Line:
         return {name: await self._cost(LOOKS, call) for name, call in calls.items()}
 
     async def serve(self, served: int) -> int:
-        """Let a foreman serve so many; by how many turns a site was ahead of one that waited."""
+        """Let a run scheduler serve so many; by how many turns a site was ahead of one that waited."""
         stop, turns = asyncio.Event(), Counter[str]()
         waiting = Counter[str]()
         async for run in self._all():

@@ -58,7 +58,9 @@ class RunSettings(BaseModel):
     include_documents: Annotated[bool, Field(description="Whether to follow links to PDF and office files, and read them.")] = (
         False
     )
-    follow_redirects: Annotated[bool, Field(description="False: a redirecting URL ends in the state of its redirect, such as REDIRECT_301.")] = True
+    follow_redirects: Annotated[
+        bool, Field(description="False: a redirecting URL ends in the state of its redirect, such as REDIRECT_301.")
+    ] = True
     demo_delay_ms: Annotated[
         int, Field(ge=0, le=60_000, description="Milliseconds between requests to a host; 0 adapts to the host.")
     ] = 0

@@ -292,8 +292,8 @@ def folded(
 ) -> set[dom.Element]:
     """Those of the hidden elements of a tree that a reader opens with a click.
 
-    `is_unseen` says whether an element is hidden from all readers, the default for every element; the others are hidden only from
-    screen readers.
+    `is_unseen` says whether an element is hidden from all readers, the default for every element; the others are hidden only
+    from screen readers.
     """
     opened: set[dom.Element] = set()
     targets: set[str] | None = None
