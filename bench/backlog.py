@@ -2,7 +2,7 @@
 
     python -m bench.backlog [--runs 10000] [--sites 200] [--served 600]
 
-Uses a real Postgres on this machine. One site queues half of all runs before any other site queues one. At several queue lengths
+Uses a real Postgres. One site queues half of all runs before any other site queues one. At several queue lengths
 this prints the cost of a poll (CPU of Postgres and time of the call) and the memory of this process. Then the run scheduler of
 workers serves part of the queue with a crawl that ends immediately, and the order is checked.
 Exits 1 when a poll of the long queue costs more than 1.5 times one of the short queue plus 0.5 ms of CPU, when memory grew by
