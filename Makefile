@@ -130,7 +130,7 @@ bench-ledger: $(DEV_STAMP)  ## what a page costs Postgres at 1,000 rows and at 1
 bench-workers: $(DEV_STAMP)  ## what one, two and four workers do, and what holds them up
 	$(PY) -m bench.workers $(ARGS)
 
-bench-backlog: $(DEV_STAMP)  ## 10,000 runs that wait: what a look costs, memory, and whether sites take turns
+bench-backlog: $(DEV_STAMP)  ## 10,000 runs that wait: what a look costs, memory, and whether scheduling is round-robin
 	$(PY) -m bench.backlog $(ARGS)
 
 bench-frontier: $(DEV_STAMP)  ## the frontier under skewed hosts, simulated

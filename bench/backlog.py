@@ -1,12 +1,12 @@
-"""Ten thousand runs wait: does looking for work cost more, does memory grow, and do sites take turns?
+"""Ten thousand queued runs: the cost of polling for work, the growth of memory, and round-robin scheduling by site.
 
     python -m bench.backlog [--runs 10000] [--sites 200] [--served 600]
 
-A real Postgres of this machine. One site asks for half of all runs before any other asks for one. At some lengths of the line
-this prints what a look costs: CPU of Postgres and time of the call; and this process's memory. Then a foreman, the one that
-workers have, serves part of the line with a crawl that ends at once, and the order is judged.
-Exits 1 when a look at the long line costs more than 1.5 times one at the short line plus 0.5 ms of CPU, when memory grew by
-more than a tenth, or when a site was ahead of another that waited by more turns than are served at once.
+Uses a real Postgres. One site queues half of all runs before any other site queues one. At several queue lengths
+this prints the cost of a poll (CPU of Postgres and time of the call) and the memory of this process. Then the run scheduler of
+workers serves part of the queue with a crawl that ends immediately, and the order is checked.
+Exits 1 when a poll of the long queue costs more than 1.5 times one of the short queue plus 0.5 ms of CPU, when memory grew by
+more than a tenth, or when a site was ahead of a waiting one by more rounds than are served concurrently.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Line:
         return {name: await self._cost(LOOKS, call) for name, call in calls.items()}
 
     async def serve(self, served: int) -> int:
-        """Let a foreman serve so many; by how many turns a site was ahead of one that waited."""
+        """Let a run scheduler serve so many; by how many turns a site was ahead of one that waited."""
         stop, turns = asyncio.Event(), Counter[str]()
         waiting = Counter[str]()
         async for run in self._all():

@@ -45,8 +45,10 @@ def check_browser() -> Check:
     """Whether pages that need scripts can be rendered, and if not, how to enable it. A crawl works without."""
     browser = installed_browser()
     if browser is None or not has_playwright():
-        found = f"{browser.path} is installed, but the library that drives it is not. " if browser else "No browser was found. "
-        return Check("browser", None, found + INSTALL_HINT)
+        problem = (
+            f"{browser.path} is installed, but the library that drives it is not. " if browser else "No browser was found. "
+        )
+        return Check("browser", None, problem + INSTALL_HINT)
     version = browser.version()
     if not version:
         return Check("browser", None, f"The browser {browser.path} does not start. {INSTALL_HINT}")

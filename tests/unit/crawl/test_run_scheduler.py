@@ -1,4 +1,4 @@
-"""The foreman over a real ledger; what it hands runs to is a crawl that does as the test says."""
+"""The run scheduler over a real ledger, with a crawl function that each test supplies."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Model:
     async def close(self) -> None: ...
 
 
-def shelf(count: int) -> ChunkTable:
+def chunk_table(count: int) -> ChunkTable:
     return ChunkTable({f"hash-{at}": f"{at} bottles" for at in range(count)})
 
 
@@ -73,7 +73,7 @@ async def embedded(at: ChunkTable, model: Model, batch: int) -> IndexProgress:
 
 
 async def test_every_text_gets_its_vector_batch_by_batch() -> None:
-    texts = shelf(10)
+    texts = chunk_table(10)
     told = [step async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=4)]
     assert texts.vectors == {f"hash-{at}": str(at)[:1].encode() for at in range(10)}
     assert texts.puts == 3
@@ -83,7 +83,7 @@ async def test_every_text_gets_its_vector_batch_by_batch() -> None:
 
 
 async def test_nothing_is_embedded_twice() -> None:
-    texts, model = shelf(6), Model(breaks_after=4)
+    texts, model = chunk_table(6), Model(breaks_after=4)
     with pytest.raises(EmbeddingFailed, match="it is down"):
         await embedded(texts, model, 2)
     assert len(texts.vectors) == 4
@@ -93,7 +93,7 @@ async def test_nothing_is_embedded_twice() -> None:
 
 
 async def test_it_stops_after_the_batch_under_way() -> None:
-    texts, stop = shelf(10), asyncio.Event()
+    texts, stop = chunk_table(10), asyncio.Event()
     async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=3, stop=stop):
         assert step.texts_done == 3
         stop.set()
@@ -101,7 +101,7 @@ async def test_it_stops_after_the_batch_under_way() -> None:
 
 
 async def test_one_text_that_is_refused_costs_the_others_nothing() -> None:
-    texts, model = shelf(20), Model(refuses=frozenset({"7 bottles", "8 bottles", "19 bottles"}))
+    texts, model = chunk_table(20), Model(refuses=frozenset({"7 bottles", "8 bottles", "19 bottles"}))
     done = await embedded(texts, model, 8)
     assert set(texts.texts) - set(texts.vectors) == {"hash-7", "hash-8", "hash-19"}
     assert sorted(model.seen) == sorted(set(model.seen))
@@ -109,7 +109,7 @@ async def test_one_text_that_is_refused_costs_the_others_nothing() -> None:
 
 
 async def test_a_model_that_refuses_everything_is_not_asked_about_everything() -> None:
-    texts = shelf(500)
+    texts = chunk_table(500)
     model = Model(refuses=frozenset(texts.texts.values()))
     with pytest.raises(EmbeddingFailed, match="not these"):
         await embedded(texts, model, 64)
@@ -117,7 +117,7 @@ async def test_a_model_that_refuses_everything_is_not_asked_about_everything() -
 
 
 async def test_a_model_that_refuses_the_few_there_are_ends_all_the_same() -> None:
-    texts = shelf(3)
+    texts = chunk_table(3)
     done = await embedded(texts, Model(refuses=frozenset(texts.texts.values())), 1)
     assert (done.texts_done, len(done.notes)) == (0, 1)
 

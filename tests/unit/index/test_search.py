@@ -280,7 +280,7 @@ async def test_an_index_that_is_made_again_answers_the_same(library: SearchServi
 
 
 class Forgetful:
-    """A store whose ledger has dropped some pages since the shelf was read."""
+    """A store whose ledger has dropped some pages since the index was read."""
 
     def __init__(self, knowledge: SearchIndex, gone: str) -> None:
         self._knowledge = knowledge

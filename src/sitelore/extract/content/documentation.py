@@ -135,22 +135,22 @@ def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Elem
     # Posts of many authors are a discussion.
     if any(names[name] >= _MANY_AUTHORS for name, mark in marks.items() if mark & _AUTHOR):
         return False
-    found = 0
+    page_marks = 0
     for mark in marks.values():
-        found |= mark
-    is_plain = not facts.is_promoted and not found & _COMMERCE
-    return is_plain or (is_reference and sum(1 for group in _CROWD if found & group) <= _FEW_CROWD_MARKS)
+        page_marks |= mark
+    is_plain = not facts.is_promoted and not page_marks & _COMMERCE
+    return is_plain or (is_reference and sum(1 for group in _CROWD if page_marks & group) <= _FEW_CROWD_MARKS)
 
 
 def _reference_share(page: ScoredPage) -> float:
     """The share of words in code blocks and definition lists."""
     words = [0, *accumulate(page.blocks.words)]
-    elements, found, end = page.elements, 0, 0
+    elements, reference_words, end = page.elements, 0, 0
     for tag, first, last in zip(elements.tag, elements.first, elements.last, strict=True):
         if tag in _REFERENCE_TAGS and first >= end:
-            found += words[last] - words[first]
+            reference_words += words[last] - words[first]
             end = last
-    return found / max(1, words[-1])
+    return reference_words / max(1, words[-1])
 
 
 def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str]:
@@ -164,19 +164,19 @@ def _marked_names(page: ScoredPage, elements: list[dom.Element]) -> Iterable[str
 
 @lru_cache(maxsize=4096)
 def _marks_of(names: str) -> int:
-    found = 0
+    marks = 0
     for word in _WORD.findall(names):
-        found |= _marks_of_word(word.lower())
-    return found
+        marks |= _marks_of_word(word.lower())
+    return marks
 
 
 @lru_cache(maxsize=4096)
 def _marks_of_word(word: str) -> int:
-    found = _MARK_OF_NAME.get(word, 0)
+    word_marks = _MARK_OF_NAME.get(word, 0)
     for part, marks in _MARK_OF_PART.items():
         if part in word:
-            found |= marks
-    return found
+            word_marks |= marks
+    return word_marks
 
 
 def select_documentation(page: ScoredPage, units: Units, elements: list[dom.Element]) -> Selection:

@@ -226,7 +226,7 @@ def _candidate_names(css: str) -> frozenset[str]:
 def _candidates(css: str) -> tuple[str, ...]:
     """Plain selectors of rules that look as if they hide something, found without parsing the sheet."""
     utf8 = css.encode("utf-8", "replace")
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     past = 0
     for hint in _HINT.finditer(utf8):
         if hint.end() > past:
@@ -235,8 +235,8 @@ def _candidates(css: str) -> tuple[str, ...]:
             before = -1
             for mark in (b"}", b"{", b";", b"*/"):
                 before = max(before, utf8.rfind(mark, before + 1, max(start, 0)))
-            found.update(dict.fromkeys(_plain(utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/"))))
-    return tuple(found)
+            names.update(dict.fromkeys(_plain(utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/"))))
+    return tuple(names)
 
 
 def _plain(selectors: str) -> list[str]:

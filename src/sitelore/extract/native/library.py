@@ -51,11 +51,11 @@ def library_path() -> Path:
 
 def load(path: Path) -> ctypes.CDLL:
     """The library in this file, its functions declared."""
-    found = ctypes.CDLL(str(path))
-    found.native_version.restype = _INTEGER
-    if (version := found.native_version()) != VERSION:
+    library = ctypes.CDLL(str(path))
+    library.native_version.restype = _INTEGER
+    if (version := library.native_version()) != VERSION:
         raise ImportError(f"{path.name} has version {version}, not {VERSION}")
     for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(found, name)
+        function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    return found
+    return library

@@ -1,4 +1,4 @@
-"""Finds and masks data of persons: e-mail addresses, phone numbers, payment cards, IBANs, national ids.
+"""Finds and masks personal data: e-mail addresses, phone numbers, payment cards, IBANs, national ids.
 
 They are found by form and, where there is one, by checksum; version numbers, dates, prices, ids and IP addresses are not.
 Business contacts are content: contact pages keep e-mail addresses and phone numbers, and so does every page whose structured
@@ -112,7 +112,7 @@ NO_CONTACTS = Contacts()
 def mask_personal(
     text: CleanText, options: Redaction = BUILT_IN_ALONE, contacts: Contacts = NO_CONTACTS
 ) -> tuple[CleanText, dict[str, int]]:
-    """Text without data of persons, and the number of each kind that was removed.
+    """Text without personal data, and the number of each kind that was removed.
 
     `contacts` are kept; `options` has the national ids that count, and the key of the hashes.
     """
@@ -125,13 +125,13 @@ def mask_personal(
 def mask_markdown(
     markdown: CleanText, url: Url, title: str = "", *, structured: tuple[Any, ...] = (), options: Redaction = BUILT_IN_ALONE
 ) -> CleanText:
-    """A page's Markdown without data of persons; contact pages keep e-mail addresses and phone numbers."""
+    """A page's Markdown without personal data; contact pages keep e-mail addresses and phone numbers."""
     heads = [match[1] for match in _MARKDOWN_HEADING.finditer(markdown[:20_000])][:_MAX_HEADINGS]
     return mask_personal(markdown, options, contacts_of(url.path, (title, *heads), structured))[0]
 
 
 def personal_spans(data: bytes, ids: Sequence[str] = (), contacts: Contacts = NO_CONTACTS) -> list[Span]:
-    """The data of persons in UTF-8, none overlapping: kinds with a checksum win."""
+    """The personal data in UTF-8, none overlapping: kinds with a checksum win."""
     taken: list[Span] = []
     for start, end, kind in _candidates(data, ids):
         if not any(start < other_end and other_start < end for other_start, other_end, _ in taken):

@@ -2,7 +2,7 @@
 
 The only module that makes `CleanText` and `CleanBytes`. A prefilter over the UTF-8 bytes finds where the hint of any rule may
 begin (`prefilter`): a page without a hint costs no more than that. There google-re2 confirms the hint, and the rule's exact
-pattern (`rules`) decides on the text around it. Data of persons is removed where that is enabled (`personal_data`).
+pattern (`rules`) decides on the text around it. Personal data is removed where that is enabled (`personal_data`).
 """
 
 from __future__ import annotations

@@ -59,12 +59,12 @@ def find_postings(conn: sa.Connection, site: int, terms: Collection[str]) -> dic
     """Packed `Postings` of these terms, in ascending order of chunk numbers."""
     terms_by_key = {key: term for term in terms if (key := _term_key(term)) is not None}
     firsts = [segment.first for segment in _segments(conn, site)]
-    found: dict[str, list[bytes]] = {}
+    packed_by_term: dict[str, list[bytes]] = {}
     if not firsts:
-        return found
+        return packed_by_term
     for key, packed in select_in_batches(conn, _packed_postings, terms_by_key, site=site, segments=firsts):
-        found.setdefault(terms_by_key[key], []).append(bytes(packed))
-    return found
+        packed_by_term.setdefault(terms_by_key[key], []).append(bytes(packed))
+    return packed_by_term
 
 
 def _term_key(term: str) -> str | None:

@@ -180,8 +180,8 @@ _chunks_in_postgres = _chunk_query(_page_of_chunk, chunks.join(_page_of_chunk, s
 def chunk_records(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
     """The live chunks among these numbers with their texts, in the given order."""
     query = _chunks_in_postgres if conn.dialect.name == "postgresql" else _chunks
-    found = {row[0]: _chunk_record(site, row) for row in select_in_batches(conn, query, set(numbers), site=site)}
-    return [found[number] for number in numbers if number in found]
+    records = {row[0]: _chunk_record(site, row) for row in select_in_batches(conn, query, set(numbers), site=site)}
+    return [records[number] for number in numbers if number in records]
 
 
 def headings_of(text: str | None) -> tuple[Any, ...]:

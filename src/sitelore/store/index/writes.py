@@ -132,11 +132,11 @@ _OLD_COLUMNS = (chunks.c.page, chunks.c.id, chunks.c.number, chunks.c.terms_sum,
 
 
 def _chunks_of_pages(conn: sa.Connection, site: SiteId, page_numbers: Sequence[int]) -> dict[int, _ChunksById]:
-    found: dict[int, _ChunksById] = {}
+    chunks_by_page: dict[int, _ChunksById] = {}
     query = sa.select(*_OLD_COLUMNS).where(chunks.c.site_id == site, chunks.c.page.in_(BATCH))
     for row in select_in_batches(conn, query.order_by(chunks.c.number.desc()), page_numbers):
-        found.setdefault(row.page, {}).setdefault(row.id, []).append(row)
-    return found
+        chunks_by_page.setdefault(row.page, {}).setdefault(row.id, []).append(row)
+    return chunks_by_page
 
 
 def _replace_chunks(changes: _Changes, site: SiteId, page: int, new: Sequence[IndexedChunk], old: _ChunksById) -> bytes:

@@ -20,8 +20,8 @@ _ERROR_CODE_CHARS = 60
 
 def row(conn: sa.Connection, run: RunId, url: Url) -> UrlRow | None:
     """The row of a URL in a run."""
-    found = conn.execute(sa.select(*ROW_COLUMNS).where(urls.c.run_id == run, urls.c.url == key_of(url))).one_or_none()
-    return None if found is None else url_row(found)
+    stored = conn.execute(sa.select(*ROW_COLUMNS).where(urls.c.run_id == run, urls.c.url == key_of(url))).one_or_none()
+    return None if stored is None else url_row(stored)
 
 
 def rows_after(conn: sa.Connection, run: RunId, after: str, state: UrlState | None, sitemaps: bool) -> list[tuple[str, UrlRow]]:
@@ -31,7 +31,7 @@ def rows_after(conn: sa.Connection, run: RunId, after: str, state: UrlState | No
         query = query.where(urls.c.state == state.value)
     if not sitemaps:
         query = query.where(urls.c.kind == sa.text("'page'"))
-    return [(found.url, url_row(found)) for found in conn.execute(query.order_by(urls.c.url).limit(ROWS_PER_PAGE))]
+    return [(stored.url, url_row(stored)) for stored in conn.execute(query.order_by(urls.c.url).limit(ROWS_PER_PAGE))]
 
 
 def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
@@ -42,13 +42,13 @@ def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
     of_pages = numbered.where(c.run_id == run, is_kept(), c.document.is_not(None)).subquery()
     step = (of_pages.c.total + (most - 1)) // most
     query = sa.select(of_pages.c.document).where(of_pages.c.number % step == 0).order_by(of_pages.c.number)
-    return [found[0] for found in conn.execute(query)]
+    return [stored[0] for stored in conn.execute(query)]
 
 
 def known(conn: sa.Connection, site: SiteId, url: Url) -> KnownPage | None:
     """What earlier visits stored about a URL of the site."""
-    found = conn.execute(sa.select(*KNOWN_COLUMNS).where(pages.c.site_id == site, pages.c.url == key_of(url))).one_or_none()
-    return None if found is None else known_of(found)
+    stored = conn.execute(sa.select(*KNOWN_COLUMNS).where(pages.c.site_id == site, pages.c.url == key_of(url))).one_or_none()
+    return None if stored is None else known_of(stored)
 
 
 def run_sketches_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, PageSketch]]:
@@ -132,9 +132,9 @@ def _rendering(conn: sa.Connection, of_pages: sa.ColumnElement[bool]) -> dict[st
     reason = urls.c.render_reason
     rendered = sa.and_(is_kept(), reason.is_not(None), urls.c.state == sa.text("'VISITED'"))
     query = sa.select(reason, sa.func.count()).where(of_pages, rendered).group_by(reason).order_by(reason)
-    return {found[0]: found[1] for found in conn.execute(query)}
+    return {stored[0]: stored[1] for stored in conn.execute(query)}
 
 
 def _redactions(conn: sa.Connection, run: RunId) -> dict[str, int]:
     query = sa.select(redactions.c.rule, redactions.c.found).where(redactions.c.run_id == run)
-    return {found[0]: found[1] for found in conn.execute(query.order_by(redactions.c.rule))}
+    return {stored[0]: stored[1] for stored in conn.execute(query.order_by(redactions.c.rule))}

@@ -279,18 +279,18 @@ def nearest(
     if stale:
         is_live = ~np.isin(pages, np.array(stale, dtype=np.int64))
         numbers, at = numbers[is_live], at[is_live]
-    found = _candidates(matrix.vectors, at, query, limit)
-    scores = matrix.vectors.similarity(at[found], query)
-    best = _best(scores, numbers[found], limit)
-    found, scores = found[best], scores[best]
+    rows = _candidates(matrix.vectors, at, query, limit)
+    scores = matrix.vectors.similarity(at[rows], query)
+    best = _best(scores, numbers[rows], limit)
+    rows, scores = rows[best], scores[best]
     if also and len(numbers):
         requested = np.array(sorted(set(also)), dtype=np.int64)
         more = np.minimum(np.searchsorted(numbers, requested), len(numbers) - 1)
         more = more[numbers[more] == requested]
-        more = more[~np.isin(more, found)]
-        found = np.concatenate((found, more))
+        more = more[~np.isin(more, rows)]
+        rows = np.concatenate((rows, more))
         scores = np.concatenate((scores, matrix.vectors.similarity(at[more], query)))
-    return Similarities(numbers[found].tolist(), scores.tolist(), len(numbers))
+    return Similarities(numbers[rows].tolist(), scores.tolist(), len(numbers))
 
 
 def _candidates(vectors: QuantisedVectors, at: _Ints, query: _Floats, limit: int) -> _Ints:
@@ -318,9 +318,11 @@ def _is_in(numbers: _Ints, allowed: NDArray[np.uint32]) -> NDArray[np.bool_]:
 def _best(scores: _Floats, numbers: _Ints, limit: int) -> _Ints:
     if limit <= 0:
         return np.zeros(0, np.int64)
-    found = np.arange(len(scores))
+    candidates = np.arange(len(scores))
     if len(scores) > limit:
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        found = np.flatnonzero(scores >= threshold)  # includes ties with the last one: the chunk number decides among equals
-    order: _Ints = found[np.lexsort((numbers[found], -scores[found]))][:limit]
+        candidates = np.flatnonzero(
+            scores >= threshold
+        )  # includes ties with the last one: the chunk number decides among equals
+    order: _Ints = candidates[np.lexsort((numbers[candidates], -scores[candidates]))][:limit]
     return order

@@ -142,8 +142,8 @@ def _insert(conn: sa.Connection, site: SiteId, written: Sequence[tuple[int, int,
     for model_id in conn.scalars(sa.select(models.c.id)).all():
         for batch in batches(written):
             vectors = embeddings.vectors_of_texts(conn, model_id, {text_hash for _, _, text_hash in batch})
-            found = [chunk for chunk in batch if chunk[2] in vectors]
-            _copy(conn, [_Row(site, model_id, number, page, vectors[text_hash]) for number, page, text_hash in found])
+            embedded = [chunk for chunk in batch if chunk[2] in vectors]
+            _copy(conn, [_Row(site, model_id, number, page, vectors[text_hash]) for number, page, text_hash in embedded])
 
 
 class _Row(NamedTuple):
