@@ -134,7 +134,7 @@ def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
     units = build_units(page)
     threshold, expected_f1 = threshold_of(page.blocks.words, page.scores)
     steps = {
-        "learned": partial(select_scored, page, units, threshold, expected_f1),
+        "learned": partial(select_scored, page, units, elements, threshold, expected_f1),
         "region": partial(select_documentation, page, units, elements),
     }
     if is_documentation(facts, page, elements, expected_f1):
