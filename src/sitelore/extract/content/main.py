@@ -118,7 +118,7 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
     judged = judge(body, facts)
     if judged is None:
         return None
-    trim(judged.page, judged.selection.kept, judged.elements)
+    trim(judged.page, judged.selection, judged.elements)
     return Content((body,), judged.strategy)
 
 

@@ -30,7 +30,7 @@ _REPEATED_WORDS = 4
 _PARAGRAPH_WORDS = 25
 _LONG_RUN, _LONG_RUN_WORDS = 4, 40
 _MANY_LISTINGS = 3  # of code: documentation repeats lines on purpose
-_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr"))  # dropping an empty cell would shift its row
+_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th"))  # dropping an empty cell would shift its row
 _TERM = TAG_NUMBER[b"dt"]
 _ITEMS = frozenset(TAG_NUMBER[tag] for tag in (b"li", b"dd"))
 _PICTURES = ("img", "picture", "math")
@@ -82,6 +82,8 @@ class Selection:
     """Score above which a block counts as content."""
     expected_f1: float = 0.0
     """Of the kept words, the scores taken as probabilities."""
+    dropped: list[int] = field(default_factory=list)
+    """Rows of elements without text that are dropped, whatever is kept around them."""
 
 
 def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
@@ -363,13 +365,23 @@ def _has_picture(page: ScoredPage, heading: int, in_order: list[dom.Element]) ->
     return False
 
 
-def trim(page: ScoredPage, kept: list[bool], in_order: list[dom.Element]) -> None:
+def trim(page: ScoredPage, selection: Selection, in_order: list[dom.Element]) -> None:
     """Cut a subtree, given as all its elements in document order, down to the kept blocks."""
-    gone, texts = _cuts(page, kept)
+    gone, texts = _cuts(page, selection.kept)
+    gone += [page.elements.order[row] for row in selection.dropped]
     for place, loose in texts.items():
         _drop_loose(in_order[place], {_plain(text.decode("utf-8", "replace")) for text in loose})
     for place in gone:
+        _drop_rule_after(in_order[place])
         dom.drop(in_order[place])
+
+
+def _drop_rule_after(cut: dom.Element) -> None:
+    """Drop the rule that divides what is cut from what follows it."""
+    following = next((node for node in cut.next_siblings if not dom.is_blank(node)), None)
+    rule = dom.as_element(following) if following is not None else None
+    if rule is not None and rule.tag == "hr":
+        dom.drop(rule)
 
 
 def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[bytes]]]:
@@ -388,7 +400,7 @@ def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[
 def _staying(page: ScoredPage, kept: list[bool]) -> list[bool]:
     """Which elements stay: those with a kept block, and those without text that belong to kept ones.
 
-    An element without text (a figure, a rule) stays where most of the text around it does and a block beside it is kept.
+    An element without text (a figure) stays where most of the text around it does and a block beside it is kept.
     """
     elements, words = page.elements, page.blocks.words
     all_first, all_last, parents = elements.first, elements.last, elements.parent
