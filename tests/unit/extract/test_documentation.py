@@ -6,6 +6,7 @@ import pytest
 
 from sitelore.extract.content.documentation import PageFacts
 
+from .conftest import ReadPage
 from .scored import MENU, PROSE, SENTENCES, scored
 
 SOCIAL = PageFacts(metas=(("og:title", "Mills"), ("twitter:card", "summary")))
@@ -201,3 +202,35 @@ def test_a_title_that_is_kept_outside_the_region_is_not_among_the_cuts() -> None
     body = f"<div id=header><h1>mill(1)</h1><h2>NAME</h2><p>mill - grind grain</p></div><div id=content>{PROSE}{PROSE}</div>"
     assert kept_of(body)[:3] == ["mill(1)", "NAME", "mill - grind grain"]
     assert not [text for text in reasons_of(body) if "grind grain" in text]
+
+
+def test_bars_that_lead_to_the_pages_around_this_one_go() -> None:
+    links = "<a href=a>{}</a>".format
+    for bar in (
+        f"<div id=ft>&laquo; {links('previous')} | {links('up')} | {links('next')} &raquo;</div>",
+        f"{links('&lt;-previous')}{links('Table of Contents')}{links('next-&gt;')}",
+        f"<p>Previous: {links('Wheels')}, Up: {links('Mills')} [{links('Contents')}]</p>",
+    ):
+        assert kept_of(f"<main>{STORY}{bar}</main>") == kept_of(f"<main>{STORY}</main>"), bar
+    about = f"<p>Next {links('the wheel')} turns.</p><ul><li>{links('Index')}</li></ul>"
+    assert kept_of(f"<main>{STORY}{about}</main>")[-2:] == ["Next the wheel turns.", "Index"]
+
+
+def test_the_heading_of_a_table_of_contents_goes_with_it() -> None:
+    items = "".join(f"<li><a href=#s{n}>Section {n}</a></li>" for n in range(3))
+    sections = "".join(f"<h2 id=s{n}>Section {n}</h2><p>{SENTENCES[n]}</p>" for n in range(3))
+    contents = f"<div><h2>Table of Contents</h2><div class=contents><ul>{items}</ul></div></div>"
+    assert "Table of Contents" not in kept_of(f"<main>{STORY}{contents}{sections}</main>")
+    assert "Table of Contents" in kept_of(f"<main>{STORY}{contents}<p>{SENTENCES[4]}</p>{sections}</main>")
+
+
+def test_rows_of_pictures_of_arrows_and_the_rules_beside_navigation_go(read_page: ReadPage) -> None:
+    arrows = "".join(f"<a href={word}.html><img src={word}.png alt={word}></a>" for word in ("Prev", "Up", "Next"))
+    photo = "<p><a href=mill.html><img src=mill.png alt='The mill'></a></p>"
+    bar = "<div class=header><p>Next: <a href=a>Wheels</a></p></div><hr>"
+    markdown = read_page(
+        f"<main>{bar}<h1>The mill</h1><div>{arrows}</div>{photo}{PROSE}<hr><h2>Oak</h2>{PROSE}</main>"
+    ).markdown
+    assert "Prev.png" not in markdown
+    assert "mill.png" in markdown
+    assert markdown.count("---") == 1

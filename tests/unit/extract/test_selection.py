@@ -103,6 +103,18 @@ def test_a_table_and_a_list_and_code_stay_whole() -> None:
         assert text in kept
 
 
+def test_a_row_of_a_long_table_stays_or_goes_whole_and_takes_the_header_with_it() -> None:
+    rows = "".join(
+        f"<tr><td><a href=/{n}>Mill {n}</a></td><td>{SENTENCES[n % 7]} {n}</td><td>{n} ok</td></tr>" for n in range(20)
+    )
+    header = "<thead><tr><th>Name</th><th>About it</th><th></th></tr></thead>"
+    page = scored(f"{PROSE}<table>{header}<tbody>{rows}</tbody></table>")
+    low = {"Name": 0.0, "About it": 0.0} | {f"Mill {n}": 0.0 for n in range(20)} | {f"{n} ok": 0.0 for n in range(20)}
+    assert page.kept(page.select(low)) == page.texts()
+    low |= {f"{SENTENCES[n % 7]} {n}": 0.0 for n in range(20)}
+    assert page.kept(page.select(low)) == list(SENTENCES)
+
+
 def test_doubtful_words_among_content_stay_unless_they_are_named_as_something_else() -> None:
     page = scored(f"<article>{PROSE}<p>see below</p><div class=share-bar>share it</div><p>the end</p></article>")
     found = page.select({"see below": 0.46, "share it": 0.46})
@@ -116,12 +128,81 @@ def test_a_paragraph_of_content_inside_a_dropped_part_is_kept() -> None:
     assert f"{SENTENCES[0]} Twice." in kept
 
 
-def test_what_is_written_twice_is_kept_once() -> None:
+def test_an_element_that_is_written_twice_is_kept_once() -> None:
     twice = "A wheel of oak wood, three metres wide"
-    page = scored(f"{PROSE}<p>{twice}</p><p>Yes.</p><div><p>{twice}</p><p>Yes.</p></div>")
+    page = scored(f"{PROSE}<p>{twice}</p><p>Yes.</p><div><p>{twice}</p><p>Yes.</p></div><p>The end.</p>")
     kept = page.kept(page.select({}))
-    assert kept.count(twice) == 1
-    assert kept.count("Yes.") == 2  # too short to tell
+    assert kept == [*SENTENCES, twice, "Yes.", "The end."]
+
+
+def test_a_line_that_is_written_twice_in_a_row_is_kept_once() -> None:
+    twice = "A wheel of oak wood, three metres wide"
+    page = scored(f"<p>{twice}</p><p>{twice}</p>{PROSE}<p>Yes.</p><p>Yes.</p><p>{twice}.</p><p>{twice}.</p>")
+    kept = page.kept(page.select({}))
+    assert kept == [twice, *SENTENCES, "Yes.", "Yes.", f"{twice}."]  # "Yes." is too short to tell
+
+
+def test_a_section_that_is_written_twice_is_kept_once() -> None:
+    section = f"<h3>What remains of it</h3><p>{SENTENCES[0]} Still.</p>"
+    page = scored(f"<h2>One</h2>{section}<h2>Two</h2><p>more</p>{section}<h2>Three</h2><p>{SENTENCES[1]} Yes.</p>")
+    kept = page.kept(page.select({}))
+    assert kept == ["One", "What remains of it", f"{SENTENCES[0]} Still.", "Two", "more", "Three", f"{SENTENCES[1]} Yes."]
+
+
+def test_a_line_that_occurs_again_under_another_heading_stays() -> None:
+    sections = "".join(
+        f"<h2>{name} from the valley</h2><h3>Why we picked it</h3><p>{text}</p>"
+        for name, text in zip(("Oak", "Elm", "Ash"), (SENTENCES[0], SENTENCES[1], SENTENCES[0]), strict=True)
+    )
+    names = "<p>Oak from the valley</p><p>Elm from the valley</p><p>Both are good.</p>"
+    page = scored(f"<article>{names}{sections}</article>")
+    kept = page.kept(page.select({}))
+    assert kept == page.texts()
+
+
+def test_the_only_text_of_a_term_or_an_item_stays() -> None:
+    same = f"<div><p>{SENTENCES[0]}</p><p>{SENTENCES[1]}</p></div>"
+    for html in (
+        f"<dl><dt>Oak</dt><dd>{same}</dd><dt>Elm</dt><dd>{same}</dd></dl>",
+        f"<ul><li><p>Oak</p>{same}</li><li><p>Elm</p>{same}</li></ul>",
+        f"<h2>Oak</h2>{same}<h2>Elm</h2>{same}<h2>Ash</h2><p>A tree.</p>",
+    ):
+        page = scored(html)
+        assert page.kept(page.select({})).count(SENTENCES[0]) == 2, html
+
+
+def test_a_heading_stays_when_its_text_is_in_another_element() -> None:
+    page = scored(
+        f"<div>{PROSE}<h3>Elm</h3><nav><a href=/1>more links here</a></nav></div><div><p>{SENTENCES[0]} Again.</p></div>"
+    )
+    kept = page.kept(page.select({"more links here": 0.0}))
+    assert kept == [*SENTENCES, "Elm", f"{SENTENCES[0]} Again."]
+
+
+def test_a_heading_without_anything_under_it_goes_and_so_does_the_one_above_it() -> None:
+    cards = "".join(f"<div><h2><a href=/{n}>Card {n} of the mill</a></h2><p>by the team</p></div>" for n in range(3))
+    page = scored(
+        f"<h1>Mill</h1><h2>Bare</h2><p>by the team</p><h2>Oak</h2>{PROSE}<h1>More</h1><div><h2>Related</h2>{cards}</div>"
+    )
+    low = dict.fromkeys([*(f"Card {n} of the mill" for n in range(3)), "by the team"], 0.0)
+    assert page.kept(page.select(low)) == ["Mill", "Oak", *SENTENCES]
+
+
+def test_headings_that_are_the_text_of_the_page_stay() -> None:
+    page = scored(f"<h3>Linen</h3><h3>Hemp</h3><h2>Elm</h2>{PROSE}<h2>The world is built on mills.</h2><nav>menu</nav>")
+    assert page.kept(page.select({"menu": 0.0})) == page.texts()[:-1]
+
+
+def test_a_long_paragraph_is_kept_once_unless_it_answers_a_question() -> None:
+    long = f"{SENTENCES[0]} {SENTENCES[1]}"
+    page = scored(f"<p>{long}</p><p>One more.</p><p>{long}</p><p>The end.</p><p>Is it safe?</p><p>{long}</p><p>Yes.</p>")
+    assert page.kept(page.select({})) == [long, "One more.", "The end.", "Is it safe?", long, "Yes."]
+
+
+def test_a_heading_above_cards_and_one_above_a_picture_stay() -> None:
+    cards = "".join(f"<div><h2><a href=/{n}>Card {n} of the mill</a></h2></div>" for n in range(3))
+    page = scored(f"<h1>Mill</h1>{PROSE}<h2>Photo</h2><div><img src=a></div><h2>Map</h2><img src=b><h2>All</h2>{cards}")
+    assert page.kept(page.select({})) == page.texts()
 
 
 def test_repeats_in_tables_and_code_and_among_many_listings_stay() -> None:

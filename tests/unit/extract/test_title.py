@@ -138,3 +138,43 @@ def test_an_override_gets_its_title_too() -> None:
     assert [dom.one_line(node) for node in nodes] == ["The old mill", "text"]
     # It is a copy: what stands outside the content stays where it is.
     assert len(dom.select(tree, "h1")) == 1
+
+
+def test_an_h1_that_the_head_repeats_is_the_title_wherever_it_is(read_page: ReadPage) -> None:
+    body = f"<h1>The best mills</h1><article>{PROSE}<h1>Buying guide: the best mills</h1><p>{SENTENCES[0]} Again.</p></article>"
+    markdown = read_page(f"<title>The best mills | Valley Post</title>{body}").markdown
+    assert markdown.startswith(f"# The best mills\n\n{SENTENCES[0]}")
+    assert f"# Buying guide: the best mills\n\n{SENTENCES[0]} Again." in markdown
+
+
+def test_an_h1_that_is_a_link_to_the_start_of_the_site_is_not_the_title(read_page: ReadPage) -> None:
+    for home in ("http://www.mills.example", "/", "../index.html", "index.html"):
+        name = f"<h1><a href='{home}'>Mills of Oak</a></h1>"
+        markdown = read_page(f"<title>Stones of Oak</title>{name}<div><h2>Stones</h2>{PROSE}</div>").markdown
+        assert "Mills of Oak" not in markdown
+        assert found(f"{name}<h1>module Oak</h1>", "Oak - Mills 1.6") == "module Oak"
+    assert found("<h1><a href=/stones>Mills of Oak</a></h1>", "Welcome") == "Mills of Oak"
+    assert found("<h1><a href=/>Mills of Oak</a></h1><h2>x</h2>", "Mills of Oak") == "Mills of Oak"
+
+
+def test_a_section_with_the_name_of_the_page_is_not_the_title(read_page: ReadPage) -> None:
+    section = f"<h4>Stone</h4><p>{SENTENCES[1]}</p>"
+    body = f"<h2 class=title>Class Stone</h2><p>{SENTENCES[0]}</p><h3>Constructors</h3>{section}{section}"
+    markdown = read_page(f"<title>Stone (API)</title><main>{body}</main>").markdown
+    assert markdown.startswith("# Class Stone\n")
+    assert markdown.count("#### Stone\n") == 2
+
+
+def test_the_first_numbered_section_is_not_the_title_where_an_element_says_it() -> None:
+    assert found("<div class=fancy_title>INSERT</div><h1>1. Overview</h1>", "INSERT") == "INSERT"
+    assert found("<div class=site_title>Mills</div><h1>The old wheel</h1>", "Mills") == "The old wheel"
+
+
+def test_of_a_head_s_title_the_part_that_a_page_without_headings_begins_with_is_taken() -> None:
+    page = dom.parse("<pre>STONE_TABLE(5)     STONE_TABLE(5)\n\nNAME\n   stone_table</pre>")
+    assert find_title(page, "Mill manual - stone_table(5)", "").text == "stone_table(5)"
+
+
+def test_a_title_that_is_written_twice_is_written_once(read_page: ReadPage) -> None:
+    markdown = read_page(f"<title>Mills</title><h1>Mills</h1><h2>Questions</h2><hr><h1>Mills</h1>{PROSE}").markdown
+    assert markdown.count("# Mills") == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.content.selection import trim
+from sitelore.extract.content.selection import Selection, trim
 
 from .scored import scored
 
@@ -11,7 +11,7 @@ from .scored import scored
 def cut_down(html: str, wanted: set[str]) -> dom.Element:
     """The tree with nothing but the blocks of these texts."""
     page = scored(html)
-    trim(page.page, [text in wanted for text in page.texts()], page.elements)
+    trim(page.page, Selection([text in wanted for text in page.texts()]), page.elements)
     return page.body
 
 

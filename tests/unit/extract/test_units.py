@@ -74,6 +74,22 @@ def test_a_long_list_and_a_long_table_are_divided() -> None:
     assert page.children(f"{article}{article}".strip()) == [article.strip()] * 2
 
 
+def test_the_rows_of_a_long_table_of_data_are_not_divided_and_those_of_a_page_layout_are() -> None:
+    text = "word " * 60
+    rows = "".join(f"<tr><td>{n}</td><td>{text}</td></tr>" for n in range(4))
+    page = scored(f"<p>x</p><table>{rows}</table>")
+    table = f"0 {text}1 {text}2 {text}3 {text}".strip()
+    assert page.children(table) == [f"{n} {text}".strip() for n in range(4)]
+    assert page.children(f"0 {text}".strip()) == []
+    for layout in (
+        f"<tr><td>{text}</td></tr><tr><td>0</td><td>{text * 4}</td></tr>",
+        f"<tr><td>a</td><td><table>{rows}</table></td></tr>" * 2,
+    ):
+        page = scored(f"<p>x</p><table>{layout}</table>")
+        row = next(unit for unit in range(len(page.units)) if page.units.tags[unit] == 1 << TAG_NUMBER[b"tr"])
+        assert len(page.units.children[row]) == 2
+
+
 def test_a_code_block_is_whole_however_long() -> None:
     lines = "".join(f"<div>line {number} of the listing</div>" for number in range(200))
     page = scored(f"<p>x</p><pre>{lines}</pre>")

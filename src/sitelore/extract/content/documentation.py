@@ -80,6 +80,16 @@ _CONTENTS = re.compile(
     r"(?:^|\s)(?:toc|toc-\w+|contents|contents-list|table-?of-?contents|local-?toc|page-?toc)(?:$|\s)", re.IGNORECASE
 )
 """Names of tables of contents."""
+_DIRECTION = r"(?:prev(?:ious)?|next|up)"
+_DIRECTIONS = re.compile(
+    rf"(?:[\W_]*(?:{_DIRECTION}|home|top|contents|table of contents|index|page|chapter|section))*[\W_]*", re.IGNORECASE
+)
+"""All of a bar such as "previous | up | next"."""
+_ONE_DIRECTION = re.compile(_DIRECTION, re.IGNORECASE)
+_FIRST_DIRECTION = re.compile(rf"\W*{_DIRECTION}\s*:", re.IGNORECASE)
+"""How a bar such as "Next: Modules, Up: Contents" begins."""
+_PICTURED = re.compile(rf"\W*(?:{_DIRECTION}|home|top|contents|toc|index)\W*", re.IGNORECASE)
+"""The whole text that stands for the picture of an arrow."""
 _STRONG_SHARE, _NAMED_SHARE, _ALIKE_SHARE, _ARTICLE_SHARE, _DENSEST_SHARE = 0.3, 0.6, 0.9, 0.6, 0.9
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
@@ -94,6 +104,7 @@ _UNLIKELY_OUTSIDE = 0.05
 _MENU_WORDS = 20
 _MAX_LINKS = 20_000  # read for contents: links that nest would be read once for every level
 _TITLE_WORDS = 60
+_CONTENTS_REASON = "a table of contents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +234,50 @@ class _Documentation:
             open_units += [(child, is_accepted) for child in units.children[unit]]
         first, last = self._title_range()
         kept[first:last] = [True] * (last - first)
-        return Selection(kept, [cut for cut in cuts if cut.first < first or cut.last > last])
+        cuts = [cut for cut in cuts if cut.first < first or cut.last > last]
+        cuts += self._bars(kept)
+        self._drop_contents_headings(kept, cuts)
+        return Selection(kept, cuts, dropped=self._pictured_bars())
+
+    def _bars(self, kept: list[bool]) -> list[Cut]:
+        """Drop the kept blocks that lead to the pages before and after this one, and nowhere else."""
+        blocks, text = self._page.blocks, self._page.text
+        cuts = []
+        for block, (words, linked) in enumerate(zip(blocks.words, blocks.linked, strict=True)):
+            if not kept[block] or words > _BAR_WORDS or linked < _BAR_LINKS * words or not linked:
+                continue
+            line = text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace")
+            line = line.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+            is_bar = len(_ONE_DIRECTION.findall(line)) > 1 and _DIRECTIONS.fullmatch(line)
+            if is_bar or _FIRST_DIRECTION.match(line):
+                kept[block] = False
+                cuts.append(Cut(block, block + 1, blocks.element[block], "a navigation bar"))
+        return cuts
+
+    def _drop_contents_headings(self, kept: list[bool], cuts: list[Cut]) -> None:
+        """Drop the headings of tables of contents that were cut, where nothing else is under them."""
+        levels = self._page.heading
+        for cut in cuts:
+            heading = cut.first - 1
+            if cut.reason != _CONTENTS_REASON or heading < 0 or not levels[heading]:
+                continue
+            following = next((levels[block] for block in range(cut.last, len(kept)) if kept[block]), 1)
+            kept[heading] = kept[heading] and not 0 < following <= levels[heading]
+
+    def _pictured_bars(self) -> list[int]:
+        """Rows of the elements that hold nothing but pictures of arrows to other pages or to the top of this one."""
+        rows, found = self._page.elements, list[int]()
+        for row, (first, last, order) in enumerate(zip(rows.first, rows.last, rows.order, strict=True)):
+            up = max(rows.parent[row], 0)
+            if first != last or rows.first[up] == rows.last[up] or self._links_left < 0:
+                continue
+            pictures = dom.elements_list(self._elements[order], "img")
+            self._links_left -= len(pictures)
+            if pictures and all(
+                dom.is_inside(picture, "a") and _PICTURED.fullmatch(picture.attr("alt") or "") for picture in pictures
+            ):
+                found.append(row)
+        return found
 
     def _is_likely_text(self, first: int, last: int) -> bool:
         """Whether loose text outside a region that nothing names may be content all the same."""
@@ -295,7 +349,7 @@ class _Documentation:
         score = (self._mass[last] - self._mass[first]) / words
         name = f"{attr('class') or ''} {attr('id') or ''}"
         is_small = words <= _EDGE_SHARE * units.words[0]
-        is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (_CERTAIN_NAVIGATION.search(name) and tag not in _CONTENT_TAGS)
+        is_edge = (tags & _EDGE_TAGS and score < _UNLIKELY) or (tag not in _CONTENT_TAGS and self._is_named_navigation(row))
         # The header of an article holds its title.
         is_edge = is_edge or (tag == _HEADER and score < _CERTAINLY_NOT and self._headings[first] == self._headings[last])
         if is_small and is_edge:
@@ -310,9 +364,20 @@ class _Documentation:
         if is_bar and tag not in _CONTENT_TAGS and _BAR.search(name) and self._headings[first] == self._headings[last]:
             return "a navigation bar"
         if self._is_contents(unit, name):
-            return "a table of contents"
+            return _CONTENTS_REASON
         is_menu = units.linked[unit] > _MOSTLY_LINKS * words and words >= _MENU_WORDS and score < _CERTAINLY_NOT
         return "a menu" if is_menu and not self._is_named and tag not in _CONTENT_TAGS | _TABLE_TAGS else ""
+
+    def _is_named_navigation(self, row: int) -> bool:
+        """Whether an element, or one in it with all of its text, has a name that is certainly navigation's."""
+        rows = self._page.elements
+        first, last = rows.first[row], rows.last[row]
+        while row < len(rows) and rows.first[row] == first and rows.last[row] == last and rows.tag[row] not in _CONTENT_TAGS:
+            attr = self._attr[row]
+            if _CERTAIN_NAVIGATION.search(f"{attr('class') or ''} {attr('id') or ''}"):
+                return True
+            row += 1
+        return False
 
     def _is_likely(self, unit: int) -> bool:
         """Whether a unit outside a region that nothing names may be content all the same: footnotes, a last section."""

@@ -42,6 +42,9 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^(?:chapter|section|appendix)?(?:[a-z]?\d+)+")
 _NAMED = "[class*=title i],[id*=title i],[class*=caption i],[class*=headline i]"
 _CONTENT = "main,article,[role=main i]"
+_FRAME = "nav,aside,header,footer,[role=navigation i],[class*=sidebar i]"
+_HOME = re.compile(r"(?=.)(?:https?://[^/?#]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?", re.IGNORECASE)
+_FIRST_SECTION = re.compile(r"1\W")
 _HEADINGS = ("h1", "h2", "h3", "h4")
 _MAX_CANDIDATES = 20
 _MAX_CHARS = 300
@@ -115,7 +118,7 @@ def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
     judged = judge(body, facts)
     if judged is None:
         return None
-    trim(judged.page, judged.selection.kept, judged.elements)
+    trim(judged.page, judged.selection, judged.elements)
     return Content((body,), judged.strategy)
 
 
@@ -134,7 +137,7 @@ def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
     units = build_units(page)
     threshold, expected_f1 = threshold_of(page.blocks.words, page.scores)
     steps = {
-        "learned": partial(select_scored, page, units, threshold, expected_f1),
+        "learned": partial(select_scored, page, units, elements, threshold, expected_f1),
         "region": partial(select_documentation, page, units, elements),
     }
     if is_documentation(facts, page, elements, expected_f1):
@@ -196,22 +199,69 @@ def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
     site = _key(site_name)
     own = [part for part in parts if _key(part) != site] or parts
     if len(own) == len(parts) > 1:
-        own = own[:-1]
+        own = parts[-1:] if _opens_with(tree, parts[-1]) else own[:-1]
     text = next((part for part in own if len(_key(part)) >= _SHORT_KEY), head_title)
     headings = [element for element in tree.select("h1")[:_MAX_CANDIDATES] if _key(element.text[:_MAX_CHARS])]
     inside = [element for element in headings if dom.is_inside(element, _CONTENT)]
     shown = {_key(_line(element)) for element in headings if element not in inside}
     if len(parts) > 1 and _key(parts[0]) in shown and any(_key(_line(element)) == _key(parts[-1]) for element in inside):
         own, text = parts[-1:], parts[-1]  # the site's name comes first
-    headings = inside or headings
     names = _Names(head_title, [_key(part) for part in own], {_key(part) for part in parts if part not in own} | {site})
-    titles = _repeated(headings, names) or [heading for heading in headings if names.shares_words(_line(heading))]
-    # A page's only `h1` is its title, unless it is one word: the name of a section of the site.
-    titles = titles or [heading for heading in headings if len(headings) == 1 and names.may_be(_line(heading))]
-    titles = titles or _repeated(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES], names)
-    titles = titles or _repeated(tree.select(_NAMED)[:_MAX_CANDIDATES], names)
+    titles = _title_candidates(tree, names, headings, inside, _key(text))
     best = next((element for element in titles if _key(_line(element)) in names.own), titles[0] if titles else None)
     return Title(text, best)
+
+
+def _title_candidates(
+    tree: dom.Tree, names: _Names, headings: list[dom.Element], inside: list[dom.Element], own: str
+) -> list[dom.Element]:
+    """The elements that may be the title, all for the same reason. `headings` are `h1`, `inside` those within the content."""
+    headings = [heading for heading in headings if _key(_line(heading)) in names.own or not _leads_home(heading)]
+    inside = [heading for heading in inside if heading in headings]
+    exact = [heading for heading in [*inside, *headings] if _key(_line(heading)) == own]
+    headings = inside or headings
+    titles = exact or _repeated(headings, names) or [heading for heading in headings if names.shares_words(_line(heading))]
+    if titles:
+        return titles
+    named = tree.select(_NAMED)[:_MAX_CANDIDATES]
+    # A page's only `h1` is its title, unless it is one word: the name of a section of the site.
+    if len(headings) == 1 and names.may_be(_line(headings[0])):
+        above = [element for element in named if _key(_line(element)) == own]
+        return above if above and _FIRST_SECTION.match(_line(headings[0])) else headings
+    lower = _leading(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES])
+    called = [heading for heading in lower if "title" in (heading.attr("class") or "").lower().split()]
+    return (
+        _repeated(lower, names)
+        or [heading for heading in called if names.shares_words(_line(heading))]
+        or _repeated([element for element in named if element.tag not in _HEADINGS], names)
+    )
+
+
+def _opens_with(tree: dom.Tree, text: str) -> bool:
+    """Whether a page without headings begins with a text."""
+    body = dom.body(tree)
+    if body is None or not _key(text) or dom.elements_list(tree, *_HEADINGS):
+        return False
+    return _key(dom.raw_text(body)[:_MAX_CHARS]).startswith(_key(text))
+
+
+def _leads_home(heading: dom.Element) -> bool:
+    """Whether a heading is nothing but a link to the start of the site, so that it names the site."""
+    link = dom.first(heading, "a")
+    if link is None or not _HOME.fullmatch((link.attr("href") or "").strip()):
+        return False
+    return _key(link.text[:_MAX_CHARS]) == _key(heading.text[:_MAX_CHARS])
+
+
+def _leading(headings: list[dom.Element]) -> list[dom.Element]:
+    """The headings that no higher one of the content comes before: the others name sections. An `h1` counts as the site's."""
+    leading, top = [], _HEADINGS[-1]
+    for heading in headings:
+        if heading.tag <= top:
+            leading.append(heading)
+        if _HEADINGS[0] < heading.tag < top and not dom.is_inside(heading, _FRAME):
+            top = heading.tag
+    return leading
 
 
 def _repeated(elements: list[dom.Element], names: _Names) -> list[dom.Element]:
@@ -265,8 +315,18 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
     others = [node for node in nodes if node != heading]
     if heading.parent is not None:
         heading.extract()
+    _drop_other_titles(heading, others)
     heading.tag = "h1"
     return (dom.made("div", None, heading), *others)
+
+
+def _drop_other_titles(title: dom.Element, nodes: list[dom.Node]) -> None:
+    """Drop what names the site instead of the page, and the title itself where it is the next heading again."""
+    headings = [each for node in nodes for each in dom.elements_list(node, "h1")[:_MAX_CANDIDATES]]
+    for place, heading in enumerate(headings):
+        is_again = place == 0 and _key(heading.text[:_MAX_CHARS]) == _key(title.text[:_MAX_CHARS])
+        if is_again or _leads_home(heading):
+            dom.drop(heading)
 
 
 def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None:
@@ -277,9 +337,9 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
         return title.element
     headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
     headings += [node for node in nodes if isinstance(node, dom.Element) and node.tag in _HEADINGS]
-    for heading in headings:
-        if _key(heading.text[:_MAX_CHARS]) == key:
-            return heading
+    # A later heading with the same text names a section.
+    if headings and _key(headings[0].text[:_MAX_CHARS]) == key:
+        return headings[0]
     if title.element is not None:
         return None
     shown = [heading for heading in headings if _key(heading.text)]

@@ -7,7 +7,7 @@ parent's costs something. A small dynamic programme finds the best choice, in ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
@@ -27,8 +27,15 @@ _ENTER_COST, _ENTER_COST_PER_WORD = 3.0, 0.1
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
 _REPEATED_WORDS = 4
+_PARAGRAPH_WORDS = 25
+_LONG_RUN, _LONG_RUN_WORDS = 4, 40
 _MANY_LISTINGS = 3  # of code: documentation repeats lines on purpose
-_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th", b"hr"))  # dropping an empty cell would shift its row
+_CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th"))  # dropping an empty cell would shift its row
+_TERM = TAG_NUMBER[b"dt"]
+_ITEMS = frozenset(TAG_NUMBER[tag] for tag in (b"li", b"dd"))
+_PICTURES = ("img", "picture", "math")
+_SENTENCE_WORDS = 5
+_STOPS = tuple(stop.encode() for stop in (".", "!", '"', "\u201d", "\u3002"))
 _KEPT_AROUND = 0.5
 _IN_CODE_OR_TABLE = LANDMARK[b"pre"] | LANDMARK[b"table"]
 
@@ -75,6 +82,8 @@ class Selection:
     """Score above which a block counts as content."""
     expected_f1: float = 0.0
     """Of the kept words, the scores taken as probabilities."""
+    dropped: list[int] = field(default_factory=list)
+    """Rows of elements without text that are dropped, whatever is kept around them."""
 
 
 def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
@@ -91,7 +100,9 @@ def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
     return min(expected / 2, max(scores)), expected
 
 
-def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1: float) -> Selection:
+def select_scored(
+    page: ScoredPage, units: Units, elements: list[dom.Element], threshold: float, expected_f1: float
+) -> Selection:
     """The units that make the best page by their scores. `threshold` and `expected_f1` are those of `threshold_of`."""
     words, scores = page.blocks.words, page.scores
     run_cost = [0.0, *accumulate([(threshold - score) * count for score, count in zip(scores, words, strict=True)])]
@@ -129,9 +140,17 @@ def select_scored(page: ScoredPage, units: Units, threshold: float, expected_f1:
             # Nothing is kept inside a dropped unit whose parts are not worth it.
             if stays or drop[child] < 0:
                 open_units.append((child, stays))
+    _keep_headers(units, kept_blocks)
     drop_repeats(page, kept_blocks)
-    drop_bare_headings(page, kept_blocks)
+    drop_bare_headings(page, kept_blocks, elements)
     return Selection(kept_blocks, cuts, threshold, expected_f1)
+
+
+def _keep_headers(units: Units, kept: list[bool]) -> None:
+    """Keep the header of every table of which a row is kept."""
+    for first, last, end in units.headers:
+        if any(kept[last:end]):
+            kept[first:last] = [True] * (last - first)
 
 
 def _unit_costs(
@@ -188,51 +207,181 @@ def _secondary_reasons(units: Units) -> list[str]:
 
 
 def drop_repeats(page: ScoredPage, kept: list[bool]) -> None:
-    """Drop kept blocks that repeat a kept one: cards and captions are often written twice. Not in code and tables."""
-    if page.elements.tag.count(TAG_NUMBER[b"pre"]) > _MANY_LISTINGS:
-        return
-    seen: set[bytes] = set()
-    words = page.blocks.words
-    for block in [block for block, copies in enumerate(page.copies) if copies > 1]:
-        if not kept[block] or words[block] < _REPEATED_WORDS or page.landmarks[block] & _IN_CODE_OR_TABLE:
-            continue
-        text = b" ".join(page.text[page.blocks.begin[block] : page.blocks.end[block]].lower().split())
-        kept[block] = text not in seen
-        seen.add(text)
+    """Drop kept text that repeats earlier kept text: cards, captions and whole articles are often written twice.
 
-
-def drop_bare_headings(page: ScoredPage, kept: list[bool]) -> None:
-    """Drop headings whose whole section in their element was cut; the last ones first, so that those above them follow.
-
-    Not one that is a link: that is the title of a card.
+    Only a whole is dropped: an element or a section of at least two kept blocks that follow each other in the same order
+    earlier in the page, a long run of such blocks, a long paragraph, or a block with the text of the one right before it. A
+    short line that occurs again may be needed where it is. Not in code and tables.
     """
-    levels, elements, blocks = page.heading, page.elements, page.blocks
-    for block in reversed([block for block, level in enumerate(levels[:-1]) if level > 1]):
-        if not kept[block] or (kept[block + 1] and not levels[block + 1]):
-            continue
-        if blocks.linked[block] >= _MANY_LINKS * blocks.words[block]:
-            continue
-        around = elements.parent[blocks.element[block]]
-        end = elements.last[around] if around >= 0 else len(kept)
-        section = range(block + 1, _section_end(levels, block, end))
-        if section and not any(kept[at] for at in section):
-            kept[block] = False
+    if page.elements.tag.count(TAG_NUMBER[b"pre"]) <= _MANY_LISTINGS and max(page.copies, default=1) > 1:
+        _Repeats(page, kept).drop()
 
 
-def _section_end(levels: Sequence[int], heading: int, end: int) -> int:
-    for block in range(heading + 1, end):
-        if 0 < levels[block] <= levels[heading]:
+class _Repeats:
+    """The kept blocks of a page and which of them repeat earlier ones. A place is an index among the kept blocks."""
+
+    def __init__(self, page: ScoredPage, kept: list[bool]) -> None:
+        self._page, self._kept = page, kept
+        self._blocks = [block for block, is_kept in enumerate(kept) if is_kept]
+        self._texts = [self._text(block) for block in self._blocks]
+        self._places = [0, *accumulate(kept)]
+
+    def _text(self, block: int) -> bytes | int:
+        """What a block is compared by; its number where no other block has its text."""
+        page = self._page
+        if page.copies[block] < 2:
             return block
-    return end
+        return b" ".join(page.text[page.blocks.begin[block] : page.blocks.end[block]].lower().split())
+
+    def drop(self) -> None:
+        texts, end = self._texts, len(self._texts)
+        pairs: dict[tuple[bytes | int, bytes | int], int] = {}
+        """Where two texts first follow each other, before the current place."""
+        seen: set[bytes | int] = set()
+        place = 0
+        while place < end:
+            following = texts[place + 1] if place + 1 < end else -1
+            first = pairs.get((texts[place], following), -1)
+            length = 1 if first < 0 else 2
+            while 1 < length < place - first and place + length < end and texts[first + length] == texts[place + length]:
+                length += 1
+            if place and texts[place] == texts[place - 1]:
+                self._drop_run(place, place + 1)
+            if length > 1:
+                self._drop_wholes(place, place + length)
+            for again in range(place, place + length):
+                if texts[again] in seen and self._is_paragraph(again):
+                    self._drop_run(again, again + 1)
+                seen.add(texts[again])
+                if again:
+                    pairs.setdefault((texts[again - 1], texts[again]), again - 1)
+            place += length
+
+    def _is_paragraph(self, place: int) -> bool:
+        """Whether a block is long, and not the answer to the one before it."""
+        page, block, before = self._page, self._blocks[place], self._blocks[place - 1]
+        end = page.blocks.end[before]
+        is_asked = page.text[page.blocks.begin[before] : end].rstrip().endswith((b"?", b":"))
+        return page.blocks.words[block] >= _PARAGRAPH_WORDS and not is_asked
+
+    def _drop_wholes(self, place: int, end: int) -> None:
+        """Drop the elements and sections within a run of repeated blocks that repeat as a whole; all of a long run."""
+        words = sum(self._page.blocks.words[block] for block in self._blocks[place:end])
+        if end - place >= _LONG_RUN and words >= _LONG_RUN_WORDS:
+            while end > place and self._page.heading[self._blocks[end - 1]]:  # what is under it is new
+                end -= 1
+            self._drop_run(place, end)
+            return
+        while place < end - 1:
+            whole = max(self._element_end(place, end), self._section_end(place, end))
+            if whole - place > 1:
+                self._drop_run(place, whole)
+            place = max(whole, place + 1)
+
+    def _element_end(self, place: int, end: int) -> int:
+        """The end of the largest element that begins at a place and ends within a run."""
+        elements, found = self._page.elements, place
+        row = self._page.blocks.element[self._blocks[place]]
+        while row >= 0 and self._places[elements.first[row]] == place and self._places[elements.last[row]] <= end:
+            found = self._places[elements.last[row]]
+            row = elements.parent[row]
+        return found
+
+    def _section_end(self, place: int, end: int) -> int:
+        """The end of the section that a heading begins, where that is within a run."""
+        levels, blocks = self._page.heading, self._blocks
+        if not levels[blocks[place]]:
+            return place
+        for following in range(place + 1, min(end + 1, len(blocks))):
+            if 0 < levels[blocks[following]] <= levels[blocks[place]]:
+                return following
+        return end if end == len(blocks) else place
+
+    def _drop_run(self, place: int, end: int) -> None:
+        """Drop kept blocks, unless they are too short to tell, or the only text under a heading, a term or an item's start."""
+        page, run = self._page, self._blocks[place:end]
+        if (
+            not run
+            or page.landmarks[run[0]] & _IN_CODE_OR_TABLE
+            or sum(page.blocks.words[block] for block in run) < _REPEATED_WORDS
+        ):
+            return
+        if place and self._is_all_under(self._blocks[place - 1], place, end):
+            return
+        for block in run:
+            self._kept[block] = False
+
+    def _is_all_under(self, title: int, place: int, end: int) -> bool:
+        """Whether a run is all that a block right before it is the title of."""
+        page, blocks = self._page, self._blocks
+        elements, row = page.elements, page.blocks.element[blocks[place]]
+        level, own = page.heading[title], page.heading[blocks[place]]
+        following = page.heading[blocks[end]] if end < len(blocks) else 1
+        if level and (following if not own else own > level and 0 < following <= level):
+            return True
+        if elements.tag[page.blocks.element[title]] == _TERM:
+            return True
+        while row >= 0 and elements.first[row] > title:
+            row = elements.parent[row]
+        return elements.tag[row] in _ITEMS and self._places[elements.last[row]] == end
 
 
-def trim(page: ScoredPage, kept: list[bool], in_order: list[dom.Element]) -> None:
+def drop_bare_headings(page: ScoredPage, kept: list[bool], in_order: list[dom.Element]) -> None:
+    """Drop headings without anything under them: the next kept block is a heading of their level or above, or there is none.
+
+    Only where something was cut after them: headings that follow each other in the page itself are its text, as is one that is
+    a sentence. Not the page's first `h1`, nor a heading that is a link: that is the title of a card. A picture counts as well
+    as text. `in_order` are all elements of the page in document order.
+    """
+    levels, blocks = page.heading, page.blocks
+    title = next((block for block, level in enumerate(levels) if level == 1 and kept[block]), -1)
+    following, last = 1, len(kept)
+    for block in reversed([block for block, is_kept in enumerate(kept) if is_kept]):
+        level, is_cut = levels[block], last > block + 1
+        is_card = level > 0 and blocks.linked[block] >= _MANY_LINKS * blocks.words[block]
+        if level and block != title and not is_card and is_cut and 0 < following <= level:
+            kept[block] = _is_sentence(page, block) or _has_picture(page, block, in_order)
+        if kept[block]:
+            following, last = 0 if is_card else level, block
+
+
+def _is_sentence(page: ScoredPage, block: int) -> bool:
+    text = page.text[page.blocks.begin[block] : page.blocks.end[block]].rstrip()
+    return page.blocks.words[block] >= _SENTENCE_WORDS and text.endswith(_STOPS)
+
+
+def _has_picture(page: ScoredPage, heading: int, in_order: list[dom.Element]) -> bool:
+    """Whether a heading is followed by a picture and not by text."""
+    elements = page.elements
+    beside = in_order[elements.order[page.blocks.element[heading]]].next_siblings
+    sibling = next((dom.as_element(node) for node in beside if not dom.is_blank(node)), None)
+    if sibling is not None and sibling.tag in _PICTURES:
+        return True
+    for row in range(bisect_right(elements.first, heading), len(elements)):
+        if elements.first[row] > heading + 1:
+            break
+        if elements.last[row] == heading + 1 and dom.holds(in_order[elements.order[row]], *_PICTURES):
+            return True
+    return False
+
+
+def trim(page: ScoredPage, selection: Selection, in_order: list[dom.Element]) -> None:
     """Cut a subtree, given as all its elements in document order, down to the kept blocks."""
-    gone, texts = _cuts(page, kept)
+    gone, texts = _cuts(page, selection.kept)
+    gone += [page.elements.order[row] for row in selection.dropped]
     for place, loose in texts.items():
         _drop_loose(in_order[place], {_plain(text.decode("utf-8", "replace")) for text in loose})
     for place in gone:
+        _drop_rule_after(in_order[place])
         dom.drop(in_order[place])
+
+
+def _drop_rule_after(cut: dom.Element) -> None:
+    """Drop the rule that divides what is cut from what follows it."""
+    following = next((node for node in cut.next_siblings if not dom.is_blank(node)), None)
+    rule = dom.as_element(following) if following is not None else None
+    if rule is not None and rule.tag == "hr":
+        dom.drop(rule)
 
 
 def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[bytes]]]:
@@ -251,7 +400,7 @@ def _cuts(page: ScoredPage, kept: list[bool]) -> tuple[list[int], dict[int, set[
 def _staying(page: ScoredPage, kept: list[bool]) -> list[bool]:
     """Which elements stay: those with a kept block, and those without text that belong to kept ones.
 
-    An element without text (a figure, a rule) stays where most of the text around it does and a block beside it is kept.
+    An element without text (a figure) stays where most of the text around it does and a block beside it is kept.
     """
     elements, words = page.elements, page.blocks.words
     all_first, all_last, parents = elements.first, elements.last, elements.parent

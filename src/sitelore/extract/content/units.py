@@ -5,6 +5,7 @@ Content is kept or cut by whole units, so that a definition never loses its term
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
@@ -19,6 +20,9 @@ _DT = TAG_NUMBER[b"dt"]
 _WHOLE_WORDS = {TAG_NUMBER[b"pre"]: inf, TAG_NUMBER[b"table"]: 200, TAG_NUMBER[b"ul"]: 80, TAG_NUMBER[b"ol"]: 80}
 """Elements that are never divided, up to this many words: a longer table may be a page layout, a longer list may hold articles
 or a menu beside content."""
+_TABLE, _ROW = TAG_NUMBER[b"table"], TAG_NUMBER[b"tr"]
+_CELLS = frozenset({TAG_NUMBER[b"td"], TAG_NUMBER[b"th"]})
+_CELL_BLOCKS = 1.5
 _TERM = 9
 """Level of a `dt`: below all headings."""
 
@@ -44,6 +48,8 @@ class Units:
     marks: list[int] = field(default_factory=list)
     element: list[int] = field(default_factory=list)
     """Row of the outermost element that is this unit; -1 for other kinds of units."""
+    headers: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of each long table that is divided by its rows: where its first row begins and ends, and where the table ends."""
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -81,6 +87,7 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
     element_first, element_last = elements.first, elements.last
     children, own, unit_row, unit_tags, unit_marks = units.children, units.own, units.element, units.tags, units.marks
     heading_words = [0, *accumulate([count if level else 0 for count, level in zip(page.blocks.words, heading, strict=True)])]
+    table_rows = _table_rows(units, page, words)
     unit_of = [-1] * len(elements)
     """The unit of each element; -1 for what is inside something that is never divided."""
     rows = zip(elements.parent, element_first, element_last, elements.tag, elements.marks, strict=True)
@@ -111,7 +118,7 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
             unit_row.append(row)
             if outer >= 0:
                 children[outer].append(unit)
-        if tag in _WHOLE_WORDS and count <= _WHOLE_WORDS[tag]:
+        if (tag in _WHOLE_WORDS and count <= _WHOLE_WORDS[tag]) or row in table_rows:
             own[unit].append((first, last, 0))
         else:
             unit_of[row] = unit
@@ -119,6 +126,49 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
     units.first = [element_first[row] for row in unit_row]
     units.last = [element_last[row] for row in unit_row]
     _add_loose_blocks(units, page, unit_of)
+
+
+def _table_rows(units: Units, page: ScoredPage, words: list[int]) -> set[int]:
+    """The rows of long tables of data, which are not divided into cells; notes the header of each such table.
+
+    Most rows of a table of data have the same number of cells, few cells have more than one block of text, and it holds no
+    other table; all else may be a page layout.
+    """
+    elements = page.elements
+    if _TABLE not in elements.tag:
+        return set()
+    table_of: dict[int, int] = {}
+    """The table around each part of one."""
+    rows: dict[int, list[int]] = {}
+    cells: Counter[int] = Counter()
+    for row, (parent, tag) in enumerate(zip(elements.parent, elements.tag, strict=True)):
+        around = table_of.get(parent, -1)
+        if tag == _TABLE:
+            rows.pop(around, None)
+            rows[row] = []
+            table_of[row] = row
+        elif around >= 0:
+            table_of[row] = around
+            if tag == _ROW and around in rows:
+                rows[around].append(row)
+            elif tag in _CELLS:
+                cells[parent] += 1
+    whole: set[int] = set()
+    for table, inner in rows.items():
+        first, last = elements.first, elements.last
+        common, count = Counter(cells[row] for row in inner).most_common(1)[0] if inner else (0, 0)
+        blocks, all_cells = last[table] - first[table], sum(cells[row] for row in inner)
+        longest = max((words[last[row]] - words[first[row]] for row in inner), default=0)
+        if (
+            common > 1
+            and count > 1
+            and 2 * count >= len(inner)
+            and longest <= _WHOLE_WORDS[_TABLE]
+            and blocks <= _CELL_BLOCKS * all_cells
+        ):
+            whole.update(inner)
+            units.headers.append((first[inner[0]], last[inner[0]], last[table]))
+    return whole
 
 
 def _add_loose_blocks(units: Units, page: ScoredPage, unit_of: list[int]) -> None:

@@ -119,13 +119,27 @@ def drop_unseen(tree: dom.Tree) -> None:
     for elements in never.values():
         for element in elements:
             dom.drop(element)
-    if hidden and not _is_revealed_later(dom.body(tree), hidden):
-        for element in hidden:
-            if element not in opened:
-                dom.drop(element)
+    if hidden and _is_revealed_later(dom.body(tree), hidden):
+        hidden = _without_dialogs(tree, hidden)
+    for element in hidden:
+        if element not in opened:
+            dom.drop(element)
     _drop_consent(tree)
     if fallbacks:
         _drop_fallbacks(tree)
+
+
+def _without_dialogs(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Element]:
+    """Drop the dialogs and menus of a page where most text is hidden; what else of it stays hidden without them.
+
+    Not what holds the page's own content, whatever it is named.
+    """
+    looked_at = hidden[:_MAX_LOOKS]
+    over = {element for element in looked_at if _opens_over(element) and not dom.holds(element, "main", "article", "h1")}
+    others = [element for element in looked_at if element not in over and not dom.has_ancestor_in(element, over)]
+    for element in over:
+        dom.drop(element)
+    return others + hidden[_MAX_LOOKS:] if over and not _is_revealed_later(dom.body(tree), others) else []
 
 
 def _hidden_among(candidates: list[dom.Element]) -> list[dom.Element]:
@@ -301,13 +315,11 @@ def folded(
     for element in hidden:
         if element.tag not in _FOLDS:
             continue
+        if _opens_over(element):
+            continue
         attr = element.attr
         own, role = attr("id") or "", (attr("role") or "").lower()
-        name = f"{attr('class') or ''} {own}"
-        is_over, is_folded = _named(name) if len(name) < _LONG_NAME else _kind_of(name)
-        if is_over or role in _OVER_ROLES:
-            continue
-        opens = is_folded or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
+        opens = _kind_of_element(element)[1] or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
         opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
             targets = _targets(tree) if targets is None else targets
@@ -323,6 +335,16 @@ def folded(
         if is_text and text.strip():
             opened.add(element)
     return opened
+
+
+def _opens_over(element: dom.Element) -> bool:
+    """Whether a hidden element opens over the page, as a dialog or a menu does."""
+    return _kind_of_element(element)[0] or (element.attr("role") or "").lower() in _OVER_ROLES
+
+
+def _kind_of_element(element: dom.Element) -> tuple[bool, bool]:
+    name = f"{element.attr('class') or ''} {element.attr('id') or ''}"
+    return _named(name) if len(name) < _LONG_NAME else _kind_of(name)
 
 
 def _kind_of(name: str) -> tuple[bool, bool]:
