@@ -227,9 +227,9 @@ async def test_a_crawl_without_pages_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["max_page", "crawl_delay", "url_"])
 def test_an_unknown_setting_is_named_before_anything_is_fetched(name: str) -> None:
+    unknown: dict[str, Any] = {name: 1}
     for start in (sitelore.crawl, sitelore.crawl_sync, sitelore.Crawler):
         with pytest.raises(TypeError, match=rf"unknown setting '{name}' \(known settings: .*max_pages.*\)"):
-            unknown: dict[str, Any] = {name: 1}
             start("http://localhost/", **unknown)
 
 
