@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -388,6 +389,37 @@ async def test_crawl_sync_and_search_work_while_an_event_loop_is_running(web: We
     pages = sitelore.crawl_sync(web.url(), max_pages=4, data=tmp_path, **FAST)
     assert len(pages) == 4
     assert sitelore.search(pages[1].text.split()[5], data=tmp_path)[0].url == pages[1].url
+
+
+_IN_A_LOOP = """
+import asyncio, sys, threading
+import sitelore
+
+async def main():
+    sitelore.crawl_sync(sys.argv[1], data=sys.argv[2], render="never", pace={"delay_s": 0.0})
+
+try:
+    asyncio.new_event_loop().run_until_complete(main())
+except KeyboardInterrupt:
+    print("interrupted", threading.active_count())
+"""
+
+
+def test_an_interrupted_crawl_sync_stops_its_thread(tmp_path: Path) -> None:
+    with serving(linked_site(60)) as web:
+        web.delay_s = 0.3
+        process = subprocess.Popen(
+            [sys.executable, "-c", _IN_A_LOOP, web.url(), str(tmp_path)], stdout=subprocess.PIPE, text=True, env=environment()
+        )
+        try:
+            assert web.wait_for_hits(8)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30)[0].split() == ["interrupted", "1"]
+        finally:
+            process.kill()
+            process.communicate()
+        assert len(web.hits) < 60
+    assert {row["state"] for row in exported_rows(tmp_path).values()} <= {"VISITED", "QUEUED", "DISCOVERED", "NOT_FOUND"}
 
 
 def test_extract_is_sitelore_extract(tmp_path: Path) -> None:
