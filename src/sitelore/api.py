@@ -11,7 +11,7 @@ import contextlib
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import isawaitable
 from pathlib import Path
@@ -36,6 +36,8 @@ UNKNOWN_URL = "http://unknown.invalid/"
 """The URL of a page that has none (RFC 2606 §2)."""
 _DRAIN_S = 2.0
 """How long requests in flight may continue after the iterator was closed."""
+_READ_AHEAD = 4
+"""Pages that are read from the store before the caller asks for them."""
 _PATTERN_LISTS = frozenset({"include", "exclude"})
 
 
@@ -120,28 +122,50 @@ class Crawler:
 
         Raises `CrawlFailed` if the run failed or kept no page.
         """
+        pages: asyncio.Queue[Page | None] = asyncio.Queue(_READ_AHEAD)
+        # The producer owns the application. It ends cleanly whenever it is cancelled, even by an event loop that shuts down
+        # while this generator is still open.
+        producer = asyncio.create_task(self._produce(pages))
+        try:
+            while (page := await pages.get()) is not None:
+                for callback in self._callbacks:
+                    if isawaitable(result := callback(page)):
+                        await result
+                yield page
+            await producer
+        finally:
+            producer.cancel()
+            await asyncio.wait([producer])
+
+    async def _produce(self, pages: asyncio.Queue[Page | None]) -> None:
+        """Crawl, and put each page into the queue; then None, unless cancelled."""
+        try:
+            with _directory(self._data) as data:
+                async with _open_app(data, writing=True) as app:
+                    await self._crawl_into(app, pages)
+        except Exception:
+            await pages.put(None)
+            raise
+        await pages.put(None)
+
+    async def _crawl_into(self, plain_app: App, pages: asyncio.Queue[Page | None]) -> None:
         settled: asyncio.Queue[Url | None] = asyncio.Queue()
         stop = asyncio.Event()
-        with _directory(self._data) as data:
-            async with _open_app(data, writing=True) as plain_app:
-                app = self._with_hooks(plain_app, settled)
-                run = await app.create_run(self.settings)
-                crawling = asyncio.create_task(_crawl(app, run, stop, settled))
-                count = 0
-                try:
-                    async for row in _distinct_pages(app, run, settled):
-                        page = await _stored_page(app, row)
-                        for callback in self._callbacks:
-                            if isawaitable(result := callback(page)):
-                                await result
-                        count += 1
-                        yield page
-                finally:
-                    stop.set()
-                    # Awaited directly: if this task is cancelled, the crawl is cancelled too and still releases its leases.
-                    run = await crawling
-                if run.state is RunState.FAILED or not count:
-                    raise CrawlFailed(await _failure(app, run))
+        app = self._with_hooks(plain_app, settled)
+        run = await app.create_run(self.settings)
+        crawling = asyncio.create_task(_crawl(app, run, stop, settled))
+        count = 0
+        try:
+            async with aclosing(_distinct_pages(app, run, settled)) as rows:
+                async for row in rows:
+                    await pages.put(await _stored_page(app, row))
+                    count += 1
+        finally:
+            stop.set()
+            # Awaited directly: a second cancellation also cancels the crawl, which then still releases its leases.
+            run = await crawling
+        if run.state is RunState.FAILED or not count:
+            raise CrawlFailed(await _failure(app, run))
 
     def _with_hooks(self, app: App, settled: asyncio.Queue[Url | None]) -> App:
         def on_settled(settlement: Settlement) -> None:

@@ -6,11 +6,13 @@ import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from inspect import Parameter, signature
 from typing import Any
 
 import pytest
 from tests.conventions.project import DOCS, SRC
 
+import sitelore
 from sitelore.model import errors
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings, Overrides
@@ -64,6 +66,16 @@ def _names(settings: Any, above: str = "") -> Iterator[str]:
             yield from _names(value, f"{above}{field.name}.")
         else:
             yield f"{above}{field.name}"
+
+
+def test_the_python_api_is_explained() -> None:
+    arguments = [
+        name for name, parameter in signature(sitelore.Crawler).parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY
+    ]
+    members = [name for name, value in vars(sitelore.Crawler).items() if not name.startswith("_") and callable(value)]
+    named = [field.name for cls in (sitelore.Page, sitelore.SearchHit) for field in fields(cls)]
+    assert missing("python.md", [*sitelore.__all__, *arguments, *named]) == []
+    assert [name for name in members if f"`{name}(" not in page("python.md")] == []
 
 
 def test_every_command_and_option_is_explained() -> None:
