@@ -206,14 +206,14 @@ def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
 
     from sitelore.intake.seeds import typed_url
 
-    given = dict(settings)
-    _refuse_unknown(given)
-    if (mode := given.pop("render", None)) is not None:
-        given["rendering"] = {**msgspec.to_builtins(given.get("rendering", {})), "mode": mode}
-    for name in _PATTERN_LISTS & given.keys():
-        given[name] = [given[name]] if isinstance(given[name], str) else given[name]
+    values = dict(settings)
+    _refuse_unknown(values)
+    if (mode := values.pop("render", None)) is not None:
+        values["rendering"] = {**msgspec.to_builtins(values.get("rendering", {})), "mode": mode}
+    for name in _PATTERN_LISTS & values.keys():
+        values[name] = [values[name]] if isinstance(values[name], str) else values[name]
     try:
-        built = msgspec.convert(msgspec.to_builtins(given), CrawlSettings)
+        built = msgspec.convert(msgspec.to_builtins(values), CrawlSettings)
     except msgspec.ValidationError as problem:
         raise ValueError(f"invalid setting: {problem}") from None
     for name in ("max_pages", "max_depth"):

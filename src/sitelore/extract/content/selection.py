@@ -261,8 +261,8 @@ class _Repeats:
         """Whether a block is long, and not the answer to the one before it."""
         page, block, before = self._page, self._blocks[place], self._blocks[place - 1]
         end = page.blocks.end[before]
-        is_asked = page.text[page.blocks.begin[before] : end].rstrip().endswith((b"?", b":"))
-        return page.blocks.words[block] >= _PARAGRAPH_WORDS and not is_asked
+        is_introduced = page.text[page.blocks.begin[before] : end].rstrip().endswith((b"?", b":"))
+        return page.blocks.words[block] >= _PARAGRAPH_WORDS and not is_introduced
 
     def _drop_wholes(self, place: int, end: int) -> None:
         """Drop the elements and sections within a run of repeated blocks that repeat as a whole; all of a long run."""
@@ -280,12 +280,12 @@ class _Repeats:
 
     def _element_end(self, place: int, end: int) -> int:
         """The end of the largest element that begins at a place and ends within a run."""
-        elements, found = self._page.elements, place
+        elements, largest = self._page.elements, place
         row = self._page.blocks.element[self._blocks[place]]
         while row >= 0 and self._places[elements.first[row]] == place and self._places[elements.last[row]] <= end:
-            found = self._places[elements.last[row]]
+            largest = self._places[elements.last[row]]
             row = elements.parent[row]
-        return found
+        return largest
 
     def _section_end(self, place: int, end: int) -> int:
         """The end of the section that a heading begins, where that is within a run."""
