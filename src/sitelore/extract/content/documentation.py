@@ -266,7 +266,7 @@ class _Documentation:
 
     def _pictured_bars(self) -> list[int]:
         """Rows of the elements that hold nothing but pictures of arrows to other pages or to the top of this one."""
-        rows, labels = self._page.elements, list[int]()
+        rows, bars = self._page.elements, list[int]()
         for row, (first, last, order) in enumerate(zip(rows.first, rows.last, rows.order, strict=True)):
             up = max(rows.parent[row], 0)
             if first != last or rows.first[up] == rows.last[up] or self._links_left < 0:
@@ -276,8 +276,8 @@ class _Documentation:
             if pictures and all(
                 dom.is_inside(picture, "a") and _PICTURED.fullmatch(picture.attr("alt") or "") for picture in pictures
             ):
-                labels.append(row)
-        return labels
+                bars.append(row)
+        return bars
 
     def _is_likely_text(self, first: int, last: int) -> bool:
         """Whether loose text outside a region that nothing names may be content all the same."""
