@@ -347,7 +347,7 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
     shown = [heading for heading in headings if _key(heading.text)]
     top = min((heading.tag for heading in shown), default="")
     alone = [heading for heading in shown if heading.tag == top]
-    is_title = len(alone) == 1 and (top == "h1" or _comes_first(alone[0], nodes))
+    is_title = len(alone) == 1 and ((top == "h1" and not _key(title.text)) or _comes_first(alone[0], nodes))
     return alone[0] if is_title else None
 
 
