@@ -163,6 +163,7 @@ def test_a_section_with_the_name_of_the_page_is_not_the_title(read_page: ReadPag
     markdown = read_page(f"<title>Stone (API)</title><main>{body}</main>").markdown
     assert markdown.startswith("# Class Stone\n")
     assert markdown.count("#### Stone\n") == 2
+    assert found("<h2>About</h2><h2 class=title>Buy a stone</h2>", "A stone on Mills") == "[A stone on Mills]"
 
 
 def test_the_first_numbered_section_is_not_the_title_where_an_element_says_it() -> None:
@@ -173,6 +174,7 @@ def test_the_first_numbered_section_is_not_the_title_where_an_element_says_it() 
 def test_of_a_head_s_title_the_part_that_a_page_without_headings_begins_with_is_taken() -> None:
     page = dom.parse("<pre>STONE_TABLE(5)     STONE_TABLE(5)\n\nNAME\n   stone_table</pre>")
     assert find_title(page, "Mill manual - stone_table(5)", "").text == "stone_table(5)"
+    assert find_title(dom.parse("<p><a href=news>Mill News</a> jobs</p>"), "jobs | Mill News", "").text == "jobs"
 
 
 def test_a_title_that_is_written_twice_is_written_once(read_page: ReadPage) -> None:

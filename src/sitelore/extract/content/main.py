@@ -229,7 +229,7 @@ def _title_candidates(
         above = [element for element in named if _key(_line(element)) == own]
         return above if above and _FIRST_SECTION.match(_line(headings[0])) else headings
     lower = _leading(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES])
-    called = [heading for heading in lower if "title" in (heading.attr("class") or "").lower().split()]
+    called = [heading for heading in lower[:1] if "title" in (heading.attr("class") or "").lower().split()]
     return (
         _repeated(lower, names)
         or [heading for heading in called if names.shares_words(_line(heading))]
@@ -238,9 +238,11 @@ def _title_candidates(
 
 
 def _opens_with(tree: dom.Tree, text: str) -> bool:
-    """Whether a page without headings begins with a text."""
+    """Whether a page without headings begins with a text that is not a link, as the name of the site would be."""
     body = dom.body(tree)
     if body is None or not _key(text) or dom.elements_list(tree, *_HEADINGS):
+        return False
+    if any(_key(link.text[:_MAX_CHARS]) == _key(text) for link in dom.elements_list(body, "a")[:_MAX_CANDIDATES]):
         return False
     return _key(dom.raw_text(body)[:_MAX_CHARS]).startswith(_key(text))
 
@@ -345,7 +347,7 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
     shown = [heading for heading in headings if _key(heading.text)]
     top = min((heading.tag for heading in shown), default="")
     alone = [heading for heading in shown if heading.tag == top]
-    is_title = len(alone) == 1 and (top == "h1" or _comes_first(alone[0], nodes))
+    is_title = len(alone) == 1 and ((top == "h1" and not _key(title.text)) or _comes_first(alone[0], nodes))
     return alone[0] if is_title else None
 
 

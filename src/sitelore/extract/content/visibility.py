@@ -132,14 +132,18 @@ def drop_unseen(tree: dom.Tree) -> None:
 def _without_dialogs(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Element]:
     """Drop the dialogs and menus of a page where most text is hidden; what else of it stays hidden without them.
 
-    Not what holds the page's own content, whatever it is named.
+    Not what holds the page's own content, whatever it is named, and not where little is shown beside it.
     """
-    looked_at = hidden[:_MAX_LOOKS]
+    body, looked_at = dom.body(tree), hidden[:_MAX_LOOKS]
+    inside = set(looked_at)
+    outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
+    if body is None or _size(body) - sum(map(_size, outermost)) < _REVEALED_CHARS:
+        return []
     over = {element for element in looked_at if _opens_over(element) and not dom.holds(element, "main", "article", "h1")}
     others = [element for element in looked_at if element not in over and not dom.has_ancestor_in(element, over)]
     for element in over:
         dom.drop(element)
-    return others + hidden[_MAX_LOOKS:] if over and not _is_revealed_later(dom.body(tree), others) else []
+    return others + hidden[_MAX_LOOKS:] if over and not _is_revealed_later(body, others) else []
 
 
 def _hidden_among(candidates: list[dom.Element]) -> list[dom.Element]:
