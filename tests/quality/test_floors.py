@@ -32,7 +32,7 @@ F1_FLOORS = {
     "collection": 0.805,
     "product": 0.705,
 }
-ALL_FLOORS = {"f1": 0.884, "precision": 0.869, "recall": 0.942, "with_share": 0.885, "without_share": 0.053}
+ALL_FLOORS = {"f1": 0.884, "precision": 0.868, "recall": 0.942, "with_share": 0.885, "without_share": 0.053}
 """`without_share` is a ceiling."""
 
 

@@ -220,7 +220,9 @@ def _title_candidates(
     inside = [heading for heading in inside if heading in headings]
     exact = [heading for heading in [*inside, *headings] if _key(_line(heading)) == own]
     headings = inside or headings
-    titles = exact or _repeated(headings, names) or [heading for heading in headings if names.shares_words(_line(heading))]
+    titles = (
+        exact or _repeated(headings, names) or [heading for heading in headings if names.shared_words(_line(heading)) > _MOST]
+    )
     if titles:
         return titles
     named = tree.select(_NAMED)[:_MAX_CANDIDATES]
@@ -229,12 +231,7 @@ def _title_candidates(
         above = [element for element in named if _key(_line(element)) == own]
         return above if above and _FIRST_SECTION.match(_line(headings[0])) else headings
     lower = _leading(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES])
-    called = [heading for heading in lower[:1] if "title" in (heading.attr("class") or "").lower().split()]
-    return (
-        _repeated(lower, names)
-        or [heading for heading in called if names.shares_words(_line(heading))]
-        or _repeated([element for element in named if element.tag not in _HEADINGS], names)
-    )
+    return _repeated(lower, names) or _repeated([element for element in named if element.tag not in _HEADINGS], names)
 
 
 def _opens_with(tree: dom.Tree, text: str) -> bool:
@@ -297,10 +294,10 @@ class _Names:
         """Whether a text of several words may be a title, though `<title>` says something else."""
         return _key(text) not in self.site and len(_WORD.findall(text)) > 1
 
-    def shares_words(self, text: str) -> bool:
-        """Whether most words of a text are in `<title>`."""
+    def shared_words(self, text: str) -> float:
+        """The share of the words of a text that are in `<title>`."""
         words, known = set(_WORD.findall(text.lower())), set(_WORD.findall(self.whole.lower()))
-        return _key(text) not in self.site and len(words & known) >= _MOST * len(words) > 0
+        return len(words & known) / len(words) if words and _key(text) not in self.site else 0.0
 
 
 def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
