@@ -97,7 +97,7 @@ class Slot:
 
     @property
     def is_noise(self) -> bool:
-        """Whether a difference here is no change."""
+        """Whether a difference at this place is to be ignored."""
         return self.score >= max(1, self.noise)
 
 

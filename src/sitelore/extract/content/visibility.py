@@ -153,7 +153,7 @@ def _hidden_among(candidates: list[dom.Element]) -> list[dom.Element]:
 
 
 def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
-    """What was chosen, without what stands in it cut down to nothing or indented off the screen."""
+    """The selected nodes without elements that a style collapses or indents off the screen."""
     for node in nodes:
         candidates = dom.select(node, ":is([style*=overflow],[style*=text-indent])")
         collapsed = [element for element in candidates if element is not node and _is_collapsed(element)]
@@ -190,7 +190,7 @@ def _is_hidden(element: dom.Element) -> bool:
 
 
 def _is_only_price(element: dom.Element) -> bool:
-    """Whether an element that is hidden from screen readers alone is a price, and no text beside it says the same.
+    """Whether an element hidden only from screen readers is a price that no neighbouring text repeats.
 
     Shops mark prices up this way and put a sentence for screen readers into an `aria-label`.
     """
@@ -207,7 +207,7 @@ def _is_streamed(element: dom.Element) -> bool:
 def _place_streamed(tree: dom.Tree, candidates: list[dom.Element]) -> None:
     """Put the parts that React streamed after the page where its script would: in place of `<template id="B:n">`.
 
-    What stands between the template and the comment `/$` is shown until then, and goes.
+    The fallback between the template and the comment `/$` is removed, as the script does.
     """
     streamed = list(filter(_is_streamed, candidates))
     places = {element.attr("id"): element for element in dom.elements_list(tree, "template")} if streamed else {}
@@ -270,7 +270,7 @@ def is_unpainted(style: str) -> bool:
 
 
 def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> bool:
-    """Whether nearly all text is hidden: then a script shows it, and hiding it is no statement about the text."""
+    """Whether nearly all text is hidden: then a script reveals it later, and it counts as visible."""
     looked_at = hidden[:_MAX_LOOKS]
     # Nested texts count twice here, so this only rules pages out. On most pages hidden text is short, and the page need not be
     # measured to see that.
@@ -291,7 +291,7 @@ def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> 
 
 
 def _drop_fallbacks(tree: dom.Tree) -> None:
-    """What readers without scripts get is mostly a notice; forums serve whole threads there, and nearly nothing beside."""
+    """Drop `noscript` elements, which mostly hold a notice. Keep those of forums that serve whole threads only there."""
     fallbacks = dom.elements_list(tree, "noscript")
     whole = _size(tree)
     for size in accumulate(map(_size, fallbacks[:_MAX_LOOKS])):

@@ -615,7 +615,7 @@ class Gaps:
         return ": " if is_pair else " "
 
     def _is_in_text(self, element: dom.Element) -> bool:
-        """Whether an element stands in text of its parent's own."""
+        """Whether the parent of an element has text of its own around it."""
         around = element.parent
         if around not in self._holds_text:
             self._holds_text[around] = around is None or not all(
