@@ -163,3 +163,16 @@ def _defines(file: str, name: str) -> bool:
     module: Any = importlib.import_module(f"sitelore.{file.removesuffix('.py').replace('/', '.')}")
     first, _, attribute = name.partition(".")
     return hasattr(module, first) and (not attribute or hasattr(getattr(module, first), attribute))
+
+
+def test_every_module_that_source_and_docs_name_exists() -> None:
+    packages = "|".join(sorted(path.name for path in SRC.iterdir() if path.is_dir() and path.name != "__pycache__"))
+    named = re.compile(rf"(?<![\w/.-])((?:{packages})/[\w/]+\.py)")
+    pages = [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions"]  # records keep the paths of their time
+    wrong = {
+        f"{path.name}: {name}"
+        for path in (*SRC.rglob("*.py"), *pages)
+        for name in named.findall(path.read_text(encoding="utf-8"))
+        if not (SRC / name).is_file()
+    }
+    assert wrong == set()

@@ -49,11 +49,11 @@ class OperatorSettings:
     upkeep_s: float = 1.0
     """`SITELORE_UPKEEP_S`: seconds between two maintenance cycles."""
     embeddings: str = ""
-    """`SITELORE_EMBEDDINGS`: the embedding model (`index/embedding.py`); empty: the local model, if it is installed."""
+    """`SITELORE_EMBEDDINGS`: the embedding model (`index/embeddings/factory.py`); empty: the local model, if installed."""
     embeddings_key: str = field(default="", repr=False)
     """`SITELORE_EMBEDDINGS_KEY`: the API key of the embedding endpoint."""
     vectors: str = field(default="", repr=False)
-    """`SITELORE_VECTORS`: the vector store (`store/qdrant_rest.py`); empty or `database`: the database."""
+    """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
     """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
 

@@ -1,7 +1,7 @@
 """Decides whether a page is fetched over HTTP or rendered in the browser: HTTP first, the browser only when needed.
 
-A page whose HTTP body is only a shell for scripts (`extract/shell.py`) is fetched again in the browser. Later runs use what was
-learnt: a page that needed the browser is rendered directly, and on a site where nearly every page did, so are new pages.
+A page whose HTTP body is only a shell for scripts (`extract/app_shell.py`) is fetched again in the browser. Later runs use what
+was learnt: a page that needed the browser is rendered directly, and on a site where nearly every page did, so are new pages.
 Learning takes effect between runs only, so that results do not depend on the order of visits or the number of workers. Every
 tenth run tries HTTP first again, because sites change.
 """

@@ -137,7 +137,7 @@ class Reading:
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
     shell: Shell = field(default_factory=Shell)
-    """Evidence that scripts make the page in the browser (`extract/shell.py`)."""
+    """Evidence that scripts make the page in the browser (`extract/app_shell.py`)."""
     problem: str = ""
     """`content_type: …` when the body is not text, `parse_error: …` when no document could be made."""
 
