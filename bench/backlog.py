@@ -30,8 +30,7 @@ from sitelore.crawl.maintenance import Maintenance
 from sitelore.crawl.run_scheduler import RunScheduler
 from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.frontier.gate import LocalGate
-from sitelore.model.frontier import Offer, Run, Source
-from sitelore.model.listing import RunListing
+from sitelore.model.frontier import Offer, Run, RunListing, Source
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url

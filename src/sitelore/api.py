@@ -277,7 +277,7 @@ async def _distinct_pages(app: App, run: Run, settled: asyncio.Queue[Url | None]
 
 def _duplicate_keys(row: UrlRow, settings: CrawlSettings) -> set[str]:
     """Texts that two rows have in common only if they are one page."""
-    from sitelore.model.identity import identity
+    from sitelore.model.url import identity
 
     keys = {row.content_hash} if row.content_hash else set()
     return keys | {identity(row.url, settings.identity)} if settings.identity != Identity() else keys

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
+    Edge,
+    IdempotencyKey,
+    IdempotentRun,
     KnownPage,
     Lease,
     Offer,
@@ -23,14 +26,15 @@ from sitelore.model.frontier import (
     Run,
     RunCounts,
     RunEvent,
+    RunListing,
     Settlement,
+    UrlListing,
     UrlRow,
     WaveFacts,
     WaveOpened,
     WavePlan,
 )
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, RunId, SiteId, WorkerId
-from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings, Pace

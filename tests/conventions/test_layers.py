@@ -64,7 +64,7 @@ def test_every_third_party_library_is_imported_only_where_listed() -> None:
 
 
 def test_model_and_ports_use_only_the_standard_library_and_the_url_parser() -> None:
-    allowed = {("model/url.py", "ada_url"), ("model/identity.py", "ada_url")}
+    allowed = {("model/url.py", "ada_url")}
     foreign = {
         (statement.file, statement.top)
         for statement in imports()

@@ -8,9 +8,21 @@ from dataclasses import replace
 import pytest
 
 from sitelore.crawl.runs import first_offers, start_run
-from sitelore.model.frontier import Effects, Offer, Run, Settlement, Source, Verdict, WaveFacts, WavePlan
+from sitelore.model.frontier import (
+    Effects,
+    IdempotencyKey,
+    Offer,
+    Run,
+    RunListing,
+    Settlement,
+    Source,
+    UrlListing,
+    UrlOrder,
+    Verdict,
+    WaveFacts,
+    WavePlan,
+)
 from sitelore.model.ids import WorkerId
-from sitelore.model.listing import IdempotencyKey, RunListing, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url

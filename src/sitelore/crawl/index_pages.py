@@ -23,8 +23,8 @@ from sitelore.extract.redaction.redactor import redact
 from sitelore.frontier.presence import check_presence
 from sitelore.index.chunking.chunker import chunk_page
 from sitelore.index.terms import terms_of
+from sitelore.model.frontier import RunListing
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
-from sitelore.model.listing import RunListing
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.search import (
     Chunk,

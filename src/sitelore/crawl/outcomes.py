@@ -10,12 +10,11 @@ from sitelore.crawl.visit_context import VisitContext
 from sitelore.frontier.classify import Redirected
 from sitelore.model.document import READ_HEADERS, Blob, Reading, SitemapReading
 from sitelore.model.frontier import Effects, KnownPage, Lease, Offer, PageFacts, RowKind, Settlement, Verdict
-from sitelore.model.identity import identity
 from sitelore.model.rendering import RenderNote
 from sitelore.model.response import Fetched, Response, RobotsVerdict
 from sitelore.model.settings import Identity
 from sitelore.model.states import SkipReason, UrlState
-from sitelore.model.url import Url
+from sitelore.model.url import Url, identity
 
 _MAX_HEADER_CHARS = 500
 _DEFAULT_IDENTITY = Identity()

@@ -13,9 +13,8 @@ from sitelore.extract.redaction.redactor import Redactor, redactor_of
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.api_loader import start_url
 from sitelore.model.errors import NoSuchRun, UsageError
-from sitelore.model.frontier import Offer, RowKind, Run, Source
+from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Offer, RowKind, Run, RunListing, Source
 from sitelore.model.ids import DEFAULT_TENANT
-from sitelore.model.listing import IdempotencyKey, IdempotentRun, RunListing
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.settings import CrawlSettings, Pipeline
 from sitelore.model.url import Url

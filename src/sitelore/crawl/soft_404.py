@@ -9,10 +9,9 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 
-from sitelore.model.document import Reading
+from sitelore.model.document import Reading, similarity
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.response import Fetched, Request, Response
-from sitelore.model.sketch import similarity
 from sitelore.model.url import Url
 
 _CERTAIN = 0.9

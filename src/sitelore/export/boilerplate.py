@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import blake2b
 
+from sitelore.model.document import line_numbers, lines_of
 from sitelore.model.frontier import PageSketch
 from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, parse_blocks
-from sitelore.model.sketch import line_numbers, lines_of
 from sitelore.model.url import Url
 
 MAX_SAMPLED_PAGES = 4_096

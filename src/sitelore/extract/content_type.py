@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from sitelore.model.file_types import COMPOUND_MAGIC, OFFICE_TYPES, PDF_TYPES, VAGUE_TYPES, starts_like_document
-from sitelore.model.response import Response
+from sitelore.model.response import COMPOUND_MAGIC, OFFICE_TYPES, PDF_TYPES, VAGUE_TYPES, Response, starts_like_document
 
 
 class ContentKind(StrEnum):

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import re2
 
-from sitelore.model.sketch import SKETCH_SIZE
+from sitelore.model.document import SKETCH_SIZE
 from sitelore.model.url import Url
 
 _SHORT_WORDS = 150

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import re2
 
-from sitelore.model.sketch import sketch_of
+from sitelore.model.document import sketch_of
 
 _SOUTH_EAST_ASIAN = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _LAST_SOUTH_EAST_ASIAN = "\u17ff"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sitelore.frontier.retry import retry_at
-from sitelore.model.file_types import is_document_type
 from sitelore.model.frontier import Hop, Lease, Verdict
-from sitelore.model.response import Failure, Fetched, FetchFailure, Response, RobotsVerdict
+from sitelore.model.response import Failure, Fetched, FetchFailure, Response, RobotsVerdict, is_document_type
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import REDIRECT_STATES, SkipReason, UrlState
 from sitelore.model.url import KeyRules, Url

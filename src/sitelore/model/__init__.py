@@ -1,10 +1,10 @@
 """Domain types and state machines: frozen values and enumerations; no I/O, no decisions, standard library only.
 
-`url` is the URL type and parser, `identity` decides which URLs are one page, `states` has the states and transitions of URLs
-and runs, `errors` the exceptions. `settings` configures a crawl, `redaction` what must not be stored. `response` and
-`rendering` describe requests and their results, `politeness` the rate limit, `document` the results of extraction, `sketch`
-fingerprints of text, `file_types` and `api_loader` other sources than HTML. `frontier` has offers, leases, settlements, runs
-and events, `listing` queries over them, `search` the types of the index. `ids` are the types of their keys.
+`url` is the URL type, its parser, and which URLs are one page; `states` has the states and transitions of URLs and runs,
+`errors` the exceptions. `settings` configures a crawl, `redaction` what must not be stored. `response` and `rendering` describe
+requests and their results, `politeness` the rate limit, `document` the results of extraction and sketches of text,
+`markdown_blocks` the blocks of Markdown, `api_loader` declared APIs. `frontier` has offers, leases, settlements, runs, events
+and lists of them, `search` the types of the index. `ids` are the types of their keys.
 
 One exception to the standard library: `url` uses `ada_url`, because address guard, frontier, link extraction and HTTP client
 must parse a URL in the same way.

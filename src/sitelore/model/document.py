@@ -1,15 +1,29 @@
-"""Results of extraction: documents, readings and sitemap entries, and the options that extraction takes."""
+"""Results of extraction: documents, readings and sitemap entries, the options that extraction takes, and sketches of text.
+
+Sketches are small fingerprints of a page's text, for finding repeated lines and comparing pages. A line sketch has one number
+per line. `extract` makes it for every page; `export` finds the lines that repeat over a site. A number consists of two
+checksums, which is no protection against deliberate collisions, and need not be: a site can only make two of its own lines look
+equal. A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/soft_404.py` makes it;
+`crawl/soft_404.py` compares a page with a probe by it.
+"""
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import adler32, crc32
 
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import RenderDecision, Shell
 from sitelore.model.settings import Overrides
 from sitelore.model.url import Url
+
+LINES = 256
+"""The maximum number of lines in a sketch: the first and the last half. Repeated lines are near the ends of a page."""
+SKETCH_SIZE = 32
+"""The maximum number of hashes in a fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +134,7 @@ class Reading:
     novelty: str = ""
     """The content hash without digits: pages that differ only in numbers (an endless calendar) share it."""
     sketch: bytes = b""
-    """A number for each line of the text (`model/sketch.py`), to find lines that repeat over a site."""
+    """A number for each line of the text (`model/document.py`), to find lines that repeat over a site."""
     canonical: Url | None = None
     word_count: int = 0
     noindex: bool = False
@@ -132,7 +146,7 @@ class Reading:
     looks_missing: float = 0.0
     """How much the page reads like an error page, 0 to 1 (`extract/soft_404.py`)."""
     fingerprint: tuple[int, ...] = ()
-    """A bottom-k sketch of the text (`model/sketch.py`), to compare the page with a soft-404 probe."""
+    """A bottom-k sketch of the text (`model/document.py`), to compare the page with a soft-404 probe."""
     document: Blob | None = None
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
@@ -169,3 +183,33 @@ class SitemapReading:
     """Sitemaps that an index lists."""
     problem: str = ""
     """`xml_rejected: …`, `too_large: …`, `not_a_sitemap: …`; entries before the problem are kept."""
+
+
+def sketch_of(lowered: bytes) -> bytes:
+    """The line sketch of a text, given as UTF-8 in lower case with one block per line."""
+    lines = lowered.split(b"\n")
+    if len(lines) > LINES:
+        lines = lines[: LINES // 2] + lines[-LINES // 2 :]
+    return struct.pack(f"<{2 * len(lines)}I", *map(crc32, lines), *map(adler32, lines))
+
+
+def lines_of(sketch: bytes) -> list[int]:
+    """The numbers of a line sketch, one per line, in order."""
+    count = len(sketch) // 8
+    numbers = struct.unpack(f"<{2 * count}I", sketch)
+    return [crc << 32 | adler for crc, adler in zip(numbers[:count], numbers[count:], strict=True)]
+
+
+def line_numbers(text: str) -> list[int]:
+    """The number of every line of a text, as `sketch_of` computes it."""
+    lines = text.encode("utf-8", "replace").lower().split(b"\n")
+    return [crc << 32 | adler for crc, adler in zip(map(crc32, lines), map(adler32, lines), strict=True)]
+
+
+def similarity(a: tuple[int, ...], b: tuple[int, ...]) -> float:
+    """The estimated share of word pairs that two texts have in common, 0 to 1. Exact for texts shorter than the fingerprint."""
+    if not a or not b:
+        return 0.0
+    first, second = set(a), set(b)
+    smallest = sorted(first | second)[:SKETCH_SIZE]
+    return sum(1 for value in smallest if value in first and value in second) / len(smallest)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from sitelore.fetch.guard import AddressGuard
-from sitelore.model.listing import IdempotencyKey
+from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace, PersonalPolicy, ReadMode, Rendering, RenderMode, Scope
 from sitelore.model.url import Url
 from sitelore.serve.problems import ADDRESS_REFUSED, INVALID, ApiProblem, FieldProblem

@@ -14,9 +14,8 @@ from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import UsageError
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Run, RunListing, UrlListing
 from sitelore.model.ids import RunId
-from sitelore.model.listing import IdempotencyKey, IdempotentRun, RunListing, UrlListing
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.serve.context import ApiSettings, AppContext

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from sitelore.export.rows import chain_of
-from sitelore.model.frontier import Run, RunCounts, UrlRow
-from sitelore.model.listing import Edge
+from sitelore.model.frontier import Edge, Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode, RenderMode, Scope
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url

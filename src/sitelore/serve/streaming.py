@@ -10,8 +10,7 @@ from typing import TypeVar
 from sitelore.export.boilerplate import NO_REPEATS
 from sitelore.export.pages import jsonl_lines
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
-from sitelore.model.frontier import Run, UrlRow
-from sitelore.model.listing import Edge
+from sitelore.model.frontier import Edge, Run, UrlRow
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import edge_view
 

@@ -10,9 +10,8 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Lease, Offer, PageSketch, Run, UrlRow
+from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, Run, UrlRow
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.listing import Edge
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.store.engine import Repository, iterate_pages, read, read_long, write

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from sitelore.export.boilerplate import CleanedPage, UnitKind, group_lists, match_lines, remove_repeats, split_units
-from sitelore.model.sketch import line_numbers
+from sitelore.model.document import line_numbers
 
 COOKIES = "We use cookies to make this site work for you."
 CALL = "Ready to start? [Talk to us](https://a.example/contact) today."

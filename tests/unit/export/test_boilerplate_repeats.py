@@ -4,8 +4,8 @@ import random
 from collections.abc import AsyncIterator, Iterable
 
 from sitelore.export.boilerplate import MAX_SAMPLED_PAGES, NO_REPEATS, find_repeats, repeats_among
+from sitelore.model.document import LINES, line_numbers, lines_of, sketch_of
 from sitelore.model.frontier import PageSketch
-from sitelore.model.sketch import LINES, line_numbers, lines_of, sketch_of
 from sitelore.model.url import Url
 
 COOKIES = "We use cookies to make this site work for you."

@@ -1,7 +1,7 @@
 import pytest
 
 from sitelore.extract.soft_404 import fingerprint, soft_404_score
-from sitelore.model.sketch import SKETCH_SIZE, similarity
+from sitelore.model.document import SKETCH_SIZE, similarity
 from sitelore.model.url import Url
 
 from .conftest import ReadPage

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sitelore.extract.text_stats import TextStats, text_stats
-from sitelore.model.sketch import LINES, line_numbers, lines_of
+from sitelore.model.document import LINES, line_numbers, lines_of
 
 
 def stats(title: str, text: str, *, has_single_spaces: bool = True) -> TextStats:

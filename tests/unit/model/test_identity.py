@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitelore.model.identity import identity, normalize, resolve
 from sitelore.model.settings import Identity, QueryForm, SlashForm
-from sitelore.model.url import Url
+from sitelore.model.url import Url, identity, normalize, resolve
 
 # Two URLs without a host, and one input whose quotes are those of the Java source it was copied from.
 _NOT_ADDRESSES = {"http:////", "http:///////", '"http://www.example.com/a/c/../b/search?q=foobar"""'}

@@ -11,8 +11,16 @@ from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.http.deadlines import DeadlineTimer, RequestDeadline
 from sitelore.fetch.http.encodings import BodyDecoder, parse_encodings
 from sitelore.fetch.http.response_parser import ResponseHead
-from sitelore.model.file_types import VAGUE_TYPES, is_document_type, starts_like_document
-from sitelore.model.response import Failure, Fetched, FetchFailure, Request, Response
+from sitelore.model.response import (
+    VAGUE_TYPES,
+    Failure,
+    Fetched,
+    FetchFailure,
+    Request,
+    Response,
+    is_document_type,
+    starts_like_document,
+)
 
 _TEXT_TYPES = re.compile(r"text/.*|application/(?:.*\+)?(?:xml|json|xhtml|html)|.*\+(?:xml|json)")
 _UNKNOWN_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown"})

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sitelore.crawl.explain import Explanation
 from sitelore.model.errors import NoSuchRun
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import Run, RunListing
 from sitelore.model.ids import RunId
-from sitelore.model.listing import RunListing
 from sitelore.model.search import SearchAnswer, SearchQuery, SiteIndexStats
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url

@@ -9,8 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sitelore.export.pages import document_of
-from sitelore.model.frontier import UrlRow
-from sitelore.model.listing import UrlListing, UrlOrder
+from sitelore.model.frontier import UrlListing, UrlOrder, UrlRow
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
 from sitelore.serve.middleware import CALLER

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sitelore.model.listing import RunListing, UrlListing, UrlOrder
+from sitelore.model.frontier import RunListing, UrlListing, UrlOrder
 from sitelore.model.states import RunState, UrlState
 from sitelore.serve import problems
 from sitelore.serve.middleware import CALLER

@@ -7,9 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Offer, Run, UrlRow
+from sitelore.model.frontier import Edge, IdempotencyKey, IdempotentRun, Offer, Run, RunListing, UrlListing, UrlOrder, UrlRow
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.listing import Edge, IdempotencyKey, IdempotentRun, RunListing, UrlListing, UrlOrder
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
