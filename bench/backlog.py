@@ -26,9 +26,9 @@ from typing import cast
 from bench.measure import pss_mb, tree_cpu_s
 from scripts.servers import Postgres, postgres_alone
 
+from sitelore.crawl.context import Progress, WorkerContext
 from sitelore.crawl.maintenance import Maintenance
-from sitelore.crawl.run_scheduler import RunScheduler
-from sitelore.crawl.worker_context import Progress, WorkerContext
+from sitelore.crawl.runs import RunScheduler
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.frontier import Offer, Run, RunListing, Source
 from sitelore.model.settings import CrawlSettings

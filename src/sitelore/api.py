@@ -238,7 +238,7 @@ def _refuse_unknown(settings: Mapping[str, Any]) -> None:
 
 async def _crawl(app: App, run: Run, stop: asyncio.Event, settled: asyncio.Queue[Url | None]) -> Run:
     """Work on the run until it ends, is stopped, or its time has passed. Ends the queue."""
-    from sitelore.crawl.worker_context import Progress
+    from sitelore.crawl.context import Progress
 
     try:
         return await app.crawl(run, Progress(), stop)

@@ -9,8 +9,8 @@ from sitelore.cli.commands.explain import gates_table
 from sitelore.cli.export_files import ExportedFiles
 from sitelore.cli.progress import RateMeter, duration, progress_bar, progress_line, time_left
 from sitelore.cli.summary import Session, Summary, as_json, as_table, size
+from sitelore.crawl.context import Progress
 from sitelore.crawl.explain import Explanation, GateResult
-from sitelore.crawl.worker_context import Progress
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.ids import RunId, SiteId
 from sitelore.model.settings import CrawlSettings

@@ -19,8 +19,8 @@ from tests.support.serve import Pages, Web, page, serving, site
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
 from sitelore.cli.commands.mcp import mcp_backend
+from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import first_offers, start_pipeline
-from sitelore.crawl.worker_context import Progress
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT

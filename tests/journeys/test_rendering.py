@@ -19,9 +19,8 @@ from tests.support.spa import KINDS, Article, articles, document, react, twin
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_tree
+from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
-from sitelore.crawl.visit_context import read_options_of
-from sitelore.crawl.worker_context import Progress
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.settings import Overrides, Rendering, RenderMode
 

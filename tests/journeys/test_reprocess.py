@@ -14,9 +14,8 @@ from tests.support.serve import Answer, Web, page, prose, serving, site
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
+from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
-from sitelore.crawl.visit_context import read_options_of
-from sitelore.crawl.worker_context import Progress
 from sitelore.export.pages import write_jsonl
 from sitelore.export.rows import write_json
 from sitelore.model.frontier import Run

@@ -19,7 +19,7 @@ from tests.support.graph import Expected
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
-from sitelore.crawl.worker_context import Progress
+from sitelore.crawl.context import Progress
 from sitelore.export.rows import export_row
 from sitelore.model.frontier import Run, RunCounts, UrlRow
 from sitelore.model.settings import CrawlSettings, Pace

@@ -15,15 +15,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
+from sitelore.crawl.context import (
+    NavigationPolicy,
+    Progress,
+    VisitContext,
+    WorkerContext,
+    read_options_of,
+    redaction_of,
+    rules_of,
+)
 from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, announce_state
 from sitelore.crawl.page_fetch import render_as_fetch
-from sitelore.crawl.run_scheduler import RunScheduler
-from sitelore.crawl.runs import start_run
+from sitelore.crawl.runs import RunScheduler, start_run
 from sitelore.crawl.settle import redacting_saver
 from sitelore.crawl.soft_404 import Soft404Detector
-from sitelore.crawl.visit_context import NavigationPolicy, VisitContext, read_options_of, redaction_of, rules_of
 from sitelore.crawl.worker import Worker
-from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
@@ -341,15 +347,14 @@ class LazySearch:
         """The search service; one object for the life of the application."""
         if self._service is None:
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
-            from sitelore.crawl.index_pages import Indexing  # noqa: PLC0415 see above
-            from sitelore.crawl.search_service import SearchService  # noqa: PLC0415 see above
+            from sitelore.crawl.search_service import Indexer, SearchService  # noqa: PLC0415 see above
             from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
             from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
             self._search_index = SqlSearchIndex(self._engine, _vector_search(self._engine, operator))
-            indexing = Indexing(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
-            self._service = SearchService(indexing, embedder_for(operator.embeddings, operator.embeddings_key))
+            indexer = Indexer(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
+            self._service = SearchService(indexer, embedder_for(operator.embeddings, operator.embeddings_key))
         return self._service
 
     async def close(self) -> None:

@@ -54,8 +54,8 @@ async def embedded(
     """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile."""
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
+    from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
-    from sitelore.crawl.worker_context import WorkerContext
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
     from sitelore.store.blobs.sqlite import SqliteBlobs
@@ -87,8 +87,8 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
         raise BadConfig(f"Postgres, Redis and S3 need {', '.join(missing)}: pip install 'sitelore[scaled]'")
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
+    from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
-    from sitelore.crawl.worker_context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.clock import DatabaseClock

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sitelore.cli.console import counted, note_console, visible
-from sitelore.crawl.worker_context import Progress
+from sitelore.crawl.context import Progress
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from sitelore.crawl.extraction_protocol import (
+from sitelore.crawl.extraction_process import (
     PIPE_BYTES,
     READY,
     SITEMAP,

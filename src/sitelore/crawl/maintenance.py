@@ -10,20 +10,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
+import msgspec
+
 from sitelore.crawl import metrics
-from sitelore.crawl.stored_documents import word_overlap
-from sitelore.crawl.visit_context import VisitContext
-from sitelore.crawl.worker_context import WorkerContext
+from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.frontier.waves import SIMILAR, plan_wave
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import EventKind, Run, RunEvent, WaveOpened
-from sitelore.model.ids import RunId
+from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Ledger
@@ -31,6 +32,7 @@ from sitelore.ports import Blobs, Ledger
 _LOG = logging.getLogger(__name__)
 
 _MAX_WAIT_S = 0.25
+_WORD = re.compile(r"\w+")
 _QUIET_CYCLES = 2
 """Consecutive cycles in which a shared run must look finished before it is completed."""
 TIME_LIMIT = "time_limit"
@@ -201,6 +203,23 @@ async def _confirmed_canonicals(run_id: RunId, wave: int, ledger: Ledger, blobs:
     for page, target in await ledger.canonical_claims(run_id, wave):
         if page.document is None or target.document is None:
             continue
-        if await word_overlap(blobs, page.document, target.document) >= SIMILAR:
+        if await _word_overlap(blobs, page.document, target.document) >= SIMILAR:
             agreed.add((page.url, target.url))
     return frozenset(agreed)
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredText:
+    """The part of a stored document that is compared."""
+
+    text: str = ""
+
+
+_DECODER = msgspec.json.Decoder(_StoredText)
+
+
+async def _word_overlap(blobs: Blobs, first: BlobKey, second: BlobKey) -> float:
+    """The share of words that two documents have in common, 0 to 1."""
+    words = [Counter(_WORD.findall(_DECODER.decode(await blobs.get(key)).text.lower())) for key in (first, second)]
+    common = (words[0] & words[1]).total()
+    return 2 * common / max(1, words[0].total() + words[1].total())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sitelore.crawl.visit_context import VisitContext
+from sitelore.crawl.context import VisitContext
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.freshness import request_for
 from sitelore.frontier.render_policy import failed, noted

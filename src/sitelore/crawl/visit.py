@@ -10,9 +10,9 @@ browser; pages already known to need the browser are fetched there directly (`cr
 
 from __future__ import annotations
 
-from sitelore.crawl.outcomes import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
+from sitelore.crawl.context import VisitContext
 from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, fetch_page, read_options
-from sitelore.crawl.visit_context import VisitContext
+from sitelore.crawl.settle import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
 from sitelore.frontier.classify import Redirected, classify, refused_by_robots
 from sitelore.frontier.freshness import unchanged
 from sitelore.intake.sniff import looks_like_sitemap

@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Collection
 
 from sitelore.crawl import metrics
+from sitelore.crawl.context import Progress, VisitContext, WorkerContext
 from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run
 from sitelore.crawl.settle import Settler, redact_settlement
 from sitelore.crawl.visit import visit
-from sitelore.crawl.visit_context import VisitContext
-from sitelore.crawl.worker_context import Progress, WorkerContext
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.model.errors import Interrupted, OutOfTime, SiteloreError
 from sitelore.model.frontier import EventKind, Lease, RowKind, Run, RunEvent, Settlement, Verdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sitelore.crawl.extraction_pool import _READ_BYTES, ExtractionPool, _Process
-from sitelore.crawl.extraction_protocol import READY
+from sitelore.crawl.extraction_process import READY
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
 from sitelore.model.errors import ReaderCrashed, SiteloreError

@@ -1,5 +1,5 @@
-from sitelore.crawl import extraction_protocol
-from sitelore.crawl.extraction_protocol import decode_reading, encode_reading
+from sitelore.crawl import extraction_process
+from sitelore.crawl.extraction_process import decode_reading, encode_reading
 from sitelore.model.document import Reading
 from sitelore.model.url import Url
 
@@ -18,7 +18,7 @@ def test_a_reading_comes_back_as_it_was_sent() -> None:
 def test_an_address_of_many_pages_is_one_object_and_few_are_remembered() -> None:
     (first, _), (second, _) = (decode_reading(encode_reading(Reading(links=urls(3)))) for _ in range(2))
     assert all(one is other for one, other in zip(first.links, second.links, strict=True))
-    many = (*urls(extraction_protocol._MAX_INTERNED + 5), *urls(5, "long/" * 100))
+    many = (*urls(extraction_process._MAX_INTERNED + 5), *urls(5, "long/" * 100))
     assert decode_reading(encode_reading(Reading(links=many)))[0].links == many
-    assert len(extraction_protocol._URLS) <= extraction_protocol._MAX_INTERNED
-    assert max(map(len, extraction_protocol._URLS)) <= extraction_protocol._MAX_INTERNED_CHARS
+    assert len(extraction_process._URLS) <= extraction_process._MAX_INTERNED
+    assert max(map(len, extraction_process._URLS)) <= extraction_process._MAX_INTERNED_CHARS

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.ports.frontier import W1, begin, link, seed, the_row, visited
 
+from sitelore.crawl.context import WorkerConfig, WorkerContext
 from sitelore.crawl.maintenance import Maintenance
-from sitelore.crawl.worker_context import WorkerConfig, WorkerContext
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.document import Blob
 from sitelore.model.errors import StorageError

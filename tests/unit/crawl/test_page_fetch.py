@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from sitelore.crawl.context import NavigationPolicy, VisitContext
 from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, fetch_page, read_options, render_as_fetch
-from sitelore.crawl.visit_context import NavigationPolicy, VisitContext
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate

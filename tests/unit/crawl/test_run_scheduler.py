@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.crawl.run_scheduler import RunScheduler
-from sitelore.crawl.runs import start_run
-from sitelore.crawl.worker_context import Progress
+from sitelore.crawl.context import Progress
+from sitelore.crawl.runs import RunScheduler, start_run
 from sitelore.model.errors import DiskFull, Interrupted
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.cli.summary import Summary
-    from sitelore.crawl.worker_context import Progress
+    from sitelore.crawl.context import Progress
     from sitelore.model.frontier import Run
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
@@ -353,7 +353,7 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
     from sitelore.cli.export_files import ExportedFiles, PageStyle, write_exports
     from sitelore.cli.summary import Session, debug_lines, summarise
-    from sitelore.crawl.worker_context import Progress
+    from sitelore.crawl.context import Progress
     from sitelore.model.rendering import RenderReason
 
     async with build_app(output.data, writing=True) as app:

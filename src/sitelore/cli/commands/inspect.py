@@ -136,7 +136,7 @@ async def _row(app: App, run: Run, url: Url) -> UrlRow | None:
 async def _inspect_row(app: App, run: Run, row: UrlRow, overrides: tuple[Overrides, ...]) -> tuple[Page, Inspection | None]:
     """The page as stored. Its snapshot is extracted again to find what was cut, or to try other rules."""
     from sitelore.api import html_response
-    from sitelore.crawl.visit_context import read_options_of
+    from sitelore.crawl.context import read_options_of
     from sitelore.export.boilerplate import find_repeats
     from sitelore.export.pages import document_of, page_of
 

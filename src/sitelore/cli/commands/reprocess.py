@@ -73,10 +73,9 @@ async def _reprocess(data: Path, options: _Options) -> tuple[Run, Reprocessed]:
 
     from sitelore.cli.domain_config import read_domain_config
     from sitelore.cli.progress import show_progress
+    from sitelore.crawl.context import Progress, read_options_of
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.crawl.reprocess import Reprocessing
-    from sitelore.crawl.visit_context import read_options_of
-    from sitelore.crawl.worker_context import Progress
     from sitelore.model.states import ENDED
 
     overrides = read_domain_config(options.domain_config) if options.domain_config else None
