@@ -37,7 +37,7 @@ from sitelore.model.url import Url
 from sitelore.ports import Blobs
 from sitelore.store.engine import PostgresConfig, open_postgres
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.notifications.local import LocalEvents, LocalNotifier
+from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
 LOOKS = 100
 AT_ONCE = 4

@@ -70,7 +70,7 @@ EXCEPTIONS = {
     "src/sitelore/store/index/writes.py": dict.fromkeys(("shelved", "told"), "columns of the database"),
     "src/sitelore/store/migrations/sqlite_tables.sql": dict.fromkeys(_STORED, "columns and an index of the database"),
     "src/sitelore/store/migrations/versions/v0005_knowledge.py": dict.fromkeys(_STORED, "columns and an index of the database"),
-    "src/sitelore/store/pages/presence.py": {"reckoned": "a column of the database"},
+    "src/sitelore/store/presence.py": {"reckoned": "a column of the database"},
     "src/sitelore/store/schema.py": dict.fromkeys(_STORED, "columns and an index of the database"),
 }
 """Retired words that may stay, by file, each with its reason."""

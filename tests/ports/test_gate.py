@@ -35,8 +35,8 @@ class Shared:
     """Two processes' gates over one Redis, emptied, and a client of the test's own."""
 
     def __init__(self, url: str) -> None:
-        from sitelore.store.notifications.redis import open_redis
         from sitelore.store.redis_gate import RedisGate
+        from sitelore.store.redis_notifications import open_redis
 
         self.clients = [open_redis(url) for _ in range(3)]
         self.redis = self.clients[2]

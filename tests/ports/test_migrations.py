@@ -11,7 +11,7 @@ from tests.ports.conftest import Database
 
 from sitelore.model.errors import StorageError
 from sitelore.store.index.search_index import SqlSearchIndex
-from sitelore.store.migrations import current, sqlite_tables
+from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
 
@@ -65,7 +65,7 @@ async def test_the_sum_of_all_migrations_equals_the_schema(new_database: Databas
 
 
 def test_the_generated_sql_of_a_new_sqlite_database_equals_the_schema() -> None:
-    assert sqlite_tables.FILE.read_text(encoding="utf-8") == sqlite_tables.sqlite_tables()
+    assert current.SQLITE_TABLES.read_text(encoding="utf-8") == current.sqlite_tables()
 
 
 async def test_reopening_a_database_does_not_change_it(new_database: Database) -> None:

@@ -9,8 +9,8 @@ from tests.ports.frontier import NOW, ended, facts, started, the_row, u
 from sitelore.model.frontier import Effects, Lease, PageFacts, ReprocessedPage, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, CleanText
 from sitelore.model.states import UrlState
+from sitelore.store import pages as stored_pages
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.pages import reads
 
 HEADERS = (("x-robots-tag", "noindex"), ("content-language", "de"), ("x-robots-tag", "other: none"))
 
@@ -51,12 +51,12 @@ async def test_sketches_are_those_of_kept_pages_in_key_order(ledger: SqlLedger) 
 
 
 async def test_all_sketches_are_read_over_several_pages(ledger: SqlLedger) -> None:
-    per_page, reads.SKETCHES_PER_PAGE = reads.SKETCHES_PER_PAGE, 2
+    per_page, stored_pages.SKETCHES_PER_PAGE = stored_pages.SKETCHES_PER_PAGE, 2
     try:
         run = await kept(ledger, *"abcdefg")
         assert [page.url.path async for page in ledger.sketches(run.id)] == [f"/{name}" for name in "abcdefg"]
     finally:
-        reads.SKETCHES_PER_PAGE = per_page
+        stored_pages.SKETCHES_PER_PAGE = per_page
 
 
 async def test_a_reprocessed_document_replaces_the_document_it_was_made_from_only(ledger: SqlLedger) -> None:

@@ -218,8 +218,7 @@ async def test_the_leader_lock_is_held_by_one_process_at_a_time(database: Databa
 async def test_the_database_clock_does_not_depend_on_the_wall_clock_of_the_machine(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sitelore.store.clock import DatabaseClock
-    from sitelore.store.engine import database_time, open_postgres
+    from sitelore.store.engine import DatabaseClock, database_time, open_postgres
 
     monkeypatch.setattr(time, "time", lambda: 12.0)
     async with new_database(postgres_url) as url:

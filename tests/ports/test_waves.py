@@ -45,10 +45,10 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.states import Proof, SkipReason, UrlState
+from sitelore.store import pages as stored_pages
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import pattern_stats, waves
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.pages import reads
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, urls
 
@@ -347,7 +347,7 @@ async def test_a_redirect_loop_fails(ledger: SqlLedger) -> None:
 
 
 async def test_rows_are_read_in_byte_order_over_several_pages(ledger: SqlLedger) -> None:
-    names = [f"{letter}{n}" for n in range(reads.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
+    names = [f"{letter}{n}" for n in range(stored_pages.ROWS_PER_PAGE // 4) for letter in ("a", "B", "-", "_", "~", "%C3%A4")]
     run = await begin(
         ledger, *(seed(name, n) for n, name in enumerate(names)), Offer(u("s"), 0, Source.SITEMAP, kind=RowKind.SITEMAP)
     )

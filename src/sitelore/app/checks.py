@@ -130,13 +130,13 @@ async def _use_vectors(settings: OperatorSettings) -> str:
 
 
 async def _use_redis(settings: OperatorSettings) -> str:
-    from sitelore.store.notifications.redis import check_redis  # noqa: PLC0415 only where services are configured
+    from sitelore.store.redis_notifications import check_redis  # noqa: PLC0415 only where services are configured
 
     return f"Redis works ({await check_redis(settings.redis_url)})."
 
 
 async def _use_blobs(settings: OperatorSettings) -> str:
-    from sitelore.store.blobs.object_store import ObjectBlobs  # noqa: PLC0415 only where services are configured
+    from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 only where services are configured
 
     blobs = ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets)
     try:

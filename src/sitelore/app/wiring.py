@@ -58,10 +58,10 @@ async def embedded(
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
-    from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.engine import open_sqlite
     from sitelore.store.ledger import SqlLedger
-    from sitelore.store.notifications.local import LocalEvents, LocalNotifier
+    from sitelore.store.local_notifications import LocalEvents, LocalNotifier
+    from sitelore.store.sqlite_blobs import SqliteBlobs
 
     with _data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
@@ -90,12 +90,11 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
-    from sitelore.store.blobs.object_store import ObjectBlobs
-    from sitelore.store.clock import DatabaseClock
-    from sitelore.store.engine import PostgresConfig, open_postgres
+    from sitelore.store.engine import DatabaseClock, PostgresConfig, open_postgres
     from sitelore.store.ledger import SqlLedger
-    from sitelore.store.notifications.redis import RedisNotifier, open_redis
+    from sitelore.store.object_blobs import ObjectBlobs
     from sitelore.store.redis_gate import RedisGate
+    from sitelore.store.redis_notifications import RedisNotifier, open_redis
 
     lease_s = settings.lease_s
     # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.

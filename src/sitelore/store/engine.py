@@ -7,6 +7,10 @@ When Postgres is unavailable the engine retries for `PostgresConfig.retry_for_s`
 even where only the answer to a commit was lost, so every repository function must be safe to repeat: a settlement that was
 already written fails the check of its fencing token, a run that was already created is returned, and rows leased by a claim
 without an answer expire.
+
+Leases, retries and time limits of several machines are compared with each other, so all machines use the clock of the database
+(`DatabaseClock`), carried forward by the machine's monotonic clock. A worker whose own clock is wrong by ten minutes works like
+any other.
 """
 
 from __future__ import annotations
@@ -48,6 +52,8 @@ _BUSY_TIMEOUT_MS = 30_000
 _DEADLOCK_ATTEMPTS = 5
 _BACKOFF_S = (0.05, 1.0)
 _CONNECT_TIMEOUT_S = 10.0
+
+_SYNC_INTERVAL_S = 30.0
 
 
 class Engine(Protocol):
@@ -431,3 +437,38 @@ async def iterate_pages(read_page: Callable[[str], Awaitable[Sequence[tuple[str,
         if len(page) < page_size:
             return
         after = page[-1][0]
+
+
+class DatabaseClock:
+    """Seconds since the epoch by the database's clock; exact to the duration of one query."""
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self._engine = engine
+        self._offset_s = 0.0
+
+    def __call__(self) -> float:
+        """The current time."""
+        return time.monotonic() + self._offset_s
+
+    async def sync(self) -> None:
+        """Read the database's clock and store the offset to the monotonic clock."""
+        sent_at = time.monotonic()
+        database_now = await self._engine.read(database_time)
+        self._offset_s = database_now - (sent_at + time.monotonic()) / 2
+
+    @asynccontextmanager
+    async def kept_in_sync(self) -> AsyncIterator[DatabaseClock]:
+        """Sync now and periodically until the block ends: clocks drift, and a suspended machine loses time."""
+        await self.sync()
+        task = asyncio.create_task(self._sync_periodically(), name="database clock")
+        try:
+            yield self
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _sync_periodically(self) -> None:
+        while True:
+            await asyncio.sleep(_SYNC_INTERVAL_S)
+            with contextlib.suppress(StorageError):
+                await self.sync()

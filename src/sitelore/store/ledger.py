@@ -14,11 +14,10 @@ from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, Run, UrlRow
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
+from sitelore.store import pages
 from sitelore.store.engine import Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, waves
 from sitelore.store.frontier import settle as settlements
-from sitelore.store.pages import reads, reprocess
-from sitelore.store.pages import robots as robots_files
 from sitelore.store.runs import finalize, lifecycle, listing
 
 
@@ -45,13 +44,13 @@ class SqlLedger(Repository):
     open_wave = write(waves.open_wave)
     canonical_claims = read(waves.canonical_claims)
 
-    row = read(reads.row)
-    counts = read_long(reads.counts)
-    documents = read_long(reads.documents)
-    known = read(reads.known)
-    replace_documents = write(reprocess.replace_documents)
-    save_robots = write(robots_files.save_robots)
-    robots = read(robots_files.find_robots)
+    row = read(pages.row)
+    counts = read_long(pages.counts)
+    documents = read_long(pages.documents)
+    known = read(pages.known)
+    replace_documents = write(pages.replace_documents)
+    save_robots = write(pages.save_robots)
+    robots = read(pages.find_robots)
 
     async def create_run(
         self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float, tenant: str = DEFAULT_TENANT
@@ -85,7 +84,7 @@ class SqlLedger(Repository):
     def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
         """All rows sorted by key; sitemap rows only when requested."""
         return iterate_pages(
-            lambda after: self._engine.read_long(reads.rows_after, run, after, state, sitemaps), reads.ROWS_PER_PAGE
+            lambda after: self._engine.read_long(pages.rows_after, run, after, state, sitemaps), pages.ROWS_PER_PAGE
         )
 
     def edges(self, run: RunId) -> AsyncIterator[Edge]:
@@ -94,7 +93,7 @@ class SqlLedger(Repository):
 
     def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
         """Text sketches of every kept page, sorted by key."""
-        return iterate_pages(lambda after: self._engine.read(reads.run_sketches_after, run, after), reads.SKETCHES_PER_PAGE)
+        return iterate_pages(lambda after: self._engine.read(pages.run_sketches_after, run, after), pages.SKETCHES_PER_PAGE)
 
     async def close(self) -> None:
         """Close the database."""

@@ -66,7 +66,7 @@ runs = sa.Table(
     sa.Column("wave_hosts", sa.Text, nullable=False, server_default="[]"),
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("retry_at", sa.Double),
-    # Queue round: queued runs are scheduled round-robin by site (`runs/queue.py`).
+    # Queue round: queued runs are scheduled round-robin by site (`runs/lifecycle.py`).
     sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
     # Copy of `sites.rendering` from the time the run was created.
     sa.Column("site_rendering", sa.Text),

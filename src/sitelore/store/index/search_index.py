@@ -9,11 +9,10 @@ import sqlalchemy as sa
 from sitelore.model.frontier import PageSketch
 from sitelore.model.ids import SiteId
 from sitelore.model.search import Similarities, SiteIndexStats, TextToEmbed
+from sitelore.store import pages, presence
 from sitelore.store.engine import Engine, Repository, iterate_pages, read_autocommit, read_long, write
 from sitelore.store.index import postings as segments
 from sitelore.store.index import reads, writes
-from sitelore.store.pages import presence
-from sitelore.store.pages import reads as page_reads
 from sitelore.store.vectors import embeddings, pgvector
 from sitelore.store.vectors.search import LocalVectorSearch, VectorQuery, VectorSearch
 
@@ -49,7 +48,7 @@ class SqlSearchIndex(Repository):
     def sketches(self, site: SiteId) -> AsyncIterator[PageSketch]:
         """Text sketches of every searchable page of the site, sorted by key."""
         return iterate_pages(
-            lambda after: self._engine.read_long(page_reads.site_sketches_after, site, after), page_reads.SKETCHES_PER_PAGE
+            lambda after: self._engine.read_long(pages.site_sketches_after, site, after), pages.SKETCHES_PER_PAGE
         )
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:

@@ -1,17 +1,26 @@
-"""Migrate a database to the current schema, in one transaction."""
+"""Migrate a database to the current schema, in one transaction.
+
+The tables of a new SQLite database are created from SQL, `sqlite_tables.sql`, which a test compares with `schema.py`: compiling
+three dozen statements takes SQLAlchemy longer than a small crawl takes for all of its pages.
+
+    python -m sitelore.store.migrations.current        regenerates it
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
 from sitelore.model.errors import StorageError
-from sitelore.store.migrations.sqlite_tables import make_tables
 from sitelore.store.schema import REVISION, for_postgres, metadata, urls, versions
 
 _MIGRATION_LOCK = 7_358_102_944_861_371
 """Advisory lock (any number): keeps two servers from creating the same tables."""
+
+SQLITE_TABLES = Path(__file__).with_name("sqlite_tables.sql")
+_SEPARATOR = ";\n"
 
 
 def migrate(conn: sa.Connection, name: str) -> None:
@@ -51,3 +60,30 @@ def upgrade(conn: sa.Connection) -> None:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = conn
     command.upgrade(config, "head")
+
+
+def make_tables(conn: sa.Connection) -> None:
+    """Create all tables in an empty database."""
+    for statement in SQLITE_TABLES.read_text(encoding="utf-8").removesuffix(_SEPARATOR).split(_SEPARATOR):
+        conn.exec_driver_sql(statement)
+
+
+def sqlite_tables() -> str:
+    """The expected content of the file."""
+    tables: list[str] = []
+    indexes: list[str] = []
+
+    def collect(statement: Any, *_: Any, **__: Any) -> None:
+        lines = str(statement.compile(dialect=engine.dialect)).strip().splitlines()
+        (tables if lines[0].startswith("CREATE TABLE") else indexes).append("\n".join(line.rstrip() for line in lines))
+
+    engine = sa.create_mock_engine("sqlite://", collect)
+    metadata.create_all(engine, checkfirst=False)
+    versions.create(engine, checkfirst=False)
+    return "".join(
+        f"{statement}{_SEPARATOR}" for statement in (*tables, *sorted(indexes))
+    )  # SQLAlchemy emits indexes in no fixed order
+
+
+if __name__ == "__main__":
+    SQLITE_TABLES.write_text(sqlite_tables(), encoding="utf-8")

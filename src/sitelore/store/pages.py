@@ -1,17 +1,23 @@
-"""Reads of rows, counts, stored pages and text sketches, for the crawl, exports, `explain` and the API."""
+"""Rows and stored pages for the crawl, exports, `explain` and the API; reprocessed documents; robots.txt files."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import KnownPage, PageSketch, RowKind, RunCounts, UrlRow
+from sitelore.model.frontier import KnownPage, PageFacts, PageSketch, ReprocessedPage, RowKind, RunCounts, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId
+from sitelore.model.response import RobotsFile
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
-from sitelore.store.rows import KNOWN_COLUMNS, ROW_COLUMNS, is_kept, is_page, known_of, url_row
-from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, redactions, urls
+from sitelore.store.frontier.claims import lock_runs
+from sitelore.store.frontier.settle import page_columns
+from sitelore.store.rows import KNOWN_COLUMNS, ROW_COLUMNS, is_kept, is_page, known_of, storable, url_row
+from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, redactions, robots, urls
+from sitelore.store.statements import execute_many, insert_for, reprocessed_page_statement, reprocessed_url_statement
 
 ROWS_PER_PAGE = 500
 SKETCHES_PER_PAGE = 1_000
@@ -138,3 +144,41 @@ def _rendering(conn: sa.Connection, of_pages: sa.ColumnElement[bool]) -> dict[st
 def _redactions(conn: sa.Connection, run: RunId) -> dict[str, int]:
     query = sa.select(redactions.c.rule, redactions.c.found).where(redactions.c.run_id == run)
     return {stored[0]: stored[1] for stored in conn.execute(query.order_by(redactions.c.rule))}
+
+
+def replace_documents(conn: sa.Connection, run: RunId, pages: Sequence[ReprocessedPage]) -> None:
+    """Replace the documents of reprocessed pages, except where a crawl stored a newer one meanwhile."""
+    site = lock_runs(conn, [run])[run]
+    of_run, of_site = [], []
+    for page in sorted(pages, key=lambda page: key_of(page.url)):
+        columns = _columns(page.facts)
+        title, content_hash, novelty, *others = columns
+        key = key_of(page.url)
+        of_run.append((*columns, run, key, page.before))
+        # These three are never NULL in `pages`.
+        never_null = (title or "", content_hash or "", novelty or "")
+        of_site.append((*never_null, *others, page.facts.volatile or None, site, key, page.before))
+    execute_many(conn, reprocessed_url_statement, of_run)
+    execute_many(conn, reprocessed_page_statement, of_site)
+
+
+def _columns(facts: PageFacts) -> tuple[Any, ...]:
+    """The values of a page in the order of `REPROCESSED_COLUMNS`."""
+    title, content_hash, novelty, canonical, _, _, word_count, noindex, document, _, _, _, _, sketch, *_ = page_columns(facts)
+    return title, content_hash, novelty, canonical, word_count, noindex, document, sketch
+
+
+def save_robots(conn: sa.Connection, file: RobotsFile) -> None:
+    """Store a robots.txt in place of the origin's earlier one."""
+    values = {
+        "origin": file.origin, "fetched_at": file.fetched_at, "status": file.status,
+        "body": storable(file.body) or "", "detail": storable(file.detail) or "",
+    }  # fmt: skip
+    insert = insert_for(conn.dialect.name)(robots).values(values)
+    conn.execute(insert.on_conflict_do_update(index_elements=["origin"], set_=values))
+
+
+def find_robots(conn: sa.Connection, origin: str) -> RobotsFile | None:
+    """The robots.txt last received from this origin."""
+    row = conn.execute(sa.select(robots).where(robots.c.origin == origin)).one_or_none()
+    return None if row is None else RobotsFile(row.origin, row.fetched_at, row.status, row.body, row.detail)

@@ -1,1 +1,0 @@
-"""Content-addressed blobs in a SQLite file or in an object store."""
