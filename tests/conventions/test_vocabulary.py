@@ -51,7 +51,7 @@ FIRST_RECORD = 19
 _STORED = ("reckon", "reckoned", "shelved", "told")
 
 EXCEPTIONS = {
-    "docs/reference/mcp.md": {"whoever": "quotes the notice in serve/mcp/untrusted.py"},
+    "docs/reference/mcp.md": {"whoever": "quotes the notice in serve/mcp/formatting.py"},
     "docs/reference/redaction.md": {"house": "ClickHouse, a product"},
     "docs/reference/structured.md": {"doors": "an exported field of events (schema.org's doorTime)"},
     "src/sitelore/extract/content/vocabulary.py": {"said": "names of features in the trained model"},
@@ -64,7 +64,7 @@ EXCEPTIONS = {
     },
     "src/sitelore/index/languages.py": {"door": "a Dutch stop word"},
     "src/sitelore/index/prompt_injection.py": dict.fromkeys(("asked", "said", "told"), "words that injected text uses"),
-    "src/sitelore/serve/mcp/untrusted.py": {"whoever": "a notice for language models, with its established wording"},
+    "src/sitelore/serve/mcp/formatting.py": {"whoever": "a notice for language models, with its established wording"},
     "src/sitelore/store/gate.lua": {"asked": "a field of a hash in Redis, shared with processes of other versions"},
     "src/sitelore/store/index/reads.py": {"shelved": "a column of the database"},
     "src/sitelore/store/index/writes.py": dict.fromkeys(("shelved", "told"), "columns of the database"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from sitelore.cli.commands.explain import gates_table
+from sitelore.cli.commands.inspect import gates_table
 from sitelore.cli.export_files import ExportedFiles
 from sitelore.cli.progress import RateMeter, duration, progress_bar, progress_line, time_left
 from sitelore.cli.summary import Session, Summary, as_json, as_table, size

@@ -17,9 +17,9 @@ from mcp_types import CallToolResult, TextContent
 from tests.interfaces.mcp_app import Pages
 
 from sitelore.serve.context import ApiSettings
+from sitelore.serve.mcp.formatting import UntrustedBoundary, inert
 from sitelore.serve.mcp.tools import mcp_server
 from sitelore.serve.mcp.transports import McpApp
-from sitelore.serve.mcp.untrusted import UntrustedBoundary, inert
 from sitelore.serve.server import listening_socket, serve_mcp
 
 TOKEN = "a-token-of-some-length"

@@ -47,7 +47,7 @@ from sitelore.model.frontier import (
 from sitelore.model.states import Proof, SkipReason, UrlState
 from sitelore.store import pages as stored_pages
 from sitelore.store.engine import Engine
-from sitelore.store.frontier import pattern_stats, waves
+from sitelore.store.frontier import waves
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, urls
@@ -398,7 +398,7 @@ async def test_a_worker_without_leases_releases_none(ledger: SqlLedger) -> None:
 
 async def test_incremental_page_counts_equal_full_counts(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shapes come and go between waves; contents repeat within a wave, over waves and over shapes."""
-    monkeypatch.setattr(pattern_stats, "STORED_FROM_PAGES", 2)
+    monkeypatch.setattr(waves, "STORED_FROM_PAGES", 2)
     chance = random.Random(5)
     seen: list[WaveFacts] = []
     run = await begin(ledger, seed("start", shape="s0"))

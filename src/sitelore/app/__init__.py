@@ -2,6 +2,6 @@
 
 `wiring` connects the parts in two ways, side by side: `embedded` in one process and one directory, `scaled` on Postgres, Redis
 and an object store for any number of processes. `app` is the application object that commands and servers use, `settings` the
-one place that reads the environment, `checks` tests the services, `wait_for_services` gives them time to start, `logs` writes
+one place that reads the environment, `checks` tests the services and gives them time to start, `logs` writes
 redacted log lines. No crawling decision is made here.
 """

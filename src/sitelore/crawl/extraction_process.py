@@ -205,8 +205,7 @@ def _inspect(job: Job) -> Inspection:
 
 
 def _read_sitemap(job: Job) -> SitemapReading:
-    from sitelore.intake.api_collections import read_collection  # noqa: PLC0415 pages do not need it, and it imports much of `email`
-    from sitelore.intake.sitemap import read_sitemap  # noqa: PLC0415 as above
+    from sitelore.intake.sitemap import read_collection, read_sitemap  # noqa: PLC0415 for pages a waste: imports much of `email`
 
     response = job.response
     if job.options.overrides and (loader := collection_loader(response.url, job.options.overrides)) is not None:

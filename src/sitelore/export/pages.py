@@ -1,4 +1,7 @@
-"""Exports pages: the fields of a row joined with its stored document, as JSON Lines."""
+"""Exports pages: the fields of a row joined with its stored document, as JSON Lines; and search results over them, as JSON.
+
+Search results have one format for the command line, the API and MCP.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from sitelore.export.boilerplate import NO_REPEATS, Repeats, remove_repeats
 from sitelore.export.rows import Rows, chain_of, is_page, plain
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import UrlRow
+from sitelore.model.search import Hit, SearchAnswer, SearchQuery
 from sitelore.model.settings import LinkStyle
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, WAITING, UrlState
 from sitelore.model.url import Url
@@ -219,3 +223,44 @@ async def _read(batch: list[UrlRow], blobs: Blobs, decoder: msgspec.json.Decoder
             raise CorruptData(f"the stored document of {row.url} is damaged ({problem}); crawl it again with --force") from None
 
     return list(await asyncio.gather(*map(load, batch)))
+
+
+def answer_json(query: SearchQuery, answer: SearchAnswer) -> dict[str, Any]:
+    """A search answer with all hits, best first."""
+    return {
+        "query": query.text,
+        "mode": answer.mode.value,
+        "chunks": answer.chunks,
+        "embedded": answer.embedded,
+        "hits": [hit_json(hit) for hit in answer.hits],
+    }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """One hit with its position on the page."""
+    record = hit.card
+    return {
+        "url": str(record.url),
+        "citation": hit.citation,
+        "site": record.site_name,
+        "title": record.title,
+        "headings": list(record.headings),
+        "snippet": hit.snippet,
+        "highlights": [list(pair) for pair in hit.highlights],
+        "score": round(hit.score, 6),
+        "lexical": None if hit.lexical is None else round(hit.lexical, 6),
+        "dense": None if hit.dense is None else round(hit.dense, 6),
+        "chunk": record.id,
+        "text": record.text,
+        "lead": record.lead,
+        "start": record.start,
+        "end": record.end,
+        "tokens": record.tokens,
+        "landmark": record.landmark,
+        "lang": record.lang,
+        "type": record.kind,
+        "dated": moment(record.dated),
+        "fetched_at": moment(record.fetched_at),
+        "presence": record.presence.value,
+        "flags": [{"rule": flag.rule, "evidence": flag.evidence} for flag in record.flags],
+    }

@@ -3,7 +3,7 @@
 `admission` turns the links of a page into offers; a URL is refused when it is out of `scope`, too deep, or of a form that only
 an endless loop of links produces (`url_pattern`). Between two waves, `waves` merges duplicate pages, gives up traps and admits
 the next rows within the budget. Before a visit, `freshness` decides whether a request is needed and `render_policy` whether
-the browser is; after it, `classify` turns the response into a verdict and `retry` decides whether to try again. `gate` is the
+the browser is; after it, `classify` turns the response into a verdict, or decides to try again. `gate` is the
 rate limit of each host. `presence` decides after a run which pages are gone.
 
 Rows and transactions belong to `store`, requests to `fetch`, the order of these steps to `crawl`.

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from sitelore.index.corpus import Mask
 from sitelore.index.lexical import Floats, Rows
-from sitelore.index.site_chunks import Mask
 
 DEPTH = 100
 """Candidates of each retriever."""

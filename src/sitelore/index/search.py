@@ -21,7 +21,7 @@ from heapq import heappush, heappushpop
 
 import numpy as np
 
-from sitelore.index.corpus import Corpus, CorpusCache
+from sitelore.index.corpus import Corpus, CorpusCache, Mask
 from sitelore.index.lexical import Floats, PairScorer, Rows, ScoredTerm, bm25_scores, score_terms
 from sitelore.index.ranking import (
     DEPTH,
@@ -36,7 +36,6 @@ from sitelore.index.ranking import (
     sort_candidates,
     without_cut_ties,
 )
-from sitelore.index.site_chunks import Mask
 from sitelore.index.snippets import make_snippet
 from sitelore.index.terms import QueryTerm, query_terms
 from sitelore.model.errors import VectorsAway

@@ -1,22 +1,30 @@
-"""Reads the URLs that a sitemap, sitemap index, text list or feed lists.
+"""Reads the URLs that a sitemap, sitemap index, text list, feed or declared API collection lists, and their dates.
 
 Namespaces are ignored, because files with a wrong, an old or no namespace are as common as correct ones. Structure decides: a
 URL is a child of its item, written with the item's own prefix, so that `image:loc`, `video:player_loc`, `xhtml:link` and
 `atom:link` are never taken for the URL of the page. Both `url` and `sitemap` items are read under either root.
 
 Of broken files everything before and after the break is read, and `problem` says what was wrong.
+
+An API collection must be JSON; fields that are missing or of an unexpected type are left out.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from itertools import chain
 
-from sitelore.intake.dates import read_date
 from sitelore.intake.decompress import TextStream
 from sitelore.intake.xml_scanner import Scanner, parse_attributes
+from sitelore.model.api_loader import api_error, filled, next_part, records_in, text_at
 from sitelore.model.document import SitemapEntry, SitemapReading
+from sitelore.model.response import Response
+from sitelore.model.settings import Loader
 from sitelore.model.url import Url
 
 MAX_BYTES = 50 * 2**20  # sitemaps.org: 50 MB uncompressed
@@ -28,6 +36,16 @@ _MAX_DEPTH = 100
 _MAX_TAGS_BEFORE_ROOT = 20
 _MAX_UNKNOWN_TAGS = 200_000  # outside of items: a long feed has some, a bomb nothing else
 _HTTP = ("http://", "https://")
+
+# W3C date and time formats (https://www.w3.org/TR/NOTE-datetime), a little forgiving: a blank for the T, a zone without a
+# colon, one-digit months, a comma before the fraction.
+_W3C = re.compile(
+    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})"
+    r"(?:[Tt ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([Zz]|[+-]\d{2}:?\d{2})?)?)?)?",
+    re.ASCII,
+)
+_UTC = {"Z", "z", "+00:00", "+0000"}
+_MAX_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +319,61 @@ class _ItemParser:
 
     def _report(self, problem: str) -> None:
         self.problem = self.problem or problem
+
+
+def read_collection(response: Response, loader: Loader) -> SitemapReading:
+    """The records that one page of a collection lists."""
+    try:
+        data = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return SitemapReading(problem="not_a_collection: the answer is not JSON")
+    problem = api_error(data)
+    records = records_in(data, loader)
+    entries: dict[Url, SitemapEntry] = {}
+    for record in records:
+        url = filled(loader.record, record, str(response.url))
+        if url is not None:
+            entries.setdefault(url, SitemapEntry(url, read_date(text_at(record, loader.updated))))
+    following = next_part(response, data, loader) if entries else None  # an empty page is the last one
+    children = (SitemapEntry(following),) if following is not None and following != response.url else ()
+    if not entries and not problem and records:
+        problem = "not_a_collection: no record in the answer has what its address needs"
+    return SitemapReading("collection", tuple(entries.values()), children, problem)
+
+
+def read_date(text: str) -> float | None:
+    """The Unix time of a `lastmod`, `updated` or `pubDate`; None when it cannot be parsed. UTC unless a zone is given."""
+    text = text.strip()
+    if not text or len(text) > _MAX_CHARS:
+        return None
+    match = _W3C.fullmatch(text)
+    return _mail_date(text) if match is None else _w3c_date(match)
+
+
+def _w3c_date(match: re.Match[str]) -> float | None:
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    try:
+        moment = datetime(
+            int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=_zone(zone)
+        )
+    except ValueError:
+        return None
+    return moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0)
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None or text in _UTC:
+        return UTC
+    minutes = int(text[1:3]) * 60 + int(text[-2:])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
+
+
+def _mail_date(text: str) -> float | None:
+    """RFC 822 dates as RSS has them, including two-digit years."""
+    try:
+        moment = parsedate_to_datetime(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return moment.timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,4 +1,7 @@
-"""Runs the ASGI application with uvicorn, background work beside it, and a graceful shutdown."""
+"""Runs the ASGI application with uvicorn, background work beside it, and a graceful shutdown.
+
+`metrics_server` serves `/metrics` and `/health` of a worker process, with plain asyncio and no web framework.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import contextlib
 import ipaddress
 import logging
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sitelore.crawl.metrics import CONTENT_TYPE, exposition
 from sitelore.model.errors import UsageError
 from sitelore.serve.app import application
 from sitelore.serve.context import ApiSettings, AppContext
@@ -25,6 +30,8 @@ _LOG = logging.getLogger(__name__)
 
 _GRACE_S = 5
 _BACKLOG = 1024
+
+_HEAD_S = 5.0
 
 
 class _Server(uvicorn.Server):
@@ -124,3 +131,35 @@ def listening_socket(host: str, port: int, *, with_tokens: bool) -> socket.socke
     # Head and body are two writes: without this, which connections inherit, each answer would wait 40 ms for an ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
+
+
+@asynccontextmanager
+async def metrics_server(listening: socket.socket) -> AsyncIterator[None]:
+    """Answer scrapes on this socket inside the block."""
+    server = await asyncio.start_server(_answer, sock=listening)
+    try:
+        yield
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer one request per connection; slow or malformed requests are dropped."""
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+        async with asyncio.timeout(_HEAD_S):
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(_reply(head.split(b" ", 2)[:2]))
+            await writer.drain()
+    writer.close()
+
+
+def _reply(request: list[bytes]) -> bytes:
+    status, kind, body = b"200 OK", "application/json", b'{"status":"ok"}'
+    if request == [b"GET", b"/metrics"]:
+        kind, body = CONTENT_TYPE, exposition()
+    elif request != [b"GET", b"/health"]:
+        status, kind, body = b"404 Not Found", "text/plain", b"/metrics and /health are here\n"
+    return b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (
+        status, kind.encode(), len(body), body
+    )  # fmt: skip

@@ -188,7 +188,7 @@ pattern_stats = sa.Table(
     sa.Column("last_seq", sa.Integer, nullable=False),
 )
 """Page counts of large URL patterns before `first_seq`; rows from `first_seq` to `last_seq` are counted on top when needed, so
-that the cost of a wave does not grow with the run (`store/frontier/pattern_stats.py`)."""
+that the cost of a wave does not grow with the run (`store/frontier/waves.py`)."""
 
 pages = sa.Table(
     "pages",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from sitelore.app import wait_for_services as module
+from sitelore.app import checks as module
+from sitelore.app.checks import wait_for_services
 from sitelore.app.settings import OperatorSettings
-from sitelore.app.wait_for_services import wait_for_services
 from sitelore.model.errors import BadConfig, StorageError
 
 DATABASE, REDIS = {"database": "It does not answer."}, {"redis": "Redis cannot be used: refused."}

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.unit.index.pages import PAGE, kubernetes_pages, real_pages
 
 from sitelore.index.chunking.chunker import chunk_page
+from sitelore.index.chunking.segments import count_tokens
 from sitelore.index.chunking.sentences import sentence_starts
-from sitelore.index.chunking.tokens import count_tokens
 from sitelore.model.ids import CleanText
 from sitelore.model.markdown_blocks import BlockKind, parse_blocks
 from sitelore.model.search import Chunk, ChunkSizes

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sitelore.index.chunking.tokens import count_tokens
+from sitelore.index.chunking.segments import count_tokens
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_counting_needs_no_connection() -> None:
         "import socket\n"
         "def refuse(*_, **__): raise AssertionError('a connection')\n"
         "socket.socket.connect = refuse\nsocket.getaddrinfo = refuse\n"
-        "from sitelore.index.chunking.tokens import count_tokens\nprint(count_tokens('hello world'))"
+        "from sitelore.index.chunking.segments import count_tokens\nprint(count_tokens('hello world'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "2"

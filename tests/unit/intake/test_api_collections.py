@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sitelore.intake.api_collections import read_collection
 from sitelore.intake.graphql_limits import graphql_problem
+from sitelore.intake.sitemap import read_collection
 from sitelore.model.api_loader import collection_loader, filled, record_loader, start_url, values
 from sitelore.model.response import Response
 from sitelore.model.settings import Loader, Overrides

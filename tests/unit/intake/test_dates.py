@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.intake.dates import read_date
+from sitelore.intake.sitemap import read_date
 
 
 @pytest.mark.parametrize(

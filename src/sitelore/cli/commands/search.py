@@ -87,7 +87,7 @@ def search(
     )
     answer, model = run_async(_search(data, search_query))
     if as_json:
-        from sitelore.export.search_results import answer_json
+        from sitelore.export.pages import answer_json
 
         print_json(answer_json(search_query, answer))
     else:

@@ -18,9 +18,8 @@ from itertools import accumulate
 from math import sqrt
 from zlib import crc32
 
-from sitelore.index.chunking.segments import BoundaryRank, Segment
+from sitelore.index.chunking.segments import BoundaryRank, Segment, count_tokens
 from sitelore.index.chunking.sentences import clause_starts, word_starts
-from sitelore.index.chunking.tokens import count_tokens
 from sitelore.model.search import ChunkSizes
 
 _TOKEN_MARGIN = 0.98  # the tokens of a text are not exactly the sum of the tokens of its parts

@@ -1,6 +1,7 @@
 """Splits Markdown into segments, the smallest parts of a chunk: sentences, list items, table rows, whole listings.
 
-Each segment has its token count and a rank that says how good its start is as a chunk boundary.
+Each segment has its token count and a rank that says how good its start is as a chunk boundary. Tokens are counted as OpenAI's
+cl100k_base does, offline: the vocabulary is part of the library.
 """
 
 from __future__ import annotations
@@ -8,15 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cache
+
+from splintr import AnyTokenizer, Tokenizer
 
 from sitelore.index.chunking.sentences import sentence_starts, split_points
-from sitelore.index.chunking.tokens import count_tokens
 from sitelore.model.markdown_blocks import BlockKind, MarkdownBlock, MarkdownLine, item_indent, parse_blocks
+
+_ENCODING = "cl100k_base"
 
 _PART_TOKENS = 48  # of a sentence that is too long: small enough to reach the requested overlap
 _LONG_SENTENCE_TOKENS = 72
 _MAX_IGNORED_SPACES = 8
 _COLONS = (":", "\uff1a")
+
+
+def count_tokens(text: str) -> int:
+    """Count the tokens of a text, in linear time. Special tokens such as `<|endoftext|>` count as ordinary text."""
+    try:
+        return len(_tokenizer().encode_ordinary(text))
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 encoding
+        return len(_tokenizer().encode_ordinary(text.encode("utf-8", "replace").decode()))
+
+
+@cache
+def _tokenizer() -> AnyTokenizer:
+    return Tokenizer.from_pretrained(_ENCODING)
 
 
 class BoundaryRank(IntEnum):

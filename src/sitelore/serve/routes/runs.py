@@ -19,9 +19,7 @@ from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
 from sitelore.serve.run_requests import RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlList, run_view
-from sitelore.serve.sse import MEDIA_TYPE as EVENT_STREAM
-from sitelore.serve.sse import event_id, is_over, run_events
-from sitelore.serve.streaming import MEDIA_TYPES, ExportFormat, exported, graph
+from sitelore.serve.streaming import EVENT_STREAM, MEDIA_TYPES, ExportFormat, event_id, exported, graph, is_over, run_events
 
 router = APIRouter(tags=["runs"])
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from sitelore.crawl.runs import start_pipeline
-from sitelore.export.search_results import answer_json
+from sitelore.export.pages import answer_json
 from sitelore.model.errors import NoSuchRun, UsageError
 from sitelore.model.frontier import Run
 from sitelore.model.search import SearchMode, SearchQuery, SiteIndexStats

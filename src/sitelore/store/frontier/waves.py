@@ -1,8 +1,15 @@
-"""Open a wave, in one transaction: merge duplicate pages, skip crawler traps, admit the rows of the next wave."""
+"""Open a wave, in one transaction: merge duplicate pages, skip crawler traps, admit the rows of the next wave.
+
+The trap detection needs page counts by URL pattern (the column `shape`) before each wave. Patterns with many pages are not
+counted from scratch each time. When a wave admits rows of such a pattern, its counts so far are stored with the sequence
+numbers of the wave's rows; the next time only those rows are counted. The sum equals a full count, because all earlier rows
+are settled and any later wave with rows of the pattern would have stored its counts again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +19,7 @@ from sitelore.model.frontier import (
     Candidate,
     KeptPage,
     Merge,
+    PatternYield,
     RowKind,
     UrlRow,
     WaveFacts,
@@ -19,19 +27,92 @@ from sitelore.model.frontier import (
     WavePlan,
 )
 from sitelore.model.ids import RunId
+from sitelore.model.states import UrlState
 from sitelore.model.url import Url
-from sitelore.store.frontier.pattern_stats import count_pages, store_counts
 from sitelore.store.rows import ROW_COLUMNS, is_kept, is_page, maybe_url, settings_of, storable, url_row
-from sitelore.store.schema import key_of, runs, urls
+from sitelore.store.schema import key_of, pattern_stats, runs, urls
 from sitelore.store.statements import (
     admit_statement,
     batches,
     execute_many,
     merge_statement,
     page_alias_statement,
+    pattern_stats_statement,
     select_in_batches,
     trap_statement,
 )
+
+STORED_FROM_PAGES = 1_000
+"""Patterns with fewer pages are not stored: counting them is as fast."""
+
+_run: sa.BindParameter[str] = sa.bindparam("run", type_=sa.Text)
+_batch: sa.BindParameter[str] = sa.bindparam("batch", type_=sa.Text, expanding=True)
+_first_seq = sa.bindparam("first_seq", type_=sa.Integer)
+_stored_counts = sa.select(pattern_stats).where(pattern_stats.c.run_id == _run, pattern_stats.c.shape.in_(_batch))
+_full_counts = (
+    sa.select(
+        urls.c.shape,
+        sa.func.count(),
+        sa.func.count(urls.c.content_hash.distinct()),
+        sa.func.count(urls.c.novelty.distinct()),
+    )
+    .where(urls.c.run_id == _run, urls.c.shape.in_(_batch), urls.c.content_hash.is_not(None))
+    .group_by(urls.c.shape)
+)
+_earlier = urls.alias("earlier")
+_earlier_of_pattern = (
+    sa.select(_earlier.c.seq)
+    .where(_earlier.c.run_id == _run, _earlier.c.shape == urls.c.shape, _earlier.c.seq < _first_seq)
+    .where(_earlier.c.content_hash.is_not(None))
+    .limit(1)  # makes Postgres look up each row by index instead of hashing all rows of the run
+    .correlate(urls)
+)
+_same_content = _earlier_of_pattern.where(_earlier.c.content_hash == urls.c.content_hash).scalar_subquery()
+_same_novelty = _earlier_of_pattern.where(_earlier.c.novelty == urls.c.novelty).scalar_subquery()
+# By state, because the index on admitted rows starts with it.
+_ADMITTED = sorted(state.value for state in UrlState if state is not UrlState.DISCOVERED)
+_new_counts = (
+    sa.select(
+        urls.c.shape,
+        sa.func.count(),
+        sa.func.count(sa.distinct(sa.case((_same_content.is_(None), urls.c.content_hash)))),
+        sa.func.count(sa.distinct(sa.case((_same_novelty.is_(None), urls.c.novelty)))),
+    )
+    .where(urls.c.run_id == _run, urls.c.state.in_(_ADMITTED), urls.c.seq.is_not(None))
+    .where(urls.c.seq >= _first_seq, urls.c.seq < sa.bindparam("last_seq", type_=sa.Integer))
+    .where(urls.c.shape.in_(_batch), urls.c.content_hash.is_not(None))
+    .group_by(urls.c.shape)
+)
+
+
+def count_pages(conn: sa.Connection, run: RunId, patterns: Iterable[str]) -> dict[str, PatternYield]:
+    """Page counts of these URL patterns; patterns without pages are left out."""
+    counts: dict[str, PatternYield] = {}
+    requested = set(patterns)
+    counted_since: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for row in select_in_batches(conn, _stored_counts, requested, run=run):
+        counts[row.shape] = PatternYield(row.pages, row.distinct_pages, row.novel_pages)
+        counted_since[row.first_seq, row.last_seq].append(row.shape)
+    for (first_seq, last_seq), of_wave in counted_since.items():
+        rows = select_in_batches(conn, _new_counts, of_wave, run=run, first_seq=first_seq, last_seq=last_seq)
+        for pattern, pages, distinct, novel in rows:
+            before = counts[pattern]
+            counts[pattern] = PatternYield(before.pages + pages, before.distinct + distinct, before.novel + novel)
+    for pattern, pages, distinct, novel in select_in_batches(conn, _full_counts, requested.difference(counts), run=run):
+        counts[pattern] = PatternYield(pages, distinct, novel)
+    return counts
+
+
+def store_counts(
+    conn: sa.Connection, run: RunId, admitted: Iterable[str], counts: dict[str, PatternYield], first_seq: int, last_seq: int
+) -> None:
+    """Store the counts of patterns of which a wave admits rows, numbered from `first_seq` up to `last_seq`."""
+    rows = []
+    for pattern in sorted(set(admitted)):
+        before = counts.get(pattern)
+        if before is not None and before.pages >= STORED_FROM_PAGES:
+            rows.append((run, pattern, before.pages, before.distinct, before.novel, first_seq, last_seq))
+    execute_many(conn, pattern_stats_statement, rows)
 
 
 def open_wave(
@@ -56,9 +137,6 @@ def open_wave(
 
 # Statements are built once: a site of long chains opens a wave for every page, and building a statement takes SQLAlchemy longer
 # than running it takes the database.
-_run: sa.BindParameter[str] = sa.bindparam("run", type_=sa.Text)
-_first_seq = sa.bindparam("first_seq", type_=sa.Integer)
-_batch: sa.BindParameter[str] = sa.bindparam("batch", type_=sa.Text, expanding=True)
 _locked_run = sa.select(runs).where(runs.c.id == _run).with_for_update()
 _unsettled = (
     sa.select(urls.c.seq)
