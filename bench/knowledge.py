@@ -103,7 +103,7 @@ async def rebuilt(app: App, stats: SiteIndexStats, names: list[str]) -> bool:
 
     async def answers() -> list[list[tuple[str, int, float]]]:
         found = [await app.search_service.search(question) for question in questions]
-        return [[(str(hit.card.url), hit.card.start, hit.score) for hit in one.hits] for one in found]
+        return [[(str(hit.chunk.url), hit.chunk.start, hit.score) for hit in one.hits] for one in found]
 
     before = await answers()
     await app.search_service.search_index.forget(stats.site)

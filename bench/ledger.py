@@ -218,7 +218,7 @@ async def _only_found(server: Postgres, site: Site) -> None:
             settings = CrawlSettings(seeds=(f"{ORIGIN}/",))
             root = site.url(0)
             count = min(site.pages, 5_000)
-            offers = [Offer(site.url(n), 1, Source.LINK, root, 1, n, shape=ORIGIN) for n in range(1, count)]
+            offers = [Offer(site.url(n), 1, Source.LINK, root, 1, n, pattern=ORIGIN) for n in range(1, count)]
             await ledger.create_run("site.test", settings, offers, 1.0)
             await _print_sizes(engine, "only found", ("urls",))
         finally:

@@ -148,7 +148,7 @@ async def _figures(collection: Questions, searcher: Searcher, *, has_vectors: bo
                 limit = DEEP if has_vectors and way != "hybrid" else TOP
                 answer = await searcher.search(SearchQuery(text, limit=limit, mode=mode))
                 assert answer.mode is mode, f"asked for {mode}, answered by {answer.mode}"
-                rankings[way] = [addresses[str(hit.card.url)] for hit in answer.hits]
+                rankings[way] = [addresses[str(hit.chunk.url)] for hit in answer.hits]
         if has_vectors:
             both = fuse_ranks([rankings["words"], rankings["meaning"]])
             rankings["rank fusion"] = sorted(both, key=lambda one: (-both[one], one))

@@ -416,7 +416,7 @@ async def _search(query: str, data: Path, limit: int) -> SearchAnswer:
 
 
 def _search_hit(hit: Hit) -> SearchHit:
-    record = hit.card
+    record = hit.chunk
     return SearchHit(
         url=str(record.url),
         citation=hit.citation,

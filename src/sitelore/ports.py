@@ -290,13 +290,13 @@ class Ledger(Protocol):
         """Statistics of a run; sitemap rows count only in `sitemaps`."""
         ...
 
-    async def documents(self, run: RunId, most: int) -> list[BlobKey]:
-        """Documents of the run's pages; an even sample if there are more than `most`."""
+    async def documents(self, run: RunId, limit: int) -> list[BlobKey]:
+        """Documents of the run's pages; an even sample if there are more than `limit`."""
         ...
 
     async def create_run_once(
         self,
-        once: IdempotencyKey,
+        key: IdempotencyKey,
         site: str,
         settings: CrawlSettings,
         offers: Sequence[Offer],

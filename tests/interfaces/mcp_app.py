@@ -70,7 +70,7 @@ class Pages:
 
 
 def _hit(url: str, text: str) -> Hit:
-    card = ChunkRecord(
+    chunk = ChunkRecord(
         number=1,
         id=ChunkId("c1"),
         site=SiteId(1),
@@ -90,4 +90,4 @@ def _hit(url: str, text: str) -> Hit:
         flags=(Flag("override", CleanText("ignore all previous instructions")),),
         fetched_at=1.7e9,
     )
-    return Hit(card, 0.9)
+    return Hit(chunk, 0.9)

@@ -84,7 +84,7 @@ async def test_search_and_pages_are_those_of_the_tenant_that_asks(app: App) -> N
         for tenant, other in (TENANTS, TENANTS[::-1]):
             answer = await app.search_service.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
             assert answer.hits
-            assert all(f"{tenant} boats" in hit.card.text and f"{other} boats" not in hit.card.text for hit in answer.hits)
+            assert all(f"{tenant} boats" in hit.chunk.text and f"{other} boats" not in hit.chunk.text for hit in answer.hits)
             for tool, arguments in (("search", {"query": "boats in the harbour"}), ("read_page", {"url": web.url()})):
                 said = await told(app, tenant, tool, **arguments)
                 assert f"{tenant} boats" in said
@@ -113,7 +113,7 @@ async def test_what_one_tenant_asked_of_a_site_says_nothing_about_anothers(app: 
         texts = {}
         for tenant in TENANTS:
             answer = await app.search_service.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))
-            texts[tenant] = answer.hits[0].card.text
+            texts[tenant] = answer.hits[0].chunk.text
         assert "anna.smith@people.example" in texts["blue"]
         assert "anna.smith@people.example" not in texts["red"]
         run = await start_pipeline(app.ledger, NAME, Pipeline.INDEX_SITE, (), app.clock(), tenant="red")

@@ -63,12 +63,12 @@ async def test_what_was_crawled_answers_at_once_and_cites_where_it_stands(app: A
         await crawl_in(app, crawl_settings(web.url()))
         answer = await asked(app, "what repairs the lantern of birch, part 2?".replace("birch", topics(6)[2]))
         best = answer.hits[0]
-        assert best.card.url.path == f"/{topics(6)[2]}"
-        assert best.citation.startswith(f"{best.card.url}#:~:text=")
-        stored = await app.search_service.page(best.card.url)
+        assert best.chunk.url.path == f"/{topics(6)[2]}"
+        assert best.citation.startswith(f"{best.chunk.url}#:~:text=")
+        stored = await app.search_service.page(best.chunk.url)
         assert stored is not None
-        text = stored["markdown"].encode()[best.card.start : best.card.end].decode()
-        assert text == best.card.text
+        text = stored["markdown"].encode()[best.chunk.start : best.chunk.end].decode()
+        assert text == best.chunk.text
         assert best.snippet
         assert all(best.snippet[start:end].strip() for start, end in best.highlights)
 
@@ -84,7 +84,7 @@ async def test_an_edited_paragraph_costs_its_own_chunks(app: App) -> None:
         await crawl_and_index(app, web)
         assert 1 <= await embed_all(app) <= 3
         answer = await asked(app, "quarry")
-        assert [hit.card.url.path for hit in answer.hits] == [f"/{names[7]}"]
+        assert [hit.chunk.url.path for hit in answer.hits] == [f"/{names[7]}"]
 
 
 async def test_noise_embeds_nothing_again(app: App) -> None:
@@ -119,7 +119,7 @@ async def test_pages_that_time_out_stay(app: App) -> None:
         after = await crawl_and_index(app, web, limits=limits, max_retries=0, force=True)
         assert (after.chunks, after.held) == (before.chunks, 0)
         [hit, *_] = (await asked(app, f"lantern of {names[0]}")).hits
-        assert hit.card.presence is Presence.UNKNOWN
+        assert hit.chunk.presence is Presence.UNKNOWN
 
 
 async def test_pages_that_are_gone_take_exactly_their_chunks_along(app: App) -> None:
@@ -132,9 +132,9 @@ async def test_pages_that_are_gone_take_exactly_their_chunks_along(app: App) -> 
         assert after.pages == before.pages - 3
         assert after.chunks < before.chunks
         found = await asked(app, " ".join(names), limit=100, per_page=100)
-        assert not {hit.card.url.path for hit in found.hits} & gone.keys()
+        assert not {hit.chunk.url.path for hit in found.hits} & gone.keys()
         rest = await asked(app, names[5])
-        assert {hit.card.url.path for hit in rest.hits} >= {f"/{names[5]}"}
+        assert {hit.chunk.url.path for hit in rest.hits} >= {f"/{names[5]}"}
         web.pages = articles(names)
         again = await crawl_and_index(app, web, force=True)
         assert (again.pages, again.chunks) == (before.pages, before.chunks), "what comes back is there again"
@@ -173,7 +173,7 @@ async def test_a_lost_index_is_made_again_and_answers_the_same(app: App) -> None
 
         async def answers() -> list[list[tuple[str, int, float]]]:
             found = [await asked(app, question) for question in questions]
-            return [[(str(hit.card.url), hit.card.start, round(hit.score, 9)) for hit in one.hits] for one in found]
+            return [[(str(hit.chunk.url), hit.chunk.start, round(hit.score, 9)) for hit in one.hits] for one in found]
 
         before = await answers()
         await app.search_service.search_index.forget(stats.site)
@@ -191,9 +191,9 @@ async def test_hidden_text_is_not_found_and_orders_are_marked(app: App) -> None:
         for word in ("zanzibar", "quetzal", "okapi"):
             assert not (await asked(app, word)).hits, word
         marked = await asked(app, "previous instructions password attacker")
-        assert marked.hits[0].card.flags
+        assert marked.hits[0].chunk.flags
         without = await asked(app, "previous instructions password attacker", flagged=False)
-        assert all(not hit.card.flags for hit in without.hits)
+        assert all(not hit.chunk.flags for hit in without.hits)
 
 
 async def test_postgres_answers_what_sqlite_answers_and_each_tenant_its_own(app: App, servers: LocalServers) -> None:
@@ -205,7 +205,7 @@ async def test_postgres_answers_what_sqlite_answers_and_each_tenant_its_own(app:
         searcher = Searcher(where.search_service.search_index, _Drawn())
         found = [await searcher.search(SearchQuery(question, mode=mode)) for question in questions]
         assert {one.mode for one in found} == {mode}
-        return [[(str(hit.card.url), hit.card.start, round(hit.score, 4)) for hit in one.hits] for one in found]
+        return [[(str(hit.chunk.url), hit.chunk.start, round(hit.score, 4)) for hit in one.hits] for one in found]
 
     async with scaled_app(servers) as (worker_context, _):
         with serving(articles(names)) as web:

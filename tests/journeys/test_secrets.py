@@ -174,7 +174,7 @@ async def test_a_secret_is_left_in_no_byte_of_what_a_crawl_keeps_logs_or_exports
 
     assert leaks(everything_in(tmp_path), SECRETS) == set()
     assert log.stat().st_size > 1000
-    assert {hit.card.kind for hit in answer.hits} >= {"page", "docx", "pdf"}, "what was indexed was looked through too"
+    assert {hit.chunk.kind for hit in answer.hits} >= {"page", "docx", "pdf"}, "what was indexed was looked through too"
     # What was found is counted, and marked where it stood; equal secrets have equal marks.
     assert journey.counts.redactions["github-token"] >= 15
     marks = {url: reason for url, reason in states.items() if "[REDACTED:" in url}

@@ -96,13 +96,19 @@ async def test_a_run_changes_state_only_as_the_state_diagram_allows(ledger: SqlL
 async def test_the_offer_with_the_smallest_rank_wins(ledger: SqlLedger) -> None:
     run = await begin(
         ledger,
-        Offer(u("p"), 3, Source.LINK, u("far"), 9, 0, shape="far"),
-        Offer(u("p"), 1, Source.LINK, u("near"), 4, 2, shape="near", chain=(Hop(u("from"), 302),)),
+        Offer(u("p"), 3, Source.LINK, u("far"), 9, 0, pattern="far"),
+        Offer(u("p"), 1, Source.LINK, u("near"), 4, 2, pattern="near", chain=(Hop(u("from"), 302),)),
         Offer(u("p"), 1, Source.LINK, u("later"), 4, 3),
         Offer(u("p"), 1, Source.CANONICAL, u("canon"), 1, 0),
     )
     row = await the_row(ledger, run, "p")
-    assert (row.depth, row.parent, row.shape, row.source, row.state) == (1, u("near"), "near", Source.LINK, UrlState.DISCOVERED)
+    assert (row.depth, row.parent, row.pattern, row.source, row.state) == (
+        1,
+        u("near"),
+        "near",
+        Source.LINK,
+        UrlState.DISCOVERED,
+    )
     assert row.redirect_chain == (Hop(u("from"), 302),)
 
 
@@ -168,7 +174,7 @@ async def test_offers_in_any_order_any_split_and_any_number_give_the_same_rows(l
         Offer(
             u(f"p{rng.randrange(25)}"), rng.randrange(1, 4), rng.choice([Source.LINK, Source.CANONICAL, Source.SITEMAP]),
             u(f"parent{n}"), 100 + n, rng.randrange(9), rng.choice(list(RowKind)), rng.choice([None, None, *SkipReason]),
-            detail=str(n), shape=str(n), lastmod=rng.choice([None, float(n)]),
+            detail=str(n), pattern=str(n), lastmod=rng.choice([None, float(n)]),
         )
         for n in range(150)
     ]  # fmt: skip
@@ -185,8 +191,8 @@ async def test_offers_in_any_order_any_split_and_any_number_give_the_same_rows(l
     best = {url: min((o for o in offers if o.url == url), key=lambda o: o.rank) for url in {o.url for o in offers}}
     for url, offer in best.items():
         row = outcomes[0][url]
-        assert (row.depth, row.parent, row.source, row.kind, row.shape) == (
-            offer.depth, offer.parent, offer.source, offer.kind, offer.shape,
+        assert (row.depth, row.parent, row.source, row.kind, row.pattern) == (
+            offer.depth, offer.parent, offer.source, offer.kind, offer.pattern,
         )  # fmt: skip
         assert row.skip_reason == offer.refusal
         assert row.lastmod == max((o.lastmod for o in offers if o.url == url and o.lastmod is not None), default=None)
@@ -195,7 +201,7 @@ async def test_offers_in_any_order_any_split_and_any_number_give_the_same_rows(l
 async def test_a_url_too_long_for_an_index_is_a_row_like_any_other(ledger: SqlLedger) -> None:
     noise = random.Random(1)
     paths = ["x" * 3000 + "".join(noise.choices("abcdefghijklmnop0123456789", k=5000)) for _ in range(3)]
-    run = await begin(ledger, *(seed(path, n, shape="/" + path) for n, path in enumerate(paths)), seed(paths[0], 9))
+    run = await begin(ledger, *(seed(path, n, pattern="/" + path) for n, path in enumerate(paths)), seed(paths[0], 9))
     await ledger.open_wave(run.id, 0, admit_all)
     held = await leases(ledger, run)
     assert [lease.url for lease in held] == [u(path) for path in paths]

@@ -204,7 +204,7 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
     with caplog.at_level(logging.WARNING):
         await settled(shop, site)
         answer = await searcher.search(SearchQuery("three"))
-    assert (answer.mode, [hit.card.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
+    assert (answer.mode, [hit.chunk.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
     told = [record.getMessage() for record in caplog.records]
     assert any(text.startswith("vectors not sent, retrying later") and "answered 503" in text for text in told)
     assert any(text.startswith("query answered by words alone: the Qdrant at 127.0.0.1") for text in told)

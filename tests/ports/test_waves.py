@@ -102,7 +102,7 @@ async def test_of_many_openers_one_opens_the_wave(database: Database) -> None:
 
 async def test_candidates_come_in_rank_order_and_the_rest_of_a_depth_comes_first(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
-    found = [link("b", two, 0), link("a", two, 1), Offer(u("s"), 1, Source.SITEMAP, parent_seq=99, shape="/s")]
+    found = [link("b", two, 0), link("a", two, 1), Offer(u("s"), 1, Source.SITEMAP, parent_seq=99, pattern="/s")]
     await ledger.settle([visited(two, "2", found), visited(one, "1", [link("z", one, 5)])])
     seen: list[WaveFacts] = []
     await ledger.open_wave(run.id, 1, watching(seen, admit("s")))
@@ -215,19 +215,19 @@ async def test_candidates_after_a_batch_of_traps_are_admitted(database: Database
 
 
 async def test_page_counts_of_a_url_pattern_include_merged_pages(ledger: SqlLedger) -> None:
-    run = await begin(ledger, *(seed(f"d{n}", n, shape="/d#") for n in range(4)), seed("e", 9, shape="/e"))
+    run = await begin(ledger, *(seed(f"d{n}", n, pattern="/d#") for n in range(4)), seed("e", 9, pattern="/e"))
     await ledger.open_wave(run.id, 0, admit_all)
     held = await leases(ledger, run)
     contents = [("A", "n"), ("A", "n"), ("B", "n"), ("", "")]
     for lease, (content, novelty) in zip(held, contents, strict=False):
-        effects = Effects(page=facts(content, novelty=novelty), fetched=True, offers=(link("d9", lease, shape="/d#"),))
+        effects = Effects(page=facts(content, novelty=novelty), fetched=True, offers=(link("d9", lease, pattern="/d#"),))
         await ledger.settle([Settlement(lease, Verdict(UrlState.VISITED), effects, NOW)])
-    await ledger.settle([visited(held[4], "E", [link("f", held[4], shape="/f")])])
+    await ledger.settle([visited(held[4], "E", [link("f", held[4], pattern="/f")])])
     seen: list[WaveFacts] = []
     merge = WavePlan((Merge(u("d1"), u("d0"), Proof.EQUAL_CONTENT),))
     await ledger.open_wave(run.id, 1, watching(seen, lambda _: merge))
     await ledger.open_wave(run.id, 1, watching(seen))
-    assert seen[0].shapes == seen[1].shapes == {"/d#": PatternYield(3, 2, 1)}
+    assert seen[0].pattern_yields == seen[1].pattern_yields == {"/d#": PatternYield(3, 2, 1)}
 
 
 async def test_canonical_claims_are_pairs_of_kept_pages_with_different_content(ledger: SqlLedger) -> None:
@@ -401,7 +401,7 @@ async def test_incremental_page_counts_equal_full_counts(ledger: SqlLedger, monk
     monkeypatch.setattr(waves, "STORED_FROM_PAGES", 2)
     chance = random.Random(5)
     seen: list[WaveFacts] = []
-    run = await begin(ledger, seed("start", shape="s0"))
+    run = await begin(ledger, seed("start", pattern="s0"))
     read: dict[str, list[tuple[str, str]]] = defaultdict(list)
     url_pattern = {u("start"): "s0"}
     for wave in range(9):
@@ -410,15 +410,15 @@ async def test_incremental_page_counts_equal_full_counts(ledger: SqlLedger, monk
             for shape, found in read.items()
         }
         await ledger.open_wave(run.id, wave, watching(seen))
-        wanted = {one.shape for one in seen[-1].candidates}
-        assert seen[-1].shapes == {shape: count for shape, count in expected.items() if shape in wanted}
+        wanted = {one.pattern for one in seen[-1].candidates}
+        assert seen[-1].pattern_yields == {shape: count for shape, count in expected.items() if shape in wanted}
         settled = []
         for number, lease in enumerate(await leases(ledger, run)):
             content, novelty = f"c{chance.randrange(30)}", f"n{chance.randrange(9)}"
             read[url_pattern[lease.url]].append((content, novelty))
             shapes = [chance.choice(("s1", "s2") if wave % 3 else ("s0", "s2", "s3")) for _ in range(3 if wave < 3 else 1)]
-            offers = tuple(link(f"{wave}-{number}-{n}", lease, n, shape=shape) for n, shape in enumerate(shapes))
-            url_pattern |= {one.url: one.shape for one in offers}
+            offers = tuple(link(f"{wave}-{number}-{n}", lease, n, pattern=shape) for n, shape in enumerate(shapes))
+            url_pattern |= {one.url: one.pattern for one in offers}
             effects = Effects(page=facts(content, novelty=novelty), offers=offers, fetched=True)
             settled.append(Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW))
         assert all(await ledger.settle(settled))

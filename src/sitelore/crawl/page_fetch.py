@@ -59,7 +59,7 @@ class PageFetch:
     @property
     def in_browser(self) -> bool:
         """Whether the page was rendered in the browser."""
-        return self.decision is not None and self.decision.wanted
+        return self.decision is not None and self.decision.in_browser
 
     @property
     def note(self) -> RenderNote | None:
@@ -79,7 +79,7 @@ async def fetch_page(lease: Lease, context: VisitContext) -> PageFetch:
     fetched = await _fetch_over_http(lease, context)
     if isinstance(fetched, Response) and fetched.status == 304:
         decision = context.policy.after_not_modified(lease)
-        if decision.wanted and isinstance(result := await _render(lease, decision, context), PageFetch):
+        if decision.in_browser and isinstance(result := await _render(lease, decision, context), PageFetch):
             return result
     return PageFetch(fetched)
 
@@ -89,7 +89,7 @@ async def escalate_to_browser(lease: Lease, page_fetch: PageFetch, reading: Read
     if page_fetch.decision is not None or not isinstance(page_fetch.fetched, Response):
         return None
     decision = context.policy.after_reading(lease, reading.shell)
-    if not decision.wanted:
+    if not decision.in_browser:
         return replace(page_fetch, decision=decision) if decision.reason is RenderReason.NO_BROWSER else None
     if page_fetch.fetched.content_type not in _PAGE_TYPES:
         return None

@@ -64,7 +64,7 @@ def first_offers(settings: CrawlSettings, redaction: Redaction = BUILT_IN_ALONE)
         if (url := start_url(loader)) is not None:
             sources.append((url, RowKind.SITEMAP if loader.record else RowKind.PAGE))
     return [
-        Offer(url=url, depth=0, source=Source.SEED, position=position, kind=kind, shape=url_pattern(url))
+        Offer(url=url, depth=0, source=Source.SEED, position=position, kind=kind, pattern=url_pattern(url))
         for position, (url, kind) in enumerate(sources)
     ]
 

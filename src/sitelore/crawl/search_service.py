@@ -15,7 +15,7 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -107,7 +107,9 @@ class _ChunkPolicy:
         repeats, masking = self.repeats, self.redaction
         folders = [(name, sorted(lines)) for name, lines in sorted(repeats.folders.items())]
         policy = (masking.personal, masking.personal_ids, masking.keep_contacts, len(masking.key) > 0)
-        parts = (_CHUNKER_VERSION, sorted(repeats.everywhere), folders, sorted(repeats.wide), policy, self.sizes)
+        # Stored epochs were computed with these keys; other keys would index every page again.
+        sizes = dict(zip(("target", "least", "most", "overlap"), astuple(self.sizes), strict=True))
+        parts = (_CHUNKER_VERSION, sorted(repeats.everywhere), folders, sorted(repeats.wide), policy, sizes)
         digest.update(msgspec.json.encode(parts))
         return digest.hexdigest()
 

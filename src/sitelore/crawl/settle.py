@@ -386,7 +386,7 @@ def _offer(offer: Offer, redactor: Redactor) -> Offer:
     offer = replace(offer, chain=_chain(offer.chain, redactor), detail=redactor.redact(offer.detail)[0])
     if url == offer.url:
         return offer
-    return replace(offer, url=url, shape=url_pattern(url), refusal=HELD_A_SECRET[0], detail=HELD_A_SECRET[1])
+    return replace(offer, url=url, pattern=url_pattern(url), refusal=HELD_A_SECRET[0], detail=HELD_A_SECRET[1])
 
 
 def _chain(chain: tuple[Hop, ...], redactor: Redactor) -> tuple[Hop, ...]:

@@ -137,7 +137,7 @@ class ActionCollector:
 def _form_entry(form: dict[str, Any], url: str) -> tuple[tuple[str, ...], Entry]:
     purpose = form["kind"]
     target = "" if form["action"] == url else form["action"]
-    shape = [f"{field['name']}:{field['type']}" for field in form["fields"]]
+    field_types = [f"{field['name']}:{field['type']}" for field in form["fields"]]
     base = purpose if purpose != "other" else _identifier(form.get("name") or form.get("id") or form.get("label") or "form")
     entry: Entry = {
         "name": _identifier(base) or "form",
@@ -171,7 +171,7 @@ def _form_entry(form: dict[str, Any], url: str) -> tuple[tuple[str, ...], Entry]
     submits = [button for button in form["buttons"] if button["type"] in {"submit", "image"}]
     if submits:
         entry["submits"] = [{name: value for name, value in button.items() if name != "type"} for button in submits]
-    return ("form", purpose, target, form["method"], *shape), entry
+    return ("form", purpose, target, form["method"], *field_types), entry
 
 
 def _exported_field(field: dict[str, Any]) -> Entry:

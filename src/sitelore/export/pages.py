@@ -238,7 +238,7 @@ def answer_json(query: SearchQuery, answer: SearchAnswer) -> dict[str, Any]:
 
 def hit_json(hit: Hit) -> dict[str, Any]:
     """One hit with its position on the page."""
-    record = hit.card
+    record = hit.chunk
     return {
         "url": str(record.url),
         "citation": hit.citation,

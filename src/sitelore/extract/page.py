@@ -334,7 +334,7 @@ def _build_document(
     has_single_spaces = draft.strategy != "text" and text == draft.text
     stats = text_stats(title, text, redacted.text_utf8, has_single_spaces=has_single_spaces)
     lang = metadata.lang or detect_language(text)
-    is_static = options.rendering.wanted or draft.strategy in _STRATEGIES_WITHOUT_SCRIPTS
+    is_static = options.rendering.in_browser or draft.strategy in _STRATEGIES_WITHOUT_SCRIPTS
     shell = NO_SHELL if is_static else _detect_shell(page, stats.words)
     document = Document(
         url=redacted.url,
@@ -382,10 +382,10 @@ def _detect_shell(page: _PageSource, words: int) -> Shell:
 def _describe_rendering(decision: RenderDecision, shell: Shell) -> dict[str, object]:
     """How the page was fetched, and why; of one that came over HTTP, also that it looks like an app shell."""
     reason, evidence = decision.reason, decision.evidence
-    if not decision.wanted and not evidence and shell.weight >= 1:
+    if not decision.in_browser and not evidence and shell.weight >= 1:
         evidence = shell.evidence
         reason = RenderReason.SHELL if reason is RenderReason.STATIC else reason
-    rendering: dict[str, object] = {"mode": "browser" if decision.wanted else "http", "reason": reason}
+    rendering: dict[str, object] = {"mode": "browser" if decision.in_browser else "http", "reason": reason}
     return {**rendering, "evidence": evidence} if evidence else rendering
 
 

@@ -118,7 +118,7 @@ class Admission:
         verdict = self._verdicts.get(url)
         if verdict is None:
             verdict = self._verdicts[url] = self.refusal(url, depth) or self._unlisted(url), url_pattern(url)
-        refusal, shape = verdict
+        refusal, pattern = verdict
         return Offer(
             url=url,
             depth=depth,
@@ -128,7 +128,7 @@ class Admission:
             position=position,
             refusal=refusal[0] if refusal else None,
             detail=refusal[1] if refusal else "",
-            shape=shape,
+            pattern=pattern,
         )
 
     def canonical(self, lease: Lease, url: Url) -> list[Offer]:
@@ -236,7 +236,7 @@ class Admission:
             kind=kind,
             refusal=refusal[0] if refusal else None,
             detail=refusal[1] if refusal else "",
-            shape=url_pattern(url),
+            pattern=url_pattern(url),
             lastmod=lastmod,
             chain=chain,
         )

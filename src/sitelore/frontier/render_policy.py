@@ -117,7 +117,7 @@ def needs_full_response(reason: RenderReason | None) -> bool:
 
 def noted(decision: RenderDecision) -> RenderNote | None:
     """The record that the ledger keeps of a decision; None for pages fetched over HTTP as intended."""
-    if decision.wanted or decision.reason in {RenderReason.NO_BROWSER, RenderReason.FAILED}:
+    if decision.in_browser or decision.reason in {RenderReason.NO_BROWSER, RenderReason.FAILED}:
         return RenderNote(decision.reason, decision.evidence)
     return None
 

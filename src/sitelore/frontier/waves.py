@@ -53,11 +53,11 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
         credit = _credit(candidate, facts) if facts.settings.detect_traps else None
         if credit is not None:
             if credit <= 0:
-                trapped.append((candidate.url, _trap_detail(candidate.shape, facts.shapes[candidate.shape])))
+                trapped.append((candidate.url, _trap_detail(candidate.pattern, facts.pattern_yields[candidate.pattern])))
                 continue
-            if used[candidate.shape] >= credit:
+            if used[candidate.pattern] >= credit:
                 break
-            used[candidate.shape] += 1
+            used[candidate.pattern] += 1
         admit.append(candidate.url)
         pages += 1
     return WavePlan(merges=merges, admit=tuple(admit), trapped=tuple(trapped))
@@ -67,8 +67,8 @@ def _credit(candidate: Candidate, facts: WaveFacts) -> int | None:
     """How many more pages of its pattern the next wave may admit; None for seeds, which are not limited."""
     if candidate.depth == 0:
         return None
-    stats = facts.shapes.get(candidate.shape, PatternYield())
-    is_dated, is_faceted = DATED in candidate.shape, FACETED in candidate.shape
+    stats = facts.pattern_yields.get(candidate.pattern, PatternYield())
+    is_dated, is_faceted = DATED in candidate.pattern, FACETED in candidate.pattern
     free = FREE_SUSPECT_PAGES if is_dated or is_faceted else FREE_PAGES
     allowed = max(free, int(stats.distinct / MIN_YIELD))
     free_counting = free if is_dated else FREE_COUNTING_PAGES

@@ -296,7 +296,7 @@ def _snippet_weights(query_terms: list[QueryTerm], terms: list[ScoredTerm]) -> M
 def _hit(candidate: _LoadedCandidate, weights: Mapping[str, float]) -> Hit:
     snippet = make_snippet(candidate.record.text, weights, candidate.record.lang)
     return Hit(
-        card=candidate.record,
+        chunk=candidate.record,
         score=candidate.score,
         lexical=None if np.isnan(candidate.lexical) else candidate.lexical,
         dense=None if np.isnan(candidate.dense) else candidate.dense,

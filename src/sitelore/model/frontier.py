@@ -56,7 +56,7 @@ class Offer:
     refusal: SkipReason | None = None
     """Decided when offered (scope, nofollow, depth …): the row is SKIPPED unless a better offer arrives."""
     detail: str = ""
-    shape: str = ""
+    pattern: str = ""
     """Its URL pattern (`frontier/url_pattern.py`)."""
     lastmod: float | None = None
     chain: tuple[Hop, ...] = ()
@@ -240,7 +240,7 @@ class UrlRow:
     parent: Url | None = None
     seq: int | None = None
     wave: int | None = None
-    shape: str = ""
+    pattern: str = ""
     status_code: int | None = None
     redirect_chain: tuple[Hop, ...] = ()
     final_url: Url | None = None
@@ -316,7 +316,7 @@ class Candidate:
     url: Url
     kind: RowKind
     depth: int
-    shape: str
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +367,7 @@ class WaveFacts:
     """Earlier pages that share content or a canonical link with a page in `settled`."""
     candidates: tuple[Candidate, ...] = ()
     """Rows of the smallest depth that is not admitted, best rank first (at most `CANDIDATES_PER_WAVE`)."""
-    shapes: dict[str, PatternYield] = field(default_factory=dict)
+    pattern_yields: dict[str, PatternYield] = field(default_factory=dict)
     """The yield of every URL pattern in `candidates`."""
 
 

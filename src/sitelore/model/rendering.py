@@ -109,7 +109,7 @@ NEEDED = frozenset(
 class RenderDecision:
     """Whether a browser renders a page, the reason, and the evidence."""
 
-    wanted: bool = False
+    in_browser: bool = False
     reason: RenderReason = RenderReason.STATIC
     evidence: tuple[str, ...] = ()
 

@@ -223,7 +223,7 @@ class SearchQuery:
 class Hit:
     """One search result with its scores."""
 
-    card: ChunkRecord
+    chunk: ChunkRecord
     score: float
     lexical: float | None = None
     dense: float | None = None
@@ -234,7 +234,7 @@ class Hit:
     @property
     def citation(self) -> str:
         """The URL that leads to the text itself."""
-        return f"{self.card.url}#{self.card.fragment}" if self.card.fragment else str(self.card.url)
+        return f"{self.chunk.url}#{self.chunk.fragment}" if self.chunk.fragment else str(self.chunk.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,8 +340,8 @@ class ChunkSizes:
     """Sizes of chunks, in tokens."""
 
     target: int = 500
-    least: int = 300
-    most: int = 800
+    min_tokens: int = 300
+    max_tokens: int = 800
     overlap: float = 0.12
     """The share of a chunk that repeats the end of the previous one."""
 

@@ -50,18 +50,18 @@ class RunService:
             raise _no_run(name)
         return run
 
-    async def start(self, settings: CrawlSettings, once: IdempotencyKey | None) -> IdempotentRun:
+    async def start(self, settings: CrawlSettings, key: IdempotencyKey | None) -> IdempotentRun:
         """Create a run, or return the one that was created under this idempotency key."""
         ledger, now, redaction = self.context.ledger, self.context.clock(), self.context.redaction
         try:
             refuse_secrets(settings, redactor_of(redaction))
         except UsageError as problem:
             raise ApiProblem(INVALID, str(problem)) from problem
-        if once is None:
+        if key is None:
             created = IdempotentRun(await start_run(ledger, settings, now, redaction), "", is_new=True)
         else:
-            created = await start_run_once(ledger, settings, once, now, redaction)
-            if created.fingerprint != once.fingerprint:
+            created = await start_run_once(ledger, settings, key, now, redaction)
+            if created.fingerprint != key.fingerprint:
                 raise ApiProblem(KEY_REUSED, "send another key, or the same request as before")
         self._cache.forget(_LISTS, created.run.id)
         await self.context.announce(created.run.id)

@@ -40,13 +40,13 @@ def rows_after(conn: sa.Connection, run: RunId, after: str, state: UrlState | No
     return [(stored.url, url_row(stored)) for stored in conn.execute(query.order_by(urls.c.url).limit(ROWS_PER_PAGE))]
 
 
-def documents(conn: sa.Connection, run: RunId, most: int) -> list[BlobKey]:
-    """Documents of the run's pages in admission order; a regular sample where there are more than `most`."""
+def documents(conn: sa.Connection, run: RunId, limit: int) -> list[BlobKey]:
+    """Documents of the run's pages in admission order; a regular sample where there are more than `limit`."""
     c = urls.c
     number, total = sa.func.row_number().over(order_by=c.seq), sa.func.count().over()
     numbered = sa.select(c.document, number.label("number"), total.label("total"))
     of_pages = numbered.where(c.run_id == run, is_kept(), c.document.is_not(None)).subquery()
-    step = (of_pages.c.total + (most - 1)) // most
+    step = (of_pages.c.total + (limit - 1)) // limit
     query = sa.select(of_pages.c.document).where(of_pages.c.number % step == 0).order_by(of_pages.c.number)
     return [stored[0] for stored in conn.execute(query)]
 

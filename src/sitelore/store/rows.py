@@ -58,7 +58,7 @@ def offer_tuple(run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...
         offer.parent_seq,
         offer.position,
         0 if refusal is None else 1,
-        key_of(offer.shape, PATTERN_CHARS),
+        key_of(offer.pattern, PATTERN_CHARS),
         chain_text(offer.chain),
         lastmod,
         None if refusal is None else refusal._value_,
@@ -148,7 +148,7 @@ _PROOFS: dict[str | None, Proof | None] = {None: None, **{proof.value: proof for
 
 def url_row(row: Sequence[Any]) -> UrlRow:
     """The URL row of a row of `ROW_COLUMNS`."""
-    (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, shape, status_code,
+    (run, key, long_url, kind, state_text, depth, source, parent, seq, wave, pattern, status_code,
      chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
      document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
      token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified, headers,
@@ -168,7 +168,7 @@ def url_row(row: Sequence[Any]) -> UrlRow:
         parent=maybe_url(parent),
         seq=seq,
         wave=wave,
-        shape=shape,
+        pattern=pattern,
         status_code=status_code,
         redirect_chain=hops(chain),
         final_url=final,

@@ -36,7 +36,7 @@ def test_a_settlement_without_a_secret_is_the_same_object() -> None:
 
 def test_an_offer_of_an_address_with_a_secret_is_refused_and_its_row_has_the_mark() -> None:
     good = Offer(url("/a"), 1, Source.LINK)
-    offers = (good, Offer(url(f"/b?t={SECRET}&x=1"), 1, Source.LINK, shape="old"))
+    offers = (good, Offer(url(f"/b?t={SECRET}&x=1"), 1, Source.LINK, pattern="old"))
     kept = redact_settlement(Settlement(LEASE, Verdict(UrlState.VISITED, 200), Effects(offers=offers)), Redactor()).effects
     assert kept.offers[0] == good
     assert kept.offers[1].url == f"{AT}/b?t={MARK}&x=1"

@@ -54,8 +54,8 @@ def test_a_browser_is_not_even_looked_for_on_a_static_site() -> None:
 
     static = RenderPolicy(AUTO, SiteRendering(3, 0, 20), look)
     assert static.before_fetch(lease(known=True)) is None
-    assert static.after_reading(lease(), HALF).wanted is False
-    assert static.after_not_modified(lease(known=True)).wanted is False
+    assert static.after_reading(lease(), HALF).in_browser is False
+    assert static.after_not_modified(lease(known=True)).in_browser is False
 
 
 def test_settings_and_a_domain_s_own_rules_have_the_last_word() -> None:
@@ -97,9 +97,9 @@ def test_every_tenth_run_and_a_forced_one_ask_over_http_again() -> None:
 
 def test_a_304_says_nothing_of_what_scripts_fill_in() -> None:
     assert policy().after_not_modified(lease(reason=RenderReason.SHELL)).reason is RenderReason.KNOWN_PAGE
-    assert not policy().after_not_modified(lease(known=True)).wanted
-    assert not policy(NEVER).after_not_modified(lease(reason=RenderReason.SHELL)).wanted
-    assert not policy(has_browser=False).after_not_modified(lease(reason=RenderReason.SHELL)).wanted
+    assert not policy().after_not_modified(lease(known=True)).in_browser
+    assert not policy(NEVER).after_not_modified(lease(reason=RenderReason.SHELL)).in_browser
+    assert not policy(has_browser=False).after_not_modified(lease(reason=RenderReason.SHELL)).in_browser
 
 
 def test_validators_of_a_page_rendered_on_request_are_not_trusted() -> None:

@@ -22,7 +22,7 @@ def url(text: str) -> Url:
         ("http://a/shop?color=red&size=2&brand=x", "http://a/shop?brand=y&price=4&size=1&color=b"),
     ],
 )
-def test_urls_of_one_template_have_one_shape(one: str, other: str) -> None:
+def test_urls_of_one_template_have_one_pattern(one: str, other: str) -> None:
     assert url_pattern(url(one)) == url_pattern(url(other))
 
 
@@ -35,7 +35,7 @@ def test_urls_of_one_template_have_one_shape(one: str, other: str) -> None:
         ("http://a/2026/05/a-story", "http://a/2026/05/another-story"),
     ],
 )
-def test_different_templates_have_different_shapes(one: str, other: str) -> None:
+def test_different_templates_have_different_patterns(one: str, other: str) -> None:
     assert url_pattern(url(one)) != url_pattern(url(other))
 
 

@@ -7,16 +7,21 @@ from sitelore.model.states import Proof
 from sitelore.model.url import Url
 
 
-def candidates(count: int, shape: str = "a/#", start: int = 0, depth: int = 1) -> tuple[Candidate, ...]:
+def candidates(count: int, pattern: str = "a/#", start: int = 0, depth: int = 1) -> tuple[Candidate, ...]:
     return tuple(
-        Candidate(Url(f"http://{shape.replace('#', str(i))}"), RowKind.PAGE, depth, shape) for i in range(start, start + count)
+        Candidate(Url(f"http://{pattern.replace('#', str(i))}"), RowKind.PAGE, depth, pattern)
+        for i in range(start, start + count)
     )
 
 
 def facts(
-    rows: tuple[Candidate, ...], *, kept: int = 0, max_pages: int | None = None, shapes: dict[str, PatternYield] | None = None
+    rows: tuple[Candidate, ...],
+    *,
+    kept: int = 0,
+    max_pages: int | None = None,
+    pattern_yields: dict[str, PatternYield] | None = None,
 ) -> WaveFacts:
-    return WaveFacts(CrawlSettings(max_pages=max_pages), 1, 1, kept, candidates=rows, shapes=shapes or {})
+    return WaveFacts(CrawlSettings(max_pages=max_pages), 1, 1, kept, candidates=rows, pattern_yields=pattern_yields or {})
 
 
 def test_a_wave_admits_at_most_what_the_budget_leaves_in_order() -> None:
@@ -44,26 +49,26 @@ def test_sitemaps_use_no_budget() -> None:
     assert len(plan_wave(facts(rows, max_pages=1)).admit) == 2
 
 
-def test_a_new_shape_is_tried_before_it_is_trusted() -> None:
+def test_a_new_pattern_is_tried_before_it_is_trusted() -> None:
     plan = plan_wave(facts(candidates(1000)))
     assert len(plan.admit) == FREE_PAGES
     assert plan.trapped == ()
 
 
 def test_the_cut_keeps_the_order_of_discovery() -> None:
-    rows = (*candidates(FREE_PAGES + 1), *candidates(5, shape="a/other/#"))
+    rows = (*candidates(FREE_PAGES + 1), *candidates(5, pattern="a/other/#"))
     assert plan_wave(facts(rows)).admit == tuple(c.url for c in rows[:FREE_PAGES])
 
 
-def test_a_shape_that_yields_is_trusted_with_more() -> None:
-    shapes = {"a/#": PatternYield(pages=100, distinct=90, novel=90)}
-    assert len(plan_wave(facts(candidates(5000, start=100), shapes=shapes)).admit) == 800
+def test_a_pattern_that_yields_is_trusted_with_more() -> None:
+    yields = {"a/#": PatternYield(pages=100, distinct=90, novel=90)}
+    assert len(plan_wave(facts(candidates(5000, start=100), pattern_yields=yields)).admit) == 800
 
 
-def test_a_shape_that_repeats_itself_is_a_trap_and_says_so() -> None:
-    shapes = {"a/#": PatternYield(pages=100, distinct=3, novel=3)}
-    rows = (*candidates(5, start=100), *candidates(2, shape="a/fine/#"))
-    plan = plan_wave(facts(rows, shapes=shapes))
+def test_a_pattern_that_repeats_itself_is_a_trap_and_says_so() -> None:
+    yields = {"a/#": PatternYield(pages=100, distinct=3, novel=3)}
+    rows = (*candidates(5, start=100), *candidates(2, pattern="a/fine/#"))
+    plan = plan_wave(facts(rows, pattern_yields=yields))
     assert [url for url, _ in plan.trapped] == [c.url for c in rows[:5]]
     assert "100 pages of the pattern a/#" in plan.trapped[0][1]
     assert len(plan.admit) == 2
@@ -73,22 +78,22 @@ def test_pages_that_differ_in_numbers_alone_end_a_calendar_but_not_a_catalogue()
     counting = PatternYield(pages=100, distinct=100, novel=1)
     calendar = "a/{date}"
     rows = tuple(Candidate(Url(f"http://a/2026/{i:02}"), RowKind.PAGE, 1, calendar) for i in range(1, 4))
-    assert len(plan_wave(facts(rows, shapes={calendar: counting})).trapped) == 3
-    assert len(plan_wave(facts(candidates(3), shapes={"a/#": counting})).admit) == 3
+    assert len(plan_wave(facts(rows, pattern_yields={calendar: counting})).trapped) == 3
+    assert len(plan_wave(facts(candidates(3), pattern_yields={"a/#": counting})).admit) == 3
     endless = PatternYield(pages=FREE_COUNTING_PAGES, distinct=FREE_COUNTING_PAGES, novel=1)
-    assert len(plan_wave(facts(candidates(3), shapes={"a/#": endless})).trapped) == 3
+    assert len(plan_wave(facts(candidates(3), pattern_yields={"a/#": endless})).trapped) == 3
 
 
 def test_combinations_of_filters_are_bounded_even_when_each_differs() -> None:
-    shape = "a/shop?{facets}"
-    rows = (Candidate(Url("http://a/shop?a=1&b=2&c=3"), RowKind.PAGE, 1, shape),)
-    full = {shape: PatternYield(pages=MAX_FACETED, distinct=MAX_FACETED, novel=MAX_FACETED)}
-    assert len(plan_wave(facts(rows, shapes=full)).trapped) == 1
+    pattern = "a/shop?{facets}"
+    rows = (Candidate(Url("http://a/shop?a=1&b=2&c=3"), RowKind.PAGE, 1, pattern),)
+    full = {pattern: PatternYield(pages=MAX_FACETED, distinct=MAX_FACETED, novel=MAX_FACETED)}
+    assert len(plan_wave(facts(rows, pattern_yields=full)).trapped) == 1
 
 
 def test_what_a_person_typed_is_never_a_trap() -> None:
-    shapes = {"a/#": PatternYield(pages=1000, distinct=1, novel=1)}
-    assert len(plan_wave(facts(candidates(3, depth=0), shapes=shapes)).admit) == 3
+    yields = {"a/#": PatternYield(pages=1000, distinct=1, novel=1)}
+    assert len(plan_wave(facts(candidates(3, depth=0), pattern_yields=yields)).admit) == 3
 
 
 A, B, C = Url("http://a/a"), Url("http://a/b"), Url("http://a/c")

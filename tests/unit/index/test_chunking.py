@@ -145,9 +145,9 @@ def test_sizes_follow_what_is_asked() -> None:
     markdown = "\n\n".join(paragraph(noise) for _ in range(60))
     for sizes in (ChunkSizes(), ChunkSizes(200, 120, 320), ChunkSizes(1000, 600, 1600), ChunkSizes(64, 32, 100)):
         chunks = chunks_of(markdown, sizes)
-        check(markdown, chunks, sizes.most)
+        check(markdown, chunks, sizes.max_tokens)
         tokens = sorted(chunk.tokens for chunk in chunks)
-        assert tokens[0] >= sizes.least
+        assert tokens[0] >= sizes.min_tokens
         assert 0.7 * sizes.target <= tokens[len(tokens) // 2] <= 1.3 * sizes.target
 
 
@@ -325,7 +325,7 @@ def test_any_markdown_is_chunked_whole(lines: list[str], small: bool) -> None:
     markdown = "\n".join(lines)
     sizes = ChunkSizes(60, 30, 100) if small else ChunkSizes()
     chunks = chunks_of(markdown, sizes)
-    check(markdown, chunks, sizes.most)
+    check(markdown, chunks, sizes.max_tokens)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -76,7 +76,7 @@ async def asked(library: SearchService, text: str, searcher: Searcher | None = N
 
 
 def urls(answer: SearchAnswer) -> list[str]:
-    return [hit.card.url.partition("example")[2] for hit in answer.hits]
+    return [hit.chunk.url.partition("example")[2] for hit in answer.hits]
 
 
 DOCS = (
@@ -121,7 +121,7 @@ async def test_an_answer_has_its_card_scores_snippet_and_marks(library: SearchSe
     answer = await asked(library, "anchors")
     [hit] = answer.hits
     assert (answer.mode, answer.chunks, answer.embedded) == (SearchMode.LEXICAL, 6, 0)
-    assert (hit.card.title, hit.card.site_name, hit.dense) == ("Boats", "site", None)
+    assert (hit.chunk.title, hit.chunk.site_name, hit.dense) == ("Boats", "site", None)
     assert hit.lexical is not None
     assert hit.lexical > 0
     assert [hit.snippet[start:end] for start, end in hit.highlights] == ["anchor"]
@@ -224,7 +224,7 @@ async def test_tenants_with_the_same_pages_never_see_each_others(library: Search
     sites = {}
     for tenant in ("one", "two"):
         answer = await asked(library, "boat", Searcher(library.knowledge, Meanings()), tenant=tenant)
-        sites[tenant] = {hit.card.site for hit in answer.hits}
+        sites[tenant] = {hit.chunk.site for hit in answer.hits}
         assert (answer.chunks, len(sites[tenant])) == (6, 1)
     assert sites["one"].isdisjoint(sites["two"])
 
@@ -253,7 +253,7 @@ async def test_what_is_indexed_later_is_found_by_the_same_searcher(library: Sear
 
 def told(answer: SearchAnswer) -> list[tuple[object, ...]]:
     return [
-        (str(hit.card.url), hit.card.start, hit.score, hit.lexical, hit.dense, hit.snippet, hit.highlights)
+        (str(hit.chunk.url), hit.chunk.start, hit.score, hit.lexical, hit.dense, hit.snippet, hit.highlights)
         for hit in answer.hits
     ]
 

@@ -285,8 +285,8 @@ def _show_results(answer: SearchAnswer) -> None:
         console.print(_headline(number, hit), soft_wrap=True)
         console.print(f"    {visible(hit.citation)}", style="dim", markup=False, soft_wrap=True)
         console.print(_snippet(hit), soft_wrap=True)
-        if hit.card.flags:
-            rules = ", ".join(dict.fromkeys(flag.rule for flag in hit.card.flags))
+        if hit.chunk.flags:
+            rules = ", ".join(dict.fromkeys(flag.rule for flag in hit.chunk.flags))
             console.print(f"    possible prompt injection: {rules}", style="yellow", markup=False, soft_wrap=True)
         console.print()
     if not answer.hits:
@@ -311,8 +311,8 @@ def _show_missing_embeddings(data: Path, query: SearchQuery, answer: SearchAnswe
 def _headline(number: int, hit: Hit) -> Text:
     from rich.text import Text
 
-    card = hit.card
-    parts = dict.fromkeys(part for part in (card.title or str(card.url), *card.headings) if part)
+    chunk = hit.chunk
+    parts = dict.fromkeys(part for part in (chunk.title or str(chunk.url), *chunk.headings) if part)
     return Text.assemble(f"{number:>2}. ", (visible(" > ".join(parts)), "bold"), (f"  {hit.score:.2f}", "dim"))
 
 

@@ -55,12 +55,12 @@ class PieceLimits:
     def of(sizes: ChunkSizes) -> PieceLimits:
         """The limits that follow from the configured chunk sizes."""
         own_share = max(0.5, 1 - sizes.overlap * _MAX_OVERLAP)
-        widest = max(16, int(sizes.most * own_share))
+        widest = max(16, int(sizes.max_tokens * own_share))
         target = sizes.target * (1 - sizes.overlap)
-        least = min(max(sizes.least / _TOKEN_MARGIN, _MIN_TARGET_SHARE * target), widest / 2)
-        split_above = min(widest, max(2.1 * least, _MAX_TARGET_SHARE * target))
-        even = int(max(least, _EVEN_SHARE * target))
-        return PieceLimits(int(least), even, int(split_above), max(16, int(sizes.most * _TOKEN_MARGIN)))
+        min_tokens = min(max(sizes.min_tokens / _TOKEN_MARGIN, _MIN_TARGET_SHARE * target), widest / 2)
+        split_above = min(widest, max(2.1 * min_tokens, _MAX_TARGET_SHARE * target))
+        even = int(max(min_tokens, _EVEN_SHARE * target))
+        return PieceLimits(int(min_tokens), even, int(split_above), max(16, int(sizes.max_tokens * _TOKEN_MARGIN)))
 
 
 def choose_starts(text: str, segments: list[Segment], limits: PieceLimits) -> list[int]:
@@ -237,7 +237,7 @@ def _overlap(
     for kinds in (_SENTENCES, _PARTS_OF_SENTENCES):
         if (extended := _reach_back(text, segments, (earlier, earlier_tokens), span, limits, kinds)) is not None:
             return extended, earlier.end
-        room = sizes.most - earlier_tokens
+        room = sizes.max_tokens - earlier_tokens
         if (earlier_end := _reach_forward(text, segments, later, tokens, limits, room, kinds)) is not None:
             return span, earlier_end
     return span, earlier.end
@@ -250,7 +250,7 @@ def _overlap_limits(tokens: int, earlier_tokens: int, sizes: ChunkSizes) -> _Ove
     # The shared text is a share of both chunks: between a long and a short one the geometric mean suits both.
     best_share = min(max_share, max(min_share, _BEST_OVERLAP * sizes.overlap * sqrt(earlier_tokens / tokens)))
     low, best, high = (tokens * share / (1 - share) for share in (min_share, best_share, max_share))
-    return _OverlapLimits(low, best, high, min_share, max_share, sizes.most)
+    return _OverlapLimits(low, best, high, min_share, max_share, sizes.max_tokens)
 
 
 def _reach_back(

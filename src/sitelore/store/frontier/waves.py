@@ -176,7 +176,7 @@ def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> WaveFact
         settled=settled,
         related=_related(conn, current.id, settled),
         candidates=candidates,
-        shapes=count_pages(conn, current.id, (candidate.shape for candidate in candidates)),
+        pattern_yields=count_pages(conn, current.id, (candidate.pattern for candidate in candidates)),
     )
 
 
@@ -259,8 +259,8 @@ def _admit(conn: sa.Connection, current: sa.Row[Any], facts: WaveFacts, decision
     first, wave = current.next_seq, current.wave + 1
     rows = [(seq, wave, current.id, key_of(url)) for seq, url in enumerate(decision.admit, first)]
     execute_many(conn, admit_statement, rows)
-    patterns = (candidate.shape for candidate in admitted)
-    store_counts(conn, current.id, patterns, facts.shapes, first, first + len(rows))
+    patterns = (candidate.pattern for candidate in admitted)
+    store_counts(conn, current.id, patterns, facts.pattern_yields, first, first + len(rows))
     kept = conn.scalar(_pages_of_wave, {"run": current.id, "first_seq": current.wave_seq, "next_seq": first}) or 0
     values = {
         "run": current.id, "new_wave": wave, "new_depth": max(current.depth, *(candidate.depth for candidate in admitted)),

@@ -80,7 +80,7 @@ def runs_by_state(conn: sa.Connection) -> dict[str, int]:
 
 def create_run_once(
     conn: sa.Connection,
-    once: IdempotencyKey,
+    key: IdempotencyKey,
     site: str,
     settings: CrawlSettings,
     offers: Sequence[Offer],
@@ -90,13 +90,13 @@ def create_run_once(
     """The run created under this idempotency key, or a new one. A second concurrent call waits and gets the same run."""
     c = idempotency_keys.c
     conn.execute(sa.delete(idempotency_keys).where(c.created_at < now - IDEMPOTENCY_KEY_TTL_S))
-    values = {"key": once.key, "fingerprint": once.fingerprint, "run_id": "", "created_at": now}
+    values = {"key": key.key, "fingerprint": key.fingerprint, "run_id": "", "created_at": now}
     insert = insert_for(conn.dialect.name)(idempotency_keys).values(values).on_conflict_do_nothing(index_elements=["key"])
     if conn.execute(insert).rowcount:
         run = create_run(conn, site, settings, offers, now, tenant)
-        conn.execute(sa.update(idempotency_keys).where(c.key == once.key).values(run_id=run.id))
-        return IdempotentRun(run, once.fingerprint, is_new=True)
-    stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(c.key == once.key)).one()
+        conn.execute(sa.update(idempotency_keys).where(c.key == key.key).values(run_id=run.id))
+        return IdempotentRun(run, key.fingerprint, is_new=True)
+    stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(c.key == key.key)).one()
     earlier = find_run(conn, stored.run_id)
     if earlier is None:
         raise AssertionError(f"run {stored.run_id} has an idempotency key but does not exist")
