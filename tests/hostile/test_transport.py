@@ -54,9 +54,9 @@ def url_of(text: str) -> Url:
     return url
 
 
-async def fetched(fetcher: HttpFetcher, hostile: Hostile, number: int, *, whole_types: bool = False) -> Fetched:
+async def fetched(fetcher: HttpFetcher, hostile: Hostile, number: int, *, any_content_type: bool = False) -> Fetched:
     entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    return await fetcher.fetch(Request(url_of(entry["entry_url"]), whole_types=whole_types))
+    return await fetcher.fetch(Request(url_of(entry["entry_url"]), any_content_type=any_content_type))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_a_pdf_is_not_read_when_documents_are_off(hostile: Hostile, fetche
         left = await fetched(picky, hostile, 62)
         assert isinstance(left, Response)
         assert (left.status, len(left.body), left.body_read) == (200, 0, False)
-        asked_for = await fetched(picky, hostile, 62, whole_types=True)
+        asked_for = await fetched(picky, hostile, 62, any_content_type=True)
     for taken in (asked_for, await fetched(fetcher, hostile, 62)):
         assert isinstance(taken, Response)
         assert taken.body.startswith(b"%PDF")

@@ -156,7 +156,7 @@ async def idle_app(data: Path) -> AsyncIterator[AppContext]:
 @contextlib.contextmanager
 def serving_api(build: Building, settings: ApiSettings | None = None) -> Iterator[Api]:
     """Serve until the block is left, however it is left; what went wrong in the server is raised then."""
-    settings = settings or ApiSettings(look_s=0.05)
+    settings = settings or ApiSettings(poll_s=0.05)
     listening = listening_socket("127.0.0.1", 0, with_tokens=bool(settings.tokens))
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()

@@ -46,7 +46,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     data = tmp_path_factory.mktemp("api")
     with serving(lambda _: None, host="localhost") as web:
         web.pages = GRAPH.pages(web.origin)
-        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), look_s=0.05)
+        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, data), settings) as api:
             run = api.start(web.url("/"), includeDocuments=True)
             yield Served(api, web, data, run, api.finish(run))
@@ -267,7 +267,7 @@ def _wide_site(pages: int) -> dict[str, Any]:
 def test_a_cancelled_run_stops_asking_and_gives_every_row_a_reason(tmp_path: Path) -> None:
     with serving(site(_wide_site(200))) as web:
         web.delay_s = 0.05
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.05)
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
             run, waiting = api.start(web.url("/")), api.start(web.url("/"))
             assert web.wait_for_hits(20)
@@ -293,7 +293,7 @@ def test_runs_of_one_site_follow_each_other_while_other_sites_go_on(tmp_path: Pa
 
     with serving(held) as slow, serving(site(_wide_site(3))) as quick:
         allowed = tuple(f"127.0.0.1:{web.port}" for web in (slow, quick))
-        with serving_api(partial(whole_app, tmp_path), ApiSettings(allow_private=allowed, look_s=0.05)) as api:
+        with serving_api(partial(whole_app, tmp_path), ApiSettings(allow_private=allowed, poll_s=0.05)) as api:
             try:
                 first, second = api.start(slow.url("/")), api.start(slow.url("/"))
                 other = api.finish(api.start(quick.url("/")))
@@ -307,7 +307,7 @@ def test_runs_of_one_site_follow_each_other_while_other_sites_go_on(tmp_path: Pa
 def test_followers_see_progress_and_the_end_and_come_back_where_they_left(tmp_path: Path) -> None:
     with serving(site(_wide_site(60))) as web:
         web.delay_s = 0.02
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.02, heartbeat_s=0.05)
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.02, heartbeat_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
             run = api.start(web.url("/"))
             with api.follow(run) as events:
@@ -332,7 +332,7 @@ def test_followers_see_progress_and_the_end_and_come_back_where_they_left(tmp_pa
 def test_a_follower_of_a_quiet_run_hears_a_heartbeat_and_is_sent_away_at_the_end(tmp_path: Path) -> None:
     with serving(site({"/": page("Home", prose("home"))})) as web:
         web.slow["/"] = 1.5
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.02, heartbeat_s=0.05)
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.02, heartbeat_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
             run = api.start(web.url("/"))
             with api.follow(run) as events:
@@ -345,7 +345,7 @@ def test_a_follower_of_a_quiet_run_hears_a_heartbeat_and_is_sent_away_at_the_end
 
 def test_pages_are_shown_without_what_repeats_over_their_site_as_exports_and_inspect_show_them(tmp_path: Path) -> None:
     with serving(kettles(10), host="localhost") as web:
-        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), look_s=0.05)
+        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
             run = api.start(web.url("/"))
             api.finish(run)

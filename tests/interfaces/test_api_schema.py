@@ -66,7 +66,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
     }
     with serving(site(pages)) as web:
         run = asyncio.run(crawl(data, crawl_settings(web.url("/")))).run
-    with serving_api(partial(idle_app, data), ApiSettings(look_s=0.05)) as api:
+    with serving_api(partial(idle_app, data), ApiSettings(poll_s=0.05)) as api:
         yield Fuzzed(api, run.id, answered(api))
 
 

@@ -209,7 +209,7 @@ def test_what_the_operator_allows_is_crawled_and_nothing_beside_it(tmp_path: Pat
                 "/away2": redirect(by_name, 302),
             }
         )
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), look_s=0.05)
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
             check_problem(api.call("POST", "/crawl", {"url": canary.url("/")}), 422, "address-refused")
             run = api.start(web.url("/"), scopeMode="domain")

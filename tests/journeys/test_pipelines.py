@@ -58,7 +58,7 @@ def test_a_webhook_starts_a_delta_of_the_pages_it_names(tmp_path: Path) -> None:
     with serving(site(shop())) as web:
         name = crawled(web, tmp_path)
         web.edit("/doors")
-        settings = ApiSettings(look_s=0.05)
+        settings = ApiSettings(poll_s=0.05)
         with serving_api(lambda: whole_app(tmp_path), settings) as api:
             made = api.call("POST", f"/hooks/{name}", {"urls": [web.url("/doors")]})
             assert made.status == 201, made.body

@@ -125,7 +125,7 @@ async def _sitemaps(queue: deque[Url], scope: ScopeRule, client: PoliteClient, r
         if not (verdict := await client.robots.judge(url)).allowed:
             plans.append(SitemapPlan(url, problem=_robots_reason(verdict, url)))
             continue
-        response = await client.fetcher.fetch(Request(url, whole_types=True))
+        response = await client.fetcher.fetch(Request(url, any_content_type=True))
         if isinstance(response, FetchFailure):
             plans.append(SitemapPlan(url, problem=f"{response.failure}: {response.detail}"))
         elif response.status != 200:

@@ -182,7 +182,7 @@ def _render_failed(
 async def _fetch_over_http(lease: Lease, context: VisitContext) -> Fetched:
     request = request_for(lease, context.settings)
     if lease.kind is RowKind.SITEMAP:
-        request = replace(request, whole_types=True)
+        request = replace(request, any_content_type=True)
     if context.settings.overrides and is_loaded(lease.url, context.settings.overrides):
         request = replace(request, accept="application/json")
     fetched = await context.fetcher.fetch(request)

@@ -196,7 +196,7 @@ class RobotsCache:
     async def _fetch(self, url: Url, budget: _TimeBudget, max_wait_s: float) -> Fetched:
         """One GET, when the host's turn has come, within the time budget."""
         # One byte more than is parsed, so that a longer file is cut at a line.
-        request = Request(url, whole_types=True, max_body_bytes=MAX_BYTES + 1, cut_at_cap=True)
+        request = Request(url, any_content_type=True, max_body_bytes=MAX_BYTES + 1, truncate_body=True)
 
         async def fetch_in_budget() -> Fetched:
             loop = asyncio.get_running_loop()

@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from sitelore.model.politeness import (
-    ABSURD_S,
     BUSY,
     CLOSED_AFTER_S,
     FIRST_COOLDOWN_S,
+    IGNORED_RETRY_AFTER_S,
     LATENCY_SHARE,
     LATENCY_WEIGHT,
     LONGEST_COOLDOWN_S,
@@ -136,7 +136,7 @@ class LocalGate:
         retry_after_s = feedback.retry_after_s
         if (
             retry_after_s is not None
-            and retry_after_s < ABSURD_S
+            and retry_after_s < IGNORED_RETRY_AFTER_S
             and (status in BUSY or (status is not None and 300 <= status < 400))
         ):
             state.closed_at = now

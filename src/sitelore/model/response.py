@@ -77,11 +77,11 @@ class Request:
     url: Url
     etag: str | None = None
     last_modified: str | None = None
-    whole_types: bool = False
+    any_content_type: bool = False
     """Read the body whatever its content type (robots.txt, sitemaps); otherwise only text-like bodies are read."""
     max_body_bytes: int | None = None
-    """A lower limit than the run's own; with `cut_at_cap` the body is truncated there instead of refused."""
-    cut_at_cap: bool = False
+    """A lower limit than the run's own; with `truncate_body` the body is truncated there instead of refused."""
+    truncate_body: bool = False
     accept: str | None = None
     """The media type to request; None: a page."""
 

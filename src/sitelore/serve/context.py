@@ -19,7 +19,7 @@ class AppContext:
     ledger: Ledger
     blobs: Blobs
     clock: Clock
-    attend: Callable[[asyncio.Event], Awaitable[None]]
+    run_background: Callable[[asyncio.Event], Awaitable[None]]
     """Background work that runs until the event is set: workers and maintenance in one process, or maintenance alone where
     workers are separate processes. It returns with no lease left to this process; an error ends the server."""
     announce: Callable[[RunId], Awaitable[None]]
@@ -45,5 +45,5 @@ class ApiSettings:
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
     """Host headers that a server without tokens accepts."""
     heartbeat_s: float = 15.0
-    look_s: float = 0.5
+    poll_s: float = 0.5
     """Poll interval of event streams."""

@@ -60,14 +60,14 @@ async def serve(
     """Serve the API until a signal arrives, `stop` is set or the background work fails. Closes the socket."""
     closing = stop or asyncio.Event()
     try:
-        await answer_requests(application(context, settings, closing, mcp), listening, closing, context.attend)
+        await answer_requests(application(context, settings, closing, mcp), listening, closing, context.run_background)
     finally:
         if mcp is not None:
             await mcp.close()
 
 
 async def serve_mcp(
-    mcp: McpApp, settings: ApiSettings, listening: socket.socket, attend: Callable[[asyncio.Event], Awaitable[None]]
+    mcp: McpApp, settings: ApiSettings, listening: socket.socket, run_background: Callable[[asyncio.Event], Awaitable[None]]
 ) -> None:
     """Serve MCP alone, behind the same security middleware as the API."""
 
@@ -77,15 +77,15 @@ async def serve_mcp(
         await mcp(scope, receive, send)
 
     try:
-        await answer_requests(SecurityMiddleware(only_mcp, settings), listening, asyncio.Event(), attend)
+        await answer_requests(SecurityMiddleware(only_mcp, settings), listening, asyncio.Event(), run_background)
     finally:
         await mcp.close()
 
 
 async def answer_requests(
-    app: ASGIApp, listening: socket.socket, closing: asyncio.Event, attend: Callable[[asyncio.Event], Awaitable[None]]
+    app: ASGIApp, listening: socket.socket, closing: asyncio.Event, run_background: Callable[[asyncio.Event], Awaitable[None]]
 ) -> None:
-    """Serve an application on this socket, with background work (`attend`) that runs until `closing` is set."""
+    """Serve an application on this socket, with background work (`run_background`) that runs until `closing` is set."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -95,8 +95,8 @@ async def answer_requests(
         timeout_graceful_shutdown=_GRACE_S,
     )
     server = _Server(config, closing)
-    attending = asyncio.ensure_future(attend(closing))
-    attending.add_done_callback(lambda _: setattr(server, "should_exit", True))
+    background = asyncio.ensure_future(run_background(closing))
+    background.add_done_callback(lambda _: setattr(server, "should_exit", True))
     host, port = listening.getsockname()[:2]
     _LOG.info("listening", extra={"host": host, "port": port})
     with contextlib.closing(listening):
@@ -104,7 +104,7 @@ async def answer_requests(
             await server.serve(sockets=[listening])
         finally:
             closing.set()
-            await attending
+            await background
     _LOG.info("stopped")
 
 

@@ -140,7 +140,7 @@ async def run_events(service: RunService, name: str, last_id: str) -> AsyncItera
 
 async def _pause(service: RunService) -> None:
     try:
-        async with asyncio.timeout(min(service.settings.look_s, service.settings.heartbeat_s)):
+        async with asyncio.timeout(min(service.settings.poll_s, service.settings.heartbeat_s)):
             await service.closing.wait()
     except TimeoutError:
         pass

@@ -56,7 +56,7 @@ end
 
 local function judge(elapsed, status, strained, retry_after, longest)
   local busy = status == 408 or status == 429 or status == 503
-  if retry_after >= 0 and retry_after < ABSURD_S and (busy or (status >= 300 and status < 400)) then
+  if retry_after >= 0 and retry_after < IGNORED_RETRY_AFTER_S and (busy or (status >= 300 and status < 400)) then
     closed_at = now
     closed_until = math.max(closed_until, now + math.min(retry_after, longest))
   elseif busy or strained then

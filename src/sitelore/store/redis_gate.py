@@ -31,7 +31,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from sitelore.model import politeness
-from sitelore.model.politeness import ABSURD_S, BUSY, CLOSED_AFTER_S, SHORTEST_WAIT_S, STRAINED, fixed_gap_s
+from sitelore.model.politeness import BUSY, CLOSED_AFTER_S, IGNORED_RETRY_AFTER_S, SHORTEST_WAIT_S, STRAINED, fixed_gap_s
 from sitelore.model.settings import Pace
 from sitelore.ports import Feedback
 from sitelore.store.redis_notifications import UNAVAILABLE
@@ -53,7 +53,7 @@ def _script() -> str:
     constants = {
         **{name: getattr(politeness, name) for name in (
             "LATENCY_SHARE", "LATENCY_WEIGHT", "SHORTEST_GAP_S", "LONGEST_GAP_S", "FIRST_COOLDOWN_S", "LONGEST_COOLDOWN_S",
-            "STREAK", "ABSURD_S", "SHORTEST_WAIT_S",
+            "STREAK", "IGNORED_RETRY_AFTER_S", "SHORTEST_WAIT_S",
         )},
         "MIN_SLOT_WAIT_S": politeness.SLOT_WAIT_S[0], "MAX_SLOT_WAIT_S": politeness.SLOT_WAIT_S[1],
         "HOST_TTL_S": _HOST_TTL_S,
@@ -155,7 +155,7 @@ class RedisGate:
         if slot in state.slots:
             state.slots.remove(slot)
         retry_s, now = feedback.retry_after_s, self._clock()
-        if retry_s is not None and retry_s < ABSURD_S and feedback.status in BUSY:
+        if retry_s is not None and retry_s < IGNORED_RETRY_AFTER_S and feedback.status in BUSY:
             # Applied here at once, even if the message to Redis is lost.
             state.closed_until = max(state.closed_until, now + min(max(retry_s, 0.0), pace.max_retry_after_s))
         feedback_args = (

@@ -141,7 +141,7 @@ async def test_another_body_is_not_read_and_the_connection_is_closed(content_typ
 
 
 async def test_whole_types_reads_any_content_type() -> None:
-    response = await response_to(reply(b"%PDF", content_type="application/pdf"), partial(Request, whole_types=True))
+    response = await response_to(reply(b"%PDF", content_type="application/pdf"), partial(Request, any_content_type=True))
     assert (response.body, response.body_read) == (b"%PDF", True)
 
 
@@ -204,9 +204,9 @@ async def test_a_request_may_ask_for_less_and_keep_what_came_before_the_cap(leng
     answer = reply(b"y" * 9000, content_type=HTML, Content_Length=length)
     capped = partial(Request, max_body_bytes=100)
     assert (await failure_of(answer, capped)).failure is Failure.TOO_LARGE
-    assert (await response_to(answer, partial(capped, cut_at_cap=True))).body == b"y" * 100
+    assert (await response_to(answer, partial(capped, truncate_body=True))).body == b"y" * 100
     squeezed = reply(gzip.compress(b"y" * 9000), content_type=HTML, content_encoding="gzip")
-    assert (await response_to(squeezed, partial(capped, cut_at_cap=True))).body == b"y" * 100
+    assert (await response_to(squeezed, partial(capped, truncate_body=True))).body == b"y" * 100
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -78,7 +78,7 @@ async def test_the_rules_of_an_origin_are_fetched_once_and_obeyed() -> None:
     assert (verdict.allowed, verdict.state, verdict.sitemaps) == (True, "ok", ("http://site.example/s.xml",))
     assert [request.url for request in world.asked] == [f"{ORIGIN}/robots.txt"]
     request = world.asked[0]
-    assert (request.whole_types, request.cut_at_cap, request.max_body_bytes) == (True, True, MAX_BYTES + 1)
+    assert (request.any_content_type, request.truncate_body, request.max_body_bytes) == (True, True, MAX_BYTES + 1)
     assert world.stored[ORIGIN] == RobotsFile(ORIGIN, NOW, 200, PRIVATE)
 
 

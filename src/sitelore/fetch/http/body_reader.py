@@ -77,7 +77,7 @@ class ResponseReader:
         if head.status == 101:
             return self.fail(FailureInfo(Failure.PROTOCOL, "The server switched protocols without a request to do so."))
         content_type = ""
-        if not self._request.whole_types:
+        if not self._request.any_content_type:
             value = next((value for name, value in head.headers if name == "content-type"), "")
             content_type = value[:_MAX_TYPE_CHARS].partition(";")[0].strip().lower()
             self._sniff = content_type in _UNKNOWN_TYPES or (self._documents and content_type in VAGUE_TYPES)
@@ -89,7 +89,7 @@ class ResponseReader:
             return self.fail(FailureInfo(Failure.DECODING, "The body has an unknown Content-Encoding."))
         if self._decoder is None:
             self._max_wire = min(self._max_body, self._max_wire)
-        if head.length is not None and head.length > self._max_wire and not self._request.cut_at_cap:
+        if head.length is not None and head.length > self._max_wire and not self._request.truncate_body:
             if self._sniff and content_type not in _UNKNOWN_TYPES:
                 return self._abandon()  # an archive, of which few are documents
             detail = f"The body is {head.length} bytes, {self._max_wire} are allowed."
@@ -112,7 +112,7 @@ class ResponseReader:
         if failure is None and deadline.received > self._max_wire:
             failure = FailureInfo(Failure.TOO_LARGE, f"The body is larger than {self._max_wire} bytes.")
         if failure is not None:
-            if failure.failure is not Failure.TOO_LARGE or not self._request.cut_at_cap:
+            if failure.failure is not Failure.TOO_LARGE or not self._request.truncate_body:
                 return self.fail(failure)
             self._finish()
             return False
@@ -169,7 +169,7 @@ class ResponseReader:
     def _take_body(self) -> bytes:
         if self._decoder is not None:
             return self._decoder.body
-        body = self._body[: self._max_wire] if self._request.cut_at_cap else self._body
+        body = self._body[: self._max_wire] if self._request.truncate_body else self._body
         return bytes(body)
 
     def _abandon(self) -> bool:
