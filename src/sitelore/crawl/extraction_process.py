@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from sitelore.extract.malloc_tuning import give_back_large_blocks
-from sitelore.model.api_loader import collection_loader
 from sitelore.model.document import Reading, ReadOptions, SitemapReading
 from sitelore.model.response import Response
 from sitelore.model.url import Url
@@ -148,6 +146,7 @@ SITEMAP = msgspec.msgpack.Decoder(SitemapReading, dec_hook=_typed)
 
 def main(memory_bytes: int) -> None:
     """Read length-prefixed jobs from stdin and write length-prefixed answers to stdout."""
+    from sitelore.extract.malloc_tuning import give_back_large_blocks  # noqa: PLC0415 as below
     from sitelore.extract.page import read  # noqa: PLC0415 the pool imports this module for its messages, and never extracts
 
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -205,7 +204,8 @@ def _inspect(job: Job) -> Inspection:
 
 
 def _read_sitemap(job: Job) -> SitemapReading:
-    from sitelore.intake.sitemap import read_collection, read_sitemap  # noqa: PLC0415 for pages a waste: imports much of `email`
+    from sitelore.intake.sitemap import read_collection, read_sitemap  # noqa: PLC0415 imports `email`; pages need neither
+    from sitelore.model.api_loader import collection_loader  # noqa: PLC0415 as above
 
     response = job.response
     if job.options.overrides and (loader := collection_loader(response.url, job.options.overrides)) is not None:

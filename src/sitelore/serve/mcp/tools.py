@@ -1,4 +1,4 @@
-"""The MCP server: tools over crawled sites for language models. Website text is always wrapped (`untrusted`)."""
+"""The MCP server: tools over crawled sites for language models. Website text is always wrapped as untrusted."""
 
 from __future__ import annotations
 
