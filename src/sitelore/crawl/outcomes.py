@@ -72,7 +72,7 @@ async def settle_page(
 def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
     if not page_fetch.screenshot:
         return None
-    from sitelore.extract.page_media import screenshot_blob  # noqa: PLC0415 few runs take screenshots
+    from sitelore.extract.page_objects.media import screenshot_blob  # noqa: PLC0415 few runs take screenshots
 
     return screenshot_blob(page_fetch.screenshot, reading)
 

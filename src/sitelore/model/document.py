@@ -78,7 +78,7 @@ class Document:
 
 
 PROBED_HEADER = "sitelore-probed"
-"""Carries the styles that a browser computed for a home page (`extract/brand/home_page.py`); no site sends it."""
+"""Carries the styles that a browser computed for a home page (`extract/page_objects/brand.py`); no site sends it."""
 READ_HEADERS = ("content-language", "link", "x-robots-tag", PROBED_HEADER)
 """Headers that extraction depends on, besides the content type; they are stored so that the page can be extracted again."""
 
@@ -130,7 +130,7 @@ class Reading:
     refused_links: tuple[Url, ...] = ()
     """Links that nofollow excludes."""
     looks_missing: float = 0.0
-    """How much the page reads like an error page, 0 to 1 (`extract/soft_404.py`)."""
+    """How much the page reads like an error page, 0 to 1 (`extract/text.py`)."""
     fingerprint: tuple[int, ...] = ()
     """A bottom-k sketch of the text (`model/sketch.py`), to compare the page with a soft-404 probe."""
     document: Blob | None = None

@@ -4,7 +4,7 @@ A line sketch has one number per line. `extract` makes it for every page; `expor
 number consists of two checksums, which is no protection against deliberate collisions, and need not be: a site can only make
 two of its own lines look equal.
 
-A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/soft_404.py` makes it;
+A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/text.py` makes it;
 `crawl/soft_404.py` compares a page with a probe by it.
 """
 

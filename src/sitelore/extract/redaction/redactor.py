@@ -1,8 +1,8 @@
 """Removes secrets from text: from the decoded source, and again from what was derived of it (entities can hide them).
 
-The only module that makes `CleanText` and `CleanBytes`. A prefilter over the UTF-8 bytes finds where the hint of any rule may
-begin (`prefilter`): a page without a hint costs no more than that. There google-re2 confirms the hint, and the rule's exact
-pattern (`rules`) decides on the text around it. Personal data is removed where that is enabled (`personal_data`).
+The only module that makes `CleanText` and `CleanBytes`. One search of google-re2 over the UTF-8 bytes finds the hints of all
+rules: a page without a hint costs no more than that. At a hint the rule's exact pattern (`rules`) decides on the text around
+it. Personal data is removed where that is enabled (`personal_data`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 import re2
 
-from sitelore.extract.decode import encode_as
-from sitelore.extract.redaction.prefilter import Prefilter, prefilter_for
-from sitelore.extract.redaction.rules import built_in_prefilter, compile_rule, find_secrets, load_built_in_rules
+from sitelore.extract.redaction.rules import compile_rule, find_secrets, load_built_in_rules
 from sitelore.model.ids import CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url
@@ -26,10 +24,10 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int, str]
 """Start and end of a secret in UTF-8, and the name of its rule."""
+_UTF8_MARK = b"\xef\xbb\xbf"
 _HASH_BYTES = 3
 _LONG_HINT = 300
 _HINT_BYTES = 2000
-_MAX_FALSE_HINTS = 64
 _LARGE_PAGE = 2**20
 _WIDE_CHAR_BYTES = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 """First bytes of characters that make a whole `str` take four bytes a character."""
@@ -67,7 +65,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
-        self._prefilter, self._hints = _hints_of(options.rules)
+        self._hints = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The redactor for one page: where contact data is kept, the page decides what that is."""
@@ -140,7 +138,7 @@ class Redactor:
     def _spans(self, data: bytes) -> list[Span]:
         """The secrets in UTF-8, in order, none overlapping."""
         spans: list[Span] = []
-        at = self._prefiltered(data, spans)
+        at = 0
         while at < len(data) and (hint := self._hints.any_hint.search(data, at)) is not None:
             at = self._check_hint(data, hint, spans)
         if self._options.personal:
@@ -151,22 +149,6 @@ class Redactor:
         from sitelore.extract.redaction.personal_data import NO_CONTACTS, personal_spans  # noqa: PLC0415 off by default
 
         return personal_spans(data, self._options.personal_ids, self._contacts or NO_CONTACTS)
-
-    def _prefiltered(self, data: bytes, spans: list[Span]) -> int:
-        """Adds the secrets at the hints that the prefilter finds. Returns the offset from which the rest has to be searched."""
-        if self._prefilter is None:
-            return 0
-        at, false_hints = 0, 0
-        places, reached = self._prefilter(data)
-        for place in places:
-            if place < at:
-                continue
-            hint = self._hints.any_hint.match(data, place)
-            if hint is not None:
-                at = self._check_hint(data, hint, spans)
-            elif (false_hints := false_hints + 1) > _MAX_FALSE_HINTS:
-                return place  # one search of the rest takes time that is linear in its length
-        return max(at, reached)
 
     def _check_hint(self, data: bytes, hint: re2._Match, spans: list[Span]) -> int:
         """Adds the secrets at a hint. Returns the offset from which to go on."""
@@ -188,7 +170,7 @@ class Redactor:
 
 
 class _Hints:
-    """The hints of all rules as patterns of google-re2, compiled when the prefilter finds one: few texts have any."""
+    """The hints of all rules as patterns of google-re2."""
 
     def __init__(self, rules: Iterable[SecretRule]) -> None:
         by_hint: dict[str, list[SecretRule]] = {}
@@ -221,10 +203,9 @@ def _re2_options() -> re2.Options:
 
 
 @lru_cache(maxsize=16)
-def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Prefilter | None, _Hints]:
-    """The prefilter and the hints of the built-in rules and an operator's own."""
-    hints = _Hints((*load_built_in_rules().rules, *own))
-    return prefilter_for(hints.texts) if own else built_in_prefilter(), hints
+def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
+    """The hints of the built-in rules and an operator's own."""
+    return _Hints((*load_built_in_rules(), *own))
 
 
 @lru_cache(maxsize=16)
@@ -257,8 +238,17 @@ def source_of(text: CleanText) -> RedactedSource:
 
 
 def snapshot_bytes(body: bytes, source: RedactedSource, charset: str, *, touched: bool) -> CleanBytes:
-    """The bytes to store of a body: itself when nothing was removed from its text, else the clean text in its own charset."""
-    return CleanBytes(encode_as(source.text, charset) if touched else body)
+    """The bytes to store of a body: itself when nothing was removed from its text, else the clean text in its own charset.
+
+    Characters that the charset lacks become character references. Where Python has no such charset, the text is stored in
+    UTF-8 with a byte order mark, which overrides what headers and markup say.
+    """
+    if not touched:
+        return CleanBytes(body)
+    try:
+        return CleanBytes(source.text.encode(charset, "xmlcharrefreplace"))
+    except LookupError:
+        return CleanBytes(_UTF8_MARK + source.utf8)
 
 
 def sealed(data: bytes) -> CleanBytes:

@@ -1,7 +1,7 @@
 """The rules by which secrets are found: read from TOML, checked, compiled and applied.
 
-The built-in rules are written in `secret_rules.toml`. Processes read them, with the tables of the prefilter for their hints,
-from `secret_rules.bin`, because parsing the TOML and building the tables takes longer than reading a dozen pages.
+The built-in rules are written in `secret_rules.toml`. Processes read them from `secret_rules.bin`, because parsing the TOML
+takes longer than reading a page.
 
     python -m sitelore.extract.redaction.rules
 
@@ -14,10 +14,9 @@ import base64
 import binascii
 import math
 import re
-import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +25,6 @@ from typing import Any
 import msgspec
 import re2
 
-from sitelore.extract.redaction.prefilter import Prefilter, Tables, build_tables, prefilter_for, prefilter_from
 from sitelore.model.errors import BadConfig
 from sitelore.model.redaction import MARK, SecretRule
 
@@ -185,36 +183,10 @@ def read_built_in_rules() -> tuple[Examples, ...]:
     return tuple([_rule_of(rule) for rule in tomllib.loads(text)["rule"]])
 
 
-class BuiltInRules(msgspec.Struct, array_like=True):
-    """The contents of the binary file. The tables of the prefilter are little-endian."""
-
-    rules: tuple[SecretRule, ...]
-    tables: Tables
-
-
 @lru_cache(maxsize=1)
-def load_built_in_rules() -> BuiltInRules:
+def load_built_in_rules() -> tuple[SecretRule, ...]:
     """The built-in rules, from the binary file."""
-    return msgspec.msgpack.decode(zlib.decompress(_PACKED.read_bytes()), type=BuiltInRules)
-
-
-def built_in_prefilter() -> Prefilter | None:
-    """The prefilter for the hints of the built-in rules."""
-    built_in = load_built_in_rules()
-    return prefilter_from(built_in.tables) if sys.byteorder == "little" else prefilter_for(_hints(built_in.rules))
-
-
-def build_built_in_rules() -> BuiltInRules:
-    """What the binary file should contain, built from the TOML file."""
-    rules = tuple(each.rule for each in read_built_in_rules())
-    tables = build_tables(_hints(rules))
-    if tables is None:
-        raise RuntimeError("the prefilter cannot represent a hint of the built-in rules")
-    return BuiltInRules(rules, tables)
-
-
-def _hints(rules: Iterable[SecretRule]) -> Iterable[str]:
-    return dict.fromkeys(rule.hint for rule in rules)
+    return msgspec.msgpack.decode(zlib.decompress(_PACKED.read_bytes()), type=tuple[SecretRule, ...])
 
 
 def read_rules(text: str, source: str) -> tuple[Examples, ...]:
@@ -385,4 +357,4 @@ def _error_text(problem: Exception) -> str:
 
 
 if __name__ == "__main__":
-    _PACKED.write_bytes(zlib.compress(msgspec.msgpack.encode(build_built_in_rules()), 9))
+    _PACKED.write_bytes(zlib.compress(msgspec.msgpack.encode([each.rule for each in read_built_in_rules()]), 9))

@@ -17,8 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitelore.extract import dom
-from sitelore.extract.metadata.dates import iso_date
-from sitelore.extract.metadata.page_facts import Meta, read_head, scripts_of
+from sitelore.extract.metadata import Meta, iso_date, read_head, scripts_of
 from sitelore.model.url import whatwg
 
 if TYPE_CHECKING:
