@@ -85,8 +85,8 @@ class PageElements:
     base: str
     languages: list[str]
     """`lang` and `xml:lang` of the root element."""
-    metas: list[tuple[str, str]]
-    """Each `meta`: its `name`, `property` or `http-equiv` in lower case, and its content on one line."""
+    head: list[Meta]
+    """Every named `meta`, as `read_head` returns them."""
     relations: list[tuple[str, str]]
     """Each `link`: its `rel` in lower case, and its address."""
     outline: Outline
@@ -99,6 +99,11 @@ class PageElements:
     _tree: dom.Tree
     _properties: list[tuple[str, dom.Element]]
     """Elements of Microdata, by the names of their properties."""
+
+    @property
+    def metas(self) -> list[tuple[str, str]]:
+        """Each `meta`: its `name`, `property` or `http-equiv` in lower case, and its content on one line."""
+        return [(name, content) for name, _, content, _ in self.head if name]
 
     def bylines(self) -> list[str]:
         """The texts of links to an author."""
@@ -122,7 +127,7 @@ def collect_elements(tree: dom.Tree) -> PageElements:
         h1=_first_line(tree.select("h1")[:_MAX_TITLES]).rstrip(_PERMALINK),
         base=next(filter(str.strip, [element.attr("href") or "" for element in tree.select("base")]), ""),
         languages=[dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else [],
-        metas=[(name, content) for name, _, content, _ in read_head(tree) if name],
+        head=read_head(tree),
         relations=relations,
         outline=read_outline(tree, properties),
         links=_links(tree, has_next=any(_is_next_or_prev(rel) for rel, _ in relations)),

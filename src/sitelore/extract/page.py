@@ -156,7 +156,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     tree = dom.parse(source.for_parser())
     site = resolver_for(options.dropped_parameters)
     page = collect_elements(tree)
-    scripts = read_scripts(page.scripts)
+    scripts = read_scripts(page.scripts) if page.scripts else []
     metadata = read_metadata(page, response, site.rules, scripts)
     resolver = site.on_page(metadata.base)
     links = find_links(page.links, response.url, resolver, nofollow=metadata.robots.nofollow)
@@ -165,7 +165,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     if options.full:
         from sitelore.extract.structured.entities import read_structured  # noqa: PLC0415 not loaded for content alone
 
-        structured = read_structured(tree, metadata.base, scripts)
+        structured = read_structured(tree, metadata.base, scripts, page.head)
         page_objects = _read_page_objects(tree, response, links, resolver)
     hiding = read_hiding(page.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:

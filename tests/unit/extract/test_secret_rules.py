@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from sitelore.extract.redaction.redactor import Redactor, redact
-from sitelore.extract.redaction.rules import (
+from sitelore.extract.redaction.redactor import (
     BUILT_IN,
     CHECKS,
     Examples,
+    Redactor,
     checked_rules,
     failed_example,
     load_built_in_rules,
     read_built_in_rules,
     read_rules,
+    redact,
 )
 from sitelore.model.errors import BadConfig
 from sitelore.model.redaction import Redaction

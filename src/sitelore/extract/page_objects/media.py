@@ -33,9 +33,6 @@ _PLACEHOLDER = re.compile(
     r"(?:[._-][^/]*)?\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
     re.IGNORECASE,
 )
-_PLACEHOLDER_WORDS = (
-    "blank", "spacer", "pixel", "placeholder", "transparent", "load", "lazy", "1x1", "clear", "dot", "grey", "gray",
-)  # fmt: skip
 _CANDIDATE = re.compile(r"\s*,*\s*(\S*[^\s,])(?:\s+([\d.]{1,12})[wxh])?[^,]*(?:,|$)")
 _NO_ADDRESS = ("data:", "javascript:", "blob:", "about:", "vbscript:")
 _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
@@ -83,9 +80,7 @@ def _is_placeholder(source: str) -> bool:
     """Whether the file's name says that it is a placeholder."""
     query = source.find("?")
     start = max(0, source.rfind("/", 0, query if query >= 0 else len(source)))
-    name = source[start:].lower()
-    # The words are looked for first: the pattern is far slower.
-    return any(word in name for word in _PLACEHOLDER_WORDS) and _PLACEHOLDER.search(source, start) is not None
+    return _PLACEHOLDER.search(source, start) is not None
 
 
 def is_pixel(element: dom.Element) -> bool:
