@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -81,17 +81,14 @@ class _Findings:
             self.fonts.append((name, source))
 
 
-def read_brand(
-    tree: dom.Tree, resolver: PageResolver, *, stylesheets: Iterable[str] = (), probed: dict[str, Any] | None = None
-) -> Brand:
-    """The brand of a home page; empty if nothing was found.
+def read_brand(tree: dom.Tree, resolver: PageResolver, *, probed: dict[str, Any] | None = None) -> Brand:
+    """The brand of a home page; empty if nothing was found. `probed` is the result of `unpack_probe`.
 
-    `stylesheets` are the texts of linked style sheets, if the caller has them; `probed` is the result of `unpack_probe`.
     `confidence` is the share of primary colour, secondary colour and font that was found.
     """
     probed = probed or {}
     inline = [style.text for style in dom.select(tree, "style")[:_MAX_ELEMENTS]]
-    styles = read_styles([*stylesheets, *inline])
+    styles = read_styles(inline)
     styles.variables |= _root_variables(tree) | probed.get("variables", {})
     findings = _Findings()
     _add_variable_colours(styles, findings)
