@@ -14,7 +14,7 @@ from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_manifest
 from sitelore.export.action_manifest import manifest_schema
 from sitelore.export.pages import document_of
-from sitelore.extract.brand.home_page import brand_probe, pack_probe, unpack_probe
+from sitelore.extract.page_objects.brand import brand_probe, pack_probe, unpack_probe
 from sitelore.fetch.browser.chromium import find_browser
 
 HEAD = """<!doctype html><html lang=en><head><title>{0}</title><style>:root{{--primary:222 47% 11%;--secondary:24 95% 53%}}

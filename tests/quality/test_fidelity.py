@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from sitelore.extract import dom
-from sitelore.extract.invisible import remove_invisible
+from sitelore.extract.links import resolver_for
 from sitelore.extract.markdown import prepare, write, write_text
-from sitelore.extract.metadata.links import resolver_for
 from sitelore.extract.page import read
+from sitelore.extract.text import remove_invisible
 from sitelore.model.document import ReadOptions
 from sitelore.model.response import Response
 from sitelore.model.url import Url

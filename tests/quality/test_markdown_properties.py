@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from sitelore.extract import dom
-from sitelore.extract.invisible import INVISIBLE, find_invisible, remove_characters, remove_invisible
+from sitelore.extract.links import resolver_for
 from sitelore.extract.markdown import Written, prepare, write, write_text
-from sitelore.extract.metadata.links import resolver_for
+from sitelore.extract.text import INVISIBLE, find_invisible, remove_characters, remove_invisible
 
 _URL = "http://site.example/dir/page"
 _RENDERER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])

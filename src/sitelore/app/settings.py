@@ -106,7 +106,7 @@ def operator_redaction() -> Redaction:
         raise UsageError(f"SITELORE_REDACTION_KEY has fewer than {_MIN_TOKEN_CHARS} characters; use a longer one")
     if not name:
         return Redaction(key=key)
-    from sitelore.extract.redaction.rules import checked_rules  # noqa: PLC0415 needed only for additional rules
+    from sitelore.extract.redaction.redactor import checked_rules  # noqa: PLC0415 needed only for additional rules
 
     try:
         text = Path(name).read_text(encoding="utf-8-sig")

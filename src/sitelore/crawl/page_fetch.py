@@ -125,7 +125,7 @@ async def _render(lease: Lease, decision: RenderDecision, context: VisitContext)
     rendered = await context.renderer.render(_request(lease.url, context.settings.rendering))
     if isinstance(rendered, RenderFailure):
         return _render_failed(lease, rendered, decision, context)
-    from sitelore.extract.brand.home_page import with_probed  # noqa: PLC0415 most crawls never open a browser
+    from sitelore.extract.page_objects.brand import with_probed  # noqa: PLC0415 most crawls never open a browser
 
     response = with_probed(rendered.response, rendered.probed)
     redirect = _redirect_of(lease.url, rendered, context)
@@ -139,7 +139,7 @@ async def _render(lease: Lease, decision: RenderDecision, context: VisitContext)
 
 
 def _request(url: Url, rendering: Rendering) -> RenderRequest:
-    from sitelore.extract.brand.home_page import brand_probe  # noqa: PLC0415 as above
+    from sitelore.extract.page_objects.brand import brand_probe  # noqa: PLC0415 as above
 
     return RenderRequest(
         url,

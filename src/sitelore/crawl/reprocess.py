@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from sitelore.crawl.context import Progress
-from sitelore.extract.changes.change import compare_documents, words_between
+from sitelore.extract.changes import compare_documents, words_between
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed

@@ -96,7 +96,7 @@ async def settle_page(
 def _screenshot(page_fetch: PageFetch, reading: Reading) -> Blob | None:
     if not page_fetch.screenshot:
         return None
-    from sitelore.extract.page_media import screenshot_blob  # noqa: PLC0415 few runs take screenshots
+    from sitelore.extract.page_objects.media import screenshot_blob  # noqa: PLC0415 few runs take screenshots
 
     return screenshot_blob(page_fetch.screenshot, reading)
 
@@ -241,9 +241,9 @@ def _decay_volatile(volatile: bytes) -> bytes:
     """Update the record of volatile places after a fetch in which the page did not change."""
     if not volatile:
         return b""
-    from sitelore.extract.changes import change  # noqa: PLC0415 slow to import, and a first crawl does not need it
+    from sitelore.extract.changes import decay_slots  # noqa: PLC0415 slow to import, and a first crawl does not need it
 
-    return change.decay_slots(volatile)
+    return decay_slots(volatile)
 
 
 async def compare_with_known(blobs: Blobs, known: KnownPage | None, reading: Reading) -> Comparison:
@@ -256,7 +256,7 @@ async def compare_with_known(blobs: Blobs, known: KnownPage | None, reading: Rea
         before = await blobs.get(known.document)
     except KeyError:
         return Comparison(changed=True)
-    from sitelore.extract.changes.change import compare_documents  # noqa: PLC0415 as above
+    from sitelore.extract.changes import compare_documents  # noqa: PLC0415 as above
 
     # In a thread: comparing a page made to be slow must not block the other visits.
     return await asyncio.to_thread(compare_documents, before, reading.document, known.volatile)

@@ -16,12 +16,11 @@ from sitelore.extract import dom
 from sitelore.extract.content.documentation import PageFacts
 from sitelore.extract.content.main import Judgement, judge
 from sitelore.extract.content.visibility import drop_unseen
-from sitelore.extract.content_type import ContentKind, content_kind
-from sitelore.extract.decode import decode
 from sitelore.extract.markdown import prepare, write_text
-from sitelore.extract.metadata.page_facts import collect_elements
+from sitelore.extract.metadata import collect_elements
 from sitelore.extract.page import read
 from sitelore.extract.redaction.redactor import redact, redact_all
+from sitelore.extract.response_body import ContentKind, content_kind, decode
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.ids import CleanText
 from sitelore.model.response import Response

@@ -22,16 +22,10 @@ from sitelore.extract.content.documentation import PageFacts
 from sitelore.extract.content.main import Content, Title, find_title, main_content, place_title
 from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hiding
 from sitelore.extract.content.visibility import drop_unseen, shown
-from sitelore.extract.content_type import FILE_KINDS, ContentKind, content_kind
-from sitelore.extract.decode import decode
-from sitelore.extract.invisible import find_invisible, remove_characters
-from sitelore.extract.language import detect_language
+from sitelore.extract.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
 from sitelore.extract.malloc_tuning import LARGE_PAGE, memory_for_page
 from sitelore.extract.markdown import Written, prepare, write
-from sitelore.extract.metadata.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
-from sitelore.extract.metadata.metadata import Metadata, read_metadata, read_robots
-from sitelore.extract.metadata.page_facts import collect_elements, links_of
-from sitelore.extract.plaintext import escape_markdown, first_heading, normalise_lines, sanitise_markdown
+from sitelore.extract.metadata import Metadata, collect_elements, links_of, read_metadata, read_robots
 from sitelore.extract.redaction.redactor import (
     RedactedSource,
     Redactor,
@@ -42,10 +36,22 @@ from sitelore.extract.redaction.redactor import (
     snapshot_bytes,
     source_of,
 )
-from sitelore.extract.soft_404 import fingerprint, soft_404_score
+from sitelore.extract.response_body import FILE_KINDS, ContentKind, content_kind, decode
 from sitelore.extract.structured.entities import Entity, text_for_redaction, texts_of, with_texts
 from sitelore.extract.structured.jsonld import read_scripts
-from sitelore.extract.text_stats import TextStats, text_stats
+from sitelore.extract.text import (
+    TextStats,
+    detect_language,
+    escape_markdown,
+    find_invisible,
+    fingerprint,
+    first_heading,
+    normalise_lines,
+    remove_characters,
+    sanitise_markdown,
+    soft_404_score,
+    text_stats,
+)
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
@@ -150,7 +156,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     tree = dom.parse(source.for_parser())
     site = resolver_for(options.dropped_parameters)
     page = collect_elements(tree)
-    scripts = read_scripts(page.scripts)
+    scripts = read_scripts(page.scripts) if page.scripts else []
     metadata = read_metadata(page, response, site.rules, scripts)
     resolver = site.on_page(metadata.base)
     links = find_links(page.links, response.url, resolver, nofollow=metadata.robots.nofollow)
@@ -159,7 +165,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     if options.full:
         from sitelore.extract.structured.entities import read_structured  # noqa: PLC0415 not loaded for content alone
 
-        structured = read_structured(tree, metadata.base, scripts)
+        structured = read_structured(tree, metadata.base, scripts, page.head)
         page_objects = _read_page_objects(tree, response, links, resolver)
     hiding = read_hiding(page.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
@@ -180,10 +186,10 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
 
 def _read_page_objects(tree: dom.Tree, response: Response, links: PageLinks, resolver: PageResolver) -> tuple[Any, ...]:
     """Forms, actions, media and brand of a page, read before anything is cut from the tree. Only home pages have a brand."""
-    from sitelore.extract.interactive.actions import MARKED, read_actions  # noqa: PLC0415 a crawl may ask for content alone
-    from sitelore.extract.interactive.forms import read_forms  # noqa: PLC0415 as above
-    from sitelore.extract.interactive.selectors import Selectors  # noqa: PLC0415 as above
-    from sitelore.extract.page_media import read_media  # noqa: PLC0415 as above
+    from sitelore.extract.dom import Selectors  # noqa: PLC0415 as above
+    from sitelore.extract.page_objects.actions import MARKED, read_actions  # noqa: PLC0415 a crawl may ask for content alone
+    from sitelore.extract.page_objects.forms import read_forms  # noqa: PLC0415 as above
+    from sitelore.extract.page_objects.media import read_media  # noqa: PLC0415 as above
 
     selectors, marked = Selectors(tree), dom.select(tree, MARKED)
     forms = read_forms(tree, response.url, resolver, selectors)
@@ -192,7 +198,7 @@ def _read_page_objects(tree: dom.Tree, response: Response, links: PageLinks, res
     probed = response.header(PROBED_HEADER)
     if probed is None and not response.url.is_root:
         return forms, actions, media, {}
-    from sitelore.extract.brand.home_page import read_brand, unpack_probe  # noqa: PLC0415 a site has one home page
+    from sitelore.extract.page_objects.brand import read_brand, unpack_probe  # noqa: PLC0415 a site has one home page
 
     return forms, actions, media, read_brand(tree, resolver, probed=unpack_probe(probed) if probed else None)
 
@@ -245,7 +251,7 @@ def _read_file(kind: ContentKind, response: Response, options: ReadOptions) -> R
 
 def _read_api_answer(response: Response, options: ReadOptions) -> Reading:
     """Read the answer of a declared API, whose declaration says where its text is."""
-    from sitelore.extract.api_records import records_as_html  # noqa: PLC0415 few sites declare any
+    from sitelore.extract.files.api_records import records_as_html  # noqa: PLC0415 few sites declare any
     from sitelore.extract.files.reader import Unreadable, as_html_page, file_metadata  # noqa: PLC0415 few sites declare any
 
     decoded = decode(response.body, response.header("content-type") or "")

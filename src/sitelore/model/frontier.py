@@ -88,7 +88,7 @@ class KnownPage:
     headers: tuple[tuple[str, str], ...] = ()
     sketch: bytes = b""
     volatile: bytes = b""
-    """Places in which the page differs between fetches without having changed (`extract/changes/change.py`)."""
+    """Places in which the page differs between fetches without having changed (`extract/changes.py`)."""
     render_reason: RenderReason | None = None
     """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None

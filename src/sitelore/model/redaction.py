@@ -14,7 +14,7 @@ class SecretRule:
 
     name: str
     hint: str
-    """RE2 syntax: the pattern of the prefilter, matched in one scan for all rules."""
+    """RE2 syntax: where the rule looks; one search finds the hints of all rules."""
     exact: str
     """Python syntax, over bytes: its group is replaced; without a group the whole match is, and it must stand alone."""
     description: str = ""

@@ -19,11 +19,11 @@ from sitelore.export.action_manifest import (
     tools_of,
 )
 from sitelore.extract import dom
-from sitelore.extract.interactive.actions import MARKED, read_actions
-from sitelore.extract.interactive.forms import read_forms
-from sitelore.extract.interactive.selectors import Selectors
-from sitelore.extract.metadata.links import find_links, resolver_for
-from sitelore.extract.metadata.page_facts import links_of
+from sitelore.extract.dom import Selectors
+from sitelore.extract.links import find_links, resolver_for
+from sitelore.extract.metadata import links_of
+from sitelore.extract.page_objects.actions import MARKED, read_actions
+from sitelore.extract.page_objects.forms import read_forms
 from sitelore.model.url import Url
 
 HEADER = """<header><form role=search action=/search><input type=search name=q required placeholder="What?"></form>

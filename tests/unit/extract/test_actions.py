@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.interactive.actions import EXACT, MAX_LABEL_CHARS, OPENINGS, candidate_labels, may_name_action
-from sitelore.extract.interactive.selectors import Selectors
+from sitelore.extract.dom import Selectors
+from sitelore.extract.page_objects.actions import EXACT, MAX_LABEL_CHARS, OPENINGS, candidate_labels, may_name_action
 
 from .conftest import ReadPage
 

@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.brand.home_page import brand_probe, merge_brands, pack_probe, read_brand, unpack_probe, with_probed
-from sitelore.extract.brand.styles import first_font, font_name, parse_colour, read_styles, service_fonts, tailwind_colour
-from sitelore.extract.metadata.links import resolver_for
+from sitelore.extract.links import resolver_for
+from sitelore.extract.page_objects.brand import brand_probe, merge_brands, pack_probe, read_brand, unpack_probe, with_probed
+from sitelore.extract.page_objects.brand_styles import (
+    first_font,
+    font_name,
+    parse_colour,
+    read_styles,
+    service_fonts,
+    tailwind_colour,
+)
 from sitelore.model.document import PROBED_HEADER, READ_HEADERS
 from sitelore.model.response import Response
 from sitelore.model.url import Url

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from sitelore.extract.changes.change import compare, decay_slots
+from sitelore.extract.changes import compare, decay_slots
 
 BODY = "\n\n".join(f"Paragraph {n} is about kettles, how they are made and who makes them." for n in ("one", "two", "three"))
 

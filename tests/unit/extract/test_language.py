@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.extract.language import detect_language
+from sitelore.extract.text import detect_language
 
 from .conftest import ReadPage
 

@@ -1,7 +1,6 @@
 import pytest
 
-from sitelore.extract.invisible import remove_invisible
-from sitelore.extract.plaintext import escape_markdown, sanitise_markdown
+from sitelore.extract.text import escape_markdown, remove_invisible, sanitise_markdown
 
 from .conftest import ReadPage
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.extract.metadata.dates import date_in_path, iso_date
+from sitelore.extract.metadata import date_in_path, iso_date
 
 from .conftest import ReadPage
 

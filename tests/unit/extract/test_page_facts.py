@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitelore.extract import dom
-from sitelore.extract.metadata.page_facts import collect_elements, read_head
+from sitelore.extract.metadata import collect_elements, read_head
 
 from .conftest import ReadPage
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitelore.extract.metadata.links import Mark, PlainHrefs, Resolver
+from sitelore.extract.links import Mark, PlainHrefs, Resolver
 from sitelore.model.url import DEFAULT_RULES, Url
 
 BASES = [

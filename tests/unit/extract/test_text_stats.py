@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitelore.extract.text_stats import TextStats, text_stats
+from sitelore.extract.text import TextStats, text_stats
 from sitelore.model.document import LINES, line_numbers, lines_of
 
 

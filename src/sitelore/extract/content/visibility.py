@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 import re2
 
 from sitelore.extract import dom
-from sitelore.extract.brand.styles import parse_colour
+from sitelore.extract.page_objects.brand_styles import parse_colour
 
 _NEVER_TEXT = (
     "script", "style", "template", "svg", "annotation", "annotation-xml", "iframe", "object", "embed", "canvas", "audio",

@@ -17,7 +17,7 @@ from typing import IO
 from xml.etree import ElementTree as ET
 
 from sitelore.extract.files.reader import FileFacts, Unreadable, language_tag, sensible_title, small_int
-from sitelore.extract.metadata.dates import iso_date
+from sitelore.extract.metadata import iso_date
 
 _MAX_ENTRIES = 10_000
 _MAX_PART_BYTES = 48 * 2**20

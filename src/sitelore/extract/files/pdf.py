@@ -15,7 +15,7 @@ from html import escape
 from typing import Any
 
 from sitelore.extract.files.reader import FileContent, FileFacts, HtmlBuilder, Unreadable, language_tag, link, sensible_title
-from sitelore.extract.metadata.dates import iso_date
+from sitelore.extract.metadata import iso_date
 
 _MAX_PAGES = 1000
 _MAX_CHARS = 8_000_000

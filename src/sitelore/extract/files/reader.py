@@ -16,9 +16,8 @@ from importlib import import_module
 from urllib.parse import unquote
 
 from sitelore.extract import dom
-from sitelore.extract.content_type import ContentKind
-from sitelore.extract.metadata.metadata import Metadata, read_robots
-from sitelore.extract.metadata.page_facts import read_outline
+from sitelore.extract.metadata import Metadata, read_outline, read_robots
+from sitelore.extract.response_body import ContentKind
 from sitelore.model.response import Response
 
 _READERS = {

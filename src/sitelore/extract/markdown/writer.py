@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from sitelore.extract import dom
-from sitelore.extract.invisible import find_invisible, remove_characters
+from sitelore.extract.links import PageResolver, resolver_for
 from sitelore.extract.markdown.blocks import (
     BULLETS,
     DEFINITIONS,
@@ -45,10 +45,10 @@ from sitelore.extract.markdown.code import (
     split_formulas,
 )
 from sitelore.extract.markdown.footnotes import find_footnotes, remove_own_number
-from sitelore.extract.markdown.images import Images, icon_meaning, is_pixel, source_of
 from sitelore.extract.markdown.inline import EM, STRIKE, STRONG, TEXT, Gaps, Link, escape_label
 from sitelore.extract.markdown.tables import GRID_CLASS, Cell, TableDraft, grid_rows
-from sitelore.extract.metadata.links import PageResolver, resolver_for
+from sitelore.extract.page_objects.media import Images, icon_meaning, is_pixel, source_of
+from sitelore.extract.text import find_invisible, remove_characters
 
 _SKIPPED = (
     "script", "style", "template", "head", "title", "meta", "link", "base", "svg", "canvas", "iframe", "object", "embed",

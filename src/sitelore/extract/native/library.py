@@ -6,7 +6,7 @@ import ctypes
 from functools import lru_cache
 from pathlib import Path
 
-VERSION = 12
+VERSION = 13
 """`NATIVE_VERSION` in `sitelore_native.h`: a library that another version of the package left behind is refused."""
 
 _FOLDER = Path(__file__).parent
@@ -22,8 +22,6 @@ _SIGNATURES = {
     "page_tables": (None, [_POINTER] * 2),
     "page_score": (_INTEGER, [_POINTER] * 4),
     "page_close": (None, [_POINTER]),
-    "prefilter_build": (_INTEGER, [_POINTER, _INTEGER, _BYTES, _INTEGER, *[_POINTER] * 3, _INTEGER, _POINTER]),
-    "prefilter_find": (_INTEGER, [_BYTES, _INTEGER, _POINTER, _INTEGER, *[_POINTER] * 3, _INTEGER, _POINTER]),
     "links_resolve": (_INTEGER, [_BYTES, _INTEGER, _BYTES, _INTEGER, _INTEGER, _BYTES, _INTEGER, _POINTER]),
 }
 

@@ -11,7 +11,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Version of this interface and of what is computed. library.py refuses a library with another version. */
-enum { NATIVE_VERSION = 12 };
+enum { NATIVE_VERSION = 13 };
 EXPORT int64_t native_version(void);
 
 enum { STATUS_OK = 0, STATUS_NO_BLOCKS = 1, STATUS_TOO_MANY_BLOCKS = 2, STATUS_NO_MEMORY = -1, STATUS_OTHER_FEATURES = -2 };
@@ -112,18 +112,6 @@ typedef struct {
 
 /* The log odds that each block is content. STATUS_OK or STATUS_NO_MEMORY. */
 EXPORT int64_t page_score(const Page *page, const TreeEnsemble *trees, const Network *network, double *log_odds);
-
-/* ---- secret prefilter ---- */
-
-/* Builds the tables that prefilter_find reads from the program that redaction/prefilter.py writes. `byte_class` has 256 entries, `next`
- * room for 8192 states of 256 classes, `openings` for `openings_size` bytes; `sizes` gets the number of states and of classes.
- * Returns 0 when there is nothing to search for or not enough room. */
-EXPORT int64_t prefilter_build(const int32_t *code, int64_t count, const uint8_t *sets, int64_t set_count, uint8_t *byte_class,
-                               uint16_t *next, void *openings, int64_t openings_size, int64_t *sizes);
-/* Writes the offsets where a hint begins, ascending, and returns how many. `reached` gets the offset up to which the text was searched:
- * less than `length` when `room` is used up or the search gets too slow. */
-EXPORT int64_t prefilter_find(const uint8_t *text, int64_t length, const uint8_t *byte_class, int64_t classes, const uint16_t *next,
-                              const void *openings, int64_t *offsets, int64_t room, int64_t *reached);
 
 /* ---- links ---- */
 

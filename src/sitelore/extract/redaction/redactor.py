@@ -1,22 +1,36 @@
 """Removes secrets from text: from the decoded source, and again from what was derived of it (entities can hide them).
 
-The only module that makes `CleanText` and `CleanBytes`. A prefilter over the UTF-8 bytes finds where the hint of any rule may
-begin (`prefilter`): a page without a hint costs no more than that. There google-re2 confirms the hint, and the rule's exact
-pattern (`rules`) decides on the text around it. Personal data is removed where that is enabled (`personal_data`).
+The only module that makes `CleanText` and `CleanBytes`. One search of google-re2 over the UTF-8 bytes finds the hints of all
+rules: a page without a hint costs no more than that. At a hint the rule's exact pattern decides on the text around it.
+Personal data is removed where that is enabled (`personal_data`).
+
+The built-in rules are written in `secret_rules.toml`. Processes read them from `secret_rules.bin`, because parsing the TOML
+takes longer than reading a page.
+
+    python -m sitelore.extract.redaction.redactor
+
+builds the binary file, and a test checks that the two agree. Errors in an operator's own rules name the rule and the key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+import binascii
+import math
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import re2
 
-from sitelore.extract.decode import encode_as
-from sitelore.extract.redaction.prefilter import Prefilter, prefilter_for
-from sitelore.extract.redaction.rules import built_in_prefilter, compile_rule, find_secrets, load_built_in_rules
+from sitelore.model.errors import BadConfig
 from sitelore.model.ids import CleanBytes, CleanText
 from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url
@@ -26,10 +40,10 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int, str]
 """Start and end of a secret in UTF-8, and the name of its rule."""
+_UTF8_MARK = b"\xef\xbb\xbf"
 _HASH_BYTES = 3
 _LONG_HINT = 300
 _HINT_BYTES = 2000
-_MAX_FALSE_HINTS = 64
 _LARGE_PAGE = 2**20
 _WIDE_CHAR_BYTES = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 """First bytes of characters that make a whole `str` take four bytes a character."""
@@ -67,7 +81,7 @@ class Redactor:
     def __init__(self, options: Redaction = BUILT_IN_ALONE, contacts: Contacts | None = None) -> None:
         self._options = options
         self._contacts = contacts
-        self._prefilter, self._hints = _hints_of(options.rules)
+        self._hints = _hints_of(options.rules)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The redactor for one page: where contact data is kept, the page decides what that is."""
@@ -140,7 +154,7 @@ class Redactor:
     def _spans(self, data: bytes) -> list[Span]:
         """The secrets in UTF-8, in order, none overlapping."""
         spans: list[Span] = []
-        at = self._prefiltered(data, spans)
+        at = 0
         while at < len(data) and (hint := self._hints.any_hint.search(data, at)) is not None:
             at = self._check_hint(data, hint, spans)
         if self._options.personal:
@@ -151,22 +165,6 @@ class Redactor:
         from sitelore.extract.redaction.personal_data import NO_CONTACTS, personal_spans  # noqa: PLC0415 off by default
 
         return personal_spans(data, self._options.personal_ids, self._contacts or NO_CONTACTS)
-
-    def _prefiltered(self, data: bytes, spans: list[Span]) -> int:
-        """Adds the secrets at the hints that the prefilter finds. Returns the offset from which the rest has to be searched."""
-        if self._prefilter is None:
-            return 0
-        at, false_hints = 0, 0
-        places, reached = self._prefilter(data)
-        for place in places:
-            if place < at:
-                continue
-            hint = self._hints.any_hint.match(data, place)
-            if hint is not None:
-                at = self._check_hint(data, hint, spans)
-            elif (false_hints := false_hints + 1) > _MAX_FALSE_HINTS:
-                return place  # one search of the rest takes time that is linear in its length
-        return max(at, reached)
 
     def _check_hint(self, data: bytes, hint: re2._Match, spans: list[Span]) -> int:
         """Adds the secrets at a hint. Returns the offset from which to go on."""
@@ -188,7 +186,7 @@ class Redactor:
 
 
 class _Hints:
-    """The hints of all rules as patterns of google-re2, compiled when the prefilter finds one: few texts have any."""
+    """The hints of all rules as patterns of google-re2."""
 
     def __init__(self, rules: Iterable[SecretRule]) -> None:
         by_hint: dict[str, list[SecretRule]] = {}
@@ -221,10 +219,9 @@ def _re2_options() -> re2.Options:
 
 
 @lru_cache(maxsize=16)
-def _hints_of(own: tuple[SecretRule, ...]) -> tuple[Prefilter | None, _Hints]:
-    """The prefilter and the hints of the built-in rules and an operator's own."""
-    hints = _Hints((*load_built_in_rules().rules, *own))
-    return prefilter_for(hints.texts) if own else built_in_prefilter(), hints
+def _hints_of(own: tuple[SecretRule, ...]) -> _Hints:
+    """The hints of the built-in rules and an operator's own."""
+    return _Hints((*load_built_in_rules(), *own))
 
 
 @lru_cache(maxsize=16)
@@ -257,8 +254,17 @@ def source_of(text: CleanText) -> RedactedSource:
 
 
 def snapshot_bytes(body: bytes, source: RedactedSource, charset: str, *, touched: bool) -> CleanBytes:
-    """The bytes to store of a body: itself when nothing was removed from its text, else the clean text in its own charset."""
-    return CleanBytes(encode_as(source.text, charset) if touched else body)
+    """The bytes to store of a body: itself when nothing was removed from its text, else the clean text in its own charset.
+
+    Characters that the charset lacks become character references. Where Python has no such charset, the text is stored in
+    UTF-8 with a byte order mark, which overrides what headers and markup say.
+    """
+    if not touched:
+        return CleanBytes(body)
+    try:
+        return CleanBytes(source.text.encode(charset, "xmlcharrefreplace"))
+    except LookupError:
+        return CleanBytes(_UTF8_MARK + source.utf8)
 
 
 def sealed(data: bytes) -> CleanBytes:
@@ -293,3 +299,337 @@ def _merge_overlaps(spans: list[Span]) -> list[Span]:
         elif end > merged[-1][1]:
             merged[-1] = (merged[-1][0], end, merged[-1][2])
     return merged
+
+
+# Rules: read from TOML, checked, compiled and applied
+
+BUILT_IN = "secret_rules.toml"
+_PACKED = Path(__file__).with_name("secret_rules.bin")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_DOT = "·"
+_MARK_BYTES = MARK.encode()
+# The last letter or digit of an escape (%3D, \\n, \\u003d) is no part of the word after it.
+_ALONE = (
+    r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4}))(",
+    r")(?![A-Za-z0-9])",
+)
+_MAX_BYTES, _MAX_RULES, _MAX_REACH = 2**20, 500, 32_768
+_NUMBER_KEYS = {"before": _MAX_REACH, "reach": _MAX_REACH, "near_bytes": 2000}
+_TEXT_KEYS = frozenset({"name", "hint", "exact", "description"})
+_KEYS = (*(field.name for field in fields(SecretRule)), "found", "left")
+
+Check = Callable[[bytes, int, int], bool]
+"""Decides whether a match is a secret, by the text, the start and the end of the match."""
+
+_PLACEHOLDER = re.compile(
+    rb"x{3,}|X{3,}|\*{3,}|\.{3}|[<>{}\[\]]|[$%][A-Za-z({%]|^[$%](?!\d)|^(?:user(?:name)?|pass(?:word|wd)?|pw|pwd|secret|token"
+    rb"|api_?key|your\W|your_|my\W|my_|none|null|true|false|test|example|changeme|redacted|insert_|enter_|replace)",
+    re.IGNORECASE,
+)
+_SEQUENCE = re.compile(rb"abcdefgh|12345678|98765432", re.IGNORECASE)
+_UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HEXADECIMAL = re.compile(rb"[0-9a-fA-F]+")
+_PUBLIC_NAME = re.compile(rb"public|publishable|sitekey|site_key|captcha|client_?token|measurement|boomr", re.IGNORECASE)
+_PUBLIC_VALUE = re.compile(rb"(?:pk[_.-]|pub[0-9_-]|phc_|client-|6L[\w-]{38}$)")
+_VISIT_NAME = re.compile(rb"csrf|xsrf|authenticity|nonce|theme_|form_token|requestverification", re.IGNORECASE)
+_WIDGET = re.compile(rb"[,{]apiKey:[\"']$")
+_COUNTING = re.compile(rb"(?:1234-){2}")
+_CAPITALISED_WORDS = re.compile(rb"(?:[A-Z][a-z]{2,}){3}")
+_PATH = re.compile(rb"(?:~|\.{1,2})?/(?:\.?[a-z]{2}[a-z_.-]*|Users)/[\w./@~-]*")
+_WORKING_DIRECTORY = re.compile(rb"(?<![\w-])pwd[\"']?[ \t]{0,3}(?::|=|:=|=>)[ \t]{0,3}[\"']?$", re.IGNORECASE)
+_NAME_BYTES = 40
+_LONG = 32
+_PRINTABLE = re.compile(rb"[ -~]+")
+
+
+def entropy(value: bytes) -> float:
+    """The Shannon entropy of a value, in bits a character."""
+    size = len(value)
+    return -sum(n / size * math.log2(n / size) for n in Counter(value).values()) if size else 0.0
+
+
+def _is_mixed(value: bytes) -> bool:
+    return any(48 <= c <= 57 for c in value) and any(c > 64 for c in value)
+
+
+def _is_mixed_case(value: bytes) -> bool:
+    return value != value.lower() and value != value.upper()
+
+
+def _is_plausible(value: bytes) -> bool:
+    value = value.strip(b"{}")
+    return len(value) >= 8 and _is_mixed(value) and not _PLACEHOLDER.search(value)
+
+
+def _base64_decoded(value: bytes) -> bytes:
+    """The bytes that base64 encodes, with or without padding; empty when it is not base64."""
+    plain = value.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
+    try:
+        return base64.b64decode(plain[: len(plain) - (len(plain) % 4 == 1)] + b"=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_basic(value: bytes) -> bool:
+    if len(value) % 4:
+        return False
+    user, colon, password = _base64_decoded(value).partition(b":")
+    plain = _PRINTABLE.fullmatch(user + password)
+    return bool(colon and plain) and not (_PLACEHOLDER.search(password) and _PLACEHOLDER.search(user))
+
+
+def _is_encoded(value: bytes) -> bool:
+    return len(value) % 4 == 0 and (value.endswith(b"=") or (_is_mixed(value) and _is_mixed_case(value)))
+
+
+def _of_value(test: Callable[[bytes], object]) -> Check:
+    return lambda data, start, end: bool(test(data[start:end]))
+
+
+def _not_of_name(pattern: re.Pattern[bytes]) -> Check:
+    return lambda data, start, _: not pattern.search(data[max(0, start - _NAME_BYTES) : start])
+
+
+def _is_not_public(data: bytes, start: int, end: int) -> bool:
+    return not _PUBLIC_NAME.search(data[max(0, start - _NAME_BYTES) : start]) and not _PUBLIC_VALUE.match(data[start:end])
+
+
+def _is_not_path(data: bytes, start: int, end: int) -> bool:
+    """Whether a value is neither a file-system path nor the working directory: `pwd` names that as well as a password."""
+    value = data[start:end]
+    if value.startswith((b"/", b"~", b"$(")) and _WORKING_DIRECTORY.search(data[max(0, start - _NAME_BYTES) : start]):
+        return False
+    return not _PATH.fullmatch(value)
+
+
+CHECKS: Mapping[str, Check] = {
+    "mixed": _of_value(_is_mixed),
+    "mixed-case": _of_value(_is_mixed_case),
+    "mixed-case-or-long": _of_value(lambda value: len(value) >= _LONG or _is_mixed_case(value)),
+    "credible": _of_value(_is_plausible),
+    "varied": _of_value(lambda value: len(set(value)) > 2),
+    "encoded": _of_value(_is_encoded),
+    "basic-credentials": _of_value(_is_basic),
+    "holds-jwt": _of_value(lambda value: _base64_decoded(value).startswith(b"eyJ") and b"." in _base64_decoded(value)),
+    "holds-private-key": _of_value(lambda value: b"PRIVATE KEY" in _base64_decoded(value)[:200]),
+    "not-placeholder": _of_value(lambda value: not _PLACEHOLDER.search(value)),
+    "not-sequence": _of_value(lambda value: not _SEQUENCE.search(value)),
+    "not-counting": _of_value(lambda value: not _COUNTING.search(value)),
+    "not-words": _of_value(lambda value: not _CAPITALISED_WORDS.search(value)),
+    "not-letters": _of_value(lambda value: not value.isalpha()),
+    "not-hexadecimal": _of_value(lambda value: not _HEXADECIMAL.fullmatch(value)),
+    "not-uuid": _of_value(lambda value: not _UUID.fullmatch(value)),
+    "not-public": _is_not_public,
+    "not-visit": _not_of_name(_VISIT_NAME),
+    "not-path": _is_not_path,
+    "not-widget": _not_of_name(_WIDGET),
+}
+"""The checks that rules name. `mixed`: letters and digits. `not-public`: no key that is meant for browsers. `not-visit`: no
+token of one visit (against forgery). `not-widget`: no configuration of a widget in minified script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """A rule with example texts: those in which it finds a secret, and those in which it finds none."""
+
+    rule: SecretRule
+    found: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule with its patterns compiled."""
+
+    rule: SecretRule
+    exact: re.Pattern[bytes]
+    checks: tuple[Check, ...]
+    near: tuple[bytes, ...]
+    far: tuple[bytes, ...]
+
+
+@lru_cache(maxsize=1)
+def read_built_in_rules() -> tuple[Examples, ...]:
+    """The built-in rules with their examples, from the TOML file."""
+    import tomllib  # noqa: PLC0415 most processes read no TOML
+
+    text = Path(__file__).with_name(BUILT_IN).read_text(encoding="utf-8")
+    # Unlike an operator's own they are not checked here: a test does it.
+    return tuple([_rule_of(rule) for rule in tomllib.loads(text)["rule"]])
+
+
+@lru_cache(maxsize=1)
+def load_built_in_rules() -> tuple[SecretRule, ...]:
+    """The built-in rules, from the binary file."""
+    return msgspec.msgpack.decode(zlib.decompress(_PACKED.read_bytes()), type=tuple[SecretRule, ...])
+
+
+def read_rules(text: str, source: str) -> tuple[Examples, ...]:
+    """The rules of a file, each checked. Raises `BadConfig`."""
+    import tomllib  # noqa: PLC0415 as above
+
+    if len(text) > _MAX_BYTES:
+        raise BadConfig(f"{source} is larger than {_MAX_BYTES // 2**20} MiB; that is no file of rules")
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise BadConfig(f"{source} is not TOML: {problem}") from problem
+    unknown = sorted(set(data) - {"rule"})
+    if unknown:
+        raise BadConfig(f"{source}: {unknown[0]!r} is not known here; rules are written as [[rule]]")
+    rules = data.get("rule", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise BadConfig(f"{source}: write each rule under its own [[rule]]")
+    if len(rules) > _MAX_RULES:
+        raise BadConfig(f"{source} has {len(rules)} rules; {_MAX_RULES} is the most")
+    return tuple(_read_rule(rule, f"{source}, rule {at}") for at, rule in enumerate(rules, 1))
+
+
+def checked_rules(text: str, source: str) -> tuple[SecretRule, ...]:
+    """An operator's own rules. Each needs an example of what it finds, and is run on its examples. Raises `BadConfig`."""
+    rules = read_rules(text, source)
+    for at, each in enumerate(rules, 1):
+        where = f"{source}, rule {at} ({each.rule.name})"
+        if not each.found:
+            raise BadConfig(f"{where}: give an example of what it finds under `found`")
+        if (wrong := failed_example(each)) is not None:
+            raise BadConfig(f"{where}: {wrong}")
+    return tuple(each.rule for each in rules)
+
+
+def failed_example(each: Examples) -> str | None:
+    """The first example that a rule gets wrong, or None. Its text is not shown: it may be a real secret."""
+    rule, hint = compile_rule(each.rule), re.compile(each.rule.hint.encode())
+    for key, texts, expected in (("found", each.found, True), ("left", each.left, False)):
+        for at, text in enumerate(texts, 1):
+            data = text.encode()
+            if any(find_secrets(rule, data, match.start()) for match in hint.finditer(data)) is not expected:
+                return f"`{key}` example {at} is {'not found' if expected else 'found'} by it"
+    return None
+
+
+@lru_cache(maxsize=1024)
+def compile_rule(rule: SecretRule) -> CompiledRule:
+    """Compile a rule when it is first needed: most processes never need most of them."""
+    pattern = re.compile(rule.exact.encode())
+    if not pattern.groups:
+        pattern = re.compile("".join((_ALONE[0], rule.exact, _ALONE[1])).encode())
+    return CompiledRule(
+        rule,
+        pattern,
+        tuple(CHECKS[name] for name in rule.checks),
+        tuple(word.encode() for word in rule.near),
+        tuple(word.encode() for word in rule.far),
+    )
+
+
+def find_secrets(compiled: CompiledRule, data: bytes, hint_at: int) -> list[tuple[int, int]]:
+    """The spans of the secrets that a rule finds around a hint."""
+    rule = compiled.rule
+    start, end = max(0, hint_at - rule.before), hint_at + rule.reach
+    if rule.every:
+        matches = list(compiled.exact.finditer(data, start, end))
+    else:
+        match = (compiled.exact.search if rule.before else compiled.exact.match)(data, start, end)
+        matches = [match] if match is not None else []
+    return [match.span(1) for match in matches if match[1] and _is_credible(compiled, data, match)]
+
+
+def _is_credible(compiled: CompiledRule, data: bytes, match: re.Match[bytes]) -> bool:
+    start, end = match.span(1)
+    value = match[1]
+    if _MARK_BYTES in value or entropy(value) < compiled.rule.entropy:
+        return False
+    if compiled.near or compiled.far:
+        ahead = data[max(0, match.start() - compiled.rule.near_bytes) : match.start()].lower()
+        if compiled.near and not any(word in ahead for word in compiled.near):
+            return False
+        if any(word in ahead for word in compiled.far):
+            return False
+    return all(check(data, start, end) for check in compiled.checks)
+
+
+def _read_rule(data: Mapping[str, Any], where: str) -> Examples:
+    for key in data:
+        if key not in _KEYS:
+            from difflib import get_close_matches  # noqa: PLC0415 only for a misspelt key
+
+            close = get_close_matches(key, _KEYS, 1)
+            raise BadConfig(f"{where}: {key!r} is not known{f'; did you mean {close[0]!r}?' if close else ''}")
+    for key in ("name", "hint", "exact"):
+        if key not in data:
+            raise BadConfig(f"{where}: {key!r} is missing")
+    where = f"{where} ({data['name']})" if isinstance(data["name"], str) else where
+    values: dict[str, Any] = {key: _checked_value(key, value, where) for key, value in data.items()}
+    each = _rule_of(values)
+    _check_patterns(each.rule, where)
+    return each
+
+
+def _rule_of(data: Mapping[str, Any]) -> Examples:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    found, left = values.pop("found", ()), values.pop("left", ())
+    return Examples(SecretRule(**values), *(tuple(text.replace(_DOT, "") for text in texts) for texts in (found, left)))
+
+
+def _checked_value(key: str, value: Any, where: str) -> Any:
+    if key in _TEXT_KEYS:
+        return _checked_text(key, value, where)
+    if key in _NUMBER_KEYS:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _NUMBER_KEYS[key]:
+            raise BadConfig(f"{where}: {key!r} is a number of bytes from 0 to {_NUMBER_KEYS[key]}")
+        return value
+    if key == "every":
+        if not isinstance(value, bool):
+            raise BadConfig(f"{where}: 'every' is true or false")
+        return value
+    if key == "entropy":
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 8:
+            raise BadConfig(f"{where}: 'entropy' is a number of bits from 0 to 8")
+        return float(value)
+    return _checked_texts(key, value, where)
+
+
+def _checked_text(key: str, value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value or not value.isascii():
+        raise BadConfig(f"{where}: {key!r} must be plain ASCII text")
+    if key == "name" and not _NAME.fullmatch(value):
+        raise BadConfig(f"{where}: a name is small letters, digits and single hyphens, such as acme-token")
+    return value
+
+
+def _checked_texts(key: str, value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) and text for text in value):
+        raise BadConfig(f"{where}: {key!r} is a list of texts")
+    for name in value if key == "checks" else ():
+        if name not in CHECKS:
+            raise BadConfig(f"{where}: there is no check {name!r}; there are {', '.join(CHECKS)}")
+    return tuple(text.lower() for text in value) if key in {"near", "far"} else tuple(value)
+
+
+def _check_patterns(rule: SecretRule, where: str) -> None:
+    try:
+        exact = re.compile(rule.exact.encode())
+    except re.error as problem:
+        raise BadConfig(f"{where}: 'exact' is no regular expression: {problem}") from problem
+    if exact.groups > 1:
+        raise BadConfig(f"{where}: 'exact' has {exact.groups} groups; put what is secret in one, and write others as (?:…)")
+    try:
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.log_errors = False
+        re2.compile(rule.hint.encode(), options)
+        hint = re.compile(rule.hint.encode())
+    except (re.error, re2.error) as problem:
+        raise BadConfig(f"{where}: 'hint' is no regular expression that RE2 knows: {_error_text(problem)}") from problem
+    if hint.groups or hint.match(b"") is not None:
+        raise BadConfig(f"{where}: 'hint' must not have groups, nor match an empty text")
+
+
+def _error_text(problem: Exception) -> str:
+    text = problem.args[0] if problem.args else ""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+
+
+if __name__ == "__main__":
+    _PACKED.write_bytes(zlib.compress(msgspec.msgpack.encode([each.rule for each in read_built_in_rules()]), 9))

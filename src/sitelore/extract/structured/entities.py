@@ -17,8 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitelore.extract import dom
-from sitelore.extract.metadata.dates import iso_date
-from sitelore.extract.metadata.page_facts import Meta, read_head, scripts_of
+from sitelore.extract.metadata import Meta, iso_date, read_head, scripts_of
 from sitelore.model.url import whatwg
 
 if TYPE_CHECKING:
@@ -41,10 +40,13 @@ _MARKUP = ":is([itemscope],[itemtype],[typeof],[vocab],[about])"
 """Elements by which a page is known to hold Microdata or RDFa. One walk costs less than searching the source for the names."""
 
 
-def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = None) -> tuple[Entity, ...]:
+def read_structured(
+    tree: dom.Tree, base: str, scripts: list[Script] | None = None, head: list[Meta] | None = None
+) -> tuple[Entity, ...]:
     """Read every entity of a page, in the order JSON-LD, Microdata, RDFa, Open Graph.
 
-    `scripts` is the JSON-LD of the page if the caller has parsed it. Each reader stops at bounds of its own, and none raises.
+    `scripts` is the JSON-LD of the page if the caller has parsed it, `head` the result of `read_head` if it is known. Each
+    reader stops at bounds of its own, and none raises.
     """
     from sitelore.extract.structured import frames, jsonld  # noqa: PLC0415 the readers import this module
 
@@ -56,7 +58,7 @@ def read_structured(tree: dom.Tree, base: str, scripts: list[Script] | None = No
     del entities[_MAX_ENTITIES:]
     for entity in entities:
         frames.add_frames(entity)
-    if opengraph := opengraph_entity(read_head(tree), base):
+    if opengraph := opengraph_entity(read_head(tree) if head is None else head, base):
         opengraph["frame"] = frames.opengraph_frame(opengraph)
         entities.append(opengraph)
     return tuple(entities)

@@ -2,7 +2,7 @@
 
 A form is read as a browser submits it (HTML §4.10): a control belongs to the form around it, to the form that its `form`
 attribute names, or, where the parser moved a form's tags out of a table, to the form before it in that table. Hidden values
-are kept unless they belong to one visit, such as CSRF tokens (`tokens`).
+are kept unless they belong to one visit, such as CSRF tokens.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import islice
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any
 
 from sitelore.extract import dom
-from sitelore.extract.interactive.selectors import Mark, Selectors, quoted
-from sitelore.extract.metadata.links import PageResolver
-from sitelore.extract.tokens import is_token
+from sitelore.extract.dom import Selectors, quoted
+from sitelore.extract.links import PageResolver
+from sitelore.extract.text import short_line
 from sitelore.model.url import Url
 
 Form = dict[str, Any]
@@ -29,7 +26,6 @@ Field = dict[str, Any]
 _MAX_FORMS = 60
 _MAX_CONTROLS = 250
 _MAX_OPTIONS = 200
-_MAX_CHARS = 200
 _MAX_LABELS = 1000
 _MAX_PATTERN_CHARS = 500
 _CONTROLS = ("input", "select", "textarea", "button")
@@ -60,7 +56,7 @@ def read_forms(tree: dom.Tree, page: Url, resolver: PageResolver, selectors: Sel
     if remote or emptied or dom.select(tree, "form form"):
         controls = _controls_by_form(tree, forms, remote, emptied, selectors)
         return tuple([reader.read(form, controls[form]) for form in forms])
-    return tuple(map(reader.read_cached, forms))
+    return tuple([reader.read(form, _controls_within(form)) for form in forms])
 
 
 def _controls_by_form(
@@ -114,11 +110,6 @@ def _claim_table_controls(form: dom.Element, owner: dict[dom.Element, dom.Elemen
             owner.setdefault(element, form)
 
 
-def short_line(text: str) -> str:
-    """A text on one line, cut to the length of a label."""
-    return " ".join(text[: _MAX_CHARS * 8].split())[:_MAX_CHARS].rstrip()
-
-
 class _FormReader:
     """Reads the forms of one page."""
 
@@ -129,13 +120,6 @@ class _FormReader:
         self._page = page
         self._resolver = resolver
         self._selectors = selectors
-
-    def read_cached(self, form: dom.Element) -> Form:
-        """A form without controls elsewhere, from the cache of forms that other pages had as well."""
-        raw = (form.attr("action") or "").strip()
-        key = (self._resolved(raw) if raw else "", "search" if dom.is_inside(form, _SEARCH_LANDMARK) else "")
-        read = _cached(form, key, self._labels, self._selectors, lambda: self.read(form, _controls_within(form)))
-        return read if raw else {**read, "action": str(self._page)}
 
     def read(self, form: dom.Element, controls: list[dom.Element]) -> Form:
         """A form with these controls."""
@@ -303,14 +287,6 @@ class _Labels:
             if target := label.attr("for"):
                 self._for.setdefault(target, []).append(label)
 
-    def count(self, identifier: str) -> int:
-        """How many labels name this control."""
-        return len(self._for.get(identifier, ()))
-
-    def are_within(self, identifier: str, form: dom.Element) -> bool:
-        """Whether all labels that name this control are in this form."""
-        return all(label.closest("form") == form for label in self._for.get(identifier, ()))
-
     def of(self, control: dom.Element) -> tuple[str, str]:
         """The label of a control and where it comes from; a visible label is preferred."""
         identifier = control.attr("id")
@@ -446,61 +422,6 @@ def _grouped(fields: list[Field]) -> list[Field]:
         option: Field = {"value": each["value"], "label": each.get("label", each["value"]), "selector": each["selector"]}
         option |= {key: True for key, own_key in (("selected", "checked"), ("disabled", "disabled")) if each.get(own_key)}
         group["options"].append(option)
-    return result
-
-
-# Cache: the search box and the newsletter form are the same on every page of a site
-
-_CACHE_SIZE = 384
-_MAX_CACHED_CHARS = 8_000
-_CONTEXT = "fieldset,label,legend,[role=radiogroup i],[role=group i]"
-"""Elements around a form that affect its fields."""
-_REFERENCES = (" aria-labelledby=", " aria-describedby=", " list=", " formaction=", " form=")
-"""Attributes by which a form refers to other parts of its page."""
-
-
-class _CachedForm(NamedTuple):
-    """A form, and the facts about its page that it depends on."""
-
-    json: bytes
-    """The form as JSON, which takes a tenth of the memory."""
-    label_counts: tuple[tuple[str, int], ...]
-    uniqueness: tuple[tuple[Mark, bool], ...]
-
-    def is_valid(self, labels: _Labels, selectors: Selectors) -> bool:
-        for control, count in self.label_counts:
-            if labels.count(control) != count:
-                return False
-        return all(selectors.is_unique(mark) == is_unique for mark, is_unique in self.uniqueness)
-
-
-_cache: dict[bytes, _CachedForm] = {}
-_decoder = msgspec.json.Decoder(dict[str, Any])
-
-
-def _cached(form: dom.Element, key: tuple[str, ...], labels: _Labels, selectors: Selectors, read: Callable[[], Form]) -> Form:
-    """The result of `read`, from the cache if possible. The cache affects the cost and never the result.
-
-    An entry is found by the form's markup, its selector and `key`. Facts about the rest of its page (labels outside of the
-    form, whether a name is unique) are checked again. The oldest entry is dropped when the cache is full.
-    """
-    own, markup = selectors.of(form), form.html
-    if not own or len(markup) > _MAX_CACHED_CHARS or form.closest(_CONTEXT) is not None:
-        return read()
-    digest = sha256("\0".join((markup, own, *key)).encode("utf-8", "surrogatepass")).digest()
-    known = _cache.get(digest)
-    if known is not None and known.is_valid(labels, selectors):
-        return _decoder.decode(known.json)
-    before, selectors.uniqueness = selectors.uniqueness, {}
-    result = read()
-    uniqueness = tuple(selectors.uniqueness.items())
-    selectors.uniqueness |= before
-    if not any(reference in markup for reference in _REFERENCES):
-        ids = {control: labels.count(control) for each in form.iter_elements(_CONTROLS) if (control := each.attr("id"))}
-        if all(labels.are_within(control, form) for control in ids):
-            while len(_cache) >= _CACHE_SIZE:
-                del _cache[next(iter(_cache))]
-            _cache[digest] = _CachedForm(msgspec.json.encode(result), tuple(ids.items()), uniqueness)
     return result
 
 
@@ -698,3 +619,31 @@ def _score_passwords(scores: dict[str, _Score], passwords: int, hints: list[str]
     scores["contact"].add(-0.5)
     scores["newsletter"].add(-0.6)
     scores["filter"].add(-0.6)
+
+
+# Values that are made for one visit: tokens against request forgery, session ids, view state
+
+_TOKEN_NAME = re.compile(
+    r"csrf|xsrf|token|nonce|authenticity|__viewstate|__eventvalidation|__requestverif|(?:^|[_.\[-])(?:sid|sess(?:ion)?(?:_?id)?)(?:$|[_.\]-])"
+    r"|session_?id|phpsessid|jsessionid|secret|signature|captcha|(?:^|_)hash(?:$|_)|_wpnonce|formkey|form_key|form_build_id|fingerprint"
+    r"|(?:^|_)(?:api_?)?key$|timestamp|(?:^|_)ts$|password|passwd|honeypot",
+    re.IGNORECASE,
+)
+_TOKEN_VALUE = re.compile(
+    r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/_=.-]{20,}$"
+    r"|[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$"
+    r"|(?=[a-f]*\d)[0-9a-f]{16,}$|\d{10}(?:\d{3}|\.\d+)?$"
+)
+_PLAIN_WORDS = re.compile(r"[a-z]+(?:[-_./][a-z0-9]+)*$")
+_MAX_KEPT_CHARS = 120
+
+
+def is_token(name: str, value: str) -> bool:
+    """Whether a value is made for one visit, by its name or its form."""
+    if not value:
+        return False
+    if len(value) > _MAX_KEPT_CHARS or (name and _TOKEN_NAME.search(name)):
+        return True
+    return _TOKEN_VALUE.match(value) is not None and not (
+        _PLAIN_WORDS.match(value) and value.count("-") + value.count("_") >= 2
+    )

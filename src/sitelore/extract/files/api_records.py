@@ -9,7 +9,7 @@ from typing import Any
 
 from sitelore.extract import dom
 from sitelore.extract.files.reader import FileContent, FileFacts, Unreadable, language_tag
-from sitelore.extract.metadata.dates import iso_date
+from sitelore.extract.metadata import iso_date
 from sitelore.model.api_loader import (
     api_error,
     collection_loader,

@@ -1,11 +1,20 @@
-"""Decides how a body is read: by its `Content-Type`, checked against its first bytes."""
+"""How a body is read: its kind, by its `Content-Type` and first bytes, and its text, by its encoding.
+
+The encoding is chosen in the order of the HTML standard (§13.2.3.2): byte order mark, HTTP header, `<meta>` prescan, then the
+form of the bytes. Labels and decoders are those of the WHATWG Encoding Standard (§4.2), which the HTML library has.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
+from sitelore.extract import dom
 from sitelore.model.response import COMPOUND_MAGIC, OFFICE_TYPES, PDF_TYPES, VAGUE_TYPES, Response, starts_like_document
+
+_BOMS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16le", b"\xfe\xff": "utf-16be"}
 
 
 class ContentKind(StrEnum):
@@ -53,7 +62,6 @@ _MAGIC = (
 )  # fmt: skip
 _MAGIC_FIRST_BYTES = frozenset(magic[0] for magic, _ in _MAGIC)
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
-_TEXT_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _PDF_START = 1024  # a PDF may begin this many bytes into a body
 _CONTROLS = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 _SNIFF_BYTES = 1445  # the resource header of the MIME sniffing standard (§5.2)
@@ -95,7 +103,7 @@ def _file_kind(declared: str, head: bytes) -> ContentKind | None:
 
 def binary_type(head: bytes) -> str:
     """The media type of binary bytes, `binary` for an unknown one, empty for text."""
-    if head.startswith(_TEXT_BOMS):
+    if head.startswith(tuple(_BOMS)):
         return ""
     for magic, media_type in _MAGIC if head and head[0] in _MAGIC_FIRST_BYTES else ():
         if head.startswith(magic):
@@ -111,3 +119,102 @@ def binary_type(head: bytes) -> str:
     if not head[::2].strip(b"\x00") or not head[1::2].strip(b"\x00"):
         return ""
     return "binary" if controls > max(2, len(head) // 50) else ""
+
+
+# Encodings
+
+_PRESCAN_BYTES = 1024
+_LATE_META_BYTES = 65536  # a parser that meets a later <meta> changes the encoding (§13.2.3.4)
+_UTF16_START = re.compile(rb"<\x00[!?a-zA-Z]\x00|\x00<\x00[!?a-zA-Z]")
+_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]+)", re.IGNORECASE)
+_XML_DECLARATION = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"'>]+)[\"']")
+_LATE_META = re.compile(rb"<meta[\s/][^>]{0,500}charset", re.IGNORECASE)
+_CONTENT_CHARSET = re.compile(r"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"'][^\s;]*))", re.IGNORECASE)
+_RAW_TEXT = re.compile(
+    rb"<(?=/?(?:script|style|title|textarea|noscript|noembed|noframes|iframe|template|select|plaintext|xmp)[\s/>])",
+    re.IGNORECASE,
+)
+_LARGE_BODY = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The text of a body, and the encoding it was decoded from."""
+
+    utf8: bytes
+    """The text in UTF-8, without a byte order mark."""
+    charset: str
+    """The standard's name of the encoding, in lower case."""
+    is_utf8: bool
+    """Whether `utf8` is the body unchanged."""
+    known_text: str | None = None
+    """The text as a `str`; None for a large body, or one that was not valid UTF-8."""
+
+    @property
+    def text(self) -> str:
+        """The text as a `str`."""
+        return self.utf8.decode() if self.known_text is None else self.known_text
+
+
+def decode(body: bytes, content_type: str = "") -> Decoded:
+    """Decode a body. `content_type` is the whole header value, parameters included."""
+    for mark, name in _BOMS.items():
+        if body.startswith(mark):
+            return _decoded(body[len(mark) :], name)
+    declared = _header_charset(content_type) or _utf16_by_shape(body) or _meta_charset(body)
+    if declared is not None and declared != "utf-8":
+        return _decoded(body, declared)
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return _decoded(body, declared or "windows-1252")
+    # The standard's default for undeclared ASCII is windows-1252.
+    charset = declared or ("windows-1252" if body.isascii() else "utf-8")
+    return Decoded(body, charset, is_utf8=True, known_text=text if len(body) < _LARGE_BODY else None)
+
+
+def _decoded(data: bytes, name: str) -> Decoded:
+    return Decoded(dom.decode_as(data, name).encode("utf-8", "replace"), name, is_utf8=False)
+
+
+@lru_cache(maxsize=64)
+def _header_charset(content_type: str) -> str | None:
+    match = _HEADER_CHARSET.search(content_type)
+    return dom.charset_named(match[1]) if match else None
+
+
+def _utf16_by_shape(body: bytes) -> str | None:
+    if _UTF16_START.match(body) is None:
+        return None
+    return "utf-16be" if body[0] == 0 else "utf-16le"
+
+
+def _meta_charset(body: bytes) -> str | None:
+    """The encoding that a document declares in its markup, or None."""
+    name = _prescan(body[:_PRESCAN_BYTES])
+    if name is None and len(body) > _PRESCAN_BYTES:
+        late = _LATE_META.search(body, 0, _LATE_META_BYTES)
+        if late is not None:
+            name = _prescan(body[: late.end() + _PRESCAN_BYTES])
+    return name
+
+
+def _prescan(head: bytes) -> str | None:
+    """The encoding that the start of a document declares: by a `meta` element, or else by an XML declaration."""
+    # The standard's prescan looks at tags alone, so also at those within a script.
+    for meta in dom.select(dom.parse(_RAW_TEXT.sub(b"<x-", head).decode("latin-1")), "meta"):
+        label = meta.attr("charset")
+        if label is None and dom.attribute(meta, "http-equiv").lower() == "content-type":
+            match = _CONTENT_CHARSET.search(dom.attribute(meta, "content"))
+            label = (match[1] or match[2] or match[3]) if match else None
+        name = dom.charset_named(label) if label else None
+        if name is not None:
+            return _usable(name)
+    declaration = _XML_DECLARATION.match(head)
+    name = dom.charset_named(declaration[1].decode("latin-1")) if declaration else None
+    return _usable(name) if name else None
+
+
+def _usable(name: str) -> str:
+    """The encoding that a declaration in the markup means: markup that was read as ASCII is not UTF-16."""
+    return {"utf-16be": "utf-8", "utf-16le": "utf-8", "x-user-defined": "windows-1252"}.get(name, name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,8 @@ from typing import Any
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.brand.styles import (
+from sitelore.extract.links import PageResolver
+from sitelore.extract.page_objects.brand_styles import (
     Styles,
     first_font,
     font_name,
@@ -33,8 +34,7 @@ from sitelore.extract.brand.styles import (
     service_fonts,
     tailwind_colour,
 )
-from sitelore.extract.markdown import images
-from sitelore.extract.metadata.links import PageResolver
+from sitelore.extract.page_objects.media import source_of
 from sitelore.model.document import PROBED_HEADER
 from sitelore.model.response import Response
 
@@ -81,17 +81,14 @@ class _Findings:
             self.fonts.append((name, source))
 
 
-def read_brand(
-    tree: dom.Tree, resolver: PageResolver, *, stylesheets: Iterable[str] = (), probed: dict[str, Any] | None = None
-) -> Brand:
-    """The brand of a home page; empty if nothing was found.
+def read_brand(tree: dom.Tree, resolver: PageResolver, *, probed: dict[str, Any] | None = None) -> Brand:
+    """The brand of a home page; empty if nothing was found. `probed` is the result of `unpack_probe`.
 
-    `stylesheets` are the texts of linked style sheets, if the caller has them; `probed` is the result of `unpack_probe`.
     `confidence` is the share of primary colour, secondary colour and font that was found.
     """
     probed = probed or {}
     inline = [style.text for style in dom.select(tree, "style")[:_MAX_ELEMENTS]]
-    styles = read_styles([*stylesheets, *inline])
+    styles = read_styles(inline)
     styles.variables |= _root_variables(tree) | probed.get("variables", {})
     findings = _Findings()
     _add_variable_colours(styles, findings)
@@ -236,7 +233,7 @@ def _logos(tree: dom.Tree, resolver: PageResolver) -> list[Brand]:
         # Testing all images of a page is faster than one walk through its elements.
         elements = [each for each in pictures if each.matches(selector)] if "img" in selector else dom.select(tree, selector)
         for element in elements[:_MAX_ELEMENTS]:
-            raw = images.source_of(element) if element.tag == "img" else element.attr("content") or element.attr("href") or ""
+            raw = source_of(element) if element.tag == "img" else element.attr("content") or element.attr("href") or ""
             url = resolver.target(raw).url if raw else None
             if url is not None and len(logos) < _MAX_CANDIDATES and str(url) not in logos:
                 logo = logos[str(url)] = {"url": str(url), "weight": weight}
@@ -301,7 +298,7 @@ _MAX_FINDINGS = 6
 @cache
 def brand_probe() -> str:
     """The script for `RenderRequest.probe`: one expression, whose value are the findings."""
-    return Path(__file__).with_name("probe.js").read_text("utf-8")
+    return Path(__file__).with_name("brand_probe.js").read_text("utf-8")
 
 
 def pack_probe(probed: Any) -> str:

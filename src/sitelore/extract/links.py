@@ -179,7 +179,7 @@ class PageResolver:
     def _new_target(self, raw: str) -> Target:
         if raw not in self._own.urls and raw not in self._shared.urls:
             self._site.reserve(1)
-            self._resolve([raw])
+            self._parse(raw)
         cache = self._own if raw in self._own.urls else self._shared
         target = cache.targets[raw] = Target(cache.urls[raw], raw.strip())
         return target

@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from sitelore.extract import dom
-from sitelore.extract.interactive.forms import short_line
-from sitelore.extract.interactive.selectors import Selectors, link_selector
-from sitelore.extract.metadata.links import PageLinks, PageResolver
-from sitelore.extract.metadata.page_facts import landmark_around
-from sitelore.extract.tokens import is_token
+from sitelore.extract.dom import Selectors, link_selector
+from sitelore.extract.links import PageLinks, PageResolver
+from sitelore.extract.metadata import landmark_around
+from sitelore.extract.page_objects.forms import is_token
+from sitelore.extract.text import short_line
 
 Action = dict[str, Any]
 

@@ -1,1 +1,0 @@
-"""Compares two fetches of a page: `change` finds differences, `volatile` the words that are noise."""
