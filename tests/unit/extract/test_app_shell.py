@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.serve import prose
+from tests.support.http_server import prose
 
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
 from sitelore.extract.page import read
