@@ -31,7 +31,9 @@ def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> N
         ("<html>ü".encode("utf-16-be"), "text/html", "utf-16be", "<html>ü"),
     ],
 )  # fmt: skip
-def test_mark_then_header_then_meta_then_looks_decide(body: bytes, header: str, charset: str, text: str) -> None:
+def test_byte_order_mark_header_meta_and_content_decide_in_this_order(
+    body: bytes, header: str, charset: str, text: str
+) -> None:
     decoded = decode(body, header)
     assert (decoded.charset, decoded.text) == (charset, text)
 
@@ -42,14 +44,14 @@ def test_a_declaration_far_into_the_page_still_counts() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(_LABELS))
-def test_every_encoding_of_the_standard_reads_anything_and_writes_what_it_read(name: str) -> None:
+def test_every_encoding_of_the_standard_decodes_any_bytes_and_encodes_its_text(name: str) -> None:
     assert charset_named(f" {name.upper()}\n") == name
     assert isinstance(decode_as(bytes(range(256)) * 2, name), str)
     assert decode_as(encode_as("plain text", name), name) == "plain text"
 
 
 @given(st.binary(max_size=300), st.sampled_from(sorted(_LABELS)))
-def test_what_was_decoded_can_always_be_encoded_again(data: bytes, name: str) -> None:
+def test_decoded_text_can_always_be_encoded_again(data: bytes, name: str) -> None:
     text = decode_as(data, name)
     text.encode("utf-8")
     encode_as(text, name)

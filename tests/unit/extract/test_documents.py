@@ -1,4 +1,4 @@
-"""PDF and office files: what becomes of them, and what of those that are made to hurt."""
+"""PDF and office files: their Markdown, and damaged or hostile files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def guide() -> str:
 
 
 @pytest.mark.parametrize("content_type", [DOCX, "application/zip", "application/octet-stream", "", "text/html"])
-def test_a_docx_becomes_markdown_whatever_it_is_called(read_page: ReadPage, content_type: str) -> None:
+def test_a_docx_becomes_markdown_under_any_content_type(read_page: ReadPage, content_type: str) -> None:
     page = read_page(files.docx(guide(), "The guide", {"rL": "/there?utm_source=x"}), content_type)
     assert page.markdown.split("\n\n") == [
         "# Guide",
@@ -73,9 +73,14 @@ def test_a_docx_becomes_markdown_whatever_it_is_called(read_page: ReadPage, cont
         "[a field](https://b.example/y)",
         "| Name | A\\|B |\n| --- | --- |\n| Tea | 3 |",
     ]
-    found = page.document
-    assert (found["title"], found["author"], found["lang"], found["strategy"]) == ("The guide", "Ada Lovelace", "en-GB", "docx")
-    assert (found["published"], found["modified"]) == ("2024-05-06T07:08:09Z", "2024-06-07T08:09:10Z")
+    document = page.document
+    assert (document["title"], document["author"], document["lang"], document["strategy"]) == (
+        "The guide",
+        "Ada Lovelace",
+        "en-GB",
+        "docx",
+    )
+    assert (document["published"], document["modified"]) == ("2024-05-06T07:08:09Z", "2024-06-07T08:09:10Z")
     assert page.reading.links == ("http://site.example/there", "https://b.example/y")
 
 
@@ -92,7 +97,7 @@ def test_a_presentation_becomes_a_heading_and_points_for_each_slide(read_page: R
     assert page.document["meta"] == {"pages": "3"}
 
 
-def test_a_sheet_becomes_tables_with_dates_and_without_what_is_hidden(read_page: ReadPage) -> None:
+def test_a_spreadsheet_becomes_tables_with_dates_and_without_hidden_cells(read_page: ReadPage) -> None:
     rows = (
         '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="s"><v>2</v></c></row>'
         '<row r="2"><c r="A2" t="inlineStr"><is><t>Tea</t></is></c><c r="B2"><v>0.30000000000000004</v></c>'
@@ -146,14 +151,14 @@ def test_a_pdf_is_put_together_again(read_page: ReadPage) -> None:
     ]
     assert "Annual" not in page.markdown
     assert not {"11", "12", "13", "14"} & set(page.text.split())
-    found = page.document
-    assert (found["title"], found["author"], found["published"], found["lang"]) == (
+    document = page.document
+    assert (document["title"], document["author"], document["published"], document["lang"]) == (
         "Report 2024",
         "Ada",
         "2024-05-06T07:08:09+02:00",
         "en-GB",
     )
-    assert (found["meta"], page.reading.noindex, page.reading.links) == ({"pages": "4"}, True, ("https://a.example/x",))
+    assert (document["meta"], page.reading.noindex, page.reading.links) == ({"pages": "4"}, True, ("https://a.example/x",))
 
 
 def replace_bullet(line: PdfLine) -> PdfLine:
@@ -197,7 +202,7 @@ def test_a_file_without_a_secret_is_kept_as_it_is(read_page: ReadPage) -> None:
     assert read_page(with_files, DOCX).reading.snapshot is None
 
 
-def test_a_kept_file_read_again_says_the_same(read_page: ReadPage) -> None:
+def test_reading_a_stored_file_again_gives_the_same_document(read_page: ReadPage) -> None:
     first = read_page(files.prose_pdf("Title", "words " * 40, "/next"), "application/octet-stream")
     assert read_page(first.snapshot, "application/octet-stream").reading.document == first.reading.document
 
@@ -238,13 +243,13 @@ LAUGHS = '<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><
         (b"%PDF-1.7\n" + b"0" * 500, "parse_error: the PDF is cut off or damaged"),
     ],
 )
-def test_what_cannot_be_read_is_explained(read_page: ReadPage, body: bytes, problem: str) -> None:
+def test_unreadable_files_have_a_reason(read_page: ReadPage, body: bytes, problem: str) -> None:
     reading = read_page(body, "application/octet-stream").reading
     assert reading.problem.startswith(problem)
     assert reading.document is None
 
 
-def test_without_the_library_a_pdf_says_how_to_get_it(read_page: ReadPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_a_pdf_names_the_package_to_install(read_page: ReadPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     assert read_page(files.prose_pdf("a", "b"), PDF).reading.problem == (
         "content_type: reading PDF needs one more library: pip install 'sitelore[documents]'"
@@ -285,7 +290,7 @@ def test_a_damaged_file_never_raises(read_page: ReadPage) -> None:
         assert reading.problem or reading.document is not None
 
 
-def test_what_is_nested_without_end_ends(read_page: ReadPage) -> None:
+def test_endless_nesting_is_bounded(read_page: ReadPage) -> None:
     boxes = "<w:p><w:r><w:pict><w:txbxContent>" * 3000, "</w:txbxContent></w:pict></w:r></w:p>" * 3000
     tables = "<w:tbl><w:tr><w:tc>" * 3000, "</w:tc></w:tr></w:tbl>" * 3000
     for start, end in (boxes, tables, ("<w:sdt>" * 9000, "</w:sdt>" * 9000)):
@@ -293,7 +298,7 @@ def test_what_is_nested_without_end_ends(read_page: ReadPage) -> None:
         assert page.text.startswith("Before")
 
 
-def test_markup_that_is_not_what_a_reader_expects_never_raises(read_page: ReadPage) -> None:
+def test_unexpected_markup_never_raises(read_page: ReadPage) -> None:
     chance = random.Random(8)
     source = guide()
     for _ in range(60):

@@ -31,19 +31,19 @@ def _nothing_is_known() -> None:
     form_module._cache.clear()
 
 
-def test_a_form_that_repeats_is_read_once_and_then_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_form_is_read_once_and_then_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     first = forms(f"<p>a</p>{SEARCH}", "http://site.example/a/")
     monkeypatch.setattr(form_module._FormReader, "read", None)
     assert forms(f"<p>b</p>{SEARCH}", "http://site.example/b/") == first
     assert first[0]["kind"] == "search"
 
 
-def test_what_is_done_to_a_form_that_was_known_is_not_done_to_the_next() -> None:
+def test_changing_a_cached_form_does_not_change_the_next_one() -> None:
     expected = json.dumps(forms(SEARCH))
     for _ in range(2):
-        [found] = forms(SEARCH)
-        assert json.dumps([found]) == expected
-        found["fields"].clear()
+        [form] = forms(SEARCH)
+        assert json.dumps([form]) == expected
+        form["fields"].clear()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_done_to_a_form_that_was_known_is_not_done_to_the_next() -> None
         f"<table><form><tr><td><input name=lost></table>{SEARCH}",
     ],
 )
-def test_what_surrounds_a_form_is_looked_at_again(other: str) -> None:
+def test_the_context_of_a_cached_form_is_read_again(other: str) -> None:
     page = "http://site.example/c/"
     expected = anew(other, page)
     form_module._cache.clear()
@@ -69,11 +69,11 @@ def test_what_surrounds_a_form_is_looked_at_again(other: str) -> None:
     assert form_module._cache
     for _ in range(3):
         assert forms(other, page) == expected
-    # And what the other page taught is not told of the first.
+    # The other page does not change the form of the first.
     assert forms(f"<p>{SEARCH}") == anew(f"<p>{SEARCH}")
 
 
-def test_a_form_that_leads_to_its_own_page_does_so_on_every_page() -> None:
+def test_a_form_without_action_is_sent_to_its_own_page_on_every_page() -> None:
     form = "<form method=post><input name=mail type=email><button>Subscribe</button></form>"
     pages = ["http://site.example/a/", "http://site.example/b/"]
     forms(form)
@@ -83,11 +83,11 @@ def test_a_form_that_leads_to_its_own_page_does_so_on_every_page() -> None:
 def test_a_relative_address_is_resolved_on_every_page() -> None:
     form = "<form action='send'><textarea name=text></textarea><button>Send</button></form>"
     forms(form)
-    found = [forms(form, page)[0]["action"] for page in ("http://site.example/a/", "http://site.example/b/c")]
-    assert found == ["http://site.example/a/send", "http://site.example/b/send"]
+    resolved = [forms(form, page)[0]["action"] for page in ("http://site.example/a/", "http://site.example/b/c")]
+    assert resolved == ["http://site.example/a/send", "http://site.example/b/send"]
 
 
-def test_what_refers_to_other_parts_of_the_page_is_read_anew() -> None:
+def test_a_form_that_refers_to_other_parts_of_the_page_is_not_cached() -> None:
     form = "<form action=/x aria-labelledby=head><input name=n list=some aria-describedby=hint></form>"
     forms(f"<h2 id=head>Zero</h2>{form}")
     [first] = forms(f"<h2 id=head>One</h2><p id=hint>a hint</p><datalist id=some><option value=1></datalist>{form}")
@@ -96,7 +96,7 @@ def test_what_refers_to_other_parts_of_the_page_is_read_anew() -> None:
     assert [one["fields"][0]["suggestions"] for one in (first, second)] == [["1"], ["2"]]
 
 
-def test_as_many_are_remembered_as_there_is_room_for() -> None:
+def test_the_cache_is_bounded() -> None:
     for number in range(form_module._CACHE_SIZE + 5):
         forms(f"<form action=/search{number}><input name=q></form>")
     assert 0 < len(form_module._cache) <= form_module._CACHE_SIZE
@@ -105,7 +105,7 @@ def test_as_many_are_remembered_as_there_is_room_for() -> None:
     assert list(form_module._cache) == known
 
 
-def test_the_oldest_goes_first() -> None:
+def test_the_oldest_entry_is_evicted_first() -> None:
     def search(number: int) -> str:
         return f"<form action=/search{number}><input name=q></form>"
 

@@ -92,15 +92,15 @@ def fragments(rules: tuple[SecretRule, ...], seed: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("each", read_built_in_rules(), ids=lambda each: each.rule.name)
-def test_the_look_sees_every_example_of_every_rule(each: Examples) -> None:
+def test_the_prefilter_finds_every_example_of_every_rule(each: Examples) -> None:
     look, alone = prefilter_for(HINTS), prefilter_for([each.rule.hint])
     assert look is not None
     assert alone is not None
     for text in (*each.found, *each.left):
         for data in (text.encode(), f"before {text} after, long enough for any opening".encode(), b"x" + text.encode()):
-            stands, seen = found_in(data, each.rule.hint, alone)
-            assert set(stands) <= set(seen)
-            assert set(stands) <= set(look(data)[0])
+            matches, seen = found_in(data, each.rule.hint, alone)
+            assert set(matches) <= set(seen)
+            assert set(matches) <= set(look(data)[0])
 
 
 @pytest.mark.parametrize("rules", [(), OWN], ids=["built in", "with an operator's own"])
@@ -141,7 +141,7 @@ def test_looking_and_searching_find_the_same_in_small_texts(pieces: list[str]) -
 
 
 @pytest.mark.parametrize("size", range(24))
-def test_a_hint_is_seen_wherever_it_stands(size: int) -> None:
+def test_a_hint_is_found_at_any_position(size: int) -> None:
     look = prefilter_for(["9Q~", "abcdefgh", r"\bsk-[a-z]{3}"])
     assert look is not None
     for hint in (b"9Q~", b"abcdefgh", b"sk-abc"):
@@ -177,14 +177,14 @@ def test_a_word_has_to_begin_where_a_hint_says_so() -> None:
         r"q$",
     ],
 )
-def test_hints_mean_to_the_look_what_they_mean_to_re2(hint: str) -> None:
+def test_the_prefilter_matches_hints_as_re2_does(hint: str) -> None:
     look = prefilter_for([hint])
     assert look is not None
     pattern = pattern_of(hint)
     for byte in range(256):
         for text in (bytes([byte]) + b"q=zqqqz", b"q" + bytes([byte]), b"aq=" + bytes([byte]) * 3 + b"q"):
-            stands = {at for at in range(len(text)) if pattern.match(text, at) is not None}
-            assert stands <= set(look(text)[0])
+            matches = {at for at in range(len(text)) if pattern.match(text, at) is not None}
+            assert matches <= set(look(text)[0])
 
 
 @pytest.mark.parametrize(
@@ -200,13 +200,13 @@ def test_hints_mean_to_the_look_what_they_mean_to_re2(hint: str) -> None:
         "",
     ],
 )
-def test_there_is_no_look_for_hints_that_it_cannot_know(hint: str) -> None:
+def test_unsupported_hints_have_no_prefilter(hint: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         assert prefilter_for([*HINTS, hint]) is None
 
 
-def test_rules_that_have_no_look_are_searched_for() -> None:
+def test_rules_without_a_prefilter_are_searched() -> None:
     rule = SecretRule(name="own", hint="[[:digit:]]{3}~[[:digit:]]", exact=r"\d{3}~(\d{9})")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -215,13 +215,13 @@ def test_rules_that_have_no_look_are_searched_for() -> None:
     assert redactor.redact("123~987654321 and ghp_" + "a1B2" * 9)[1] == {"own": 1, "github-token": 1}
 
 
-def test_hints_with_more_states_than_there_is_room_for_are_still_seen() -> None:
+def test_hints_with_too_many_states_are_still_found() -> None:
     hint = r"x[ab]*a[ab]{18}z"
     look = prefilter_for([hint])
     assert look is not None
     data = b"..x" + b"ab" * 30 + b"a" + b"b" * 18 + b"z.." + b"xaz" + b"." * 20
-    stands, seen = found_in(data, hint, look)
-    assert stands == [2]
+    matches, seen = found_in(data, hint, look)
+    assert matches == [2]
     assert 2 in seen
 
 
@@ -257,7 +257,7 @@ def test_hostile_repeats_end_soon_and_give_the_same(text: str) -> None:
     assert looking()._spans(short) == searching()._spans(short)
 
 
-def test_what_the_look_leaves_is_searched() -> None:
+def test_text_beyond_the_limit_of_the_prefilter_is_searched() -> None:
     secret = "ghp_" + "a1B2" * 9
     for filling in ("-H ", "heroku_", "_mmkx"):
         data = (filling * 30_000 + " " + secret).encode()
