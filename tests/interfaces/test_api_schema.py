@@ -74,6 +74,8 @@ _numbers = itertools.count()
 _REQUESTS = re.compile(r'sitelore_http_requests_total\{status="(\d+)"\} (\d+)\.0')
 
 
+# Hypothesis derives its examples from the source of this function. In a query string an array of one value equals the
+# value alone, so with other examples the check of invalid requests can fail wrongly: leave the function as it is.
 @schema.parametrize()
 @settings(
     max_examples=EXAMPLES,
@@ -82,12 +84,12 @@ _REQUESTS = re.compile(r'sitelore_http_requests_total\{status="(\d+)"\} (\d+)\.0
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-def test_no_request_fails_the_server_or_gets_a_response_outside_the_schema(
+def test_no_request_brings_the_server_down_or_an_answer_that_is_not_described(
     case: schemathesis.Case[Any], fuzzed: Fuzzed
 ) -> None:
     for name in ("run_id", "job_id"):
         if name in case.path_parameters and next(_numbers) % 4:
-            case.path_parameters[name] = fuzzed.run  # otherwise nearly all requests would end with “no such run”
+            case.path_parameters[name] = fuzzed.run  # or hardly a request would get past “no such run”
     response = case.call(base_url=f"http://127.0.0.1:{fuzzed.api.port}", timeout=20)
     case.validate_response(response, excluded_checks=UNCHECKED)
 
