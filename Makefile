@@ -1,5 +1,5 @@
-# Everything a newcomer needs: `make crawl URL=https://example.com` and `make test`.
-# Assumed: python3.11 or newer, make, and the package registries. Nothing else.
+# To begin: `make crawl URL=https://example.com` and `make test`.
+# Requires python3.11 or newer, make, and the package registries.
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -21,7 +21,7 @@ export UV_SYSTEM_CERTS = 1
 	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 crawl: $(RUN_STAMP)  ## crawl a site: make crawl URL=https://example.com [ARGS="--max-pages 50"]
 	@test -n "$(URL)" || { echo 'make crawl needs a URL: make crawl URL=https://example.com' >&2; exit 2; }
@@ -31,12 +31,12 @@ crawl: $(RUN_STAMP)  ## crawl a site: make crawl URL=https://example.com [ARGS="
 demo: $(RUN_STAMP)  ## crawl a small bundled site, no internet needed
 	@$(VENV)/bin/sitelore demo
 
-install: $(RUN_STAMP)  ## make the environment and install sitelore into it
+install: $(RUN_STAMP)  ## create the environment and install sitelore into it
 
-scaled: $(DEV_STAMP)  ## Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
+scaled: $(DEV_STAMP)  ## run Postgres, Valkey, S3 and workers on this machine, without Docker [ARGS="--workers 4 --serve"]
 	@$(PY) -m scripts.scaled $(ARGS)
 
-test: $(DEV_STAMP) browser  ## make the environment, install everything and run all tests [ARGS="tests/unit -k name"]
+test: $(DEV_STAMP) browser  ## create the environment, install everything and run all tests [ARGS="tests/unit -k name"]
 	@mkdir -p $(dir $(JUNIT))
 	@rm -f $(JUNIT) $(JUNIT:.xml=-alone.xml)
 	$(if $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) $(ARGS),$(PY) -m pytest --junitxml=$(JUNIT) --numprocesses 2 --dist loadfile -m 'not alone')
@@ -51,12 +51,12 @@ browser: $(DEV_STAMP)
 			DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium-headless-shell; \
 		} >/dev/null 2>&1; } || echo 'no browser available; browser tests are skipped'
 
-quick: $(DEV_STAMP)  ## the fast tests of pure code and conventions, in seconds: run it while you work
+quick: $(DEV_STAMP)  ## run the fast tests of pure code and conventions, in seconds
 	$(PY) -m pytest --numprocesses 2 --dist loadfile $(QUICK)
 
 QUICK := tests/conventions tests/unit/model tests/unit/frontier tests/unit/intake tests/unit/export tests/unit/serve tests/unit/app tests/unit/crawl
 
-check: $(DEV_STAMP)  ## format, lint, types and unit tests: run it before every commit
+check: $(DEV_STAMP)  ## check format, lint and types, and run the unit tests (before every commit)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -81,16 +81,16 @@ lock: $(DEV_STAMP)  ## pin all dependencies with hashes
 LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-header --no-annotate
 
-bench-crawl: $(DEV_STAMP)  ## CPU per page, side by side with Scrapy
+bench-crawl: $(DEV_STAMP)  ## CPU per page, compared with Scrapy
 	$(PY) -m bench.crawl $(ARGS)
 
-bench-content: $(DEV_STAMP)  ## main content and Markdown, side by side with other libraries
+bench-content: $(DEV_STAMP)  ## main content and Markdown, compared with other libraries
 	$(PY) -m bench.content $(ARGS)
 
-bench-docs: $(DEV_STAMP)  ## what is lost of five manuals, side by side with other libraries [ARGS=--crawl]
+bench-docs: $(DEV_STAMP)  ## content lost from five manuals, compared with other libraries [ARGS=--crawl]
 	$(PY) -m bench.docs $(ARGS)
 
-bench-structured: $(DEV_STAMP)  ## structured data, side by side with extruct
+bench-structured: $(DEV_STAMP)  ## structured data, compared with extruct
 	$(PY) -m bench.structured $(ARGS)
 
 SITE_PACKAGES = $(shell $(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -103,44 +103,44 @@ train-content: $(DEV_STAMP)  ## train the block scorer, and five more models for
 bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 	$(PY) -m bench.memory $(ARGS)
 
-bench-politeness: $(DEV_STAMP)  ## the pace as a server sees it
+bench-politeness: $(DEV_STAMP)  ## request rate as seen by the server
 	$(PY) -m bench.politeness $(ARGS)
 
-bench-api: $(DEV_STAMP)  ## 200 clients that poll lists while a crawl runs
+bench-api: $(DEV_STAMP)  ## latency of 200 clients that poll lists while a crawl runs
 	$(PY) -m bench.api $(ARGS)
 
-bench-render: $(DEV_STAMP)  ## pages through the browser: throughput, memory, a browser that is killed, a page of 2 MB
+bench-render: $(DEV_STAMP)  ## rendering: throughput, memory, a killed browser, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)
 
-bench-search: $(DEV_STAMP)  ## how good answers are (nDCG@10), and with ARGS="--size 100000" how long they take
+bench-search: $(DEV_STAMP)  ## search quality (nDCG@10), and with ARGS="--size 100000" latency
 	$(PY) -m bench.search $(ARGS)
 
-bench-knowledge: $(DEV_STAMP)  ## what is embedded again after edits and noise, what is kept when pages fail or go
+bench-knowledge: $(DEV_STAMP)  ## texts embedded again after edits and noise, chunks kept when pages fail or disappear
 	$(PY) -m bench.knowledge $(ARGS)
 
-bench-redaction: $(DEV_STAMP)  ## secrets found, false alarms, and speed on ordinary pages
+bench-redaction: $(DEV_STAMP)  ## redaction: secrets found, false alarms, and speed on ordinary pages
 	$(PY) -m bench.redaction $(ARGS)
 
-bench-shapes: $(DEV_STAMP)  ## hostile pages: time and memory at three sizes, and how they grow
+bench-shapes: $(DEV_STAMP)  ## hostile pages: time, memory and their growth at three sizes
 	$(PY) -m bench.shapes $(ARGS)
 
-bench-ledger: $(DEV_STAMP)  ## what a page costs Postgres at 1,000 rows and at 100,000
+bench-ledger: $(DEV_STAMP)  ## cost of a page in Postgres at 1,000 and at 100,000 rows
 	$(PY) -m bench.ledger $(ARGS)
 
-bench-workers: $(DEV_STAMP)  ## what one, two and four workers do, and what holds them up
+bench-workers: $(DEV_STAMP)  ## throughput of one, two and four workers
 	$(PY) -m bench.workers $(ARGS)
 
-bench-backlog: $(DEV_STAMP)  ## 10,000 runs that wait: what a look costs, memory, and whether scheduling is round-robin
+bench-backlog: $(DEV_STAMP)  ## 10,000 queued runs: cost of a poll, memory, and round-robin scheduling
 	$(PY) -m bench.backlog $(ARGS)
 
-bench-frontier: $(DEV_STAMP)  ## the frontier under skewed hosts, simulated
+bench-frontier: $(DEV_STAMP)  ## simulation of the frontier with hosts of very different sizes
 	$(PY) -m bench.frontier_sim $(ARGS)
 
-soak-kill: $(DEV_STAMP)  ## kill -9 a crawl of 3,000 pages 20 times and compare with an undisturbed one
+soak-kill: $(DEV_STAMP)  ## kill a crawl of 3,000 pages 20 times and compare with an undisturbed one
 	$(PY) -m bench.kill $(ARGS)
 
-soak-scaled: $(DEV_STAMP)  ## kill workers, flush and restart servers, freeze and skew, on 3,000 pages; compare with a calm crawl
-	$(PY) -m bench.chaos $(ARGS)
+soak-scaled: $(DEV_STAMP)  ## kill and suspend workers, restart servers, skew clocks on 3,000 pages; compare with an undisturbed crawl
+	$(PY) -m bench.faults $(ARGS)
 
 fuzz: $(DEV_STAMP)  ## read 10,000 generated and mutated documents
 	SITELORE_FUZZ_DOCUMENTS=10000 $(PY) -m pytest tests/quality/test_fuzz.py -s $(ARGS)
@@ -154,21 +154,21 @@ lint-native: $(DEV_STAMP)  ## compile the C sources with all warnings as errors
 
 STRICT := -O2 -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Werror
 
-wheels: $(DEV_STAMP)  ## build the source distribution and a manylinux wheel, and try each in an empty environment
+wheels: $(DEV_STAMP)  ## build the source distribution and a manylinux wheel, and test each in an empty environment
 	$(PY) -m scripts.wheels $(ARGS)
 
-clean:  ## remove the environment and caches, never the data
+clean:  ## remove the environment and caches, but no data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.made:
-	@test -n "$(PYTHON)" || { echo 'sitelore needs Python 3.11 or newer, and none was found; name it: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo 'sitelore needs Python 3.11 or newer, and none was found; set it: make PYTHON=/path/to/python3.11' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
-		echo 'this Python cannot make environments: install its venv package (on Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
+		echo 'this Python cannot create environments: install its venv package (on Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@$(PY) -m pip install --quiet uv || echo 'uv is not available; using pip, which is slower'
 	@touch $@
 
-# uv when it is there and reaches the registry, else pip: both check every hash. The package itself has none, so it goes in
+# uv if it is installed and reaches the registry, else pip: both check every hash. The package itself has none, so it is installed
 # without its dependencies.
 define install_from
 	@{ [ -x $(VENV)/bin/uv ] && $(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r $(1) 2>/dev/null; } || \

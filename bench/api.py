@@ -1,4 +1,4 @@
-"""Many clients poll lists while a crawl runs: does anyone get an error, and how long do they wait?
+"""Errors and latency of the API while many clients poll lists and a crawl runs.
 
     python -m bench.api [--clients 200] [--seconds 30] [--pages 2000] [--pause 0.5]
 
@@ -37,7 +37,7 @@ LASTS_S = 600
 
 @dataclass(slots=True)
 class Polled:
-    """What the clients saw."""
+    """Latencies and errors of all clients."""
 
     took_s: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Polled:
 
 
 def poll(port: int, run: str, *, clients: int, seconds: float | None, pause_s: float) -> Polled:
-    """Poll for so long, or (None) until the run has ended."""
+    """Poll for this many seconds, or (None) until the run has ended."""
     return asyncio.run(_poll(port, run, clients, seconds, pause_s))
 
 
@@ -81,10 +81,10 @@ async def _client(
         path = PATHS[number % len(PATHS)].format(run=run)
         began = time.perf_counter()
         try:
-            async with session.get(path) as answer:
-                body = await answer.read()
-                if answer.status != 200:
-                    polled.errors.append(f"{path}: {answer.status} {body[:200]!r}")
+            async with session.get(path) as response:
+                body = await response.read()
+                if response.status != 200:
+                    polled.errors.append(f"{path}: {response.status} {body[:200]!r}")
                 else:
                     polled.took_s.append(time.perf_counter() - began)
         except (aiohttp.ClientError, OSError) as problem:
@@ -110,50 +110,50 @@ def process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subp
         child.communicate(timeout=60)
 
 
-def serve_site(pages: int) -> None:
-    """A flat site of so many pages, until killed."""
-    from tests.support.serve import page, prose, serving, site
+def serve_flat_site(pages: int) -> None:
+    """Serve a site of this many pages, all linked from its home page, until the process is killed."""
+    from tests.support.http_server import page, prose, serve_site, site
 
     links = tuple(f"/{number}" for number in range(pages))
-    whole = {"/": page("Home", prose("home"), links=links)}
-    whole |= {link: page(f"Page {link}", prose(link, 400), links=links[:50]) for link in links}
-    with serving(site(whole)) as web:
-        print(web.port, flush=True)
+    answers = {"/": page("Home", prose("home"), links=links)}
+    answers |= {link: page(f"Page {link}", prose(link, 400), links=links[:50]) for link in links}
+    with serve_site(site(answers)) as http_server:
+        print(http_server.port, flush=True)
         time.sleep(LASTS_S)
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--clients", type=int, default=200)
-    options.add_argument("--seconds", type=float, default=30.0)
-    options.add_argument("--pages", type=int, default=5000)
-    options.add_argument("--pause", type=float, default=0.5)
-    options.add_argument("--site", type=int, help=argparse.SUPPRESS)
-    asked = options.parse_args()
-    if asked.site:
-        serve_site(asked.site)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--pages", type=int, default=5000)
+    parser.add_argument("--pause", type=float, default=0.5)
+    parser.add_argument("--site", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.site:
+        serve_flat_site(arguments.site)
         return 0
-    with tempfile.TemporaryDirectory() as folder, process("-m", "bench.api", "--site", str(asked.pages)) as web:
-        assert web.stdout is not None
-        site_port = int(web.stdout.readline())
+    with tempfile.TemporaryDirectory() as folder, process("-m", "bench.api", "--site", str(arguments.pages)) as http_server:
+        assert http_server.stdout is not None
+        site_port = int(http_server.stdout.readline())
         allowed = {"SITELORE_ALLOW_PRIVATE": f"127.0.0.1:{site_port}"}
         with process("-m", "sitelore", "serve", "--port", "0", "--data", str(Path(folder)), env=allowed) as server:
             assert server.stderr is not None
             port = json.loads(server.stderr.readline())["port"]
-            return _measure(port, site_port, asked)
+            return _measure(port, site_port, arguments)
 
 
-def _measure(port: int, site_port: int, asked: argparse.Namespace) -> int:
+def _measure(port: int, site_port: int, arguments: argparse.Namespace) -> int:
     body = json.dumps({"seedUrl": f"http://127.0.0.1:{site_port}/"}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}/crawl-runs", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request) as answer:
-        run = json.load(answer)["id"]
+    with urllib.request.urlopen(request) as response:
+        run = json.load(response)["id"]
     began = time.monotonic()
-    polled = poll(port, run, clients=asked.clients, seconds=asked.seconds, pause_s=asked.pause)
+    polled = poll(port, run, clients=arguments.clients, seconds=arguments.seconds, pause_s=arguments.pause)
     lasted = time.monotonic() - began
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/crawl-runs/{run}/summary") as answer:
-        summary = json.load(answer)
-    print(f"{asked.clients} clients, a request every {asked.pause} s each, for {lasted:.1f} s: {polled}")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/crawl-runs/{run}/summary") as response:
+        summary = json.load(response)
+    print(f"{arguments.clients} clients, a request every {arguments.pause} s each, for {lasted:.1f} s: {polled}")
     print(f"{polled.requests / lasted:.0f} requests/s, mean {statistics.fmean(polled.took_s) * 1000:.0f} ms")
     print(f"meanwhile {summary['counts']['pages']} pages were crawled ({summary['counts']['pages'] / lasted:.0f}/s)")
     for error in polled.errors[:5]:

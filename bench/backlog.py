@@ -39,14 +39,14 @@ from sitelore.store.engine import PostgresConfig, open_postgres
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
-LOOKS = 100
+POLLS = 100
 AT_ONCE = 4
-COSTS, MORE_MS, GROWTH = 1.5, 0.5, 1.10
+COST_RATIO, EXTRA_MS, GROWTH = 1.5, 0.5, 1.10
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one call: CPU of the server and time, in milliseconds."""
+    """The cost of one call in milliseconds: CPU of the server, and time."""
 
     cpu_ms: float
     wall_ms: float
@@ -55,27 +55,27 @@ class Cost:
         return f"{self.cpu_ms:>8.2f}{self.wall_ms:>8.2f}"
 
 
-class Line:
-    """The runs that wait, and who asked for them."""
+class RunQueue:
+    """A queue of runs, created for several sites."""
 
-    def __init__(self, ledger: SqlLedger, server: int, asked: argparse.Namespace) -> None:
-        self._ledger, self._server, self._sites = ledger, server, asked.sites
+    def __init__(self, ledger: SqlLedger, server: int, arguments: argparse.Namespace) -> None:
+        self._ledger, self._server, self._sites = ledger, server, arguments.sites
         self._chance = random.Random(7)
-        self._half = asked.runs // 2
+        self._half = arguments.runs // 2
         self.length = 0
         self.started: list[str] = []
 
     async def grow(self, length: int) -> Cost:
-        """Ask for runs until so many wait, some at once; the cost of one."""
-        together = await self._cost((length - self.length) // AT_ONCE, self._ask)
+        """Create runs concurrently until this many are queued; return the cost of one."""
+        together = await self._cost((length - self.length) // AT_ONCE, self._create_batch)
         return Cost(together.cpu_ms / AT_ONCE, together.wall_ms / AT_ONCE)
 
-    async def _ask(self) -> None:
+    async def _create_batch(self) -> None:
         numbers = range(self.length, self.length + AT_ONCE)
         self.length += AT_ONCE
-        await asyncio.gather(*map(self._ask_for, numbers))
+        await asyncio.gather(*map(self._create_run, numbers))
 
-    async def _ask_for(self, number: int) -> None:
+    async def _create_run(self, number: int) -> None:
         host = "greedy.test" if number < self._half else f"site-{self._chance.randrange(self._sites)}.test"
         seed = Offer(Url.trusted(f"http://{host}/"), 0, Source.SEED)
         await self._ledger.create_run(host, CrawlSettings(seeds=(str(seed.url),)), [seed], float(number))
@@ -86,8 +86,8 @@ class Line:
             await call()
         return Cost((tree_cpu_s(self._server) - cpu) * 1000 / times, (time.monotonic() - wall) * 1000 / times)
 
-    async def looks(self) -> dict[str, Cost]:
-        """What a worker, maintenance and a dashboard pay for a look."""
+    async def poll_costs(self) -> dict[str, Cost]:
+        """The cost of a poll by a worker, by maintenance and by a dashboard."""
         worker_context = WorkerContext(self._ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
         maintenance = Maintenance(worker_context, cast("Blobs", None))
         calls: dict[str, Callable[[], Awaitable[object]]] = {
@@ -96,10 +96,10 @@ class Line:
             "list": partial(self._ledger.list_runs, RunListing(limit=50)),
             "states": self._ledger.runs_by_state,
         }
-        return {name: await self._cost(LOOKS, call) for name, call in calls.items()}
+        return {name: await self._cost(POLLS, call) for name, call in calls.items()}
 
     async def serve(self, served: int) -> int:
-        """Let a run scheduler serve so many; by how many turns a site was ahead of one that waited."""
+        """Let a run scheduler serve this many runs; return by how many rounds a site was ahead of a waiting one."""
         stop, turns = asyncio.Event(), Counter[str]()
         waiting = Counter[str]()
         async for run in self._all():
@@ -132,39 +132,41 @@ class Line:
                 return
 
 
-async def measure(server: Postgres, asked: argparse.Namespace) -> bool:
+async def measure(server: Postgres, arguments: argparse.Namespace) -> bool:
     engine = await open_postgres(server.url, PostgresConfig(pool_size=AT_ONCE + 2))
     ledger = SqlLedger(engine)
-    line = Line(ledger, server.pid, asked)
+    line = RunQueue(ledger, server.pid, arguments)
     names = ("making one", "worker", "upkeep", "list", "states")
     print(f"{'':8}" + "".join(f"{name:>16}" for name in names) + f"{'memory':>9}")
     print(f"{'runs':>8}" + f"{'CPU ms':>8}{'ms':>8}" * len(names) + f"{'MB':>9}", flush=True)
     costs, memory = [], []
     try:
-        for length in sorted({100, min(1_000, asked.runs), asked.runs}):
-            made, looks = await line.grow(length), await line.looks()
-            costs.append(looks["worker"])
+        for length in sorted({100, min(1_000, arguments.runs), arguments.runs}):
+            made, poll_costs = await line.grow(length), await line.poll_costs()
+            costs.append(poll_costs["worker"])
             memory.append(pss_mb(os.getpid()))
-            print(f"{length:>8,}{made}{''.join(map(str, looks.values()))}{memory[-1]:>9.1f}", flush=True)
-        lead = await line.serve(asked.served)
+            print(f"{length:>8,}{made}{''.join(map(str, poll_costs.values()))}{memory[-1]:>9.1f}", flush=True)
+        lead = await line.serve(arguments.served)
         memory.append(pss_mb(os.getpid()))
     finally:
         await ledger.close()
     growth = memory[-1] / memory[0]
-    print(f"\n{asked.served} runs served, {AT_ONCE} at once: no site was ahead of one that waited by more than {lead} turns")
-    print(f"memory from 100 runs to {asked.runs:,} and after serving: {growth:.2f}")
-    is_flat = costs[-1].cpu_ms <= COSTS * costs[0].cpu_ms + MORE_MS
+    print(
+        f"\n{arguments.served} runs served, {AT_ONCE} at once: no site was ahead of one that waited by more than {lead} turns"
+    )
+    print(f"memory from 100 runs to {arguments.runs:,} and after serving: {growth:.2f}")
+    is_flat = costs[-1].cpu_ms <= COST_RATIO * costs[0].cpu_ms + EXTRA_MS
     return is_flat and growth <= GROWTH and lead <= AT_ONCE
 
 
 def main() -> int:
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--runs", type=int, default=10_000)
-    words.add_argument("--sites", type=int, default=200)
-    words.add_argument("--served", type=int, default=600)
-    asked = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--sites", type=int, default=200)
+    parser.add_argument("--served", type=int, default=600)
+    arguments = parser.parse_args()
     with postgres_alone() as server:
-        return 0 if asyncio.run(measure(server, asked)) else 1
+        return 0 if asyncio.run(measure(server, arguments)) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Sitelore and a tuned Scrapy spider on the same local site, in one run, in turns.
+"""Compares Sitelore with a tuned Scrapy spider on the same local site, alternately in one run.
 
     python -m bench.crawl [--pages 2000] [--rounds 3] [--with-markdown] [--tune] [--only sitelore|scrapy]
 
@@ -8,9 +8,9 @@ that survives a crash, breadth first, all links of the host followed.
     sitelore        + address guard, redaction, title, h1, description, main content as Markdown and text, content hash, trap
                     and soft-404 checks, one commit per batch of visits (SQLite), compressed document and HTML on disk;
                     content is chosen block by block, structured data, forms, actions and media are read as well
-    sitelore-content  the same with --read content: no structured data, forms, actions or media
+    sitelore-content  with --read content: no structured data, forms, actions or media
     scrapy-lean     title, h1, description, links to JSON lines; JOBDIR
-    scrapy-store    the same and all text of the page, and the zstd-compressed HTML on disk
+    scrapy-store    lean, and all text of the page, and the zstd-compressed HTML on disk
     scrapy-same     the job of sitelore-content, with content by rule: address guard, secrets of the commonest formats removed,
                     frame stripped, main content as Markdown and text (turbohtml), content hash, compressed HTML; still without
                     hidden text, our other formats of secrets, traps or soft 404s
@@ -50,7 +50,7 @@ BEST_LOOP = "default"
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One crawler: how it is started, and how many pages it says it has crawled."""
+    """One crawler: its command, and the number of pages it reports."""
 
     name: str
     command: Callable[[str, Path], list[str]]
@@ -58,10 +58,10 @@ class Contender:
 
 
 def sitelore(name: str, outputs: tuple[str, ...], read: str = "full") -> Contender:
-    """Sitelore as a user starts it."""
+    """Sitelore, started by its command."""
 
     def command(url: str, out: Path) -> list[str]:
-        asked = [word for output in outputs for word in ("--output", output)]
+        output_options = [word for output in outputs for word in ("--output", output)]
         line = [
             sys.executable,
             "-m",
@@ -70,7 +70,7 @@ def sitelore(name: str, outputs: tuple[str, ...], read: str = "full") -> Contend
             url,
             "--data",
             str(out / "data"),
-            *asked,
+            *output_options,
             "--out",
             str(out / "files"),
         ]
@@ -83,7 +83,7 @@ def sitelore(name: str, outputs: tuple[str, ...], read: str = "full") -> Contend
 
 
 def scrapy(job: str, loop: str = BEST_LOOP, name: str = "") -> Contender:
-    """The peer in its own environment."""
+    """Scrapy in its own environment."""
 
     def command(url: str, out: Path) -> list[str]:
         return [str(PEER_HOME / "bin" / "python"), str(PEER), url, str(out), "--job", job, "--loop", loop]
@@ -101,7 +101,7 @@ def scrapy(job: str, loop: str = BEST_LOOP, name: str = "") -> Contender:
 
 
 def install_peers() -> str:
-    """Scrapy and what its jobs need, into an environment of their own. Gives the versions that will run."""
+    """Install Scrapy and the libraries of its jobs into their own environment. Returns their versions."""
     python = PEER_HOME / "bin" / "python"
     if not python.exists():
         venv.create(PEER_HOME, with_pip=True)
@@ -109,15 +109,15 @@ def install_peers() -> str:
         "import scrapy, uvloop, zstandard, re2, trafilatura, lxml_html_clean, turbohtml, platform; "
         "print('Scrapy', scrapy.__version__, 'trafilatura', trafilatura.__version__, 'Python', platform.python_version())"
     )
-    found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
-    if found.returncode:
+    probed = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
+    if probed.returncode:
         subprocess.run([python, "-m", "pip", "install", "-q", *PEER_PACKAGES], check=True)
-        found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
+        probed = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=True)
+    return probed.stdout.strip()
 
 
 def once(contender: Contender, site: Running, expected: int) -> Cost:
-    """One crawl into an empty directory; a crawl that missed pages is an error, not a result."""
+    """Crawl once into an empty directory; a crawl that misses pages is an error."""
     out = Path(tempfile.mkdtemp(prefix="crawl-", dir=BENCH_DIR))
     try:
         cost = run_measured(contender.command(site.url, out), out, env=dict(os.environ, PYTHONPATH=str(ROOT / "src")))
@@ -135,7 +135,7 @@ def print_row(name: str, cost: Cost, pages: int, note: str = "") -> None:
 
 
 def compare(contenders: list[Contender], rounds: int, pages: int) -> dict[str, list[Cost]]:
-    """All contenders in turns, so that a slow minute of the machine hits all of them."""
+    """Run all contenders alternately, so that other load on the machine affects all of them."""
     costs: dict[str, list[Cost]] = {contender.name: [] for contender in contenders}
     with running(pages) as site:
         print(f"site: {site.facts}; {rounds} rounds in turns\n")
@@ -149,7 +149,7 @@ def compare(contenders: list[Contender], rounds: int, pages: int) -> dict[str, l
 
 
 def print_ratios(costs: dict[str, list[Cost]], pages: int) -> None:
-    """Medians, and how many times the CPU of each of ours every contender takes (median of the rounds' own ratios)."""
+    """Print medians, and each contender's CPU divided by that of each Sitelore row (median over the rounds)."""
     ours = [name for name in costs if name.startswith("sitelore")]
     heads = "".join(f"{f'x {name}':>23}" for name in ours)
     print(f"\n{'median':<21}{'CPU ms/p':>9}{'pages/s':>10}{'PSS MB':>9}{heads}")
@@ -157,7 +157,7 @@ def print_ratios(costs: dict[str, list[Cost]], pages: int) -> None:
         cpu = statistics.median(c.cpu_s for c in runs) * 1000 / pages
         speed = statistics.median(pages / c.wall_s for c in runs)
         memory = statistics.median(c.peak_pss_mb for c in runs)
-        against = [statistics.median(c.cpu_s / o.cpu_s for c, o in zip(runs, costs[one], strict=True)) for one in ours]
+        against = [statistics.median(c.cpu_s / o.cpu_s for c, o in zip(runs, costs[own], strict=True)) for own in ours]
         print(f"{name:<21}{cpu:>9.2f}{speed:>10.0f}{memory:>9.0f}" + "".join(f"{ratio:>23.2f}" for ratio in against))
 
 
@@ -168,24 +168,24 @@ def main() -> None:
     parser.add_argument("--with-markdown", action="store_true", help="crawl and Markdown: Scrapy with trafilatura")
     parser.add_argument("--tune", action="store_true", help="compare Scrapy's event loops instead, to pick the best")
     parser.add_argument("--only", choices=["sitelore", "scrapy"], help="leave the other side out")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     BENCH_DIR.mkdir(exist_ok=True)
     # As installing with pip does for both sides; an editable tree may have been edited.
     for folder in (str(ROOT / "src"), sysconfig.get_path("purelib")):
         compileall.compile_dir(folder, quiet=2)
-    if given.only != "sitelore":
+    if arguments.only != "sitelore":
         print(f"peers: {install_peers()}")
-    if given.tune:
+    if arguments.tune:
         contenders = [scrapy("lean", loop, f"scrapy-{loop}") for loop in ("default", "uvloop", "epoll")]
-    elif given.with_markdown:
+    elif arguments.with_markdown:
         content = sitelore("sitelore-md-content", ("db", "md"), "content")
         contenders = [sitelore("sitelore-md", ("db", "md")), content, scrapy("markdown"), scrapy("markdown-full")]
     else:
         content = sitelore("sitelore-content", ("db",), "content")
         contenders = [sitelore("sitelore", ("db",)), content, scrapy("lean"), scrapy("store"), scrapy("same")]
-    if given.only:
-        contenders = [c for c in contenders if c.name.startswith(given.only)]
-    print_ratios(compare(contenders, given.rounds, given.pages), given.pages)
+    if arguments.only:
+        contenders = [c for c in contenders if c.name.startswith(arguments.only)]
+    print_ratios(compare(contenders, arguments.rounds, arguments.pages), arguments.pages)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What of a manual's content reaches the Markdown, side by side with other libraries: `make bench-docs`.
+"""Counts the content of manuals that is missing from the Markdown, compared with other libraries: `make bench-docs`.
 
     python -m bench.docs [--pages 40] [--crawl] [--worst 3] [--json FILE]
 
@@ -86,12 +86,12 @@ def install_manuals(names: Sequence[str]) -> None:
 
 def manuals(pages: int) -> dict[str, Any]:
     """{manual: {folder, pages}} of all manuals; those that are not installed have no pages."""
-    found: dict[str, Any] = _scores("list", str(pages))
-    missing = [name for name, manual in found.items() if not manual["pages"] and name in PACKAGES]
+    listed: dict[str, Any] = _scores("list", str(pages))
+    missing = [name for name, manual in listed.items() if not manual["pages"] and name in PACKAGES]
     if missing:
         install_manuals(missing)
-        found = _scores("list", str(pages))
-    return found
+        listed = _scores("list", str(pages))
+    return listed
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -129,24 +129,24 @@ def crawled(manual: dict[str, Any], data: Path) -> dict[str, str]:
         options = ["--output", "jsonl", "--render", "never", "--delay", "0", "--json"]
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False, timeout=1800)
     ensure(done.returncode == 0, f"the crawl of {manual['folder']} failed: {done.stderr.strip()[-500:]}")
-    found = {}
+    markdown = {}
     with (data / "out" / "pages.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             for url in (row["url"], row["final_url"], *row["aliases"]):
                 if url in urls:
-                    found[urls[url]] = row["markdown"]
-    return found
+                    markdown[urls[url]] = row["markdown"]
+    return markdown
 
 
-def crawl_all(found: dict[str, Any], into: Path) -> Path:
+def crawl_all(sampled: dict[str, Any], into: Path) -> Path:
     """Crawl all manuals, each into a data folder of its own. Gives a JSON file {path: Markdown}."""
     markdown: dict[str, str] = {}
-    for name, manual in found.items():
+    for name, manual in sampled.items():
         if manual["pages"]:
-            kept = crawled(manual, into / name)
-            markdown |= kept
-            print(f"crawled {name}: {len(kept)} of {len(manual['pages'])} sampled pages kept", file=sys.stderr)
+            crawled_pages = crawled(manual, into / name)
+            markdown |= crawled_pages
+            print(f"crawled {name}: {len(crawled_pages)} of {len(manual['pages'])} sampled pages kept", file=sys.stderr)
     file = into / "markdown.json"
     file.write_text(json.dumps(markdown))
     return file
@@ -156,12 +156,12 @@ def totals(results: list[dict[str, Any]], kinds: Sequence[str]) -> list[dict[str
     """The sums over all manuals, one entry for each extractor."""
     sums: dict[str, dict[str, Any]] = {}
     for row in results:
-        one = sums.setdefault(row["who"], {"set": ALL, "who": row["who"], "total": {}, "lost": {}})
+        total = sums.setdefault(row["who"], {"set": ALL, "who": row["who"], "total": {}, "lost": {}})
         for kind in kinds:
             for side in ("total", "lost"):
-                one[side][kind] = one[side].get(kind, 0) + row[side][kind]
+                total[side][kind] = total[side].get(kind, 0) + row[side][kind]
         for key in ("pages", "empty", "nav", "nav_kept", "titles", "titles_kept", "titles_first"):
-            one[key] = one.get(key, 0) + row[key]
+            total[key] = total.get(key, 0) + row[key]
     return list(sums.values())
 
 
@@ -206,19 +206,19 @@ def main() -> None:
     parser.add_argument("--crawl", action="store_true", help="take Sitelore's Markdown from a crawl of each manual")
     parser.add_argument("--worst", type=int, default=0, help="show this many pages of each manual where Sitelore loses most")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     ensure(
         (SHARED / "docs_fidelity.py").exists(),
         f"docs_fidelity.py is not in {SHARED}; set SITELORE_SHARED to the folder that holds it",
     )
     install_scoring()
-    found = manuals(given.pages)
-    missing = [name for name, manual in found.items() if not manual["pages"]]
-    ensure(len(missing) < len(found), f"no manual is installed: apt-get install {' '.join(PACKAGES.values())}")
-    options = ["score", str(given.pages), str(SITELORE), "--worst", str(given.worst)]
+    sampled = manuals(arguments.pages)
+    missing = [name for name, manual in sampled.items() if not manual["pages"]]
+    ensure(len(missing) < len(sampled), f"no manual is installed: apt-get install {' '.join(PACKAGES.values())}")
+    options = ["score", str(arguments.pages), str(SITELORE), "--worst", str(arguments.worst)]
     with tempfile.TemporaryDirectory() as scratch:
-        if given.crawl:
-            options += ["--crawled", str(crawl_all(found, Path(scratch)))]
+        if arguments.crawl:
+            options += ["--crawled", str(crawl_all(sampled, Path(scratch)))]
         scored = _scores(*options)
     kinds = scored["kinds"]
     rows = scored["results"] + totals(scored["results"], kinds)
@@ -226,8 +226,8 @@ def main() -> None:
     print(", ".join(f"{name} {number}" for name, number in scored["versions"].items()))
     problems = over_limits(rows, kinds)
     problems += [f"{name}: not measured, no pages (apt-get install {PACKAGES.get(name, 'its package')})" for name in missing]
-    if given.json:
-        given.json.write_text(json.dumps({"rows": rows, "over_limits": problems, "crawl": given.crawl}, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"rows": rows, "over_limits": problems, "crawl": arguments.crawl}, indent=1))
     print("\nSitelore keeps all limits." if not problems else "\nOver the limits:\n  " + "\n  ".join(problems))
     sys.exit(1 if problems else 0)
 

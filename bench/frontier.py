@@ -1,4 +1,4 @@
-"""How fast the ledger is on SQLite: claim, settle with offers, open a wave. No network, no reading.
+"""CPU of the ledger on SQLite for claim, settle with offers and open wave, without network and extraction.
 
     python -m bench.frontier [--pages 5000] [--links 99] [--batch 64]
 
@@ -36,7 +36,7 @@ WORKER = WorkerId("bench")
 
 @dataclass(slots=True)
 class Meter:
-    """CPU seconds and how many things they were spent on, by step."""
+    """CPU seconds and number of items, by step."""
 
     cpu_s: dict[str, float] = field(default_factory=dict)
     count: dict[str, int] = field(default_factory=dict)
@@ -84,11 +84,11 @@ async def walk(ledger: Ledger, run: RunId, admission: Admission, pages: int, lin
             for lease in leases:
                 number = number_of(lease.url)
                 rng = random.Random(number)
-                found = [paths[n] for n in (2 * number + 1, 2 * number + 2) if n < pages]
-                found = list(dict.fromkeys(found + rng.choices(paths, k=links - len(found))))
+                targets = [paths[n] for n in (2 * number + 1, 2 * number + 2) if n < pages]
+                targets = list(dict.fromkeys(targets + rng.choices(paths, k=links - len(targets))))
                 with meter.step("admission"):
-                    offers = admission.links(lease, found)
-                meter.add("admission", len(found))
+                    offers = admission.links(lease, targets)
+                meter.add("admission", len(targets))
                 meter.add("offers written", len(offers))
                 settlements.append(settlement(lease, offers, number))
             with meter.step("settle"):
@@ -116,12 +116,11 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=5000)
     parser.add_argument("--links", type=int, default=99)
     parser.add_argument("--batch", type=int, default=64)
-    given = parser.parse_args()
-    meter = asyncio.run(measure(given.pages, given.links, given.batch))
+    arguments = parser.parse_args()
+    meter = asyncio.run(measure(arguments.pages, arguments.links, arguments.batch))
     settled = meter.count["settle"]
-    print(
-        f"{settled} pages, {given.links} links a page, {meter.count['offers written']} offers written, batches of {given.batch}"
-    )
+    offers = meter.count["offers written"]
+    print(f"{settled} pages, {arguments.links} links a page, {offers} offers written, batches of {arguments.batch}")
     for name, cpu in meter.cpu_s.items():
         print(f"{name:<12}{cpu * 1000 / settled:>8.3f} CPU ms a page{meter.count[name] / max(cpu, 1e-9):>12.0f} a CPU second")
     print(f"{'all':<12}{sum(meter.cpu_s.values()) * 1000 / settled:>8.3f} CPU ms a page")

@@ -1,4 +1,4 @@
-"""The frontier under skewed hosts, simulated: how busy can workers be kept when hosts are polite and few of them are large?
+"""Simulates the frontier with a few large and many small hosts: how busy are workers that respect each host's delay?
 
     python -m bench.frontier_sim [--urls 20000] [--hosts 400] [--slots 64] [--delay 1.0] [--seed 1]
 
@@ -68,12 +68,12 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a simulated crawl went."""
+    """Figures of a simulated crawl."""
 
     took_s: float
     half_s: float
     busy: float
-    held: float
+    waiting_rows: float
     tail: float
 
 
@@ -85,7 +85,7 @@ def zipf_sizes(urls: int, hosts: int, skew: float) -> tuple[int, ...]:
 
 
 class Rows:
-    """What is not claimed yet, host by host, each host's rows in `seq` order; only so many hosts are in flight at once."""
+    """Rows that are not claimed yet, by host and in `seq` order; the number of active hosts is limited."""
 
     def __init__(self, world: World, at_once: int, chance: random.Random) -> None:
         rows = [host for host, size in enumerate(world.sizes) for _ in range(size)]
@@ -107,7 +107,7 @@ class Rows:
             heapq.heappush(self._ready, (self._queues[host][0], host))
 
     def take(self, now: float, closed_for_s: float) -> int | None:
-        """The host of the next row, whose host may be asked within `closed_for_s`; None when there is none."""
+        """The host of the next row among hosts that open within `closed_for_s`; None when there is none."""
         while self._closed and self._closed[0][0] <= now + closed_for_s:
             _, host = heapq.heappop(self._closed)
             heapq.heappush(self._ready, (self._queues[host][0], host))
@@ -132,10 +132,10 @@ class Rows:
 
 
 def simulate(world: World, order: Order, at_once: int | None = None) -> Outcome:
-    """One crawl to its end."""
+    """Simulate one crawl to its end."""
     chance = random.Random(world.seed)
     rows = Rows(world, at_once or len(world.sizes), chance)
-    held: list[tuple[float, float]] = []  # claimed rows: (their host may be asked at, the fetch takes)
+    waiting_rows: list[tuple[float, float]] = []  # claimed rows: (time at which their host opens, duration of the fetch)
     ends: list[float] = []
     late = 0.9 * world.urls
     now = busy_s = held_s = half_s = late_s = 0.0
@@ -143,22 +143,22 @@ def simulate(world: World, order: Order, at_once: int | None = None) -> Outcome:
     limit = world.slots if order is Order.HOST else world.slots * (1 + BUFFER)
     patience_s = {Order.SEQ: FOREVER, Order.OPEN: CLOSED_S, Order.HOST: 0.0}[order]
     while done < world.urls:
-        while len(held) + len(ends) < limit and (host := rows.take(now, patience_s)) is not None:
-            # Rows of one host wait behind each other: each takes its place at the host's gate.
+        while len(waiting_rows) + len(ends) < limit and (host := rows.take(now, patience_s)) is not None:
+            # Rows of one host are fetched one after the other, each when the host's gate opens.
             at = max(now, rows.next_at[host])
             took_s = chance.uniform(*FETCH_S)
             rows.next_at[host] = at + max(world.delay_s, took_s)
-            heapq.heappush(held, (at, took_s))
-        while held and len(ends) < world.slots and held[0][0] <= now:
-            heapq.heappush(ends, now + heapq.heappop(held)[1])
+            heapq.heappush(waiting_rows, (at, took_s))
+        while waiting_rows and len(ends) < world.slots and waiting_rows[0][0] <= now:
+            heapq.heappush(ends, now + heapq.heappop(waiting_rows)[1])
         then = ends[0] if ends else FOREVER
         if len(ends) < world.slots:
-            then = min(then, held[0][0] if held else FOREVER)
-            if len(held) + len(ends) < limit:
+            then = min(then, waiting_rows[0][0] if waiting_rows else FOREVER)
+            if len(waiting_rows) + len(ends) < limit:
                 then = min(then, max(rows.opens_at - patience_s, now + _TICK_S))
         if not late_s:
             busy_s += len(ends) * (then - now)
-            held_s += len(held) * (then - now)
+            held_s += len(waiting_rows) * (then - now)
         now = max(then, now + _TICK_S)
         while ends and ends[0] <= now:
             heapq.heappop(ends)
@@ -169,39 +169,39 @@ def simulate(world: World, order: Order, at_once: int | None = None) -> Outcome:
 
 
 def sharded(world: World, shards: int) -> tuple[Outcome, float]:
-    """Hosts spread over shards by a hash: the outcome of the slowest, and how much larger than the mean the largest is."""
+    """Distribute hosts over shards by a hash; return the outcome of the slowest shard, and the largest size over the mean."""
     parts: list[list[int]] = [[] for _ in range(shards)]
     for host, size in enumerate(world.sizes):
         parts[int.from_bytes(blake2b(f"host-{host}".encode(), digest_size=4).digest(), "big") % shards].append(size)
     worlds = [World(tuple(part), max(1, world.slots // shards), world.delay_s, world.seed) for part in parts if part]
-    slowest = max((simulate(one, Order.HOST) for one in worlds), key=lambda outcome: outcome.took_s)
-    return slowest, max(one.urls for one in worlds) * len(worlds) / world.urls
+    slowest = max((simulate(shard, Order.HOST) for shard in worlds), key=lambda outcome: outcome.took_s)
+    return slowest, max(shard.urls for shard in worlds) * len(worlds) / world.urls
 
 
-HEAD = f"{'':32}{'bound s':>9}{'took s':>9}{'half s':>9}{'busy':>7}{'held':>8}{'tail':>7}"
+HEAD = f"{'':32}{'bound s':>9}{'took s':>9}{'half s':>9}{'busy':>7}{'waiting_rows':>8}{'tail':>7}"
 
 
 def line(name: str, world: World, outcome: Outcome) -> str:
     figures = f"{world.bound_s:>9.0f}{outcome.took_s:>9.0f}{outcome.half_s:>9.0f}{outcome.busy:>7.2f}"
-    return f"{name:32}{figures}{outcome.held:>8.1f}{outcome.tail:>7.2f}"
+    return f"{name:32}{figures}{outcome.waiting_rows:>8.1f}{outcome.tail:>7.2f}"
 
 
 def main() -> int:
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--urls", type=int, default=20_000)
-    words.add_argument("--hosts", type=int, default=400)
-    words.add_argument("--slots", type=int, default=64)
-    words.add_argument("--delay", type=float, default=1.0)
-    words.add_argument("--seed", type=int, default=1)
-    asked = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--urls", type=int, default=20_000)
+    parser.add_argument("--hosts", type=int, default=400)
+    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--delay", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
 
     def world(skew: float) -> World:
-        return World(zipf_sizes(asked.urls, asked.hosts, skew), asked.slots, asked.delay, asked.seed)
+        return World(zipf_sizes(arguments.urls, arguments.hosts, skew), arguments.slots, arguments.delay, arguments.seed)
 
-    rate = f"{asked.slots} slots, {asked.delay} s between requests to a host, fetches of {FETCH_S[0]} to {FETCH_S[1]} s"
-    print(f"{asked.urls:,} URLs on {asked.hosts} hosts, {rate}\n")
+    rate = f"{arguments.slots} slots, {arguments.delay} s between requests to a host, fetches of {FETCH_S[0]} to {FETCH_S[1]} s"
+    print(f"{arguments.urls:,} URLs on {arguments.hosts} hosts, {rate}\n")
     print(f"hosts in flight at once, sizes as 1/rank^0.6\n{HEAD}")
-    for at_once in sorted({4, 16, 64, 256, asked.hosts}):
+    for at_once in sorted({4, 16, 64, 256, arguments.hosts}):
         print(line(f"{at_once} hosts", world(0.6), simulate(world(0.6), Order.OPEN, at_once)))
     print(f"\norder of claiming, all hosts in flight\n{HEAD}")
     for skew in (0.0, 0.6, 1.0):

@@ -1,4 +1,4 @@
-"""Does a page cost Postgres the same at 1,000 rows and at 100,000?
+"""Measures whether the cost of a page in Postgres grows between 1,000 and 100,000 rows.
 
     python -m bench.ledger [--pages 100000] [--links 10] [--window 2000] [--batch 32]
 
@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from bench.measure import tree_run_s
 from scripts.servers import Postgres, postgres_alone
-from tests.support.fleet import new_database
+from tests.support.workers import temporary_database
 
 from sitelore.frontier.admission import Admission
 from sitelore.frontier.waves import plan_wave
@@ -51,7 +51,7 @@ _SIZES = "SELECT count(*), pg_total_relation_size('{0}'), pg_indexes_size('{0}')
 
 @dataclass(slots=True)
 class Window:
-    """What some pages cost."""
+    """The cost of a number of pages."""
 
     at: int
     pages: int = 0
@@ -68,12 +68,12 @@ class Window:
 
     @property
     def new_cpu_ms(self) -> float:
-        """The same in a database that was empty a moment ago."""
+        """Server CPU a page in a new database."""
         return self.new_cpu_s * 1000 / max(1, self.new_pages)
 
     @property
     def ratio(self) -> float:
-        """What a page costs here, against there."""
+        """Cost of a page here, divided by that in a new database."""
         return self.cpu_ms / self.new_cpu_ms
 
     def ms(self, call: str) -> float:
@@ -87,7 +87,7 @@ class Window:
 
 
 class Watch:
-    """Adds up what is spent while a window is open."""
+    """Adds up costs while a window is open."""
 
     def __init__(self, server: int) -> None:
         self.server = server
@@ -129,9 +129,9 @@ class Site:
         number = int(lease.url.path.rpartition("-")[2]) if lease.seq > 1 else 0
         chance = random.Random(number)
         near = min(self.pages, 2 * number + 50)
-        found = [n for n in (2 * number + 1, 2 * number + 2) if n < self.pages]
-        found += [chance.randrange(near) for _ in range(self.links - len(found))]
-        offers = admission.links(lease, dict.fromkeys(map(self.url, found)))
+        targets = [n for n in (2 * number + 1, 2 * number + 2) if n < self.pages]
+        targets += [chance.randrange(near) for _ in range(self.links - len(targets))]
+        offers = admission.links(lease, dict.fromkeys(map(self.url, targets)))
         key, text = BlobKey(f"{number:064x}"), f"{chance.getrandbits(256):064x}"
         facts = PageFacts(
             CleanText(f"An article about this and that, number {number}"), content_hash=text, novelty=text[::-1], document=key,
@@ -146,7 +146,7 @@ def _letters(number: int) -> str:
 
 
 class Walk:
-    """A run of the site, walked batch by batch."""
+    """A run of the site, done batch by batch."""
 
     def __init__(self, ledger: SqlLedger, run: Run, site: Site, watch: Watch | None, batch: int) -> None:
         self._ledger, self._run, self._site, self._watch, self._batch = ledger, run, site, watch, batch
@@ -162,7 +162,7 @@ class Walk:
         return cls(ledger, run, site, watch, batch)
 
     async def step(self) -> int:
-        """One batch; 0 when the site is done."""
+        """Do one batch; return its size, 0 when the site is done."""
         ledger, run = self._ledger, self._run
         leases = await self._call("claim", ledger.claim(run.id, WORKER, self._batch, 1.0, 60.0))
         if not leases:
@@ -181,37 +181,40 @@ class Walk:
 
     async def _call(self, name: str, call: Awaitable[T]) -> T:
         began = time.perf_counter()
-        found = await call
+        result = await call
         if self._watch is not None and self._watch.open is not None:
             self._watch.open.calls_s[name] += time.perf_counter() - began
-        return found
+        return result
 
 
-async def measure(server: Postgres, asked: argparse.Namespace) -> Watch:
-    watch, site = Watch(server.pid), Site(asked.pages, asked.links)
+async def measure(server: Postgres, arguments: argparse.Namespace) -> Watch:
+    watch, site = Watch(server.pid), Site(arguments.pages, arguments.links)
     engine = await open_postgres(server.url)
     watch.listen()
     began = time.monotonic()
-    points = [point for point in POINTS if point + asked.window < asked.pages] + [asked.pages - 2 * asked.window]
+    points = [point for point in POINTS if point + arguments.window < arguments.pages] + [
+        arguments.pages - 2 * arguments.window
+    ]
     try:
-        walk = await Walk.begin(SqlLedger(engine), site, watch, asked.batch)
+        walk = await Walk.begin(SqlLedger(engine), site, watch, arguments.batch)
         while await walk.step():
             if points and walk.settled >= points[0]:
                 watch.open = Window(points.pop(0))
-                async with new_database(server.url) as url:
-                    await _window(walk, url, watch, asked)
+                async with temporary_database(server.url) as url:
+                    await _window(walk, url, watch, arguments)
                 watch.end()
-        print(f"{walk.settled:,} pages of {asked.links} links in {time.monotonic() - began:.0f} s, batches of {asked.batch}\n")
+        took_s = time.monotonic() - began
+        print(f"{walk.settled:,} pages of {arguments.links} links in {took_s:.0f} s, batches of {arguments.batch}\n")
         await _print_sizes(engine, "visited", ("urls", "pages"))
     finally:
         await engine.close()
-    await _only_found(server, site)
+    await _measure_discovered(server, site)
     return watch
 
 
-async def _only_found(server: Postgres, site: Site) -> None:
-    """Rows that were offered and nothing more."""
-    async with new_database(server.url) as url:
+async def _measure_discovered(server: Postgres, site: Site) -> None:
+    """Print the size of rows that were only discovered."""
+    async with temporary_database(server.url) as url:
         engine = await open_postgres(url)
         try:
             ledger = SqlLedger(engine)
@@ -220,20 +223,20 @@ async def _only_found(server: Postgres, site: Site) -> None:
             count = min(site.pages, 5_000)
             offers = [Offer(site.url(n), 1, Source.LINK, root, 1, n, pattern=ORIGIN) for n in range(1, count)]
             await ledger.create_run("site.test", settings, offers, 1.0)
-            await _print_sizes(engine, "only found", ("urls",))
+            await _print_sizes(engine, "discovered", ("urls",))
         finally:
             await engine.close()
 
 
-async def _window(walk: Walk, url: str, watch: Watch, asked: argparse.Namespace) -> None:
+async def _window(walk: Walk, url: str, watch: Watch, arguments: argparse.Namespace) -> None:
     window = watch.open
     assert window is not None
     beside = await open_postgres(url)
     try:
-        new = await Walk.begin(SqlLedger(beside), Site(POINTS[0] + asked.window, asked.links), None, asked.batch)
+        new = await Walk.begin(SqlLedger(beside), Site(POINTS[0] + arguments.window, arguments.links), None, arguments.batch)
         while new.settled < POINTS[0] // 2:
             await new.step()
-        while window.pages < asked.window:
+        while window.pages < arguments.window:
             before = tree_run_s(watch.server)
             window.pages += await walk.step()
             between = tree_run_s(watch.server)
@@ -272,16 +275,16 @@ def report(watch: Watch, statements: int) -> bool:
 
 
 def main() -> int:
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--pages", type=int, default=100_000)
-    words.add_argument("--links", type=int, default=10)
-    words.add_argument("--window", type=int, default=2_000)
-    words.add_argument("--batch", type=int, default=32)
-    words.add_argument("--statements", type=int, default=8)
-    asked = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=100_000)
+    parser.add_argument("--links", type=int, default=10)
+    parser.add_argument("--window", type=int, default=2_000)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--statements", type=int, default=8)
+    arguments = parser.parse_args()
     with postgres_alone() as server:
-        watch = asyncio.run(measure(server, asked))
-    return 0 if report(watch, asked.statements) else 1
+        watch = asyncio.run(measure(server, arguments))
+    return 0 if report(watch, arguments.statements) else 1
 
 
 if __name__ == "__main__":

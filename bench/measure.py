@@ -1,7 +1,7 @@
-"""Run a command and say what its whole process tree cost.
+"""Runs a command and measures CPU and memory of its whole process tree.
 
 CPU time is taken twice and the larger figure counts: `wait4` (the child and every descendant it waited for) and a sum over
-the tree sampled from `/proc` (which also sees a descendant that nobody waits for). Memory is PSS from
+the tree sampled from `/proc` (which also sees a descendant that its parent does not wait for). Memory is PSS from
 `/proc/PID/smaps_rollup`, summed over the tree: pages that processes share are counted once.
 """
 
@@ -23,7 +23,7 @@ _PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run of a command took."""
+    """The cost of one run of a command."""
 
     cpu_s: float
     wall_s: float
@@ -38,7 +38,7 @@ class Cost:
 
 @dataclass(slots=True)
 class _Watch:
-    """Samples a tree until told to stop."""
+    """Samples a process tree until `stop` is set."""
 
     root: int
     every_s: float
@@ -98,14 +98,14 @@ def tree_cpu_s(root: int) -> float:
 
 
 def tree_run_s(root: int) -> float:
-    """The same of living processes of one thread each, exact to less than a tick."""
-    found = 0
+    """CPU of a process and its living descendants from the scheduler's statistics, which are finer than a clock tick."""
+    nanoseconds = 0
     for pid in tree_of(root):
         try:
-            found += int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+            nanoseconds += int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
         except (OSError, IndexError):
             continue
-    return found / 1e9
+    return nanoseconds / 1e9
 
 
 def pss_mb(pid: int) -> float:
@@ -115,16 +115,16 @@ def pss_mb(pid: int) -> float:
 
 def _pss_kb(pid: int) -> int:
     try:
-        found = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text())
+        match = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text())
     except OSError:
         return 0
-    return int(found[1]) if found else 0
+    return int(match[1]) if match else 0
 
 
 def run_measured(
     command: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, every_s: float = 0.25, time_limit_s: float = 900
 ) -> Cost:
-    """Run to the end and measure. Output is kept, so that the caller can check what was done."""
+    """Run a command to its end and measure it. Its output is returned, so that the caller can check it."""
     out, err = cwd / ".stdout", cwd / ".stderr"
     started = time.monotonic()
     with out.open("w") as stdout, err.open("w") as stderr:
@@ -157,6 +157,6 @@ def run_measured(
 
 
 def ensure(ok: bool, sentence: str) -> None:
-    """End the benchmark with one sentence when a run did not do its job: a figure of half a job is no figure."""
+    """Exit with this message when a run is incomplete: its figures would be wrong."""
     if not ok:
         sys.exit(f"bench: {sentence}")

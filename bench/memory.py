@@ -1,4 +1,4 @@
-"""Peak memory of a Sitelore crawl, small site and large: it must stay under a limit and must not grow with the site.
+"""Peak memory of a crawl of a small and of a large site. It must stay under a limit and must not grow with the site.
 
     python -m bench.memory [--pages 2000 10000] [--concurrency 16]
 
@@ -54,11 +54,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="peak memory of a crawl")
     parser.add_argument("--pages", type=int, nargs="+", default=[2000, 10_000])
     parser.add_argument("--concurrency", type=int, default=16)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     BENCH_DIR.mkdir(exist_ok=True)
     costs = {}
-    for pages in sorted(given.pages):
-        costs[pages] = crawl(pages, given.concurrency)
+    for pages in sorted(arguments.pages):
+        costs[pages] = crawl(pages, arguments.concurrency)
         print_cost(pages, costs[pages])
     few, many = min(costs), max(costs)
     peak = costs[many].peak_pss_mb

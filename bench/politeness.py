@@ -1,4 +1,4 @@
-"""The pace as a server in a process of its own sees it: the shortest gap, and how much of the rate is reached.
+"""Measures the request rate as a server sees it: the shortest gap, and the share of the allowed rate that is used.
 
     python -m bench.politeness [--delays 0.05 0.1 0.2] [--pages 100] [--workers N]
 
@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from scripts.servers import LocalServers
-from tests.support.fleet import crawled_by_others, fleet, scaled_app
-from tests.support.journey import crawl_settings
+from tests.support.crawls import crawl_settings
+from tests.support.workers import crawl_with_workers, scaled_app, worker_pool
 
 TIMES = "/__times"
 LASTS_S = 300
@@ -30,7 +30,7 @@ WARM_UP = 4  # requests before the first page of the flat site: robots.txt, home
 
 
 class Logging(asyncio.Protocol):
-    """Answers every path with a small page and remembers when it was asked."""
+    """Answers every path with a small page and records the time of each request."""
 
     times: list[float] = []  # noqa: RUF012 one log for all connections of the process
 
@@ -68,7 +68,7 @@ async def serve() -> None:
 
 @contextmanager
 def logging_site() -> Iterator[str]:
-    """The origin of a site in a process of its own."""
+    """Serve the site in its own process; yields its origin."""
     server = subprocess.Popen([sys.executable, "-m", "bench.politeness", "--serve"], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -79,27 +79,27 @@ def logging_site() -> Iterator[str]:
 
 
 def crawl_alone(origin: str, delay_s: float, pages: int) -> None:
-    """One process on SQLite, as a user starts it."""
+    """Crawl with one process on SQLite, as a user starts it."""
     with tempfile.TemporaryDirectory() as data:
         crawl = [sys.executable, "-m", "sitelore", "crawl", f"{origin}/", "--data", data, "--output", "db", "--json"]
         subprocess.run([*crawl, "--delay", str(delay_s), "--max-pages", str(pages)], check=True, capture_output=True)
 
 
 def crawl_together(servers: LocalServers, workers: int) -> Callable[[str, float, int], None]:
-    """So many workers on one run."""
+    """Crawl one run with this many workers."""
 
     async def crawl(origin: str, delay_s: float, pages: int) -> None:
         settings = crawl_settings(f"{origin}/", delay_s=delay_s, max_pages=pages, concurrency=4)
         async with scaled_app(servers) as (app, operator):
-            with fleet(operator) as crew:
-                crew.hire(workers)
-                await crawled_by_others(app, settings, LASTS_S)
+            with worker_pool(operator) as pool:
+                pool.start(workers)
+                await crawl_with_workers(app, settings, LASTS_S)
 
     return lambda origin, delay_s, pages: asyncio.run(crawl(origin, delay_s, pages))
 
 
 def is_polite(crawl: Callable[[str, float, int], None], delay_s: float, pages: int) -> bool:
-    """One crawl, as its site saw it."""
+    """Crawl once and check the times that the site recorded."""
     with logging_site() as origin:
         crawl(origin, delay_s, pages)
         with urllib.request.urlopen(origin + TIMES) as answer:
@@ -118,13 +118,13 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=100)
     parser.add_argument("--workers", type=int, default=0, help="so many workers, on Postgres, Valkey and S3")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve:
+    arguments = parser.parse_args()
+    if arguments.serve:
         asyncio.run(serve())
         return
     with ExitStack() as closing:
-        crawl = crawl_together(closing.enter_context(LocalServers()), given.workers) if given.workers else crawl_alone
-        fine = [is_polite(crawl, delay_s, given.pages) for delay_s in given.delays]
+        crawl = crawl_together(closing.enter_context(LocalServers()), arguments.workers) if arguments.workers else crawl_alone
+        fine = [is_polite(crawl, delay_s, arguments.pages) for delay_s in arguments.delays]
     sys.exit(0 if all(fine) else 1)
 
 

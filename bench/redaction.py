@@ -24,28 +24,28 @@ CORPORA = Path(os.environ.get("SITELORE_CORPORA", Path(__file__).resolve().paren
 
 
 def main() -> None:
-    """Print what was found and how fast."""
+    """Print counts and speed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=300)
-    parser.add_argument("--show", action="store_true", help="show what was missed and what was taken for a secret")
-    asked = parser.parse_args()
-    pages = load_pages(asked.pages)
+    parser.add_argument("--show", action="store_true", help="show missed secrets and false alarms")
+    arguments = parser.parse_args()
+    pages = load_pages(arguments.pages)
     size_mb = sum(len(utf8) for _, utf8 in pages) / 1e6
-    cold_s, found = redacted(pages)
+    cold_s, counts = redacted(pages)
     warm_s, _ = redacted(pages)
     began = time.process_time()
     personal = sum(len(personal_spans(utf8)) for _, utf8 in pages)
     personal_s = time.process_time() - began
-    judge_cases(show=asked.show)
+    judge_cases(show=arguments.show)
     print(f"ordinary pages   {len(pages)}, {size_mb:.1f} MB")
     print(f"speed, cold      {size_mb / cold_s:.0f} MB/s")
     print(f"speed, warm      {size_mb / warm_s:.0f} MB/s")
-    print(f"found on them    {', '.join(f'{name} {count}' for name, count in sorted(found.items())) or 'nothing'}")
-    print(f"data of persons  {personal}, {size_mb / personal_s:.0f} MB/s")
+    print(f"found on them    {', '.join(f'{name} {count}' for name, count in sorted(counts.items())) or 'nothing'}")
+    print(f"personal data    {personal}, {size_mb / personal_s:.0f} MB/s")
 
 
 def judge_cases(*, show: bool) -> None:
-    """Found and false, over the shared cases."""
+    """Print how many of the shared cases were found, and how many false alarms there were."""
     cases = json.loads((CORPORA / "secrets_cases.json").read_text())
     missed = [text for _, text in cases["tps"] if not redact(text)[1]]
     false = [text for _, text in cases["fps"] if redact(text)[1]]
@@ -64,12 +64,12 @@ def load_pages(count: int) -> list[tuple[str, bytes]]:
 
 
 def redacted(pages: list[tuple[str, bytes]]) -> tuple[float, dict[str, int]]:
-    """Seconds of CPU, and what was found."""
-    found: dict[str, int] = {}
+    """Redact all pages; return seconds of CPU, and counts by rule."""
+    counts: dict[str, int] = {}
     began = time.process_time()
     for text, utf8 in pages:
-        add_counts(found, redactor_of(BUILT_IN_ALONE).redact_page(utf8, text)[1])
-    return time.process_time() - began, found
+        add_counts(counts, redactor_of(BUILT_IN_ALONE).redact_page(utf8, text)[1])
+    return time.process_time() - began, counts
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pages through the browser: how fast, how much memory, what a dying browser costs.
+"""Rendering in the browser: throughput, memory, and recovery from a browser that is killed.
 
     python -m bench.render [--pages 100] [--memory-pages 500] [--kills 10] [--only throughput memory kills heavy]
 
@@ -84,7 +84,7 @@ def heavy_page() -> bytes:
 
 
 async def serve() -> None:
-    """The site, until its input ends."""
+    """Serve the site until standard input ends."""
     heavy = heavy_page()
     bundle = (
         _APP + "".join(f"function part{n}(a){{ return a.map((x) => x * {n}).filter(Boolean); }}\n" for n in range(5000))
@@ -150,7 +150,7 @@ def is_whole(result: Rendered | RenderFailure, number: int) -> bool:
 
 
 async def plain_loop(chromium: Any, origin: str, numbers: range, wait_until: str) -> None:
-    """What a first version looks like: a new context for every page, the page's text when it is done."""
+    """Render with a simple loop: a new context for every page, then its text."""
     for number in numbers:
         context = await chromium.new_context()
         page = await context.new_page()
@@ -166,19 +166,19 @@ async def render_all(renderer: BrowserRenderer, origin: str, numbers: range) -> 
 
 
 async def throughput(origin: str, pages: int) -> bool:
-    """All three in turns, a few pages each, so that whatever else the machine does meets all of them alike."""
+    """Measure all three alternately, a few pages each, so that other load on the machine affects all equally."""
     from playwright.async_api import async_playwright
 
-    found = find_browser()
-    assert found is not None
+    browser_path = find_browser()
+    assert browser_path is not None
     browser = Browser()
     renderer = BrowserRenderer(browser, CrawlSettings(), AddressGuard([origin]))
     took = dict.fromkeys(("networkidle", "load", "ours"), 0.0)
     results: list[Rendered | RenderFailure] = []
     async with async_playwright() as driver:
         args = ["--no-sandbox"] if os.geteuid() == 0 else []
-        chromium = await driver.chromium.launch(executable_path=found.path, args=args)
-        # Starting a browser is not part of any of them.
+        chromium = await driver.chromium.launch(executable_path=browser_path.path, args=args)
+        # The time to start a browser is not measured.
         await render_all(renderer, origin, range(100_000, 100_004))
         step = max(1, pages // _TURNS)
         for first in range(0, pages, step):
@@ -233,7 +233,7 @@ async def kills(origin: str, pages: int, times: int) -> bool:
     done = 0
     moved = asyncio.Event()
 
-    async def one(number: int) -> bool:
+    async def render_page(number: int) -> bool:
         nonlocal done
         result = await renderer.render(RenderRequest(url_of(f"{origin}/page/{number}")))
         done += 1
@@ -257,7 +257,7 @@ async def kills(origin: str, pages: int, times: int) -> bool:
         return killed
 
     killing = asyncio.create_task(reaper())
-    whole = await asyncio.gather(*map(one, range(pages)))
+    whole = await asyncio.gather(*map(render_page, range(pages)))
     killed = await killing
     print(f"the browser killed {killed} times over {pages} pages: {pages - sum(whole)} lost, {browser.starts} starts")
     await renderer.close()
@@ -285,18 +285,18 @@ async def heavy(origin: str, times: int = 30) -> bool:
     return fine
 
 
-async def run(given: argparse.Namespace) -> bool:
+async def run(arguments: argparse.Namespace) -> bool:
     fine = True
     with site() as origin:
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        if "throughput" in given.only:
-            fine &= await throughput(origin, given.pages)
-        if "heavy" in given.only:
+        if "throughput" in arguments.only:
+            fine &= await throughput(origin, arguments.pages)
+        if "heavy" in arguments.only:
             fine &= await heavy(origin)
-        if "kills" in given.only:
-            fine &= await kills(origin, given.pages, given.kills)
-        if "memory" in given.only:
-            fine &= await memory(origin, given.memory_pages)
+        if "kills" in arguments.only:
+            fine &= await kills(origin, arguments.pages, arguments.kills)
+        if "memory" in arguments.only:
+            fine &= await memory(origin, arguments.memory_pages)
     return fine
 
 
@@ -307,14 +307,14 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--only", nargs="+", default=["throughput", "heavy", "kills", "memory"])
     parser.add_argument("--serve", action="store_true")
-    given = parser.parse_args()
-    if given.serve:
+    arguments = parser.parse_args()
+    if arguments.serve:
         asyncio.run(serve())
         return
     if not Browser().is_available():
         print(INSTALL_HINT, file=sys.stderr)
         sys.exit(2)
-    sys.exit(0 if asyncio.run(run(given)) else 1)
+    sys.exit(0 if asyncio.run(run(arguments)) else 1)
 
 
 if __name__ == "__main__":

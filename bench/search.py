@@ -1,13 +1,13 @@
-"""How good answers are and how long they take, through the real search over the real embedded store.
+"""Quality (nDCG@10) and latency of search over a real store.
 
-    python -m bench.search [FILE ...] [--json OUT]         nDCG@10 (linear gain) of hybrid, rank fusion, words and meaning
-    python -m bench.search --size 100000 [--questions N]   how long a question takes among so many chunks
-    python -m bench.search … --scaled                      the same on Postgres
+    python -m bench.search [FILE ...] [--json OUT]         nDCG@10 (linear gain) of hybrid, rank fusion, lexical, dense
+    python -m bench.search --size 100000 [--questions N]   latency of a query over this many chunks
+    python -m bench.search … --scaled                      on Postgres instead of SQLite
 
-Without FILE both collections of `../shared/corpora/retrieval`; any file of the same form (`docs`, `queries`, `rel`) can be
-named. Each document is one page of one chunk: documents are shorter than a chunk. Vectors are made once for each text and kept
-in `.bench/search`. With `--size` chunks are sentences drawn from the collections' documents, their vectors are drawn too, and
-the question's own vector is made as always; another tenant has some of the same pages.
+FILE is a JSON file with `docs`, `queries` and `rel`; by default both collections of `../shared/corpora/retrieval` are used.
+Each document is one page of one chunk: documents are shorter than a chunk. Vectors are computed once for each text and cached
+in `.bench/search`. With `--size` the chunks are random sentences of the collections' documents with random vectors, queries are
+embedded as usual, and a second tenant has some of the same pages.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from math import log2
 from pathlib import Path
 
 import numpy as np
-from bench.library import SearchService, Text, open_library, open_shared_library
 from bench.measure import tree_run_s
+from bench.search_store import SearchStore, Text, open_postgres_store, open_sqlite_store
 
 from sitelore.index.embeddings.local import LocalEmbedder, find_model
 from sitelore.index.ranking import fuse_ranks
@@ -41,7 +41,7 @@ from sitelore.ports import Embedder
 ROOT = Path(__file__).resolve().parent.parent
 CORPORA = Path(os.environ.get("SITELORE_CORPORA") or ROOT.parent / "shared" / "corpora") / "retrieval"
 FILES = (CORPORA / "cranfield.json", CORPORA / "k8s.json")
-KEPT = ROOT / ".bench" / "search"
+VECTOR_CACHE = ROOT / ".bench" / "search"
 TOP = 10
 DEEP = 50
 CHUNKS_OF_A_PAGE = 4
@@ -52,7 +52,7 @@ WAYS = ("hybrid", "rank fusion", "words", "meaning")
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """A collection of documents with questions and what answers them, graded."""
+    """A collection of documents with queries and graded relevance judgments."""
 
     name: str
     docs: Mapping[str, str]
@@ -61,13 +61,13 @@ class Questions:
 
     @classmethod
     def read(cls, path: Path) -> Questions:
-        """From a file with `docs`, `queries` and `rel`."""
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return cls(path.stem, found["docs"], found["queries"], found["rel"])
+        """Read a file with `docs`, `queries` and `rel`."""
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return cls(path.stem, data["docs"], data["queries"], data["rel"])
 
     @property
     def texts(self) -> list[Text]:
-        """One page for each document; addresses tell them apart and say nothing."""
+        """One page for each document, with an address that contains no words of it."""
         return [Text(address, (text,)) for address, text in zip(self.addresses, self.docs.values(), strict=True)]
 
     @property
@@ -76,8 +76,8 @@ class Questions:
         return {f"https://{self.name}.example/{at}": key for at, key in enumerate(self.docs)}
 
 
-class KeptVectors:
-    """An embedder that has kept what it made before, by text."""
+class CachingEmbedder:
+    """An embedder with a cache of vectors by text, stored in a file."""
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
         self._embedder = embedder
@@ -89,19 +89,19 @@ class KeptVectors:
 
     @property
     def model(self) -> str:
-        """What vectors are kept under."""
+        """The model's name."""
         return self._embedder.model
 
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Passages, as float16."""
+        """Embed passages, as float16."""
         return [np.frombuffer(await self._vector(text), "<f4").astype("<f2").tobytes() for text in texts]
 
     async def embed_query(self, text: str) -> bytes:
-        """A question, as float32."""
+        """Embed a query, as float32."""
         return await self._vector(text)
 
     async def close(self) -> None:
-        """Keep what was made."""
+        """Store the cache."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         rows = np.array([np.frombuffer(vector, "<f4") for vector in self._kept.values()], "<f4")
         np.savez(self._path, keys=np.array(list(self._kept)), rows=rows)
@@ -117,25 +117,25 @@ class KeptVectors:
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], top: int = TOP) -> float:
-    """With linear gain; 0 where nothing is relevant."""
+    """nDCG with linear gain; 0 where nothing is relevant."""
     ideal = sum(gain / log2(at + 2) for at, gain in enumerate(sorted(relevant.values(), reverse=True)[:top]))
-    found = sum(relevant.get(key, 0) / log2(at + 2) for at, key in enumerate(ranking[:top]))
-    return found / ideal if ideal else 0.0
+    gained = sum(relevant.get(key, 0) / log2(at + 2) for at, key in enumerate(ranking[:top]))
+    return gained / ideal if ideal else 0.0
 
 
-Opened = Callable[[str], AbstractAsyncContextManager[SearchService]]
-"""A new library, by name."""
+OpenStore = Callable[[str], AbstractAsyncContextManager[SearchStore]]
+"""Opens a new store with this name."""
 
 
-async def measured(collection: Questions, embedder: Embedder | None, opened: Opened) -> dict[str, float]:
-    """nDCG@10 of every way that can be gone."""
-    async with opened(collection.name) as library:
+async def measured(collection: Questions, embedder: Embedder | None, open_store: OpenStore) -> dict[str, float]:
+    """nDCG@10 of every search mode that is available."""
+    async with open_store(collection.name) as store:
         texts = collection.texts
-        await library.shelved(texts)
+        await store.add_pages(texts)
         if embedder is not None:
             bodies = [text.chunks[0] for text in texts]
-            await library.given_vectors(embedder.model, zip(bodies, await embedder.embed(bodies), strict=True))
-        return await _figures(collection, Searcher(library.knowledge, embedder), has_vectors=embedder is not None)
+            await store.add_vectors(embedder.model, zip(bodies, await embedder.embed(bodies), strict=True))
+        return await _figures(collection, Searcher(store.search_index, embedder), has_vectors=embedder is not None)
 
 
 async def _figures(collection: Questions, searcher: Searcher, *, has_vectors: bool) -> dict[str, float]:
@@ -147,41 +147,41 @@ async def _figures(collection: Questions, searcher: Searcher, *, has_vectors: bo
             if way in scores:
                 limit = DEEP if has_vectors and way != "hybrid" else TOP
                 answer = await searcher.search(SearchQuery(text, limit=limit, mode=mode))
-                assert answer.mode is mode, f"asked for {mode}, answered by {answer.mode}"
+                assert answer.mode is mode, f"requested {mode}, got {answer.mode}"
                 rankings[way] = [addresses[str(hit.chunk.url)] for hit in answer.hits]
         if has_vectors:
             both = fuse_ranks([rankings["words"], rankings["meaning"]])
-            rankings["rank fusion"] = sorted(both, key=lambda one: (-both[one], one))
+            rankings["rank fusion"] = sorted(both, key=lambda key: (-both[key], key))
         for way, ranking in rankings.items():
             scores[way].append(ndcg(ranking, collection.relevant.get(key, {})))
-    return {way: statistics.fmean(found) for way, found in scores.items()}
+    return {way: statistics.fmean(values) for way, values in scores.items()}
 
 
 def _local() -> Embedder | None:
     try:
-        return KeptVectors(embedder := LocalEmbedder(find_model()), KEPT / f"{embedder.model}.npz")
+        return CachingEmbedder(embedder := LocalEmbedder(find_model()), VECTOR_CACHE / f"{embedder.model}.npz")
     except SiteloreError as problem:
         print(f"words alone: {problem}")
         return None
 
 
-async def quality(files: Sequence[Path], opened: Opened) -> dict[str, dict[str, float]]:
-    """Figures of every collection, printed as they come."""
+async def quality(files: Sequence[Path], open_store: OpenStore) -> dict[str, dict[str, float]]:
+    """Measure every collection, and print each result when it is known."""
     embedder = _local()
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     print(f"{'nDCG@10':<16}" + "".join(f"{way:>14}" for way in WAYS))
     for file in files:
         collection = Questions.read(file)
-        figures = found[collection.name] = await measured(collection, embedder, opened)
-        shown = "".join(f"{figures[way]:>14.4f}" if way in figures else f"{'-':>14}" for way in WAYS)
-        print(f"{collection.name:<16}{shown}", flush=True)
+        figures = results[collection.name] = await measured(collection, embedder, open_store)
+        columns = "".join(f"{figures[way]:>14.4f}" if way in figures else f"{'-':>14}" for way in WAYS)
+        print(f"{collection.name:<16}{columns}", flush=True)
     if embedder is not None:
         await embedder.close()
-    return found
+    return results
 
 
 def drawn(count: int, seed: int = 1) -> Iterator[str]:
-    """Chunks of the size that pages give: sentences of one collection's documents, in a new order."""
+    """Chunks of a typical size, made of sentences of one collection's documents in random order."""
     chance = random.Random(seed)
     documents = [[*Questions.read(file).docs.values()] for file in FILES]
     for _ in range(count):
@@ -190,58 +190,58 @@ def drawn(count: int, seed: int = 1) -> Iterator[str]:
         yield "\n\n".join(part[: chance.randrange(300, 1_000)] for part in parts)
 
 
-async def _filled(library: SearchService, size: int, model: str) -> None:
-    """One tenant with so many chunks, and another with the first of the same pages."""
+async def _filled(store: SearchStore, size: int, model: str) -> None:
+    """Fill the store: one tenant with this many chunks, another with the first of the same pages."""
     chance = np.random.default_rng(1)
     pages = [tuple(chunks) for chunks in zip(*[drawn(size)] * CHUNKS_OF_A_PAGE, strict=False)]
     for tenant, count in (("ours", len(pages)), ("theirs", len(pages) // 10)):
         texts = [Text(f"https://{tenant}.example/p{at}", page, f"Page {at}") for at, page in enumerate(pages[:count])]
-        await library.shelved(texts, tenant, tenant)
+        await store.add_pages(texts, tenant, tenant)
     bodies = [chunk for page in pages for chunk in page]
     for start in range(0, len(bodies), 5_000):
-        some = bodies[start : start + 5_000]
-        rows = chance.standard_normal((len(some), DIMENSIONS), np.float32)
+        batch = bodies[start : start + 5_000]
+        rows = chance.standard_normal((len(batch), DIMENSIONS), np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        await library.given_vectors(model, zip(some, (row.astype("<f2").tobytes() for row in rows), strict=True))
+        await store.add_vectors(model, zip(batch, (row.astype("<f2").tobytes() for row in rows), strict=True))
 
 
-async def speed(size: int, count: int, opened: Opened) -> None:
-    """Prints how long questions take, one after the other, when everything is warm."""
+async def speed(size: int, count: int, open_store: OpenStore) -> None:
+    """Print the latency of consecutive queries after a warm-up."""
     try:
         embedder = LocalEmbedder(find_model())
     except SiteloreError as problem:
         print(f"words alone: {problem}")
         embedder = None
-    async with opened("speed") as library:
+    async with open_store("speed") as store:
         began = time.monotonic()
-        await _filled(library, size, embedder.model if embedder else "none")
+        await _filled(store, size, embedder.model if embedder else "none")
         print(f"filled in {time.monotonic() - began:.0f} s", flush=True)
-        searcher = Searcher(library.knowledge, embedder)
-        asked = [text for file in FILES for text in Questions.read(file).queries.values()]
-        random.Random(2).shuffle(asked)
+        searcher = Searcher(store.search_index, embedder)
+        questions = [text for file in FILES for text in Questions.read(file).queries.values()]
+        random.Random(2).shuffle(questions)
         began, used = time.monotonic(), time.process_time()
-        await searcher.search(SearchQuery(asked[0], "ours"))
+        await searcher.search(SearchQuery(questions[0], "ours"))
         print(f"the first question, which loads all: {time.monotonic() - began:.1f} s, CPU {time.process_time() - used:.1f} s")
         for mode in (SearchMode.HYBRID, SearchMode.LEXICAL) if embedder else (SearchMode.LEXICAL,):
             for what, query in (
                 ("", SearchQuery("", "ours", mode=mode)),
                 (", one language", SearchQuery("", "ours", langs=("en",), mode=mode)),
             ):
-                served = tree_run_s(library.server) if library.server else 0.0
-                await _timed(f"{mode}{what}", query, searcher, asked[: count + WARM_UP])
-                if library.server:
-                    served = 1_000 * (tree_run_s(library.server) - served) / (count + WARM_UP)
+                served = tree_run_s(store.server) if store.server else 0.0
+                await _timed(f"{mode}{what}", query, searcher, questions[: count + WARM_UP])
+                if store.server:
+                    served = 1_000 * (tree_run_s(store.server) - served) / (count + WARM_UP)
                     print(f"{'':<24}Postgres' CPU for a question, ms: {served:.1f}", flush=True)
 
 
-async def _timed(what: str, query: SearchQuery, searcher: Searcher, asked: Sequence[str]) -> None:
+async def _timed(what: str, query: SearchQuery, searcher: Searcher, questions: Sequence[str]) -> None:
     wall, cpu = [], []
-    for text in asked:
+    for text in questions:
         began, used = time.perf_counter(), time.process_time()
         answer = await searcher.search(replace(query, text=text))
         wall.append(1_000 * (time.perf_counter() - began))
         cpu.append(1_000 * (time.process_time() - used))
-        assert answer.mode is query.mode, f"asked for {query.mode}, answered by {answer.mode}"
+        assert answer.mode is query.mode, f"requested {query.mode}, got {answer.mode}"
     wall, cpu = sorted(wall[WARM_UP:]), sorted(cpu[WARM_UP:])
     parts = (
         f"{name} p50 {at[len(at) // 2]:.1f} p95 {at[len(at) * 95 // 100]:.1f}" for name, at in (("wall", wall), ("CPU", cpu))
@@ -250,25 +250,25 @@ async def _timed(what: str, query: SearchQuery, searcher: Searcher, asked: Seque
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Measure quality, or with `--size` latency."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=FILES)
     parser.add_argument("--size", type=int, default=0)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--scaled", action="store_true", help="on Postgres")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
 
-        def opened(name: str) -> AbstractAsyncContextManager[SearchService]:
-            return open_shared_library() if given.scaled else open_library(Path(directory) / f"{name}.db")
+        def open_store(name: str) -> AbstractAsyncContextManager[SearchStore]:
+            return open_postgres_store() if arguments.scaled else open_sqlite_store(Path(directory) / f"{name}.db")
 
-        if given.size:
-            asyncio.run(speed(given.size, given.questions, opened))
+        if arguments.size:
+            asyncio.run(speed(arguments.size, arguments.questions, open_store))
             return
-        found = asyncio.run(quality(given.files, opened))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        results = asyncio.run(quality(arguments.files, open_store))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""A local website of realistic pages, served by its own process, lean enough never to be the bottleneck.
+"""A local website of realistic pages, served by its own process, fast enough never to be the bottleneck.
 
     python -m bench.site --pages 2000 --port 0        prints `READY port=… pages=… mean_bytes=… links=…`, serves until stopped
 
 Pages are real articles of the WCXB corpus (`../shared/corpora`, or `SITELORE_CORPORA`): their own head, navigation, body and
-footer, paragraphs exchanged with other articles so that no two pages are equal, and every link led to a page of this site.
+footer, paragraphs exchanged with other articles so that no two pages are equal, and every link points to a page of this site.
 Without the corpus a seeded generator writes pages of the same size and number of links. Pages are laid out once per source and
 number of pages in `.bench/` and mapped from there; the same arguments always give the same bytes.
 """
@@ -43,7 +43,7 @@ _ANCHOR = re.compile(r"""(<a\b[^>]*?\bhref\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)"""
 _PARAGRAPH = re.compile(r"(<p\b[^>]*>)((?:(?!</?p\b).)*?)(</p>)", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<title\b[^>]*>.*?</title>", re.IGNORECASE | re.DOTALL)
 _H1 = re.compile(r"(<h1\b[^>]*>)(.*?)(</h1>)", re.IGNORECASE | re.DOTALL)
-# What would send a crawler away from the page or off this site, or forbid it to go on.
+# Elements that redirect a crawler, name another URL for the page, or forbid to follow its links.
 _STEERING = re.compile(
     r"""<base\b[^>]*>|<link\b[^>]*\brel\s*=\s*["']?(?:canonical|alternate|amphtml|next|prev|shortlink)\b[^>]*>"""
     r"""|<meta\b[^>]*(?:http-equiv|name)\s*=\s*["']?(?:refresh|robots|googlebot)\b[^>]*>|<meta\b[^>]*\bcharset\b[^>]*>""",
@@ -55,25 +55,25 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """One real page with the parts that change from copy to copy cut out."""
+    """One real page without the parts that change from copy to copy."""
 
     title: str
     html: str
 
 
 def _articles() -> list[Article]:
-    """Real articles whose sizes lie round the mean, or made ones when the corpus is absent."""
+    """Real articles of about the mean size, or generated ones without the corpus."""
     corpus = CORPORA / "content" / "wcxb_dev.jsonl.xz"
     if not corpus.exists():
-        return [_made_article(seed) for seed in range(200)]
-    found = []
+        return [_generated_article(seed) for seed in range(200)]
+    articles = []
     with lzma.open(corpus, "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             size = len(row["html"].encode())
             if row["type"] == "article" and 20_000 <= size <= 80_000 and len(_PARAGRAPH.findall(row["html"])) >= 5:
-                found.append(Article(row["title"] or "Untitled", _NOFOLLOW.sub("", _STEERING.sub("", row["html"]))))
-    return found
+                articles.append(Article(row["title"] or "Untitled", _NOFOLLOW.sub("", _STEERING.sub("", row["html"]))))
+    return articles
 
 
 _SYLLABLES = re.findall(
@@ -82,8 +82,8 @@ _SYLLABLES = re.findall(
 )
 
 
-def _made_article(seed: int) -> Article:
-    """A page in the manner of a blog theme: head with styles, navigation, article, comments, footer."""
+def _generated_article(seed: int) -> Article:
+    """Generate a page like one of a blog: head with styles, navigation, article, comments, footer."""
     rng = random.Random(seed)
     words = ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(900)]
 
@@ -117,7 +117,7 @@ def _made_article(seed: int) -> Article:
 
 
 class Layout:
-    """Every page of the site: paths, who links where, and the bytes."""
+    """Every page of the site: paths, links, and bytes."""
 
     def __init__(self, pages: int) -> None:
         self.pages = pages
@@ -139,10 +139,10 @@ class Layout:
 
     def targets(self, number: int) -> list[str]:
         """The section's navigation, the page's children (so that everything is reachable) and pages from all over the site."""
-        wanted = list(random.Random(number // 40 + 1_000_003).choices(self.paths, k=NAVIGATION))
-        wanted += [self.paths[n] for n in (2 * number + 1, 2 * number + 2) if n < self.pages]
+        required = list(random.Random(number // 40 + 1_000_003).choices(self.paths, k=NAVIGATION))
+        required += [self.paths[n] for n in (2 * number + 1, 2 * number + 2) if n < self.pages]
         rng = random.Random(number)
-        chosen = dict.fromkeys(wanted)
+        chosen = dict.fromkeys(required)
         while len(chosen) < min(LINKS, self.pages):
             chosen[self.paths[rng.randrange(self.pages)]] = None
         return list(chosen)
@@ -184,7 +184,7 @@ class Stored:
 def lay_out(pages: int) -> Stored:
     """Write the site into `.bench/` unless it is there already."""
     corpus = CORPORA / "content" / "wcxb_dev.jsonl.xz"
-    source = "real" if corpus.exists() else "made"
+    source = "real" if corpus.exists() else "generated"
     stored = Stored(BENCH_DIR / f"site-{source}-{LAYOUT}-{pages}.bin", BENCH_DIR / f"site-{source}-{LAYOUT}-{pages}.json")
     if stored.ready:
         return stored
@@ -203,7 +203,7 @@ def lay_out(pages: int) -> Stored:
 
 
 class Site:
-    """Path → the whole response, ready to be written."""
+    """Makes the response for a path."""
 
     def __init__(self, stored: Stored, etags: bool, latency_s: float = 0.0) -> None:
         self.etags = etags
@@ -239,7 +239,7 @@ def _response(status: bytes, kind: bytes, body: bytes, more: bytes = b"") -> byt
 
 
 class Connection(asyncio.Protocol):
-    """HTTP/1.1 with keep-alive and nothing else: the clients here are known."""
+    """A minimal HTTP/1.1 connection with keep-alive."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -291,7 +291,7 @@ class Running:
 
 @contextmanager
 def running(pages: int, etags: bool = False, latency_s: float = 0.0) -> Iterator[Running]:
-    """The site in its own process, ended with the block."""
+    """Serve the site in its own process until the block ends."""
     command = [sys.executable, "-m", "bench.site", "--pages", str(pages), "--port", "0", *(["--etags"] if etags else [])]
     command += ["--latency", str(latency_s)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Structured data, side by side with extruct: types found and CPU, in one run.
+"""Compares structured data extraction with extruct: types found and CPU, in one run.
 
     python -m bench.structured [--pages N] [--json FILE]
 
@@ -8,9 +8,9 @@ page at a time, all of them in turns, so that a slow minute of the machine hits 
 `.bench/structured`. All read JSON-LD, Microdata, RDFa and Open Graph.
 
     sitelore          parses the page and reads it
-    sitelore-tree     what it costs in a crawl, where the page is parsed for its text and links anyhow
+    sitelore-tree     reads a page that is parsed already, as in a crawl
     extruct           its four syntaxes, from the text of the page
-    extruct-no-rdfa   the same without RDFa, which is most of its cost
+    extruct-no-rdfa   without RDFa, which is most of its cost
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ PACKAGES = ("extruct",)
 NAMES = ("sitelore", "sitelore-tree", "extruct", "extruct-no-rdfa")
 WARM_UP = 10
 PAGE = "https://site.example/dir/page"
-ASKED = 3.0
+REQUIRED_RATIO = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A page, and which types it names in which way; none for pages that are only measured."""
+    """A page, the syntax it uses and the types in it; both are empty for pages that are only timed."""
 
     url: str
     html: str
@@ -55,12 +55,12 @@ class Case:
 
 @dataclass(slots=True)
 class Contender:
-    """A reader in its process, and what it has done so far."""
+    """An extractor in its own process, and its results so far."""
 
     name: str
     process: subprocess.Popen[bytes]
     version: str = ""
-    found: dict[str, int] = field(default_factory=dict)
+    correct: dict[str, int] = field(default_factory=dict)
     examples_ms: list[float] = field(default_factory=list)
     pages_ms: list[float] = field(default_factory=list)
     errors: int = 0
@@ -78,7 +78,7 @@ class Contender:
         return contender
 
     def ask(self, case: Case) -> dict[str, Any]:
-        """Have one page read."""
+        """Extract one page."""
         pipe = _pipe(self.process.stdin)
         pipe.write(json.dumps({"url": case.url, "html": case.html}).encode() + b"\n")
         pipe.flush()
@@ -87,11 +87,11 @@ class Contender:
         return answer
 
     def take(self, case: Case) -> None:
-        """The same, and keep the figures."""
+        """Extract one page and record the figures."""
         answer = self.ask(case)
         if case.way:
             self.examples_ms.append(answer["cpu_ms"])
-            self.found[case.way] = self.found.get(case.way, 0) + (case.types <= set(answer["types"][case.way]))
+            self.correct[case.way] = self.correct.get(case.way, 0) + (case.types <= set(answer["types"][case.way]))
         else:
             self.pages_ms.append(answer["cpu_ms"])
 
@@ -116,7 +116,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 
 def install_peer() -> None:
-    """extruct, into an environment of its own."""
+    """Install extruct into its own environment."""
     python = str(HOME / "bin" / "python")
     if not Path(python).exists():
         HOME.parent.mkdir(exist_ok=True)
@@ -127,7 +127,7 @@ def install_peer() -> None:
 
 
 def examples() -> Iterator[Case]:
-    """schema.org's examples, one case for each way that an example is written in."""
+    """schema.org's examples, one case for each syntax of an example."""
     for case in json.loads(CORPUS.read_text(encoding="utf-8"))["cases"]:
         if case["jsonld_valid"]:
             text = case["jsonld"]
@@ -139,12 +139,12 @@ def examples() -> Iterator[Case]:
 
 
 def real_pages(count: int) -> Iterator[Case]:
-    """Pages as they are, of all types."""
+    """Real pages of all types."""
     return (Case(page.url, page.html) for page in sample(count)) if REAL_PAGES.exists() else iter(())
 
 
 def run(pages: int) -> tuple[list[Contender], dict[str, int]]:
-    """All contenders over all pages; and how many cases there are of each way."""
+    """Run all contenders over all pages; return them and the number of cases by syntax."""
     cases = list(examples())
     counts = {way: sum(case.way == way for case in cases) for way in ("json-ld", "microdata", "rdfa")}
     with ExitStack() as stack:
@@ -164,23 +164,23 @@ def run(pages: int) -> tuple[list[Contender], dict[str, int]]:
 
 
 def report(contenders: list[Contender], counts: dict[str, int]) -> dict[str, Any]:
-    """The table; the same as data."""
+    """Print the table and return it as data."""
     heads = "".join(f"{f'{way} /{count}':>16}" for way, count in counts.items())
     print(f"\n{'':<15}{heads}{'example ms':>12}{'page ms':>10}{'errors':>8}")
     for c in contenders:
-        found = "".join(f"{c.found.get(way, 0):>16}" for way in counts)
+        correct = "".join(f"{c.correct.get(way, 0):>16}" for way in counts)
         page = f"{statistics.fmean(c.pages_ms):>10.3f}" if c.pages_ms else f"{'-':>10}"
-        print(f"{c.name:<15}{found}{statistics.fmean(c.examples_ms):>12.3f}{page}{c.errors:>8}  {c.version}")
+        print(f"{c.name:<15}{correct}{statistics.fmean(c.examples_ms):>12.3f}{page}{c.errors:>8}  {c.version}")
     ours, peers = contenders[:2], contenders[2:]
     for peer in peers:
         for c in ours:
             ratios = [sum(peer.examples_ms) / sum(c.examples_ms)]
             ratios += [sum(peer.pages_ms) / sum(c.pages_ms)] if c.pages_ms else []
-            said = ", ".join(f"{ratio:.1f}" for ratio in ratios)
-            print(f"{peer.name} takes {said} times the CPU of {c.name} (examples, pages); asked: {ASKED:.0f}")
+            listed = ", ".join(f"{ratio:.1f}" for ratio in ratios)
+            print(f"{peer.name} takes {listed} times the CPU of {c.name} (examples, pages); required: {REQUIRED_RATIO:.0f}")
     return {
         c.name: {
-            "found": c.found,
+            "found": c.correct,
             "example_ms": statistics.fmean(c.examples_ms),
             "page_ms": statistics.fmean(c.pages_ms) if c.pages_ms else None,
             "errors": c.errors,
@@ -194,13 +194,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Structured data: Sitelore against extruct")
     parser.add_argument("--pages", type=int, default=150, help="about this many real pages")
     parser.add_argument("--json", type=Path, help="leave the figures in this file as well")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     ensure(CORPUS.exists(), f"the corpus is not on this machine: {CORPUS.name} (set SITELORE_CORPORA)")
     compileall.compile_dir(ROOT / "src", quiet=2)
     install_peer()
-    data = report(*run(given.pages))
-    if given.json:
-        given.json.write_text(json.dumps(data, indent=1))
+    data = report(*run(arguments.pages))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(data, indent=1))
 
 
 if __name__ == "__main__":

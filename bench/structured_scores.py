@@ -1,4 +1,4 @@
-"""How structured data is scored on schema.org's examples: which of the types that a page names were found."""
+"""Scoring of structured data on schema.org's examples: the share of a page's types that were extracted."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _END = re.compile(r"[/#:]")
 
 
 def short(name: str) -> str:
-    """A type without its address or prefix."""
+    """The name of a type without its URL or prefix."""
     return _END.split(name.rstrip("/"))[-1]
 
 
 def named_types(names: Iterable[str]) -> set[str]:
-    """The types that a list names."""
+    """The types in a list of names."""
     return {short(name) for name in names}
 
 
 def written_types(html: str, attribute: str) -> set[str]:
-    """The types that stand in an attribute of a page's source."""
+    """The types in an attribute of a page's source."""
     plain = _SCRIPT.sub("", html)
     values = re.findall(rf"\s{attribute}\s*=\s*[\"']([^\"']*)", plain)
     return {short(name) for value in values for name in value.split()}
@@ -33,14 +33,14 @@ def written_types(html: str, attribute: str) -> set[str]:
 
 def types_within(value: Any, keys: tuple[str, ...] = ("types",)) -> set[str]:
     """Every type in nested data, under any of these keys."""
-    found: set[str] = set()
+    types: set[str] = set()
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in keys:
-                found |= {short(one) for one in (inner if isinstance(inner, list) else [inner]) if isinstance(one, str)}
+                types |= {short(name) for name in (inner if isinstance(inner, list) else [inner]) if isinstance(name, str)}
             else:
-                found |= types_within(inner, keys)
+                types |= types_within(inner, keys)
     elif isinstance(value, list | tuple):
         for inner in value:
-            found |= types_within(inner, keys)
-    return found
+            types |= types_within(inner, keys)
+    return types

@@ -36,8 +36,8 @@ def record() -> dict[str, str]:
 def stored_record(model: Path) -> dict[str, str]:
     """The record in a trained model; empty where it has none."""
     with np.load(model, allow_pickle=False) as stored:
-        found: dict[str, str] = json.loads(str(stored["record"])) if "record" in stored else {}
-    return found
+        record_: dict[str, str] = json.loads(str(stored["record"])) if "record" in stored else {}
+    return record_
 
 
 def corpus_digest() -> str:

@@ -51,7 +51,7 @@ _HREFS = (
 
 
 def main() -> int:
-    """Build, run the driver in a process of its own, and pass its verdict on."""
+    """Build the libraries, run the driver in its own process, and return its exit code."""
     documents = int(sys.argv[1]) if len(sys.argv) > 1 else DOCUMENTS
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder))
@@ -68,18 +68,18 @@ def main() -> int:
 
 
 def build(folder: Path) -> None:
-    """Both libraries with sanitizers, the first with an allocator that can be told to fail."""
+    """Build both libraries with sanitizers, the first with an allocator that can be made to fail."""
     failing = folder / "failing.c"
     failing.write_text(_FAILING_ALLOCATOR)
     sources = [*sorted(NATIVE.rglob("*.c")), failing]
     flags = ["-g", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", *_SANITIZE, f"-I{NATIVE}"]
     for target, parts in (("extract.so", [*sources, _WRAP]), ("int8_dot.so", [INT8_DOT])):
-        subprocess.run(["gcc", *flags, "-o", str(folder / target), *map(str, parts)], check=True)  # noqa: S607 the one on the path
+        subprocess.run(["gcc", *flags, "-o", str(folder / target), *map(str, parts)], check=True)  # noqa: S607 gcc from the path
 
 
 def _runtime(name: str) -> str:
-    found = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True)  # noqa: S607 as above
-    return str(Path(found.stdout.strip()).resolve())
+    path = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True)  # noqa: S607 as above
+    return str(Path(path.stdout.strip()).resolve())
 
 
 def exact(data: bytes) -> Any:
@@ -88,7 +88,7 @@ def exact(data: bytes) -> Any:
 
 
 def drive(folder: Path, documents: int) -> None:
-    """All inputs, in the process that has the sanitizer's runtime."""
+    """Run all inputs, in the process that has the sanitizer's runtime."""
     from sitelore.extract.native import library as native  # noqa: PLC0415 the library is chosen before anything loads it
 
     vars(native)["_FOLDER"] = folder
@@ -107,13 +107,13 @@ def drive(folder: Path, documents: int) -> None:
     print(f"\r{documents} documents, no report")
 
 
-def _page_fuzzer(found: ctypes.CDLL) -> Callable[[random.Random, int], None]:
-    from tests.quality.documents import made  # noqa: PLC0415 as above
+def _page_fuzzer(library: ctypes.CDLL) -> Callable[[random.Random, int], None]:
+    from tests.quality.documents import generate  # noqa: PLC0415 as above
 
     from sitelore.extract import dom  # noqa: PLC0415 as above
     from sitelore.extract.content.block_scorer import block_features, load_model, score_page  # noqa: PLC0415 as above
 
-    left = ctypes.c_long.in_dll(found, "allocations_left")
+    left = ctypes.c_long.in_dll(library, "allocations_left")
     model = load_model()
     score_page(b"<p>a word</p>", model, max_blocks=9)
 
@@ -121,7 +121,7 @@ def _page_fuzzer(found: ctypes.CDLL) -> Callable[[random.Random, int], None]:
         if seed % 3:
             html = b"".join(chance.choices(_TOKENS, k=chance.randrange(120)))
         else:
-            body = dom.body(dom.parse(made(seed, []).response.body[:200_000].decode("utf-8", "replace")))
+            body = dom.body(dom.parse(generate(seed, []).response.body[:200_000].decode("utf-8", "replace")))
             html = dom.serialised(body) if body is not None else b""
         html = _mutated(html, chance)
         if seed % 500 == 0:
@@ -145,7 +145,7 @@ def _page_fuzzer(found: ctypes.CDLL) -> Callable[[random.Random, int], None]:
 
 
 def _mutated(data: bytes, chance: random.Random) -> bytes:
-    """The same with some bytes cut, changed, repeated, or hostile pieces put in."""
+    """Data with some bytes removed, changed or repeated, or hostile tokens inserted."""
     for _ in range(chance.randrange(4)):
         at = chance.randrange(len(data) + 1)
         kind = chance.randrange(5)

@@ -1,4 +1,4 @@
-"""`make scaled`: Postgres, Valkey, S3 and some workers on this machine, without Docker, until Ctrl-C.
+"""`make scaled`: runs Postgres, Valkey, S3 and workers on this machine, without Docker, until Ctrl-C.
 
 python -m scripts.scaled [--workers 2] [--serve] [--keep DIR]
 """
@@ -19,16 +19,16 @@ _DRAIN_S = 35
 
 
 def main() -> int:
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--workers", type=int, default=2)
-    words.add_argument("--serve", action="store_true", help="the HTTP API too")
-    asked = words.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--serve", action="store_true", help="run the HTTP API too")
+    arguments = parser.parse_args()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     try:
         with LocalServers() as servers:
-            run(servers, asked.workers, stop, with_api=asked.serve)
+            run(servers, arguments.workers, stop, with_api=arguments.serve)
     except CannotStart as problem:
         print(f"cannot start: {problem}", file=sys.stderr)
         return 1
@@ -36,17 +36,17 @@ def main() -> int:
 
 
 def run(servers: LocalServers, workers: int, stop: threading.Event, *, with_api: bool) -> None:
-    """Start the processes, say how to use them, and end them in order."""
-    given = servers.environment()
+    """Start the processes, print how to use them, and stop them gracefully."""
+    variables = servers.environment()
     sitelore = Path(sys.executable).with_name("sitelore")
     commands = [[str(sitelore), "worker"]] * workers + ([[str(sitelore), "serve"]] if with_api else [])
-    # A session of their own: Ctrl-C is for this process, which then ends them in order.
-    processes = [subprocess.Popen(command, env={**os.environ, **given}, start_new_session=True) for command in commands]
+    # They get their own session, so that Ctrl-C reaches only this process, which then stops them gracefully.
+    processes = [subprocess.Popen(command, env={**os.environ, **variables}, start_new_session=True) for command in commands]
     try:
-        print("Everything is up. In another shell:\n")
-        for name, value in given.items():
+        print("All servers are running. In another shell:\n")
+        for name, value in variables.items():
             print(f"  export {name}='{value}'")
-        print("  sitelore doctor\n  sitelore crawl https://example.com --max-pages 50\n\nCtrl-C ends all of it.", flush=True)
+        print("  sitelore doctor\n  sitelore crawl https://example.com --max-pages 50\n\nPress Ctrl-C to stop.", flush=True)
         stop.wait()
     finally:
         for process in processes:

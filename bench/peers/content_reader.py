@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# (The libraries live in the benchmark's own environment, .bench/content, so their types are not at hand here.)
+# (The libraries are installed in the benchmark's own environment, .bench/content, so their types are not available.)
 """One extractor in a process of its own: pages in one at a time over a pipe, what it makes of each out again.
 
     python content_reader.py sitelore|trafilatura|trafilatura-md|trafilatura-md-meta|resiliparse|readability|justext|boilerpy3|…
@@ -161,7 +161,7 @@ def _answer(extract: Extract, kind: str, url: str, body: bytes, weights: str) ->
 def main() -> None:
     kind, package, make = LIBRARIES[sys.argv[1]]
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not stand between two answers
+    os.dup2(2, 1)  # output that a library prints must not mix with the answers
 
     def write(answer: dict) -> None:
         data = json.dumps(answer).encode("utf-8", "replace")
@@ -171,7 +171,7 @@ def main() -> None:
     extract = make()
     _answer(extract, kind, "http://localhost/", _SMALL, "")
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # as Sitelore's reading processes have it; the same for all
+    gc.set_threshold(20_000, 20, 20)  # as in Sitelore's extraction processes; equal for all
     idle_mb = _memory_mb("VmRSS")
     write({"ready": True})
     while len(head := source.read(12)) == 12:

@@ -40,18 +40,18 @@ def resiliparse(docs: Docs) -> Markdown:
 
 def title_figures(fidelity: ModuleType, name: str, docs: Docs, markdown: Markdown) -> tuple[int, int, int]:
     """(pages with a heading, pages whose first heading is in the output, pages that begin with it)."""
-    pages = kept = first = 0
+    pages = included = first = 0
     for path, page in docs:
-        wanted, _ = fidelity.items(page, name)
-        title = next((text for kind, text, _ in wanted or () if kind == "heading"), "")
+        items, _ = fidelity.items(page, name)
+        title = next((text for kind, text, _ in items or () if kind == "heading"), "")
         if not title:
             continue
         tree = fidelity.LexborHTMLParser("<body>" + fidelity.MD.render(markdown.get(str(path)) or ""))
         blocks = (fidelity.alnum(node.text(separator=" ")) for node in tree.css("h1,h2,h3,h4,h5,h6,p,li,pre,td,th"))
         pages += 1
-        kept += title in fidelity.alnum(tree.body.text(separator=" "))
+        included += title in fidelity.alnum(tree.body.text(separator=" "))
         first += title in next(filter(None, blocks), "")
-    return pages, kept, first
+    return pages, included, first
 
 
 def figures(fidelity: ModuleType, name: str, docs: Docs, markdown: Markdown, worst: int) -> dict[str, Any]:
@@ -79,30 +79,30 @@ def main() -> None:
     parser.add_argument("sitelore", nargs="?")
     parser.add_argument("--crawled", type=Path)
     parser.add_argument("--worst", type=int, default=0)
-    given = parser.parse_args()
-    sys.path.insert(0, given.shared)
+    arguments = parser.parse_args()
+    sys.path.insert(0, arguments.shared)
     import docs_fidelity as fidelity
 
-    paths = {name: fidelity.pages(name, given.pages) for name in fidelity.SETS}
-    if given.action == "list":
+    paths = {name: fidelity.pages(name, arguments.pages) for name in fidelity.SETS}
+    if arguments.action == "list":
         folders = {name: str(fidelity.folder(*fidelity.SETS[name][:2]) or "") for name in fidelity.SETS}
         json.dump(
-            {name: {"folder": folders[name], "pages": list(map(str, found))} for name, found in paths.items()}, sys.stdout
+            {name: {"folder": folders[name], "pages": list(map(str, pages))} for name, pages in paths.items()}, sys.stdout
         )
         return
-    crawled = json.loads(given.crawled.read_text()) if given.crawled else None
+    crawled = json.loads(arguments.crawled.read_text()) if arguments.crawled else None
     results = []
-    for name, found in paths.items():
-        docs = [(path, path.read_text(errors="replace")) for path in found]
+    for name, pages in paths.items():
+        docs = [(path, path.read_text(errors="replace")) for path in pages]
         if not docs:
             continue
         outputs = {
-            "sitelore": fidelity.ours(given.sitelore, docs) if crawled is None else crawled,
+            "sitelore": fidelity.ours(arguments.sitelore, docs) if crawled is None else crawled,
             "trafilatura": fidelity.peer(docs),
             "resiliparse": resiliparse(docs),
         }
         results += [
-            {"set": name, "who": who, **figures(fidelity, name, docs, output, given.worst if who == "sitelore" else 0)}
+            {"set": name, "who": who, **figures(fidelity, name, docs, output, arguments.worst if who == "sitelore" else 0)}
             for who, output in outputs.items()
         ]
     versions = {name: version(name) for name in ("trafilatura", "resiliparse")}

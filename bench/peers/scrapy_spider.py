@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# (Scrapy lives in the benchmark's own environment, .bench/scrapy, so its types are not at hand here.)
+# (Scrapy is installed in the benchmark's own environment, .bench/scrapy, so its types are not available.)
 """A Scrapy spider as an expert would tune it for the job of `bench/crawl.py`.
 
     python scrapy_spider.py URL OUT_DIR --job lean|store|same|markdown|markdown-full --loop default|uvloop|epoll
@@ -70,7 +70,7 @@ SETTINGS = {
         "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
     },
 }
-# What services give out as keys, and what is kept in PEM files.
+# API keys of services, and private keys in PEM format.
 SECRETS = (
     rb"AKIA[0-9A-Z]{16}|gh[pousr]_[0-9A-Za-z]{36}|github_pat_\w{82}|glpat-[\w-]{20}|xox[abprs]-[0-9A-Za-z-]{10,}|AIza[\w-]{35}"
     rb"|sk_live_[0-9A-Za-z]{24,}|rk_live_[0-9A-Za-z]{24,}|sk-[0-9A-Za-z]{20}T3BlbkFJ[0-9A-Za-z]{20}|SG\.[\w-]{22}\.[\w-]{43}"
@@ -81,11 +81,11 @@ SECRETS = (
 
 @lru_cache(maxsize=1024)
 def is_allowed(host: str) -> bool:
-    """Whether a host may be asked: public addresses, and loopback, where the site of the benchmark is."""
+    """Whether a host may be fetched: public addresses, and loopback, where the site of the benchmark is."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return True  # a name: there is none in this benchmark, and a resolver would be asked
+        return True  # a name: this benchmark has none; a real guard would resolve it
     return address.is_loopback or address.is_global
 
 
@@ -179,17 +179,17 @@ class Peer(scrapy.Spider):
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("url")
-    arguments.add_argument("out")
-    arguments.add_argument("--job", choices=["lean", "store", "same", "markdown", "markdown-full"], default="lean")
-    arguments.add_argument("--loop", choices=list(LOOPS), default="default")
-    given = arguments.parse_args()
-    settings = SETTINGS | LOOPS[given.loop] | {"JOBDIR": str(Path(given.out) / "job")}
-    if given.job == "same":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("out")
+    parser.add_argument("--job", choices=["lean", "store", "same", "markdown", "markdown-full"], default="lean")
+    parser.add_argument("--loop", choices=list(LOOPS), default="default")
+    arguments = parser.parse_args()
+    settings = SETTINGS | LOOPS[arguments.loop] | {"JOBDIR": str(Path(arguments.out) / "job")}
+    if arguments.job == "same":
         settings["DOWNLOADER_MIDDLEWARES"] = {**SETTINGS["DOWNLOADER_MIDDLEWARES"], Guard: 50}
     process = CrawlerProcess(settings)
-    process.crawl(Peer, url=given.url, out=given.out, job=given.job)
+    process.crawl(Peer, url=arguments.url, out=arguments.out, job=arguments.job)
     process.start()
 
 

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
-# (extruct lives in the benchmark's own environment, .bench/structured, so its types are not at hand here.)
-"""One reader of structured data in a process of its own: a line of JSON in for every page, a line out with what it found.
+# (extruct is installed in the benchmark's own environment, .bench/structured, so its types are not available.)
+"""One extractor of structured data in its own process: reads a line of JSON for every page, writes a line with its result.
 
     python structured_reader.py sitelore|sitelore-tree|extruct|extruct-no-rdfa
 
@@ -32,7 +32,7 @@ Reader = tuple[str, Prepare, Types]
 
 
 def sitelore(*, is_parsed: bool) -> Reader:
-    """`sitelore` parses the page for nothing else; in a crawl the tree is there already, which is `sitelore-tree`."""
+    """Sitelore's extractor: `sitelore` parses the page, `sitelore-tree` gets a parsed page, as in a crawl."""
     from sitelore.extract import dom
     from sitelore.extract.structured.entities import read_structured
 
@@ -40,14 +40,14 @@ def sitelore(*, is_parsed: bool) -> Reader:
         tree = dom.parse(html) if is_parsed else None
         return lambda: read_structured(dom.parse(html) if tree is None else tree, url)
 
-    def types(found: Any) -> dict[str, set[str]]:
-        return {way: types_within([one for one in found if one["source"] == way]) for way in WAYS}
+    def types(entities: Any) -> dict[str, set[str]]:
+        return {way: types_within([entity for entity in entities if entity["source"] == way]) for way in WAYS}
 
     return "sitelore", prepare, types
 
 
 def extruct(*ways: str) -> Reader:
-    """The syntaxes that are asked for, in one call."""
+    """extruct with these syntaxes, in one call."""
     import logging
 
     import extruct as library
@@ -57,8 +57,8 @@ def extruct(*ways: str) -> Reader:
     def prepare(url: str, html: str) -> Callable[[], Any]:
         return lambda: library.extract(html, base_url=url, syntaxes=list(ways), errors="ignore")
 
-    def types(found: Any) -> dict[str, set[str]]:
-        return {way: types_within(found.get(way, []), ("@type", "type")) for way in WAYS}
+    def types(syntaxes: Any) -> dict[str, set[str]]:
+        return {way: types_within(syntaxes.get(way, []), ("@type", "type")) for way in WAYS}
 
     return "extruct", prepare, types
 
@@ -74,26 +74,28 @@ READERS = {
 def main() -> None:
     package, prepare, types = READERS[sys.argv[1]]()
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not stand between two answers
+    os.dup2(2, 1)  # output that a library prints must not mix with the answers
 
     def write(answer: dict[str, Any]) -> None:
         sink.write(json.dumps(answer).encode() + b"\n")
         sink.flush()
 
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # as Sitelore's reading processes have it; the same for all
+    gc.set_threshold(20_000, 20, 20)  # as in Sitelore's extraction processes; equal for all
     write({"version": f"{package} {version(package)}"})
     for line in source:
         page = json.loads(line)
         read = prepare(page["url"], page["html"])
-        error, found = "", None
+        error, result = "", None
         began = time.process_time_ns()
         try:
-            found = read()
+            result = read()
         except Exception as problem:  # noqa: BLE001 whatever a library raises is a figure of its own
             error = f"{type(problem).__name__}: {str(problem)[:200]}"
         cpu_ms = (time.process_time_ns() - began) / 1e6
-        named = {way: sorted(names) for way, names in types(found).items()} if found is not None else {way: [] for way in WAYS}
+        named = (
+            {way: sorted(names) for way, names in types(result).items()} if result is not None else {way: [] for way in WAYS}
+        )
         write({"types": named, "cpu_ms": cpu_ms, "error": error})
 
 

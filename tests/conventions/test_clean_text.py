@@ -13,20 +13,20 @@ CLEAN = frozenset({"CleanText", "CleanBytes"})
 
 def makers(tree: ast.Module) -> list[tuple[int, str]]:
     """Every place where clean text is made by force: a call, a cast, or an alias under which it could be called."""
-    found = []
+    places = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if _name(node.func) in CLEAN:
-                found.append((node.lineno, f"{_name(node.func)}(…)"))
+                places.append((node.lineno, f"{_name(node.func)}(…)"))
             elif _name(node.func) == "cast" and node.args and _names_clean(node.args[0]):
-                found.append((node.lineno, "cast"))
+                places.append((node.lineno, "cast"))
             elif any(_name(argument) in CLEAN for argument in node.args) and _name(node.func) in {"map", "partial"}:
-                found.append((node.lineno, f"{_name(node.func)} of a clean type"))
+                places.append((node.lineno, f"{_name(node.func)} of a clean type"))
         elif isinstance(node, ast.Assign) and _name(node.value) in CLEAN:
-            found.append((node.lineno, "alias"))
+            places.append((node.lineno, "alias"))
         elif isinstance(node, ast.ImportFrom) and any(a.name in CLEAN and a.asname not in {None, a.name} for a in node.names):
-            found.append((node.lineno, "renamed import"))
-    return found
+            places.append((node.lineno, "renamed import"))
+    return places
 
 
 def _name(node: ast.expr) -> str:

@@ -104,9 +104,9 @@ def test_every_route_is_explained_with_its_parameters() -> None:
     from sitelore.serve.app import DESCRIPTION, ROUTERS
 
     routes: list[Any] = [route for router in ROUTERS for route in router.routes]
-    wanted = [f"{method} {route.path}" for route in routes for method in route.methods] + [f"GET {DESCRIPTION}"]
+    expected = [f"{method} {route.path}" for route in routes for method in route.methods] + [f"GET {DESCRIPTION}"]
     text = page("api.md")
-    assert [route for route in wanted if f"`{route}`" not in text] == []
+    assert [route for route in expected if f"`{route}`" not in text] == []
     parameters = {field.alias for route in routes for field in (*route.dependant.query_params, *route.dependant.header_params)}
     assert missing("api.md", sorted(parameters)) == []
 
@@ -168,7 +168,9 @@ def _defines(file: str, name: str) -> bool:
 def test_every_module_that_source_and_docs_name_exists() -> None:
     packages = "|".join(sorted(path.name for path in SRC.iterdir() if path.is_dir() and path.name != "__pycache__"))
     named = re.compile(rf"(?<![\w/.-])((?:{packages})/[\w/]+\.py)")
-    pages = [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions"]  # records keep the paths of their time
+    pages = [
+        path for path in DOCS.rglob("*.md") if path.parent.name != "decisions"
+    ]  # decision records keep the paths of their time
     wrong = {
         f"{path.name}: {name}"
         for path in (*SRC.rglob("*.py"), *pages)

@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 
 import pytest
 from tests.conventions.project import DOCS, SRC
-from tests.support.serve import page, prose, serving, site
+from tests.support.http_server import page, prose, serve_site, site
 
 from sitelore.cli.main import main
 
@@ -61,11 +61,11 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[Function, int]:
     """The first calls of `sitelore crawl URL` for a site of one page."""
     calls: dict[Function, int] = {}
     data: Path = tmp_path_factory.mktemp("one-url")
-    with serving(site({"/": page("Home", prose("home"))})) as web:
-        arguments = ["crawl", web.url("/"), "--data", str(data)]
+    with serve_site(site({"/": page("Home", prose("home"))})) as http_server:
+        arguments = ["crawl", http_server.url("/"), "--data", str(data)]
         with first_calls(calls):
             assert main(arguments) == 0
-        assert web.targets() == ["/"]
+        assert http_server.targets() == ["/"]
     return calls
 
 

@@ -45,6 +45,19 @@ FINDABLE = (
 SUFFIXES = frozenset({".c", ".h", ".json", ".lua", ".md", ".py", ".sql", ".toml"})
 """Kinds of files that are checked. HTML is left out: the demo site is content, not documentation."""
 
+_TRAINED = "the trained model records a digest of this file, so a change needs a new training"
+
+UNCHECKED = {
+    "bench/content.py": "not revised yet",
+    "bench/content_scores.py": "not revised yet",
+    "bench/folds.py": "not revised yet",
+    "bench/pseudo_translation.py": _TRAINED,
+    "bench/train_content.py": _TRAINED,
+    "bench/train_network.py": _TRAINED,
+    "tests/conventions/test_vocabulary.py": "it lists the retired words",
+}
+"""Python files that are not checked, each with its reason."""
+
 FIRST_RECORD = 19
 """Older decision records keep the words of their time."""
 
@@ -72,6 +85,15 @@ EXCEPTIONS = {
     "src/sitelore/store/migrations/versions/v0005_knowledge.py": dict.fromkeys(_STORED, "columns and an index of the database"),
     "src/sitelore/store/presence.py": {"reckoned": "a column of the database"},
     "src/sitelore/store/schema.py": dict.fromkeys(_STORED, "columns and an index of the database"),
+    "scripts/servers.py": {"nobody": "the user of that name on Unix"},
+    "tests/unit/extract/scored.py": {"nobody": "text of a test page"},
+    "tests/unit/extract/test_block_scorer.py": {
+        "nobody": "text of a test page",
+        "said": "the name of a feature in the trained model",
+    },
+    "tests/unit/index/test_chunking.py": dict.fromkeys(("doors", "house", "said"), "text of test pages"),
+    "tests/unit/index/test_prompt_injection.py": {"told": "words that injected text uses"},
+    "tests/unit/index/test_snippets.py": {"said": "text of a test page"},
 }
 """Retired words that may stay, by file, each with its reason."""
 
@@ -89,9 +111,17 @@ def words_of(text: str) -> Counter[str]:
 
 
 @cache
+def python_files() -> tuple[Path, ...]:
+    """The Python files of the package, the tests, the benchmarks and the scripts, without `UNCHECKED`."""
+    others = [path for folder in ("bench", "scripts", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+    return tuple(path for path in (*source_files(), *others) if name_of(path) not in UNCHECKED)
+
+
+@cache
 def checked_files() -> tuple[Path, ...]:
-    """Source files, the documentation, and the pages at the root of the project."""
-    files = [path for path in SRC.rglob("*") if path.suffix in SUFFIXES]
+    """Source files, Python files, the documentation, and the pages at the root of the project."""
+    files = [path for path in SRC.rglob("*") if path.suffix in SUFFIXES and path.suffix != ".py"]
+    files += python_files()
     files += [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions" or int(path.name[:4]) >= FIRST_RECORD]
     files += [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile")]
     return tuple(sorted(files))
@@ -138,7 +168,7 @@ def test_the_documentation_speaks_of_packages() -> None:
 
 
 def test_no_name_is_a_filler() -> None:
-    names = [(name_of(path), line, name) for path in source_files() for line, name in filler_names(tree_of(path))]
+    names = [(name_of(path), line, name) for path in python_files() for line, name in filler_names(tree_of(path))]
     assert [f"{file}:{line}: {name}" for file, line, name in names if name not in FILLER_EXCEPTIONS.get(file, {})] == []
     used = {(file, name) for file, _, name in names}
     assert {(file, name) for file, excepted in FILLER_EXCEPTIONS.items() for name in excepted} <= used
@@ -162,7 +192,7 @@ def filler_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_no_docstring_refers_to_the_one_before() -> None:
     wrong = [
         f"{name_of(path)}:{node.lineno}"
-        for path in source_files()
+        for path in python_files()
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         if re.match(r"(?:The same|Likewise|As above)\b", node.value.value)

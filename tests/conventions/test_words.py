@@ -54,10 +54,10 @@ def test_the_check_of_names_splits_names_into_words() -> None:
 
 def test_no_tracked_file_names_a_machine_path_or_a_registry() -> None:
     wrong = [
-        f"{name}:{number}: {found[0]}"
+        f"{name}:{number}: {match[0]}"
         for name, text in _tracked()
         for number, line in enumerate(text.splitlines(), 1)
-        if (found := _MACHINE.search(line))
+        if (match := _MACHINE.search(line))
     ]
     assert wrong == []
 

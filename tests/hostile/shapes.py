@@ -26,7 +26,7 @@ class Shape:
 
 
 def _page(body: str, head: str = "") -> str:
-    """A page on which the hostile part is content, whatever its size: it is not cut before it is written."""
+    """A page whose hostile part is content at any size, so that it is not cut before rendering."""
     return f"<!doctype html><html><head><title>Mill</title>{head}</head><body><article>{_STORY}{body}</article></body></html>"
 
 
@@ -35,7 +35,7 @@ def _repeated(part: str, head: str = "") -> Generator:
 
 
 def _numbered(part: str, around: str = "{}") -> Generator:
-    """`part` once for each number, which stands in it as `#`."""
+    """`part` once for each number, which replaces `#`."""
     return lambda n: _page(around.replace("{}", "".join([part.replace("#", str(i)) for i in range(n)])))
 
 
@@ -50,7 +50,7 @@ def _many_sheets(n: int) -> str:
 
 
 def _one_class_and_selectors(n: int) -> str:
-    """Every selector names every element."""
+    """Every selector matches every element."""
     rules = "".join([f".x:not(.q{i}),.x.y,p.x{{display:none}}" for i in range(n)])
     return _page("<p class='x y'>word</p>" * n, f"<style>{rules}</style>")
 
@@ -67,7 +67,7 @@ def _footnotes(n: int) -> str:
 
 
 def _footnotes_crossed(n: int) -> str:
-    """Every reference is to one note, which has as many links back."""
+    """Every reference points to one note, which has as many back-links."""
     marks = "".join([f"<p>text<sup id=ref{i}><a href=#fn1>[1]</a></sup></p>" for i in range(n)])
     return _page(f"{marks}<div id=fn1>note {''.join([f'<a href=#ref{i}>^</a>' for i in range(n)])}</div>")
 
@@ -81,7 +81,7 @@ def _spans(n: int) -> str:
 
 
 def _labelled(n: int) -> str:
-    """Each region names all labels, the text of which is one ancestor's."""
+    """Each region refers to all labels, which share the text of one ancestor."""
     text = "".join([f"<b id=l{i}>label {i}</b>" for i in range(n)])
     regions = "".join([f"<section aria-labelledby='l{i} all l{n - i}'>x</section>" for i in range(n)])
     return _page(f"<div id=all>{text}</div>{regions}")
@@ -100,7 +100,7 @@ def _forms(n: int) -> str:
 
 
 def _scattered_fields(n: int) -> str:
-    """Fields that stand outside of the forms they belong to."""
+    """Fields outside of the forms they belong to."""
     fields = "".join([f"<input form=f{i} name=n{i}>" for i in range(n)])
     return _page("".join([f"<form id=f{i} action=/f{i}></form>" for i in range(n)]) + fields)
 
@@ -148,7 +148,7 @@ def _attribute(name: str, value: str = "x") -> Generator:
 
 
 def _unclosed_quote(n: int) -> str:
-    """Attribute names that each begin a value which never ends."""
+    """Attributes with values that are never closed."""
     return _page("<p " + 'data-a="' * n)
 
 
@@ -165,7 +165,7 @@ def _hidden_texts(n: int) -> str:
 
 
 def _noise(n: int) -> str:
-    """A page of few words in many elements that are named like a frame."""
+    """A page of few words in many elements with names of page frames."""
     return f"<html><body>{'<div class=sidebar><div class=content>a' * n}</body></html>"
 
 
@@ -186,7 +186,7 @@ def _sheets_without_braces(n: int) -> str:
 
 
 def _collapsed_styles(n: int) -> str:
-    """A style of many declarations, in the middle of the content."""
+    """A style attribute of many declarations in the content."""
     text = f"<p>{_SENTENCE * 3}</p>" * 6
     style = "overflow:hidden;height:1" * n
     return f"<html><body><article><h1>Mill</h1>{text}<p style='{style}'>x</p>{text}</article></body></html>"

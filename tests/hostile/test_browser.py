@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
-from tests.support.hostile import CANARY, Hostile, hostile_server
-from tests.support.serve import Answer, Web, serving, site
+from tests.support.hostile import CANARY, HostileServer, hostile_server
+from tests.support.http_server import Answer, HttpServer, serve_site, site
 
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer
@@ -22,13 +22,13 @@ from sitelore.model.url import Url
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SETTINGS = CrawlSettings(rendering=Rendering(timeout_s=10.0))
-# The same limits with shorter timeouts and smaller sizes.
+# Shorter timeouts and smaller limits.
 HASTY = CrawlSettings(rendering=Rendering(timeout_s=1.5), limits=FetchLimits(body_bytes=2**20, wire_bytes=2**20))
 BROWSER_BYTES = 900 * 2**20
 
 
 @pytest.fixture(scope="module")
-def hostile() -> Iterator[Hostile]:
+def hostile() -> Iterator[HostileServer]:
     with hostile_server() as running:
         yield running
         assert running.canary_hits() == 0
@@ -44,44 +44,48 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
+class HostileRenderer:
     """A renderer for the hostile server's origins and one more."""
 
     renderer: BrowserRenderer
     browser: Browser
 
-    async def see(self, url: str) -> Rendered | RenderFailure:
+    async def render(self, url: str) -> Rendered | RenderFailure:
         parsed = Url.parse(url)
         assert parsed is not None
         return await self.renderer.render(RenderRequest(parsed, expand_frames=True, expand_shadow_roots=True))
 
     async def page(self, url: str) -> str:
-        seen = await self.see(url)
+        seen = await self.render(url)
         assert isinstance(seen, Rendered), seen
         assert seen.response.body_read
         return seen.response.body.decode()
 
     async def failure(self, url: str) -> RenderFailure:
-        seen = await self.see(url)
+        seen = await self.render(url)
         assert isinstance(seen, RenderFailure), seen
         assert seen.detail.endswith(".")
         return seen
 
 
-def eyes_of(browser: Browser, settings: CrawlSettings, opened: list[str]) -> Eyes:
-    return Eyes(BrowserRenderer(browser, settings, AddressGuard(opened)), browser)
+def make_renderer(browser: Browser, settings: CrawlSettings, opened: list[str]) -> HostileRenderer:
+    return HostileRenderer(BrowserRenderer(browser, settings, AddressGuard(opened)), browser)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def eyes(browser: Browser, hostile: Hostile, web: Web) -> AsyncIterator[Eyes]:
-    made = eyes_of(browser, SETTINGS, [*(hostile.origin(offset) for offset in (*range(10), 11, 12, 13)), web.origin])
+async def renderer(browser: Browser, hostile: HostileServer, http_server: HttpServer) -> AsyncIterator[HostileRenderer]:
+    made = make_renderer(
+        browser, SETTINGS, [*(hostile.origin(offset) for offset in (*range(10), 11, 12, 13)), http_server.origin]
+    )
     yield made
     await made.renderer.close()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def hasty(browser: Browser, hostile: Hostile, web: Web) -> AsyncIterator[Eyes]:
-    made = eyes_of(browser, HASTY, [hostile.origin(), web.origin])
+async def impatient_renderer(
+    browser: Browser, hostile: HostileServer, http_server: HttpServer
+) -> AsyncIterator[HostileRenderer]:
+    made = make_renderer(browser, HASTY, [hostile.origin(), http_server.origin])
     yield made
     await made.renderer.close()
 
@@ -122,7 +126,7 @@ STUCK = {
 
 
 @pytest.fixture(scope="module")
-def web(hostile: Hostile) -> Iterator[Web]:
+def http_server(hostile: HostileServer) -> Iterator[HttpServer]:
     pages = {path: html(text) for path, text in {**TRAPS, **STUCK, "/reach": reaching(hostile.base_port + CANARY)}.items()}
     pages["/file"] = Answer(body=b"x" * 10, content_type="application/zip", headers=(("Content-Disposition", "attachment"),))
     pages["/sw.js"] = Answer(body=b"fetch('/from-worker')", content_type="text/javascript")
@@ -130,25 +134,25 @@ def web(hostile: Hostile) -> Iterator[Web]:
     pages["/by-script"] = html(f"<script>location.href = '{canary}'</script>")
     pages["/by-refresh"] = html(f"<meta http-equiv=refresh content='0;url={canary}'>")
     pages["/by-form"] = html(f"<form id=f method=post action='{canary}'></form><script>f.submit()</script>")
-    with serving(site(pages)) as running:
+    with serve_site(site(pages)) as running:
         running.slow["/never"] = 3.0
         yield running
 
 
 def reaching(port: int) -> str:
-    """A page that tries to reach the canary in every way that pages have."""
+    """A page that tries to reach the canary by every means of a page."""
     places = [f"http://127.0.0.1:{port}", f"http://127.0.0.2:{port}", f"http://localhost:{port}", f"http://[::1]:{port}",
               f"http://0x7f000001:{port}", f"http://0.0.0.0:{port}", f"http://user@127.0.0.1:{port}"]  # fmt: skip
-    one = places[0]
+    place = places[0]
     return f"""
-    <img src="{one}/img"><link rel=stylesheet href="{one}/css"><link rel=prefetch href="{one}/prefetch">
-    <link rel=preconnect href="{one}"><link rel=dns-prefetch href="{one}"><link rel=prerender href="{one}/prerender">
-    <link rel=modulepreload href="{one}/module"><script src="{one}/js"></script><iframe src="{one}/frame"></iframe>
-    <object data="{one}/object"></object><embed src="{one}/embed"><video src="{one}/video"></video>
-    <form action="{one}/form" method=post target=inner id=f></form><iframe name=inner></iframe>
-    <script type=speculationrules>{{"prerender": [{{"urls": ["{one}/speculation"]}}]}}</script>
-    <style>body {{ background: url({one}/style) }} p {{ font-family: x }}
-    @font-face {{ font-family: x; src: url({one}/font) }}</style>
+    <img src="{place}/img"><link rel=stylesheet href="{place}/css"><link rel=prefetch href="{place}/prefetch">
+    <link rel=preconnect href="{place}"><link rel=dns-prefetch href="{place}"><link rel=prerender href="{place}/prerender">
+    <link rel=modulepreload href="{place}/module"><script src="{place}/js"></script><iframe src="{place}/frame"></iframe>
+    <object data="{place}/object"></object><embed src="{place}/embed"><video src="{place}/video"></video>
+    <form action="{place}/form" method=post target=inner id=f></form><iframe name=inner></iframe>
+    <script type=speculationrules>{{"prerender": [{{"urls": ["{place}/speculation"]}}]}}</script>
+    <style>body {{ background: url({place}/style) }} p {{ font-family: x }}
+    @font-face {{ font-family: x; src: url({place}/font) }}</style>
     <script>
       for (const place of {places!r}) {{
         fetch(place + "/fetch", {{ mode: "no-cors" }}).catch(() => 0);
@@ -158,15 +162,17 @@ def reaching(port: int) -> str:
         import(place + "/import").catch(() => 0);
         new Image().src = place + "/image";
       }}
-      const code = `fetch("{one}/worker").catch(() => 0); importScripts("{one}/script")`;
+      const code = `fetch("{place}/worker").catch(() => 0); importScripts("{place}/script")`;
       try {{ new Worker(URL.createObjectURL(new Blob([code]))) }} catch (_) {{}}
       f.submit();
-      open("{one}/open");
+      open("{place}/open");
     </script>"""
 
 
-async def test_nothing_that_a_page_does_reaches_the_canary(eyes: Eyes, hostile: Hostile, web: Web) -> None:
-    seen = await eyes.see(web.origin + "/reach")
+async def test_nothing_that_a_page_does_reaches_the_canary(
+    renderer: HostileRenderer, hostile: HostileServer, http_server: HttpServer
+) -> None:
+    seen = await renderer.render(http_server.origin + "/reach")
     assert isinstance(seen, Rendered)
     assert b"the text" in seen.response.body
     assert seen.metrics.refused > 5
@@ -175,11 +181,11 @@ async def test_nothing_that_a_page_does_reaches_the_canary(eyes: Eyes, hostile: 
 
 @pytest.mark.parametrize("path", ["/by-script", "/by-refresh", "/by-form"])
 async def test_a_navigation_to_the_canary_is_refused_and_the_page_remains(
-    eyes: Eyes, hostile: Hostile, web: Web, path: str
+    renderer: HostileRenderer, hostile: HostileServer, http_server: HttpServer, path: str
 ) -> None:
-    seen = await eyes.see(web.origin + path)
+    seen = await renderer.render(http_server.origin + path)
     assert isinstance(seen, Rendered)
-    assert (seen.response.url, seen.metrics.refused) == (web.origin + path, 1)
+    assert (seen.response.url, seen.metrics.refused) == (http_server.origin + path, 1)
     assert b"the text" in seen.response.body
     assert hostile.canary_hits() == 0
 
@@ -195,37 +201,41 @@ async def test_no_datagram_leaves_by_way_of_webrtc(browser: Browser) -> None:
             "c.createDataChannel('x'); c.createOffer().then((o) => c.setLocalDescription(o)) } catch (_) {} }"
             "setTimeout(() => document.body.append('done'), 300)</script>"
         )
-        with serving(site({"/": html(text)})) as web:
-            eyes = eyes_of(browser, SETTINGS, [web.origin, f"http://127.0.0.1:{port}"])
-            assert "done" in await eyes.page(web.origin + "/")
-            await eyes.renderer.close()
+        with serve_site(site({"/": html(text)})) as http_server:
+            renderer = make_renderer(browser, SETTINGS, [http_server.origin, f"http://127.0.0.1:{port}"])
+            assert "done" in await renderer.page(http_server.origin + "/")
+            await renderer.renderer.close()
         with pytest.raises(BlockingIOError):
             stun.recv(2048)
 
 
 @pytest.mark.parametrize("path", TRAPS)
-async def test_a_trap_ends_and_the_page_is_read(eyes: Eyes, web: Web, path: str) -> None:
-    starts = eyes.browser.starts
-    assert "the text" in await eyes.page(web.origin + path)
-    assert eyes.browser.starts == max(starts, 1)
-    asked = [hit.target for hit in web.hits]
-    assert not [target for target in asked if target.startswith("/popup") or target == "/from-worker"]
-    assert asked.count(path) <= 60
+async def test_a_trap_ends_and_the_page_is_read(renderer: HostileRenderer, http_server: HttpServer, path: str) -> None:
+    starts = renderer.browser.starts
+    assert "the text" in await renderer.page(http_server.origin + path)
+    assert renderer.browser.starts == max(starts, 1)
+    targets = [hit.target for hit in http_server.hits]
+    assert not [target for target in targets if target.startswith("/popup") or target == "/from-worker"]
+    assert targets.count(path) <= 60
 
 
 @pytest.mark.parametrize("path", STUCK)
-async def test_a_page_that_is_never_idle_is_read_at_the_time_limit(hasty: Eyes, web: Web, path: str) -> None:
-    starts = hasty.browser.starts
-    assert "the text" in await hasty.page(web.origin + path)
-    assert hasty.browser.starts == max(starts, 1)
+async def test_a_page_that_is_never_idle_is_read_at_the_time_limit(
+    impatient_renderer: HostileRenderer, http_server: HttpServer, path: str
+) -> None:
+    starts = impatient_renderer.browser.starts
+    assert "the text" in await impatient_renderer.page(http_server.origin + path)
+    assert impatient_renderer.browser.starts == max(starts, 1)
 
 
 @pytest.mark.parametrize("number", [13, 14, 15, 21])
-async def test_a_bomb_is_too_large_and_costs_little(hasty: Eyes, hostile: Hostile, number: int) -> None:
+async def test_a_bomb_is_too_large_and_costs_little(
+    impatient_renderer: HostileRenderer, hostile: HostileServer, number: int
+) -> None:
     entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    failure = await hasty.failure(entry["entry_url"])
+    failure = await impatient_renderer.failure(entry["entry_url"])
     assert failure.failure in {Failure.TOO_LARGE, Failure.TIMEOUT}
-    running = hasty.browser.current
+    running = impatient_renderer.browser.current
     assert running is not None
     assert running.memory_bytes < BROWSER_BYTES
 
@@ -243,23 +253,25 @@ async def test_a_bomb_is_too_large_and_costs_little(hasty: Eyes, hostile: Hostil
     ],
 )
 async def test_a_transport_misbehaviour_ends_as_its_failure(
-    eyes: Eyes, hostile: Hostile, number: int, failure: Failure
+    renderer: HostileRenderer, hostile: HostileServer, number: int, failure: Failure
 ) -> None:
     if number > 110 and not hostile.has_tls:
         pytest.skip("the hostile server has no TLS without the openssl command")
     entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    assert (await eyes.failure(entry["entry_url"])).failure is failure
+    assert (await renderer.failure(entry["entry_url"])).failure is failure
 
 
 @pytest.mark.parametrize("number", [19, 20])
-async def test_a_slow_response_times_out(hasty: Eyes, hostile: Hostile, number: int) -> None:
+async def test_a_slow_response_times_out(impatient_renderer: HostileRenderer, hostile: HostileServer, number: int) -> None:
     entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    assert (await hasty.failure(entry["entry_url"])).failure is Failure.TIMEOUT
+    assert (await impatient_renderer.failure(entry["entry_url"])).failure is Failure.TIMEOUT
 
 
-async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(eyes: Eyes, hostile: Hostile) -> None:
+async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(
+    renderer: HostileRenderer, hostile: HostileServer
+) -> None:
     entry = {entry["id"]: entry for entry in hostile.expected()}[10]
-    seen = await eyes.see(entry["entry_url"])
+    seen = await renderer.render(entry["entry_url"])
     assert isinstance(seen, Rendered)
     assert (seen.response.status, seen.response.body, seen.metrics.refused) == (302, b"", 1)
     assert "127.0.0.2" in (seen.response.header("location") or "")

@@ -1,6 +1,6 @@
-"""Every behaviour of the hostile server, crawled: each ends as it must, soon, in little memory, never touching the canary.
+"""Every behaviour of the hostile server is crawled: each ends as expected, soon, in little memory, without reaching the canary.
 
-All crawls run once, several at a time, each into its own data directory; the tests then look at what they left behind.
+All crawls run once, several at a time, each into its own data directory; the tests then check their results.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.support.hostile import Hostile, hostile_server
-from tests.support.journey import COMMAND, Journey, crawl_in, crawl_settings, environment
+from tests.support.crawls import COMMAND, CrawlResult, crawl_in, crawl_settings, environment
+from tests.support.hostile import HostileServer, hostile_server
 
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import UrlRow
 from sitelore.model.settings import CrawlSettings
 
 AT_ONCE = 6
-SLOW_FIRST = (20, 19, 107, 56, 46, 49, 47, 42)  # so that they do not stand at the end of the queue
+SLOW_FIRST = (20, 19, 107, 56, 46, 49, 47, 42)  # started first, because they take longest
 TLS = frozenset({111, 112, 113})
 SITEMAPS = frozenset({57, 58, 60})
 BOMBS = (13, 14, 15, 57, 60)
@@ -38,11 +38,11 @@ IDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """One crawl of one entry, and everything it left."""
+class EndedCrawl:
+    """One crawl of one entry, with its rows and blobs."""
 
     entry: dict[str, Any]
-    journey: Journey
+    result: CrawlResult
     seconds: float
     markdown: str
     data: Path
@@ -53,7 +53,7 @@ class Ended:
     def row(self) -> UrlRow:
         """The entry's own row."""
         url = self.entry["entry_url"]
-        return self.journey.rows.get(url) or self.journey.sitemaps[url]
+        return self.result.rows.get(url) or self.result.sitemaps[url]
 
     @property
     def last(self) -> UrlRow:
@@ -61,19 +61,19 @@ class Ended:
         row, seen = self.row, set()
         while row.state == "ALIAS" and row.final_url and row.final_url not in seen:
             seen.add(row.final_url)
-            row = self.journey.rows.get(row.final_url, row)
+            row = self.result.rows.get(row.final_url, row)
         return row
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
-    """All crawls, and the server's own count of what it was asked."""
+class HostileCrawls:
+    """All crawls, and the server's counts of requests."""
 
-    crawls: dict[int, Ended]
+    crawls: dict[int, EndedCrawl]
     hits: dict[str, Any]
     paths: dict[str, int]
 
-    def of(self, number: int) -> Ended:
+    def of(self, number: int) -> EndedCrawl:
         """The crawl of one behaviour."""
         if number not in self.crawls:
             pytest.skip("the hostile server's TLS origins need the openssl command")
@@ -81,32 +81,32 @@ class Aftermath:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Hostile]:
+def server() -> Iterator[HostileServer]:
     with hostile_server() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def aftermath(server: Hostile, tmp_path_factory: pytest.TempPathFactory) -> Aftermath:
+def hostile_crawls(server: HostileServer, tmp_path_factory: pytest.TempPathFactory) -> HostileCrawls:
     entries = {entry["id"]: entry for entry in server.expected()}
-    assert set(entries) == set(IDS), "the server's behaviours are not the ones tested here"
+    assert set(entries) == set(IDS), "the server's behaviours differ from the tested ones"
     order = sorted(entries, key=lambda i: (SLOW_FIRST.index(i) if i in SLOW_FIRST else len(SLOW_FIRST), i))
     folder = tmp_path_factory.mktemp("hostile")
 
     if not server.has_tls:
         order = [number for number in order if number not in TLS]
 
-    async def everything() -> dict[int, Ended]:
+    async def everything() -> dict[int, EndedCrawl]:
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def one(entry: dict[str, Any]) -> tuple[int, Ended]:
+        async def crawl_entry(entry: dict[str, Any]) -> tuple[int, EndedCrawl]:
             async with turns:
                 return entry["id"], await _crawl(entry, folder / str(entry["id"]))
 
-        return dict(await asyncio.gather(*(one(entries[i]) for i in order)))
+        return dict(await asyncio.gather(*(crawl_entry(entries[i]) for i in order)))
 
     ended = asyncio.run(everything())
-    return Aftermath(ended, server.hits(), server.paths())
+    return HostileCrawls(ended, server.hits(), server.paths())
 
 
 def _settings(entry: dict[str, Any]) -> CrawlSettings:
@@ -114,33 +114,33 @@ def _settings(entry: dict[str, Any]) -> CrawlSettings:
     return crawl_settings(sitemaps=(url,)) if entry["id"] in SITEMAPS else crawl_settings(url)
 
 
-async def _crawl(entry: dict[str, Any], data: Path) -> Ended:
+async def _crawl(entry: dict[str, Any], data: Path) -> EndedCrawl:
     start = time.monotonic()
     async with embedded(data, writing=True) as app:
-        journey = await crawl_in(app, _settings(entry))
+        result = await crawl_in(app, _settings(entry))
         seconds = time.monotonic() - start
         if entry["id"] == 67:
-            journey = await crawl_in(app, _settings(entry))
+            result = await crawl_in(app, _settings(entry))
         stored, markdown = b"", ""
-        for row in journey.rows.values():
+        for row in result.rows.values():
             if row.document:
                 document = await app.blobs.get(row.document)
                 stored += document
                 markdown += json.loads(document)["markdown"] + "\n"
             if row.snapshot:
                 stored += await app.blobs.get(row.snapshot)
-    return Ended(entry, journey, seconds, markdown, data, stored)
+    return EndedCrawl(entry, result, seconds, markdown, data, stored)
 
 
-def _is_trapped(ended: Ended) -> bool:
-    return any(row.skip_reason == "trap" for row in ended.journey.rows.values())
+def _is_trapped(ended: EndedCrawl) -> bool:
+    return any(row.skip_reason == "trap" for row in ended.result.rows.values())
 
 
-def _is_empty(ended: Ended) -> bool:
+def _is_empty(ended: EndedCrawl) -> bool:
     return ended.last.skip_reason == "content_type" or (ended.last.state == "VISITED" and ended.last.word_count == 0)
 
 
-OUTCOMES: dict[str, Callable[[Ended], bool]] = {
+OUTCOMES: dict[str, Callable[[EndedCrawl], bool]] = {
     "ok": lambda e: e.last.state in {"VISITED", "NOT_MODIFIED"},
     "ok_empty": _is_empty,
     "skipped_type": lambda e: e.last.skip_reason == "content_type",
@@ -152,12 +152,12 @@ OUTCOMES: dict[str, Callable[[Ended], bool]] = {
     "robots_disallowed": lambda e: e.row.skip_reason == "robots",
     "robots_unreachable": lambda e: e.row.skip_reason == "robots_unreachable",
     "trap_bounded": _is_trapped,
-    "dedup": lambda e: len(e.journey.kept()) <= int(e.entry["max_distinct_pages"]),
+    "dedup": lambda e: len(e.result.kept()) <= int(e.entry["max_distinct_pages"]),
 }
 """The server's words, in ours; every other word is the code that the error starts with."""
 
 
-def _matches(outcome: str, ended: Ended) -> bool:
+def _matches(outcome: str, ended: EndedCrawl) -> bool:
     if outcome in OUTCOMES:
         return OUTCOMES[outcome](ended)
     return ended.last.error.startswith(outcome) or ended.row.error.startswith(outcome)
@@ -165,35 +165,35 @@ def _matches(outcome: str, ended: Ended) -> bool:
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("number", IDS)
-def test_the_crawl_ends_as_it_must(number: int, aftermath: Aftermath) -> None:
-    ended = aftermath.of(number)
-    wanted = ended.entry["outcome"].split("|")
-    assert ended.journey.run.state == "COMPLETED"
-    assert any(_matches(outcome, ended) for outcome in wanted), f"{wanted}: {ended.row}"
+def test_the_crawl_has_the_expected_outcome(number: int, hostile_crawls: HostileCrawls) -> None:
+    ended = hostile_crawls.of(number)
+    expected = ended.entry["outcome"].split("|")
+    assert ended.result.run.state == "COMPLETED"
+    assert any(_matches(outcome, ended) for outcome in expected), f"{expected}: {ended.row}"
 
 
 @pytest.mark.parametrize("number", IDS)
-def test_the_crawl_keeps_within_its_limits(number: int, aftermath: Aftermath) -> None:
-    ended, entry = aftermath.of(number), aftermath.of(number).entry
-    asked = aftermath.hits.get(str(number), {"hits": 0, "bytes_sent": 0})
+def test_the_crawl_keeps_within_its_limits(number: int, hostile_crawls: HostileCrawls) -> None:
+    ended, entry = hostile_crawls.of(number), hostile_crawls.of(number).entry
+    log = hostile_crawls.hits.get(str(number), {"hits": 0, "bytes_sent": 0})
     assert ended.seconds <= entry["max_seconds"]
     allowed = entry.get("max_hits", 10**9) + (1 if number == 67 else 0)
-    assert asked["hits"] <= allowed
+    assert log["hits"] <= allowed
     limit = entry.get("max_bytes", 10**12)
-    total = sum(n["bytes_sent"] for key, n in aftermath.hits.items() if key.partition(":")[0] == str(number))
+    total = sum(n["bytes_sent"] for key, n in hostile_crawls.hits.items() if key.partition(":")[0] == str(number))
     assert total <= limit
     for name, word in (("page", "page_hits"), ("private", "private_hits")):
         if word in entry:
-            assert aftermath.hits.get(f"{number}:{name}", {"hits": 0})["hits"] == entry[word]
+            assert hostile_crawls.hits.get(f"{number}:{name}", {"hits": 0})["hits"] == entry[word]
     if "robots_hits_max" in entry:
-        assert aftermath.hits[f"{number}:robots"]["hits"] <= entry["robots_hits_max"]
+        assert hostile_crawls.hits[f"{number}:robots"]["hits"] <= entry["robots_hits_max"]
     if "honey" in entry:
-        assert not any(entry["honey"] in path for path in aftermath.paths)
+        assert not any(entry["honey"] in path for path in hostile_crawls.paths)
 
 
 @pytest.mark.parametrize("number", IDS)
-def test_what_is_stored_holds_what_it_must_and_nothing_it_must_not(number: int, aftermath: Aftermath) -> None:
-    ended, entry = aftermath.of(number), aftermath.of(number).entry
+def test_stored_blobs_contain_required_and_no_forbidden_text(number: int, hostile_crawls: HostileCrawls) -> None:
+    ended, entry = hostile_crawls.of(number), hostile_crawls.of(number).entry
     if "must_contain" in entry:
         assert entry["must_contain"] in ended.markdown
     forbidden = [entry["must_not_contain"].encode()] if "must_not_contain" in entry else []
@@ -204,32 +204,32 @@ def test_what_is_stored_holds_what_it_must_and_nothing_it_must_not(number: int, 
         assert secret not in files
 
 
-def test_the_canary_was_never_hit(aftermath: Aftermath) -> None:
-    assert aftermath.hits.get("canary", {"hits": 0})["hits"] == 0
-    assert not any("secret" in path or "meta-data" in path or "xxe" in path for path in aftermath.paths)
+def test_the_canary_was_never_hit(hostile_crawls: HostileCrawls) -> None:
+    assert hostile_crawls.hits.get("canary", {"hits": 0})["hits"] == 0
+    assert not any("secret" in path or "meta-data" in path or "xxe" in path for path in hostile_crawls.paths)
 
 
-def test_a_known_page_is_asked_for_conditionally(aftermath: Aftermath) -> None:
-    assert aftermath.hits["67"]["cond"] == 1
-    assert aftermath.of(67).row.state == "NOT_MODIFIED"
+def test_a_known_page_is_requested_conditionally(hostile_crawls: HostileCrawls) -> None:
+    assert hostile_crawls.hits["67"]["cond"] == 1
+    assert hostile_crawls.of(67).row.state == "NOT_MODIFIED"
 
 
-def test_retry_after_is_waited_out(aftermath: Aftermath) -> None:
-    times = aftermath.hits["42"]["times"]
+def test_retry_after_is_obeyed(hostile_crawls: HostileCrawls) -> None:
+    times = hostile_crawls.hits["42"]["times"]
     assert len(times) == 3
     assert (
-        min(b - a for a, b in itertools.pairwise(times)) >= aftermath.of(42).entry["min_gap_s"] - 0.02
-    )  # its clock shows 1/100 s
+        min(b - a for a, b in itertools.pairwise(times)) >= hostile_crawls.of(42).entry["min_gap_s"] - 0.02
+    )  # the server logs hundredths of a second
 
 
-def test_the_whole_chain_is_on_record(aftermath: Aftermath) -> None:
-    ended = aftermath.of(5)
+def test_the_whole_redirect_chain_is_recorded(hostile_crawls: HostileCrawls) -> None:
+    ended = hostile_crawls.of(5)
     assert [hop.status for hop in ended.last.redirect_chain] == [301, 308, 307, 303, 302]
     assert ended.row.final_url == ended.last.url
 
 
-def test_bombs_stay_within_their_memory(server: Hostile, tmp_path: Path) -> None:
-    """Resident memory of the whole process tree, against that of a crawl of the plain page."""
+def test_decompression_bombs_stay_within_the_memory_limit(server: HostileServer, tmp_path: Path) -> None:
+    """Compare the memory of the whole process tree with that of a crawl of a plain page."""
     entries = {entry["id"]: entry for entry in server.expected()}
     numbers = (1, *BOMBS)
     with ThreadPoolExecutor(3) as pool:
@@ -263,5 +263,5 @@ def _tree_bytes(root: psutil.Process) -> int:
         for process in (root, *root.children(recursive=True)):
             total += process.memory_info().rss
     except psutil.NoSuchProcess:
-        pass  # ended between being listed and being asked
+        pass  # the process ended after it was listed
     return total

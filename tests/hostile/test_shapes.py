@@ -1,6 +1,6 @@
-"""Reading a hostile page takes work in proportion to its size. Work is counted in calls, which no busy machine changes.
+"""The work of reading a hostile page is proportional to its size. Work is counted in calls, which do not depend on the machine.
 
-What only a clock shows (compiled code, patterns) is measured by `make bench-shapes`.
+Compiled code and patterns are not counted; `make bench-shapes` measures their time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOLERANCE = 1.4
 SPARE_CALLS = 3_000
 CALLS_PER_BYTE = 2
 BYTES_PER_BYTE = 100
-"""A page may be read in another way from some size on, which shows as growth once: this much is linear all the same."""
+"""Growth that still counts as linear: from some size on a page may be read in another way, which adds a constant once."""
 SPARE_BYTES = 2_000_000
 
 
@@ -32,7 +32,7 @@ def read_html(html: str) -> Reading:
 
 
 def calls(html: str) -> int:
-    """How many functions, of Python or compiled, reading a page calls."""
+    """The number of calls of Python and compiled functions while a page is read."""
     count = 0
 
     def counted(_: FrameType, event: str, __: object) -> None:
@@ -61,8 +61,8 @@ def peak_bytes(html: str) -> int:
 def test_calls_and_memory_grow_at_most_with_the_page(name: str) -> None:
     shape = SHAPES[name]
     fixed, small, large = (shape.html(shape.size // 4 * factor) for factor in (0, 1, GROWTH))
-    assert read_html(large).problem == ""  # also loads what is loaded late
-    # Of the hostile part alone: what surrounds it is cheap, and would hide how it grows.
+    assert read_html(large).problem == ""  # also triggers lazy imports
+    # Only the hostile part is counted: the rest is cheap and would hide its growth.
     growth = (len(large) - len(fixed)) / (len(small) - len(fixed))
     for work, spare, per_byte in ((calls, SPARE_CALLS, CALLS_PER_BYTE), (peak_bytes, SPARE_BYTES, BYTES_PER_BYTE)):
         around = work(fixed)

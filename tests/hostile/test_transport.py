@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from tests.support.hostile import CANARY, Hostile, hostile_server
+from tests.support.hostile import CANARY, HostileServer, hostile_server
 
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
@@ -20,20 +20,20 @@ from sitelore.model.url import Url
 from sitelore.ports import Feedback
 
 SETTINGS = CrawlSettings()
-# For slow responses: the same limits with shorter timeouts.
+# Shorter timeouts, for slow responses.
 HASTY = CrawlSettings(limits=FetchLimits(headers_s=1.0, slow_after_s=1.0))
 MEMORY_BYTES = 64 * 2**20
 
 
 @pytest.fixture(scope="module")
-def hostile() -> Iterator[Hostile]:
+def hostile() -> Iterator[HostileServer]:
     with hostile_server() as running:
         yield running
         assert running.canary_hits() == 0
 
 
 @asynccontextmanager
-async def fetching(hostile: Hostile, settings: CrawlSettings) -> AsyncIterator[HttpFetcher]:
+async def fetching(hostile: HostileServer, settings: CrawlSettings) -> AsyncIterator[HttpFetcher]:
     opened = [hostile.origin(offset) for offset in (*range(10), 11, 12, 13)]
     made = HttpFetcher(settings, AddressGuard(opened))
     try:
@@ -43,7 +43,7 @@ async def fetching(hostile: Hostile, settings: CrawlSettings) -> AsyncIterator[H
 
 
 @pytest.fixture
-async def fetcher(hostile: Hostile) -> AsyncIterator[HttpFetcher]:
+async def fetcher(hostile: HostileServer) -> AsyncIterator[HttpFetcher]:
     async with fetching(hostile, SETTINGS) as made:
         yield made
 
@@ -54,7 +54,7 @@ def url_of(text: str) -> Url:
     return url
 
 
-async def fetched(fetcher: HttpFetcher, hostile: Hostile, number: int, *, any_content_type: bool = False) -> Fetched:
+async def fetched(fetcher: HttpFetcher, hostile: HostileServer, number: int, *, any_content_type: bool = False) -> Fetched:
     entry = {entry["id"]: entry for entry in hostile.expected()}[number]
     return await fetcher.fetch(Request(url_of(entry["entry_url"]), any_content_type=any_content_type))
 
@@ -76,7 +76,7 @@ async def fetched(fetcher: HttpFetcher, hostile: Hostile, number: int, *, any_co
     ],
 )
 async def test_a_transport_misbehaviour_ends_as_its_failure_after_one_request(
-    hostile: Hostile, fetcher: HttpFetcher, number: int, failures: Collection[Failure]
+    hostile: HostileServer, fetcher: HttpFetcher, number: int, failures: Collection[Failure]
 ) -> None:
     before = psutil.Process().memory_info().rss
     failure = await fetched(fetcher, hostile, number)
@@ -88,7 +88,7 @@ async def test_a_transport_misbehaviour_ends_as_its_failure_after_one_request(
 
 
 @pytest.mark.parametrize("number", [19, 20])
-async def test_a_slow_response_times_out(hostile: Hostile, number: int) -> None:
+async def test_a_slow_response_times_out(hostile: HostileServer, number: int) -> None:
     async with fetching(hostile, HASTY) as fetcher:
         failure = await fetched(fetcher, hostile, number)
     assert isinstance(failure, FetchFailure)
@@ -96,38 +96,40 @@ async def test_a_slow_response_times_out(hostile: Hostile, number: int) -> None:
     assert hostile.hits()[str(number)]["hits"] == 1
 
 
-async def test_an_endless_body_is_cut_off_soon(hostile: Hostile, fetcher: HttpFetcher) -> None:
+async def test_an_endless_body_is_cut_off_soon(hostile: HostileServer, fetcher: HttpFetcher) -> None:
     await fetched(fetcher, hostile, 21)
     assert hostile.hits()["21"]["bytes_sent"] < 2 * 33_554_432
 
 
 @pytest.mark.parametrize(("number", "text"), [(40, b"sniffed-html"), (51, b"get-works"), (1, b"control-text-alpha")])
-async def test_an_odd_but_valid_response_is_read(hostile: Hostile, fetcher: HttpFetcher, number: int, text: bytes) -> None:
+async def test_an_odd_but_valid_response_is_read(
+    hostile: HostileServer, fetcher: HttpFetcher, number: int, text: bytes
+) -> None:
     response = await fetched(fetcher, hostile, number)
     assert isinstance(response, Response)
     assert (response.status, response.body_read) == (200, True)
     assert text in response.body
 
 
-async def test_an_image_labelled_as_html_is_returned_as_bytes(hostile: Hostile, fetcher: HttpFetcher) -> None:
+async def test_an_image_labelled_as_html_is_returned_as_bytes(hostile: HostileServer, fetcher: HttpFetcher) -> None:
     response = await fetched(fetcher, hostile, 39)
     assert isinstance(response, Response)
     assert response.body.startswith(b"\x89PNG")
 
 
-async def test_a_pdf_is_not_read_when_documents_are_off(hostile: Hostile, fetcher: HttpFetcher) -> None:
+async def test_a_pdf_is_not_read_when_documents_are_off(hostile: HostileServer, fetcher: HttpFetcher) -> None:
     async with fetching(hostile, replace(SETTINGS, documents=False)) as picky:
         left = await fetched(picky, hostile, 62)
         assert isinstance(left, Response)
         assert (left.status, len(left.body), left.body_read) == (200, 0, False)
-        asked_for = await fetched(picky, hostile, 62, any_content_type=True)
-    for taken in (asked_for, await fetched(fetcher, hostile, 62)):
+        requested = await fetched(picky, hostile, 62, any_content_type=True)
+    for taken in (requested, await fetched(fetcher, hostile, 62)):
         assert isinstance(taken, Response)
         assert taken.body.startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("number", [111, 112, 113])
-async def test_an_invalid_certificate_is_a_tls_error(hostile: Hostile, fetcher: HttpFetcher, number: int) -> None:
+async def test_an_invalid_certificate_is_a_tls_error(hostile: HostileServer, fetcher: HttpFetcher, number: int) -> None:
     if not hostile.has_tls:
         pytest.skip("the hostile server has no TLS without the openssl command")
     failure = await fetched(fetcher, hostile, number)
@@ -141,7 +143,7 @@ async def test_an_invalid_certificate_is_a_tls_error(hostile: Hostile, fetcher: 
     ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0", "127.1", "0x7f.1", "0x7f000001", "017700000001", "2130706433", "[::1]",
      "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "①②⑦.⓪.⓪.①", "user:pw@127.0.0.1"],
 )  # fmt: skip
-async def test_the_canary_is_out_of_reach_under_every_name(hostile: Hostile, fetcher: HttpFetcher, host: str) -> None:
+async def test_the_canary_is_out_of_reach_under_every_name(hostile: HostileServer, fetcher: HttpFetcher, host: str) -> None:
     failure = await fetcher.fetch(Request(url_of(f"http://{host}:{hostile.base_port + CANARY}/secret")))
     assert isinstance(failure, FetchFailure)
     assert failure.failure is Failure.ADDRESS
@@ -149,7 +151,7 @@ async def test_the_canary_is_out_of_reach_under_every_name(hostile: Hostile, fet
     assert hostile.canary_hits() == 0
 
 
-async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(hostile: Hostile) -> None:
+async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(hostile: HostileServer) -> None:
     async def lookup(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
@@ -195,7 +197,7 @@ class OpenGate:
     ],
 )
 async def test_every_kind_of_robots_txt_is_understood(
-    hostile: Hostile, offset: int, state: str, page: bool, private: bool
+    hostile: HostileServer, offset: int, state: str, page: bool, private: bool
 ) -> None:
     stored: dict[str, RobotsFile] = {}
 

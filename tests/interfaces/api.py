@@ -1,4 +1,4 @@
-"""A real API server for tests, in a thread of its own on a free loopback port, and a small client for it."""
+"""A real API server for tests, in its own thread on a free loopback port, and a small client."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ENDED = {"COMPLETED", "FAILED", "CANCELLED"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back."""
+class ApiResponse:
+    """The response to an API request."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -36,7 +36,7 @@ class Answer:
 
     @property
     def kind(self) -> str:
-        """The media type, or for a problem its code."""
+        """The media type, or the code of a problem."""
         kind = self.headers.get_content_type()
         return str(self.json["type"]).removeprefix("urn:sitelore:problem:") if kind == "application/problem+json" else kind
 
@@ -52,24 +52,24 @@ class Event:
 
 @dataclass(slots=True)
 class Api:
-    """A running server, as a client sees it."""
+    """A client of a running server."""
 
     port: int
     token: str = ""
     stop: Callable[[], None] = lambda: None
     headers: dict[str, str] = field(default_factory=dict)
 
-    def call(self, method: str, path: str, body: object = None, /, **headers: str) -> Answer:
-        """One request. A body that is bytes goes as it is, anything else as JSON. Underscores in names are dashes."""
+    def call(self, method: str, path: str, body: object = None, /, **headers: str) -> ApiResponse:
+        """Send a request. A body of bytes is sent unchanged, any other as JSON. Underscores in header names become dashes."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request(method, path, *self._wire(body, headers))
+            connection.request(method, path, *self._encode(body, headers))
             answer = connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read())
+            return ApiResponse(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
 
-    def _wire(self, body: object, headers: dict[str, str]) -> tuple[bytes | None, dict[str, str]]:
+    def _encode(self, body: object, headers: dict[str, str]) -> tuple[bytes | None, dict[str, str]]:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.token:
             sent.setdefault("Authorization", f"Bearer {self.token}")
@@ -79,19 +79,19 @@ class Api:
         return body if isinstance(body, bytes) else json.dumps(body).encode(), sent
 
     def get(self, path: str, /, **headers: str) -> Any:
-        """The JSON of an answer that must be good."""
+        """The JSON of a response, whose status must be 200."""
         answer = self.call("GET", path, **headers)
         assert answer.status == 200, (path, answer.status, answer.body)
         return answer.json
 
     def start(self, seed: str, **settings: object) -> str:
-        """A new run; its id."""
+        """Create a run and return its id."""
         answer = self.call("POST", "/crawl-runs", {"seedUrl": seed, "settings": settings})
         assert answer.status == 201, answer.body
         return str(answer.json["id"])
 
     def finish(self, run: str) -> dict[str, Any]:
-        """Follow a run until it has ended; its last summary."""
+        """Follow a run until it has ended, and return its last summary."""
         with self.follow(run) as events:
             *_, last = events
         assert last.kind == "end", last
@@ -100,11 +100,11 @@ class Api:
 
     @contextlib.contextmanager
     def follow(self, run: str, last_id: str = "") -> Iterator[Iterator[Event]]:
-        """The events of a run as they come."""
+        """The events of a run, as they arrive."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             sent = {"Last-Event-ID": last_id} if last_id else {}
-            connection.request("GET", f"/crawl-runs/{run}/events", *self._wire(None, sent))
+            connection.request("GET", f"/crawl-runs/{run}/events", *self._encode(None, sent))
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             assert answer.headers.get_content_type() == "text/event-stream"
@@ -128,7 +128,7 @@ def _events(answer: http.client.HTTPResponse) -> Iterator[Event]:
             fields[name] = value
 
 
-Building = Callable[[], AbstractAsyncContextManager[AppContext]]
+AppFactory = Callable[[], AbstractAsyncContextManager[AppContext]]
 
 
 @asynccontextmanager
@@ -154,31 +154,31 @@ async def idle_app(data: Path) -> AsyncIterator[AppContext]:
 
 
 @contextlib.contextmanager
-def serving_api(build: Building, settings: ApiSettings | None = None) -> Iterator[Api]:
-    """Serve until the block is left, however it is left; what went wrong in the server is raised then."""
+def serving_api(build: AppFactory, settings: ApiSettings | None = None) -> Iterator[Api]:
+    """Serve until the block ends; an exception of the server is raised then."""
     settings = settings or ApiSettings(poll_s=0.05)
-    listening = listening_socket("127.0.0.1", 0, with_tokens=bool(settings.tokens))
+    sock = listening_socket("127.0.0.1", 0, with_tokens=bool(settings.tokens))
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
     problems: list[BaseException] = []
 
     def run() -> None:
         try:
-            loop.run_until_complete(_serve(build, settings, listening, stop))
+            loop.run_until_complete(_serve(build, settings, sock, stop))
         except BaseException as problem:  # noqa: BLE001 raised in the test's own thread
             problems.append(problem)
 
     thread = threading.Thread(target=run, name="test-api", daemon=True)
     thread.start()
 
-    def tell() -> None:
+    def stop_server() -> None:
         loop.call_soon_threadsafe(stop.set)
 
     try:
-        yield Api(listening.getsockname()[1], settings.tokens[0] if settings.tokens else "", tell)
+        yield Api(sock.getsockname()[1], settings.tokens[0] if settings.tokens else "", stop_server)
     finally:
         if thread.is_alive():
-            tell()
+            stop_server()
         thread.join(40)
         assert not thread.is_alive(), "the API server did not end"
         loop.run_until_complete(loop.shutdown_asyncgens())
@@ -187,6 +187,6 @@ def serving_api(build: Building, settings: ApiSettings | None = None) -> Iterato
         raise problems[0]
 
 
-async def _serve(build: Building, settings: ApiSettings, listening: socket.socket, stop: asyncio.Event) -> None:
+async def _serve(build: AppFactory, settings: ApiSettings, sock: socket.socket, stop: asyncio.Event) -> None:
     async with build() as context:
-        await serve(context, settings, listening, stop)
+        await serve(context, settings, sock, stop)

@@ -1,4 +1,4 @@
-"""Sources for MCP tests: a few pages in memory, one of them with a prompt injection."""
+"""A backend for MCP tests: a page in memory, with a prompt injection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def url_of(text: str) -> Url:
 
 
 @dataclass
-class Pages:
+class FakeBackend:
     """A backend in memory that records its queries."""
 
     pages: dict[str, str] = field(default_factory=lambda: {"https://shop.example/hours": ATTACK})

@@ -1,4 +1,4 @@
-"""The runs plane and the quick plane, over HTTP, against a site whose crawl an oracle knows."""
+"""Routes of runs and of quick crawls over HTTP, for a site with a known result."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from tests.interfaces.api import Api, serving_api, whole_app
 from tests.journeys.test_site_memory import COOKIES, kettles
+from tests.support.crawls import differences, run_cli
 from tests.support.graph import Expected, Graph
-from tests.support.journey import command, differences
-from tests.support.serve import Answer, Web, page, prose, serving, site
+from tests.support.http_server import Answer, HttpServer, page, prose, serve_site, site
 
 from sitelore.serve.context import ApiSettings
 
@@ -30,7 +30,7 @@ class Served:
     """A server, the site it may crawl, its data, and one run that has completed."""
 
     api: Api
-    web: Web
+    http_server: HttpServer
     data: Path
     run: str
     summary: dict[str, Any]
@@ -44,16 +44,16 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     data = tmp_path_factory.mktemp("api")
-    with serving(lambda _: None, host="localhost") as web:
-        web.pages = GRAPH.pages(web.origin)
-        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), poll_s=0.05)
+    with serve_site(lambda _: None, host="localhost") as http_server:
+        http_server.pages = GRAPH.pages(http_server.origin)
+        settings = ApiSettings(allow_private=(f"localhost:{http_server.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, data), settings) as api:
-            run = api.start(web.url("/"), includeDocuments=True)
-            yield Served(api, web, data, run, api.finish(run))
+            run = api.start(http_server.url("/"), includeDocuments=True)
+            yield Served(api, http_server, data, run, api.finish(run))
 
 
 def test_a_crawl_by_the_api_equals_the_oracle(served: Served) -> None:
-    found = {
+    crawled = {
         row["url"]: Expected(
             row["state"],
             row["depth"],
@@ -63,14 +63,14 @@ def test_a_crawl_by_the_api_equals_the_oracle(served: Served) -> None:
         )
         for row in served.export()
     }
-    assert not differences(found, GRAPH.expected(served.web.origin))
+    assert not differences(crawled, GRAPH.expected(served.http_server.origin))
 
 
-def test_a_run_tells_what_it_was_asked_for(served: Served) -> None:
+def test_a_run_has_the_settings_of_its_request(served: Served) -> None:
     run = served.api.get(f"/crawl-runs/{served.run}")
-    seed = served.web.url("/")
+    seed = served.http_server.url("/")
     assert (run["seed_url"], run["normalized_seed_url"], run["root_url"]) == (seed, seed, seed)
-    assert run["allowed_hosts"] == [f"localhost:{served.web.port}"]
+    assert run["allowed_hosts"] == [f"localhost:{served.http_server.port}"]
     assert run["status"] == "COMPLETED"
     assert run["run_config"] == {
         "maxPages": 5000,
@@ -90,7 +90,7 @@ def test_a_run_tells_what_it_was_asked_for(served: Served) -> None:
 
 
 def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> None:
-    asked = {
+    sent = {
         "maxPages": 3,
         "maxDepth": 2,
         "scopeMode": "prefix",
@@ -104,11 +104,13 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "screenshots": True,
         "personal": "everywhere",
     }
-    answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.web.url("/"), "settings": asked})
-    assert answer.json["run_config"] == asked
+    answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.http_server.url("/"), "settings": sent})
+    assert answer.json["run_config"] == sent
     assert answer.headers["Location"] == f"/crawl-runs/{answer.json['id']}"
     assert served.api.finish(answer.json["id"])["counts"]["pages"] == 3
-    same_host = served.api.call("POST", "/crawl-runs", {"seedUrl": served.web.url("/"), "settings": {"scopeMode": "same_host"}})
+    same_host = served.api.call(
+        "POST", "/crawl-runs", {"seedUrl": served.http_server.url("/"), "settings": {"scopeMode": "same_host"}}
+    )
     assert same_host.json["run_config"]["scopeMode"] == "host"
     served.api.call("POST", f"/crawl-runs/{same_host.json['id']}/cancel")
 
@@ -125,7 +127,7 @@ def test_the_summary_counts_what_the_export_lists(served: Served) -> None:
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", ["id", "visited_at", "updated_at", "normalized_url", "depth"])
-def test_pages_of_urls_put_together_are_the_whole_list_in_order(served: Served, sort: str, order: str) -> None:
+def test_the_pages_of_the_url_list_are_complete_and_in_order(served: Served, sort: str, order: str) -> None:
     where = f"/crawl-runs/{served.run}/urls?sort={sort}&order={order}"
     rows: list[dict[str, Any]] = []
     while True:
@@ -142,7 +144,7 @@ def test_pages_of_urls_put_together_are_the_whole_list_in_order(served: Served, 
     assert values[: len(known)] == known, "rows without a value come last"
 
 
-def test_urls_can_be_asked_for_by_state(served: Served) -> None:
+def test_urls_can_be_filtered_by_state(served: Served) -> None:
     part = served.api.get(f"/crawl-runs/{served.run}/urls?status=ALIAS&limit=1000")
     aliases = [row for row in served.export() if row["state"] == "ALIAS"]
     assert part["pagination"]["total"] == len(part["urls"]) == len(aliases) > 0
@@ -154,9 +156,9 @@ def test_urls_can_be_asked_for_by_state(served: Served) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "jsonl"])
-def test_an_export_is_byte_for_byte_what_the_command_line_writes(served: Served, form: str) -> None:
+def test_an_export_equals_that_of_the_command_line_byte_for_byte(served: Served, form: str) -> None:
     answer = served.api.call("GET", f"/crawl-runs/{served.run}/export?format={form}")
-    typed = command("export", served.run, "--format", form, "--data", str(served.data))
+    typed = run_cli("export", served.run, "--format", form, "--data", str(served.data))
     assert answer.body.decode() == typed.out
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{served.run}.{form}"'
     assert answer.headers["Transfer-Encoding"] == "chunked"
@@ -169,7 +171,7 @@ def test_ndjson_is_the_json_export_line_by_line(served: Served) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 5])
-def test_an_export_can_be_cut_short(served: Served, limit: int) -> None:
+def test_an_export_can_be_limited(served: Served, limit: int) -> None:
     assert served.export(f"?limit={limit}") == served.export()[:limit]
     for form in ("ndjson", "jsonl"):
         answer = served.api.call("GET", f"/crawl-runs/{served.run}/export?format={form}&limit={limit}")
@@ -189,10 +191,10 @@ def test_the_graph_has_an_edge_for_every_url_that_was_found_on_a_page(served: Se
 
 
 def test_runs_are_listed_in_pages_with_their_total(served: Served) -> None:
-    with serving(site({"/": page("Other", prose("other"))}), host="localhost") as other:
+    with serve_site(site({"/": page("Other", prose("other"))}), host="localhost") as other:
         refused = served.api.call("POST", "/crawl-runs", {"seedUrl": other.url("/")})
     assert refused.kind == "address-refused"
-    runs = [served.api.start(served.web.url("/"), maxPages=1) for _ in range(3)]
+    runs = [served.api.start(served.http_server.url("/"), maxPages=1) for _ in range(3)]
     for run in runs:
         served.api.finish(run)
     whole = served.api.get("/crawl-runs?limit=1000")
@@ -206,19 +208,24 @@ def test_runs_are_listed_in_pages_with_their_total(served: Served) -> None:
     assert served.api.get("/crawl-runs?order=asc&limit=1000")["runs"] == whole["runs"][::-1]
     assert served.api.get("/crawl-runs?status=FAILED")["pagination"]["total"] == 0
     assert served.api.get("/crawl-runs?site=elsewhere.example")["pagination"]["total"] == 0
-    assert served.api.get(f"/crawl-runs?site=localhost:{served.web.port}")["pagination"]["total"] == len(ids)
+    assert served.api.get(f"/crawl-runs?site=localhost:{served.http_server.port}")["pagination"]["total"] == len(ids)
 
 
 def test_a_quick_crawl_gives_its_pages_with_their_links(served: Served) -> None:
-    started = served.api.call("POST", "/crawl", {"url": served.web.url("/"), "max_pages": 5})
-    assert started.status == 201
-    assert started.json["status"] == "started"
-    job_id = started.json["job_id"]
+    start_cli = served.api.call("POST", "/crawl", {"url": served.http_server.url("/"), "max_pages": 5})
+    assert start_cli.status == 201
+    assert start_cli.json["status"] == "started"
+    job_id = start_cli.json["job_id"]
     served.api.finish(job_id)
     job = served.api.get(f"/crawl/{job_id}")["job"]
-    assert (job["id"], job["status"], job["seed_url"], job["max_pages"]) == (job_id, "completed", served.web.url("/"), 5)
-    assert sum(one["status_code"] in {200, 304} for one in job["pages"]) == 5
-    assert job["pages"][0]["url"] == served.web.url("/")
+    assert (job["id"], job["status"], job["seed_url"], job["max_pages"]) == (
+        job_id,
+        "completed",
+        served.http_server.url("/"),
+        5,
+    )
+    assert sum(page["status_code"] in {200, 304} for page in job["pages"]) == 5
+    assert job["pages"][0]["url"] == served.http_server.url("/")
     assert job["pages"][0]["links"]
     assert job["started_at"] <= job["pages"][0]["crawled_at"] <= job["ended_at"]
     assert job["pagination"]["total"] == len(job["pages"])
@@ -226,8 +233,11 @@ def test_a_quick_crawl_gives_its_pages_with_their_links(served: Served) -> None:
     assert part["pages"] == job["pages"][1:3]
 
 
-def test_the_same_key_makes_a_run_once(served: Served) -> None:
-    for path, body in (("/crawl-runs", {"seedUrl": served.web.url("/")}), ("/crawl", {"url": served.web.url("/")})):
+def test_an_idempotency_key_creates_one_run(served: Served) -> None:
+    for path, body in (
+        ("/crawl-runs", {"seedUrl": served.http_server.url("/")}),
+        ("/crawl", {"url": served.http_server.url("/")}),
+    ):
         send = partial(served.api.call, "POST", path, body, Idempotency_Key=f"again-{path}")
         with ThreadPoolExecutor(8) as threads:
             made = list(threads.map(lambda _, send=send: send(), range(8)))
@@ -235,14 +245,14 @@ def test_the_same_key_makes_a_run_once(served: Served) -> None:
         ids = {answer.json.get("id") or answer.json["job_id"] for answer in made}
         assert len(ids) == 1
         assert sorted(answer.headers["Idempotent-Replayed"] or "" for answer in made) == ["", *["true"] * 7]
-        other = served.api.call("POST", "/crawl", {"url": served.web.url("/x")}, Idempotency_Key=f"again-{path}")
+        other = served.api.call("POST", "/crawl", {"url": served.http_server.url("/x")}, Idempotency_Key=f"again-{path}")
         assert other.kind == "key-reused"
         served.api.call("POST", f"/crawl-runs/{ids.pop()}/cancel")
 
 
 @pytest.mark.parametrize("key", ["", "a b", "x" * 256, "ü"])
 def test_a_key_must_be_visible_ascii(served: Served, key: str) -> None:
-    answer = served.api.call("POST", "/crawl", {"url": served.web.url("/")}, Idempotency_Key=key)
+    answer = served.api.call("POST", "/crawl", {"url": served.http_server.url("/")}, Idempotency_Key=key)
     assert answer.kind == "invalid"
     assert answer.json["errors"][0]["field"] == "header.Idempotency-Key"
 
@@ -252,7 +262,7 @@ def test_a_run_that_has_ended_cannot_be_cancelled(served: Served) -> None:
 
 
 @pytest.mark.parametrize("tail", ["", "/summary", "/urls", "/export", "/graph", "/events"])
-def test_a_run_that_is_not_there_is_not_found(served: Served, tail: str) -> None:
+def test_an_unknown_run_is_not_found(served: Served, tail: str) -> None:
     for name in ("20200101-000000-abcd", "no%20run", "%00", "a" * 500, "%F0%9F%92%A9"):
         assert served.api.call("GET", f"/crawl-runs/{name}{tail}").kind == "run-not-found"
     assert served.api.call("POST", "/crawl-runs/nope/cancel").kind == "run-not-found"
@@ -264,35 +274,35 @@ def _wide_site(pages: int) -> dict[str, Any]:
     return {"/": page("Home", prose("home"), links=links)} | {link: page(link, prose(link)) for link in links}
 
 
-def test_a_cancelled_run_stops_asking_and_gives_every_row_a_reason(tmp_path: Path) -> None:
-    with serving(site(_wide_site(200))) as web:
-        web.delay_s = 0.05
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.05)
+def test_a_cancelled_run_sends_no_more_requests_and_gives_every_row_a_reason(tmp_path: Path) -> None:
+    with serve_site(site(_wide_site(200))) as http_server:
+        http_server.delay_s = 0.05
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{http_server.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
-            run, waiting = api.start(web.url("/")), api.start(web.url("/"))
-            assert web.wait_for_hits(20)
+            run, waiting = api.start(http_server.url("/")), api.start(http_server.url("/"))
+            assert http_server.wait_for_hits(20)
             assert api.call("POST", f"/crawl-runs/{waiting}/cancel").json["status"] == "CANCELLED"
             assert api.call("POST", f"/crawl-runs/{run}/cancel").json["status"] == "CANCELLED"
             assert api.call("POST", f"/crawl-runs/{run}/cancel").json["status"] == "CANCELLED"
             ended = api.finish(run)
-            last = api.start(web.url("/"), maxPages=1)  # of the same site: it starts when nothing of the other is left
+            last = api.start(http_server.url("/"), maxPages=1)  # of the same site: it starts when the other has ended
             assert api.finish(last)["counts"]["pages"] == 1
             assert ended["status"] == "CANCELLED"
             assert ended["counts"]["skipped"]["cancelled"] > 100
             assert set(ended["counts"]["by_status"]) <= {"VISITED", "SKIPPED"}
-            assert len(web.hits) < 100
+            assert len(http_server.hits) < 100
             assert api.get(f"/crawl-runs/{waiting}/summary")["counts"]["skipped"] == {"cancelled": 1}
 
 
-def test_runs_of_one_site_follow_each_other_while_other_sites_go_on(tmp_path: Path) -> None:
+def test_runs_of_one_site_are_sequential_while_other_sites_continue(tmp_path: Path) -> None:
     pages, released = site(_wide_site(12)), threading.Event()
 
-    def held(target: str) -> Answer | None:
+    def blocking_page(target: str) -> Answer | None:
         released.wait(60)
         return pages(target)
 
-    with serving(held) as slow, serving(site(_wide_site(3))) as quick:
-        allowed = tuple(f"127.0.0.1:{web.port}" for web in (slow, quick))
+    with serve_site(blocking_page) as slow, serve_site(site(_wide_site(3))) as quick:
+        allowed = tuple(f"127.0.0.1:{http_server.port}" for http_server in (slow, quick))
         with serving_api(partial(whole_app, tmp_path), ApiSettings(allow_private=allowed, poll_s=0.05)) as api:
             try:
                 first, second = api.start(slow.url("/")), api.start(slow.url("/"))
@@ -304,15 +314,15 @@ def test_runs_of_one_site_follow_each_other_while_other_sites_go_on(tmp_path: Pa
             assert other["finished_at"] < ends[0]["finished_at"] <= ends[1]["started_at"]
 
 
-def test_followers_see_progress_and_the_end_and_come_back_where_they_left(tmp_path: Path) -> None:
-    with serving(site(_wide_site(60))) as web:
-        web.delay_s = 0.02
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.02, heartbeat_s=0.05)
+def test_followers_receive_progress_and_the_end_and_can_resume(tmp_path: Path) -> None:
+    with serve_site(site(_wide_site(60))) as http_server:
+        http_server.delay_s = 0.02
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{http_server.port}",), poll_s=0.02, heartbeat_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
-            run = api.start(web.url("/"))
+            run = api.start(http_server.url("/"))
             with api.follow(run) as events:
-                assert [event.kind for event in events][-1] == "end"  # and then it closes by itself
-            run = api.start(web.url("/"))
+                assert [event.kind for event in events][-1] == "end"  # then the server closes the stream
+            run = api.start(http_server.url("/"))
             with api.follow(run) as events:
                 first = next(events)
             with api.follow(run, first.id) as events:
@@ -329,12 +339,12 @@ def test_followers_see_progress_and_the_end_and_come_back_where_they_left(tmp_pa
                 assert [event.id for event in events] == [ids[-1]]
 
 
-def test_a_follower_of_a_quiet_run_hears_a_heartbeat_and_is_sent_away_at_the_end(tmp_path: Path) -> None:
-    with serving(site({"/": page("Home", prose("home"))})) as web:
-        web.slow["/"] = 1.5
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.02, heartbeat_s=0.05)
+def test_a_follower_of_an_idle_run_receives_heartbeats_and_is_disconnected_at_shutdown(tmp_path: Path) -> None:
+    with serve_site(site({"/": page("Home", prose("home"))})) as http_server:
+        http_server.slow["/"] = 1.5
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{http_server.port}",), poll_s=0.02, heartbeat_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
-            run = api.start(web.url("/"))
+            run = api.start(http_server.url("/"))
             with api.follow(run) as events:
                 assert any(event.kind == "heartbeat" for event in events)
                 telling = threading.Thread(target=api.stop)
@@ -343,30 +353,30 @@ def test_a_follower_of_a_quiet_run_hears_a_heartbeat_and_is_sent_away_at_the_end
                 telling.join()
 
 
-def test_pages_are_shown_without_what_repeats_over_their_site_as_exports_and_inspect_show_them(tmp_path: Path) -> None:
-    with serving(kettles(10), host="localhost") as web:
-        settings = ApiSettings(allow_private=(f"localhost:{web.port}",), poll_s=0.05)
+def test_pages_are_served_without_repeated_text_like_exports_and_inspect(tmp_path: Path) -> None:
+    with serve_site(kettles(10), host="localhost") as http_server:
+        settings = ApiSettings(allow_private=(f"localhost:{http_server.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
-            run = api.start(web.url("/"))
+            run = api.start(http_server.url("/"))
             api.finish(run)
             export = f"/crawl-runs/{run}/export?format=jsonl"
-            shown, whole = api.call("GET", export).body, api.call("GET", f"{export}&whole=true").body
+            trimmed, whole = api.call("GET", export).body, api.call("GET", f"{export}&whole=true").body
         assert COOKIES in whole.decode()
-        assert COOKIES not in shown.decode()
-        assert command("export", run, "--format", "jsonl", "--data", str(tmp_path)).out.encode() == shown
-        pages = {page["url"]: page for page in map(json.loads, shown.splitlines())}
-        inspected = command("inspect", web.url("/page-3"), "--json", "--data", str(tmp_path))
-        assert json.loads(inspected.out)["markdown"] == pages[web.url("/page-3")]["markdown"]
+        assert COOKIES not in trimmed.decode()
+        assert run_cli("export", run, "--format", "jsonl", "--data", str(tmp_path)).out.encode() == trimmed
+        pages = {page["url"]: page for page in map(json.loads, trimmed.splitlines())}
+        inspected = run_cli("inspect", http_server.url("/page-3"), "--json", "--data", str(tmp_path))
+        assert json.loads(inspected.out)["markdown"] == pages[http_server.url("/page-3")]["markdown"]
         assert "blocks that repeat over the site are left out" in inspected.err
 
 
-def test_a_seed_that_holds_a_secret_is_refused_and_not_repeated(served: Served) -> None:
+def test_a_seed_with_a_secret_is_refused_and_not_repeated(served: Served) -> None:
     secret = "ghp_" + "a1B2" * 9
-    for path, asked in (
-        ("/crawl-runs", {"seedUrl": served.web.url(f"/?k={secret}")}),
-        ("/crawl", {"url": served.web.url(f"/?k={secret}")}),
+    for path, body in (
+        ("/crawl-runs", {"seedUrl": served.http_server.url(f"/?k={secret}")}),
+        ("/crawl", {"url": served.http_server.url(f"/?k={secret}")}),
     ):
-        answer = served.api.call("POST", path, asked)
+        answer = served.api.call("POST", path, body)
         assert answer.status == 422
         assert "github-token" in answer.json["detail"]
         assert secret not in str(answer.json)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.interfaces.api import Answer, Api, idle_app, serving_api, whole_app
-from tests.support.serve import page, prose, redirect, serving, site
+from tests.interfaces.api import Api, ApiResponse, idle_app, serving_api, whole_app
+from tests.support.http_server import page, prose, redirect, serve_site, site
 
 from sitelore.model.errors import DiskFull, UsageError
 from sitelore.serve.context import ApiSettings, AppContext
@@ -39,8 +39,8 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
         yield api
 
 
-def check_problem(answer: Answer, status: int, code: str) -> dict[str, Any]:
-    """An answer is a problem as RFC 9457 has it."""
+def check_problem(answer: ApiResponse, status: int, code: str) -> dict[str, Any]:
+    """Check that a response is a problem (RFC 9457)."""
     assert answer.status == status, answer.body
     assert answer.headers["Content-Type"] == "application/problem+json"
     problem = answer.json
@@ -53,7 +53,7 @@ def check_problem(answer: Answer, status: int, code: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", ["/crawl-runs", "/metrics", "/openapi.json", "/crawl/x", "/nothing"])
-def test_without_its_token_nothing_is_told(locked: Api, path: str) -> None:
+def test_requests_without_the_token_are_refused(locked: Api, path: str) -> None:
     stranger = Api(locked.port)
     for headers in ({}, {"Authorization": "Bearer"}, {"Authorization": f"Bearer {TOKENS[0]}x"}, {"Authorization": TOKENS[0]},
                     {"Authorization": f"Basic {TOKENS[0]}"}, {"Authorization": "Bearer \xff"}):  # fmt: skip
@@ -63,7 +63,7 @@ def test_without_its_token_nothing_is_told(locked: Api, path: str) -> None:
     assert stranger.call("POST", "/crawl", {"url": PUBLIC}).status == 401
 
 
-def test_every_token_opens_and_signs_of_life_need_none(locked: Api) -> None:
+def test_every_token_gives_access_and_health_checks_need_none(locked: Api) -> None:
     for token in TOKENS:
         assert Api(locked.port, token).call("GET", "/crawl-runs").status == 200
         assert Api(locked.port).call("GET", "/crawl-runs", Authorization=f"bearer  {token} ").status == 200
@@ -71,7 +71,7 @@ def test_every_token_opens_and_signs_of_life_need_none(locked: Api) -> None:
         assert Api(locked.port).call("GET", path).status == 200
 
 
-def test_one_callers_key_is_not_anothers(locked: Api) -> None:
+def test_idempotency_keys_of_two_callers_are_independent(locked: Api) -> None:
     bodies = {"url": PUBLIC}
     made = [Api(locked.port, token).call("POST", "/crawl", bodies, Idempotency_Key="one") for token in TOKENS]
     assert len({answer.json["job_id"] for answer in made}) == 2
@@ -84,21 +84,21 @@ def test_a_name_rebound_to_loopback_is_refused(api: Api, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]:9", "LOCALHOST:1234"])
-def test_this_machines_own_names_are_answered(api: Api, host: str) -> None:
+def test_loopback_host_names_are_accepted(api: Api, host: str) -> None:
     assert api.call("GET", "/health", Host=host).status == 200
 
 
-def test_pages_of_other_sites_cannot_use_the_browser_to_ask(api: Api) -> None:
+def test_pages_of_other_sites_cannot_send_requests_through_the_browser(api: Api) -> None:
     for origin in ("https://evil.example", "null", "http://127.0.0.1:1", f"https://127.0.0.1:{api.port}"):
         check_problem(api.call("POST", "/crawl-runs/x/cancel", Origin=origin), 403, "cross-origin")
     own = api.call("POST", "/crawl-runs/x/cancel", Origin=f"http://127.0.0.1:{api.port}")
     check_problem(own, 404, "run-not-found")
-    asked = api.call("OPTIONS", "/crawl-runs", Access_Control_Request_Method="POST")
-    check_problem(asked, 405, "method-not-allowed")
-    assert not [name for answer in (own, asked) for name in answer.headers if name.lower().startswith("access-control")]
+    preflight = api.call("OPTIONS", "/crawl-runs", Access_Control_Request_Method="POST")
+    check_problem(preflight, 405, "method-not-allowed")
+    assert not [name for answer in (own, preflight) for name in answer.headers if name.lower().startswith("access-control")]
 
 
-def test_every_answer_forbids_sniffing_and_keeping(api: Api) -> None:
+def test_every_response_forbids_sniffing_and_caching(api: Api) -> None:
     for path in ("/health", "/crawl-runs", "/nothing"):
         answer = api.call("GET", path)
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -106,7 +106,7 @@ def test_every_answer_forbids_sniffing_and_keeping(api: Api) -> None:
         assert answer.headers["Server"] is None
 
 
-def test_what_is_not_there_and_what_cannot_be_done_are_problems_too(api: Api) -> None:
+def test_unknown_paths_and_methods_are_problems_too(api: Api) -> None:
     check_problem(api.call("GET", "/nothing"), 404, "not-found")
     check_problem(api.call("GET", "/crawl-runs/"), 404, "not-found")
     for path, methods in (("/crawl-runs", "GET, POST"), ("/health", "GET"), ("/crawl", "POST"), ("/openapi.json", "GET")):
@@ -116,14 +116,14 @@ def test_what_is_not_there_and_what_cannot_be_done_are_problems_too(api: Api) ->
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"[" * 60_000, b"nul", b'{"url": NaN}', b'"\xed\xa0\x80"'])
-def test_a_body_that_is_no_json_is_refused(api: Api, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_refused(api: Api, body: bytes) -> None:
     answer = api.call("POST", "/crawl", body)
     assert answer.kind in {"bad-json", "invalid"}
     assert answer.status in {400, 422}
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
-def test_only_json_is_taken(api: Api, kind: str) -> None:
+def test_only_json_content_types_are_accepted(api: Api, kind: str) -> None:
     body = json.dumps({"url": PUBLIC}).encode()
     check_problem(api.call("POST", "/crawl", body, Content_Type=kind), 415, "unsupported-media-type")
     assert api.call("POST", "/crawl", body, Content_Type="Application/JSON; charset=utf-8").status == 201
@@ -138,9 +138,9 @@ def test_a_body_that_is_too_large_is_refused_however_it_is_sent(api: Api) -> Non
         pieces = (b" " * 4096 for _ in range(64))
         connection.request("POST", "/crawl", pieces, {"Content-Type": "application/json"}, encode_chunked=True)
         answer = connection.getresponse()
-        check_problem(Answer(answer.status, answer.headers, answer.read()), 413, "too-large")
+        check_problem(ApiResponse(answer.status, answer.headers, answer.read()), 413, "too-large")
     except (BrokenPipeError, ConnectionResetError):
-        pass  # the server hung up in the middle of the body, as it may
+        pass  # the server may close the connection in the middle of the body
     finally:
         connection.close()
 
@@ -159,7 +159,7 @@ _WRONG: dict[str, tuple[object, ...]] = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in _WRONG.items() for value in values])
-def test_a_setting_out_of_bounds_or_unknown_is_named(api: Api, name: str, value: object) -> None:
+def test_an_unknown_or_invalid_setting_is_named(api: Api, name: str, value: object) -> None:
     before = api.get("/crawl-runs")["pagination"]["total"]
     answer = api.call("POST", "/crawl-runs", {"seedUrl": PUBLIC, "settings": {name: value}})
     problem = check_problem(answer, 422, "invalid")
@@ -168,7 +168,7 @@ def test_a_setting_out_of_bounds_or_unknown_is_named(api: Api, name: str, value:
     assert api.get("/crawl-runs")["pagination"]["total"] == before
 
 
-def test_a_parameter_that_no_route_knows_is_named(api: Api) -> None:
+def test_an_unknown_parameter_is_named(api: Api) -> None:
     for path in ("/crawl-runs?limitt=3&limit=3", "/health?x", "/crawl-runs/x/urls?stauts=VISITED", "/metrics?=1"):
         problem = check_problem(api.call("GET", path), 422, "invalid")
         assert [error["detail"] for error in problem["errors"]] == ["unknown parameter"]
@@ -191,17 +191,17 @@ def test_only_absolute_web_addresses_are_crawled(api: Api, url: str) -> None:
      "10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "metadata.google.internal", "[fd00::1]", "[64:ff9b::7f00:1]",
      "user:secret@127.0.0.1", "printer.local"],
 )  # fmt: skip
-def test_a_private_address_cannot_be_opened_by_asking(api: Api, host: str) -> None:
+def test_a_request_cannot_allow_a_private_address(api: Api, host: str) -> None:
     for path, body in (("/crawl", {"url": f"http://{host}/"}), ("/crawl-runs", {"seedUrl": f"http://{host}:8123/x"})):
         problem = check_problem(api.call("POST", path, body), 422, "address-refused")
         assert "secret" not in json.dumps(problem)
 
 
-def test_what_the_operator_allows_is_crawled_and_nothing_beside_it(tmp_path: Path) -> None:
-    """The canary stands for everything private: links and redirects lead to it, and it must not hear a thing."""
-    with serving(site({"/": page("Canary", prose("canary"))})) as canary, serving(lambda _: None) as web:
+def test_only_addresses_that_the_operator_allows_are_crawled(tmp_path: Path) -> None:
+    """The canary stands for private services: links and redirects lead to it, and it must receive no request."""
+    with serve_site(site({"/": page("Canary", prose("canary"))})) as canary, serve_site(lambda _: None) as http_server:
         by_name = f"http://localhost:{canary.port}/"
-        web.pages = site(
+        http_server.pages = site(
             {
                 "/": page("Home", prose("home"), links=("/on", canary.url("/"), by_name, "/away", "/away2")),
                 "/on": page("On", prose("on")),
@@ -209,10 +209,10 @@ def test_what_the_operator_allows_is_crawled_and_nothing_beside_it(tmp_path: Pat
                 "/away2": redirect(by_name, 302),
             }
         )
-        settings = ApiSettings(allow_private=(f"127.0.0.1:{web.port}",), poll_s=0.05)
+        settings = ApiSettings(allow_private=(f"127.0.0.1:{http_server.port}",), poll_s=0.05)
         with serving_api(partial(whole_app, tmp_path), settings) as api:
             check_problem(api.call("POST", "/crawl", {"url": canary.url("/")}), 422, "address-refused")
-            run = api.start(web.url("/"), scopeMode="domain")
+            run = api.start(http_server.url("/"), scopeMode="domain")
             assert api.finish(run)["counts"]["pages"] == 2
             rows = {row["url"]: row for row in api.get(f"/crawl-runs/{run}/export")}
             assert rows[canary.url("/")]["skip_reason"] in {"address_refused", "scope"}
@@ -220,9 +220,9 @@ def test_what_the_operator_allows_is_crawled_and_nothing_beside_it(tmp_path: Pat
         assert canary.hits == []
 
 
-def test_a_broken_ledger_is_a_problem_and_not_a_silence(tmp_path: Path) -> None:
+def test_a_failing_ledger_gives_a_problem_response(tmp_path: Path) -> None:
     class Broken:
-        """A ledger that fails in one of two ways."""
+        """A ledger that raises one of two errors."""
 
         async def runs(self, _: int) -> None:
             raise DiskFull("no room left")
@@ -253,6 +253,6 @@ def test_without_tokens_only_loopback_is_listened_on() -> None:
         listening_socket(host, 0, with_tokens=False).close()
 
 
-def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
+def test_a_port_in_use_gives_a_one_line_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match=r"cannot listen on 127\.0\.0\.1:"):
         listening_socket("127.0.0.1", taken.getsockname()[1], with_tokens=False)

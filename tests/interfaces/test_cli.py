@@ -1,4 +1,4 @@
-"""The command line as a shell sees it: stdout, stderr, exit code."""
+"""The command line: stdout, stderr, exit codes."""
 
 from __future__ import annotations
 
@@ -11,60 +11,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.interfaces.cli import COMMAND, environment, error_line, piped, sitelore
 
 from sitelore.cli.commands.demo import demo_site
-from sitelore.cli.main import main
-
-COMMAND = (sys.executable, "-m", "sitelore")
-
-
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def sitelore(*arguments: str | Path) -> Done:
-    """The command in this process: a second of imports is not what these tests are about."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "oe")
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main([str(argument) for argument in arguments])
-    done = Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
-def piped(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        timeout=60,
-        check=False,
-        env=environment(),
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
-def environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("SITELORE_")} | {"PYTHONUTF8": "1"}
-
-
-def complaint(done: Done) -> str:
-    """The one sentence, which is all that stderr holds."""
-    [line] = done.stderr.splitlines()
-    assert line.startswith("sitelore: ")
-    return line.removeprefix("sitelore: ")
 
 
 @dataclass(frozen=True)
@@ -84,7 +38,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield Crawled(address, data, json.loads(done.stdout))
 
 
-def test_the_demo_site_is_crawled_as_it_was_built(crawled: Crawled) -> None:
+def test_the_crawl_of_the_demo_site_has_the_expected_rows(crawled: Crawled) -> None:
     summary = crawled.summary
     assert summary["state"] == "COMPLETED"
     assert summary["pages"] == 10
@@ -94,7 +48,7 @@ def test_the_demo_site_is_crawled_as_it_was_built(crawled: Crawled) -> None:
     assert summary["skipped"]["robots"] == 1
 
 
-def test_every_output_is_where_the_summary_says(crawled: Crawled) -> None:
+def test_every_output_is_at_the_path_in_the_summary(crawled: Crawled) -> None:
     outputs = crawled.summary["outputs"]
     assert isinstance(outputs, dict)
     assert set(outputs) == {"db", "md", "jsonl", "warc", "llms-txt"}
@@ -107,18 +61,18 @@ def test_every_output_is_where_the_summary_says(crawled: Crawled) -> None:
     assert "Contact" not in text.split("---\n", 2)[2], "no menu in the Markdown"
 
 
-def test_json_leaves_nothing_else_on_stdout_and_no_progress_on_it(crawled: Crawled) -> None:
+def test_with_json_stdout_has_only_json_and_no_progress_is_shown(crawled: Crawled) -> None:
     done = sitelore("show", "latest", "--json", "--data", crawled.data)
     assert json.loads(done.stdout)["settings"]["seeds"] == [crawled.address]
 
 
 def test_an_export_is_sorted_and_equal_every_time(crawled: Crawled) -> None:
-    one = sitelore("export", "latest", "--format", "json", "--data", crawled.data)
+    first = sitelore("export", "latest", "--format", "json", "--data", crawled.data)
     two = sitelore("export", "latest", "--format", "json", "--data", crawled.data)
-    assert one.stdout == two.stdout
-    rows = json.loads(one.stdout)
+    assert first.stdout == two.stdout
+    rows = json.loads(first.stdout)
     assert [row["key"] for row in rows] == sorted(row["key"] for row in rows)
-    assert str(crawled.summary["run"]) not in one.stdout
+    assert str(crawled.summary["run"]) not in first.stdout
 
 
 def test_a_csv_export_has_a_row_for_every_url(crawled: Crawled) -> None:
@@ -126,7 +80,7 @@ def test_a_csv_export_has_a_row_for_every_url(crawled: Crawled) -> None:
     assert len(list(csv.DictReader(io.StringIO(done.stdout)))) == crawled.summary["urls"]
 
 
-def test_comparing_an_export_with_its_run_finds_nothing(crawled: Crawled, tmp_path: Path) -> None:
+def test_comparing_an_export_with_its_run_finds_no_difference(crawled: Crawled, tmp_path: Path) -> None:
     path = tmp_path / "urls.json"
     assert sitelore("export", "--format", "json", "--out", path, "--data", crawled.data).returncode == 0
     assert sitelore("compare", path, "latest", "--data", crawled.data).returncode == 0
@@ -141,9 +95,9 @@ def test_comparing_an_export_with_its_run_finds_nothing(crawled: Crawled, tmp_pa
 
 def test_explain_names_the_robots_line_that_forbids(crawled: Crawled) -> None:
     done = sitelore("explain", f"{crawled.address}private/drafts", "--json", "--data", crawled.data)
-    told = json.loads(done.stdout)
-    [robots] = [gate for gate in told["gates"] if gate["gate"] == "robots"]
-    assert told["state"] == "SKIPPED"
+    explanation = json.loads(done.stdout)
+    [robots] = [gate for gate in explanation["gates"] if gate["gate"] == "robots"]
+    assert explanation["state"] == "SKIPPED"
     assert robots["passed"] is False
     assert "line 2" in robots["rule"]
     assert "✗" in sitelore("explain", f"{crawled.address}private/drafts", "--data", crawled.data).stdout
@@ -155,10 +109,10 @@ def test_inspect_follows_an_alias_to_its_page(crawled: Crawled) -> None:
     assert "Three good reasons" in done.stdout
 
 
-def test_inspect_of_what_is_no_page_says_why(crawled: Crawled) -> None:
+def test_inspect_explains_why_a_url_is_not_a_page(crawled: Crawled) -> None:
     done = sitelore("inspect", f"{crawled.address}private/drafts", "--data", crawled.data)
     assert done.returncode == 2
-    assert "is not a page of run" in complaint(done)
+    assert "is not a page of run" in error_line(done)
 
 
 def test_runs_lists_the_run(crawled: Crawled) -> None:
@@ -167,13 +121,13 @@ def test_runs_lists_the_run(crawled: Crawled) -> None:
     assert str(run["run"]) in sitelore("runs", "--data", crawled.data).stdout
 
 
-def test_a_second_crawl_is_told_that_nothing_changed(tmp_path: Path) -> None:
+def test_a_second_crawl_reports_no_changes(tmp_path: Path) -> None:
     with demo_site() as address:
         first = sitelore("crawl", address, "--delay", "0", "--data", tmp_path, "--json")
         second = sitelore("crawl", address, "--delay", "0", "--data", tmp_path, "--json")
-    one, two = json.loads(first.stdout), json.loads(second.stdout)
-    assert (two["pages"], two["new"], two["changed"]) == (one["pages"], 0, 0)
-    assert two["saved"]["not_modified"] >= 10
+    before, after = json.loads(first.stdout), json.loads(second.stdout)
+    assert (after["pages"], after["new"], after["changed"]) == (before["pages"], 0, 0)
+    assert after["saved"]["not_modified"] >= 10
 
 
 @pytest.mark.parametrize(
@@ -195,35 +149,37 @@ def test_a_second_crawl_is_told_that_nothing_changed(tmp_path: Path) -> None:
         (["compare", "a.json", "b.json"], 2, "a.json"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_the_right_code(arguments: list[str], code: int, words: str, tmp_path: Path) -> None:
+def test_a_usage_error_is_one_line_with_the_right_exit_code(
+    arguments: list[str], code: int, words: str, tmp_path: Path
+) -> None:
     takes_data = arguments[0] in {"crawl", "show", "compare"}
     done = sitelore(*arguments, *(("--data", tmp_path / "data") if takes_data else ()))
     assert done.returncode == code
-    assert words in complaint(done)
+    assert words in error_line(done)
     assert done.stdout == ""
 
 
-def test_a_site_that_does_not_answer_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+def test_a_site_that_does_not_respond_fails_the_crawl_with_a_reason(tmp_path: Path) -> None:
     done = sitelore("crawl", "http://127.0.0.1:1/", "--delay", "0", "--data", tmp_path)
     assert done.returncode == 1
     assert "no page was kept: http://127.0.0.1:1/: " in done.stderr.splitlines()[-1]
 
 
-def test_a_data_directory_that_cannot_be_made_is_a_disk_error(tmp_path: Path) -> None:
+def test_a_data_directory_that_cannot_be_created_is_a_disk_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = sitelore("crawl", "http://127.0.0.1:1/", "--data", tmp_path / "file" / "data")
     assert done.returncode == 3
-    assert str(tmp_path) in complaint(done)
+    assert str(tmp_path) in error_line(done)
 
 
 def test_a_corrupt_database_is_a_disk_error(tmp_path: Path) -> None:
     (tmp_path / "sitelore.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 8000)
     done = sitelore("runs", "--data", tmp_path)
     assert done.returncode == 3
-    complaint(done)
+    error_line(done)
 
 
-def test_a_dry_run_asks_for_no_page_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_fetches_no_page_and_stores_nothing(tmp_path: Path) -> None:
     with demo_site() as address:
         done = sitelore("crawl", address, "--dry-run", "--json", "--data", tmp_path / "data")
     plan = json.loads(done.stdout)
@@ -240,8 +196,8 @@ def test_extract_turns_html_into_markdown_without_network_or_state() -> None:
     assert "# Hi" in done.stdout
     assert "[b](http://example.com/b)" in done.stdout
     assert "menu" not in done.stdout
-    told = json.loads(piped("extract", "--url", "http://example.com/a", "--json", stdin=html).stdout)
-    assert told["title"] == "T"
+    document = json.loads(piped("extract", "--url", "http://example.com/a", "--json", stdin=html).stdout)
+    assert document["title"] == "T"
 
 
 def test_a_stream_of_pages_keeps_its_order_and_survives_bad_lines() -> None:
@@ -262,8 +218,8 @@ def test_a_stream_of_pages_keeps_its_order_and_survives_bad_lines() -> None:
     assert {"structured", "forms", "actions", "meta", "cpu_ms"} <= full.keys()
 
 
-class HeldSite(BaseHTTPRequestHandler):
-    """Pages that link on for ever; from the third one on, an answer waits until the test lets it go."""
+class BlockingSite(BaseHTTPRequestHandler):
+    """An endless chain of pages; from the third page on, responses wait for the test."""
 
     reached = threading.Event()
     go_on = threading.Event()
@@ -289,7 +245,7 @@ class HeldSite(BaseHTTPRequestHandler):
 
 
 def test_ctrl_c_drains_and_resume_continues(tmp_path: Path) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), HeldSite)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BlockingSite)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}/"
@@ -298,11 +254,11 @@ def test_ctrl_c_drains_and_resume_continues(tmp_path: Path) -> None:
             [*COMMAND, "crawl", address, "--delay", "0", "--json", "--data", str(tmp_path)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True,
         )  # fmt: skip
-        assert HeldSite.reached.wait(30)
-        os.killpg(crawl.pid, signal.SIGINT)  # a terminal tells the whole group
+        assert BlockingSite.reached.wait(30)
+        os.killpg(crawl.pid, signal.SIGINT)  # a terminal sends the signal to the whole process group
         assert crawl.stderr is not None
         assert "stopping" in crawl.stderr.readline()
-        HeldSite.go_on.set()
+        BlockingSite.go_on.set()
         out, err = crawl.communicate(timeout=30)
         assert crawl.returncode == 11
         assert "--resume" in err.splitlines()[-1]
@@ -312,12 +268,12 @@ def test_ctrl_c_drains_and_resume_continues(tmp_path: Path) -> None:
         assert done.returncode == 0
         assert json.loads(done.stdout)["pages"] == 7
     finally:
-        HeldSite.go_on.set()
+        BlockingSite.go_on.set()
         server.shutdown()
         server.server_close()
 
 
-def test_a_reader_that_goes_away_is_no_error(crawled: Crawled) -> None:
+def test_a_closed_stdout_pipe_is_not_an_error(crawled: Crawled) -> None:
     export = subprocess.Popen(
         [*COMMAND, "export", "--format", "jsonl", "--data", str(crawled.data)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
@@ -338,21 +294,21 @@ def test_the_demo_shows_a_page_and_what_to_try_next(tmp_path: Path) -> None:
     assert "sitelore explain http://127.0.0.1:" in done.stdout
 
 
-def test_the_doctor_says_one_sentence_a_check(tmp_path: Path) -> None:
+def test_doctor_prints_one_line_for_each_check(tmp_path: Path) -> None:
     done = sitelore("doctor", "--data", tmp_path)
     assert done.returncode == 0
     assert all(line.endswith(".") for line in done.stdout.splitlines())
     assert "SQLite" in done.stdout
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_imports_no_heavy_library() -> None:
     code = "import sys; from sitelore.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stderr.split()}
     assert not loaded & {"aiohttp", "sqlalchemy", "lxml", "turbohtml", "pydantic", "rich", "asyncio", "msgspec", "yaml"}
 
 
-def test_every_command_alone_has_the_options_it_has_among_all() -> None:
+def test_a_command_loaded_alone_has_the_same_options_as_in_the_full_app() -> None:
     from typer.main import get_command
 
     from sitelore.cli.main import COMMANDS, _parser_for, parser
@@ -368,7 +324,7 @@ def test_every_command_alone_has_the_options_it_has_among_all() -> None:
         assert list(get_command(_parser_for(arguments)).commands) == list(COMMANDS)  # type: ignore[attr-defined] # as above
 
 
-def test_the_list_of_commands_says_of_each_what_its_own_help_says_first() -> None:
+def test_the_list_of_commands_has_the_first_line_of_each_help_text() -> None:
     from typer.main import get_command
 
     from sitelore.cli.main import COMMANDS, parser

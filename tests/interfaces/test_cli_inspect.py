@@ -1,4 +1,4 @@
-"""`inspect` and `extract`: a page taken apart, and pages by the thousand."""
+"""`inspect` shows how a page was read; `extract` reads files and streams of pages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.interfaces.cli import piped, sitelore
 
 from sitelore.cli.commands.demo import demo_site
 from sitelore.cli.commands.inspect import show
-from sitelore.cli.main import main
 from sitelore.crawl import extraction_pool
 from sitelore.extract.inspection import Block, Cut, Inspection, inspect
 from sitelore.model.document import Reading, ReadOptions
@@ -33,20 +31,6 @@ HTML = (
 )
 
 
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-
-def sitelore(*arguments: str | Path) -> Done:
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "oe")
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main([str(argument) for argument in arguments])
-    return Done(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
-
-
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     path = tmp_path / "page.html"
@@ -58,7 +42,7 @@ def page(tmp_path: Path) -> Path:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     data = tmp_path_factory.mktemp("inspect") / "data"
     with demo_site() as address:
-        assert sitelore("crawl", address, "--delay", "0", "--output", "db", "--data", data, "--json").code == 0
+        assert sitelore("crawl", address, "--delay", "0", "--output", "db", "--data", data, "--json").returncode == 0
         yield address, data
 
 
@@ -76,20 +60,20 @@ def drawn(width: int) -> str:
     return console.file.getvalue()
 
 
-def test_markdown_and_what_was_dropped_stand_side_by_side() -> None:
+def test_markdown_and_cuts_are_shown_in_two_columns() -> None:
     lines = [line for line in drawn(120).splitlines() if "kept words" in line]
     assert len(lines) == 1
     assert "navigation" in lines[0]
     assert "threshold 0.42" in drawn(120)
 
 
-def test_in_a_narrow_terminal_they_stand_one_below_the_other() -> None:
+def test_a_narrow_terminal_shows_them_one_below_the_other() -> None:
     text = drawn(80)
     assert text.index("and more") < text.index("0.05 A menu")
     assert not any("kept words" in line and "navigation" in line for line in text.splitlines())
 
 
-def test_a_reason_is_said_once_for_all_blocks_it_holds_for_and_nothing_steers_the_terminal() -> None:
+def test_a_reason_is_printed_once_for_all_its_blocks_and_control_characters_are_removed() -> None:
     text = drawn(80)
     assert text.count("navigation") == 1
     assert text.index("navigation") < text.index("More of it") < text.index("hidden") < text.index("Cookies!")
@@ -114,7 +98,7 @@ def cut_units(width: int, lines: int = 0) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_cut_units_are_listed_with_size_element_and_reason_the_largest_first(width: int) -> None:
+def test_cuts_are_listed_by_size_with_element_and_reason(width: int) -> None:
     text = cut_units(width)
     assert "cut, largest first" in text
     assert (
@@ -125,75 +109,83 @@ def test_cut_units_are_listed_with_size_element_and_reason_the_largest_first(wid
     assert "\x1b" not in text
 
 
-def test_of_many_cut_units_the_smaller_ones_are_counted() -> None:
+def test_many_small_cuts_are_only_counted() -> None:
     text = cut_units(80, lines=2)
     assert "div.related" in text
     assert "share-buttons" not in text
     assert "2 more, 13 words" in text
 
 
-def test_a_file_is_inspected_with_what_was_dropped(page: Path) -> None:
+def test_inspect_reads_a_file_and_lists_its_cuts(page: Path) -> None:
     done = sitelore("inspect", page)
-    assert done.code == 0
-    assert "# Top" in done.out
-    assert "Menu entry" in done.out
-    told = json.loads(sitelore("inspect", page, "--url", "https://site.example/a", "--json").out)
-    assert (told["url"], told["author"], told["strategy"]) == ("https://site.example/a", "Ann", told["strategy"] or None)
-    kept = {block["text"]: block["kept"] for block in told["blocks"]}
-    assert (kept["Menu entry"], kept["Fine print"], kept["The words of the page, quite a few of them."]) == (False, False, True)
-    assert all(0 <= block["score"] <= 1 and block["reason"] for block in told["blocks"])
-    assert told["scores"]
-    found = [(cut["text"], cut["words"], cut["element"]) for cut in told["cuts"]]
-    assert found == [("Menu entry", 2, "nav"), ("Fine print", 2, "footer")]
-    assert all(cut["reason"] for cut in told["cuts"])
+    assert done.returncode == 0
+    assert "# Top" in done.stdout
+    assert "Menu entry" in done.stdout
+    report = json.loads(sitelore("inspect", page, "--url", "https://site.example/a", "--json").stdout)
+    assert (report["url"], report["author"], report["strategy"]) == (
+        "https://site.example/a",
+        "Ann",
+        report["strategy"] or None,
+    )
+    kept_by_text = {block["text"]: block["kept"] for block in report["blocks"]}
+    assert (
+        kept_by_text["Menu entry"],
+        kept_by_text["Fine print"],
+        kept_by_text["The words of the page, quite a few of them."],
+    ) == (False, False, True)
+    assert all(0 <= block["score"] <= 1 and block["reason"] for block in report["blocks"])
+    assert report["scores"]
+    cuts = [(cut["text"], cut["words"], cut["element"]) for cut in report["cuts"]]
+    assert cuts == [("Menu entry", 2, "nav"), ("Fine print", 2, "footer")]
+    assert all(cut["reason"] for cut in report["cuts"])
 
 
 def test_a_domain_s_rules_can_be_tried_on_a_file(page: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("domain: site.example\nmainContentSelectors: [footer]\n")
-    told = json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").out)
-    assert (told["markdown"], told["strategy"]) == ("# T\n\nFine print", "override")
-    other = json.loads(sitelore("inspect", page, "--domain-config", rules, "--url", "http://other.example/", "--json").out)
+    report = json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").stdout)
+    assert (report["markdown"], report["strategy"]) == ("# T\n\nFine print", "override")
+    other = json.loads(sitelore("inspect", page, "--domain-config", rules, "--url", "http://other.example/", "--json").stdout)
     assert other["strategy"] != "override"
     rules.write_text("domain: site.example\nremoveSelectors: [.cta]\n")
-    assert "Buy it now" not in json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").out)["markdown"]
+    assert "Buy it now" not in json.loads(sitelore("inspect", page, "--domain-config", rules, "--json").stdout)["markdown"]
     rules.write_text("domain: site.example\nremoveSelectors: ['.cta[']\n")
     done = sitelore("inspect", page, "--domain-config", rules)
-    assert (done.code, "removeSelectors, item 1: '.cta[' is not a CSS selector" in done.err) == (2, True)
+    assert (done.returncode, "removeSelectors, item 1: '.cta[' is not a CSS selector" in done.stderr) == (2, True)
 
 
 def test_a_crawled_page_is_read_again_from_its_snapshot(crawled: tuple[str, Path], tmp_path: Path) -> None:
     address, data = crawled
-    told = json.loads(sitelore("inspect", f"{address}articles/why-crawl", "--data", data, "--json").out)
-    assert told["crawl_status"] == "OK"
-    assert {True, False} == {block["kept"] for block in told["blocks"]}
+    report = json.loads(sitelore("inspect", f"{address}articles/why-crawl", "--data", data, "--json").stdout)
+    assert report["crawl_status"] == "OK"
+    assert {True, False} == {block["kept"] for block in report["blocks"]}
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps({"domain": Url.trusted(address).host, "mainContentSelectors": ["h1"]}))
     again = json.loads(
-        sitelore("inspect", f"{address}articles/why-crawl", "--data", data, "--domain-config", rules, "--json").out
+        sitelore("inspect", f"{address}articles/why-crawl", "--data", data, "--domain-config", rules, "--json").stdout
     )
     assert again["strategy"] == "override"
     assert again["markdown"].startswith("# ")
-    assert len(again["markdown"]) < len(told["markdown"])
+    assert len(again["markdown"]) < len(report["markdown"])
 
 
-def test_a_page_that_no_run_knows_is_fetched_and_not_kept(crawled: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_page_without_a_run_is_fetched_and_not_stored(crawled: tuple[str, Path], tmp_path: Path) -> None:
     address, _ = crawled
     done = sitelore("inspect", f"{address}articles/why-crawl", "--data", tmp_path / "none")
-    assert done.code == 0
-    assert "fetching it now, without storing it" in done.err
-    assert "Three good reasons" in done.out
+    assert done.returncode == 0
+    assert "fetching it now, without storing it" in done.stderr
+    assert "Three good reasons" in done.stdout
     assert not (tmp_path / "none").exists()
-    assert sitelore("inspect", f"{address}private/drafts", "--data", tmp_path / "none").code == 1
-    assert sitelore("inspect", f"{address}nowhere", "--data", tmp_path / "none").code == 1
+    assert sitelore("inspect", f"{address}private/drafts", "--data", tmp_path / "none").returncode == 1
+    assert sitelore("inspect", f"{address}nowhere", "--data", tmp_path / "none").returncode == 1
 
 
-def test_what_is_no_page_is_a_sentence(tmp_path: Path) -> None:
+def test_inspecting_a_response_that_is_not_a_page_gives_a_one_line_error(tmp_path: Path) -> None:
     picture = tmp_path / "picture.html"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     done = sitelore("inspect", picture)
-    assert done.code == 1
-    assert "image/png" in done.err
+    assert done.returncode == 1
+    assert "image/png" in done.stderr
 
 
 @pytest.mark.parametrize(("head", "strategy"), [("", "documentation"), ("<meta property=og:title content=Trip>", "learned")])
@@ -207,16 +199,16 @@ def test_every_block_of_a_long_page_has_its_score(tmp_path: Path, head: str, str
         f"<title>Trip</title>{head}<nav class=top><ul>{entries}</ul></nav><article><h1>Trip</h1>{sentences}</article>"
         "<footer>Imprint</footer>"
     )
-    told = json.loads(sitelore("inspect", path, "--json").out)
-    scores = {block["text"]: block["score"] for block in told["blocks"]}
-    assert told["strategy"] == strategy
+    report = json.loads(sitelore("inspect", path, "--json").stdout)
+    scores = {block["text"]: block["score"] for block in report["blocks"]}
+    assert report["strategy"] == strategy
     assert scores["Paragraph 7 tells in one plain sentence what happened on day 7 of a long trip."] > scores["Section 7"]
-    assert "kept_share" in told["scores"]
-    assert ({"threshold", "expected_f1"} <= told["scores"].keys()) == (strategy == "learned")
-    assert "Section 7" not in told["markdown"]
+    assert "kept_share" in report["scores"]
+    assert ({"threshold", "expected_f1"} <= report["scores"].keys()) == (strategy == "learned")
+    assert "Section 7" not in report["markdown"]
 
 
-def test_no_secret_shows_among_what_was_dropped() -> None:
+def test_cuts_contain_no_secret() -> None:
     key = "AKIA" + "IOSFODNN7EXAMPLQ"
     body = f"<nav>{key} and {key.replace('A', '&#65;', 1)}</nav><main><p>text</main>".encode()
     url = Url.parse("http://site.example/")
@@ -233,19 +225,13 @@ def lines(numbers: range, size: int = 10) -> str:
     return "\n".join(map(json.dumps, rows)) + "\n"
 
 
-def piped(stdin: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sitelore", "extract", "--jsonl", *more],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def extract_lines(stdin: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return piped("extract", "--jsonl", *options, stdin=stdin)
 
 
 def test_a_huge_line_and_blank_ones_are_read_in_order() -> None:
     stdin = lines(range(3)) + "\n  \n" + lines(range(3, 4), 1_000_000) + lines(range(4, 30))
-    done = piped(stdin)
+    done = extract_lines(stdin)
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == list(range(30))
@@ -253,7 +239,7 @@ def test_a_huge_line_and_blank_ones_are_read_in_order() -> None:
     assert all(answer["cpu_ms"] > 0 for answer in answers)
 
 
-def test_bad_lines_get_their_error_and_the_rest_goes_on() -> None:
+def test_bad_lines_get_an_error_and_the_others_are_read() -> None:
     bad = [
         "{",
         "[1]",
@@ -262,7 +248,7 @@ def test_bad_lines_get_their_error_and_the_rest_goes_on() -> None:
         '{"id": 9, "url": "http://a.b/", "html": 5}',
         '"x"',
     ]
-    done = piped("\n".join(bad) + "\n" + lines(range(2)))
+    done = extract_lines("\n".join(bad) + "\n" + lines(range(2)))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1
     assert [answer["id"] for answer in answers] == [None, None, 7, 8, 9, None, 0, 1]
@@ -271,12 +257,12 @@ def test_bad_lines_get_their_error_and_the_rest_goes_on() -> None:
     assert "6 pages failed" in done.stderr
 
 
-def test_full_lines_hold_everything_a_page_holds() -> None:
+def test_full_output_has_all_fields_of_a_page() -> None:
     html = f"<html lang=en><meta property=article:published_time content=2024-05-06>{HTML}"
-    [line] = piped(json.dumps({"id": "a", "url": "http://site.example/", "html": html}), "--full").stdout.splitlines()
-    told = json.loads(line)
-    assert (told["author"], told["published"], told["lang"], told["h1"]) == ("Ann", "2024-05-06", "en", "Top")
-    assert told["headings"] == [{"level": 1, "text": "Top"}]
+    [line] = extract_lines(json.dumps({"id": "a", "url": "http://site.example/", "html": html}), "--full").stdout.splitlines()
+    record = json.loads(line)
+    assert (record["author"], record["published"], record["lang"], record["h1"]) == ("Ann", "2024-05-06", "en", "Top")
+    assert record["headings"] == [{"level": 1, "text": "Top"}]
     assert {
         "structured",
         "forms",
@@ -287,7 +273,7 @@ def test_full_lines_hold_everything_a_page_holds() -> None:
         "canonical_url",
         "word_count",
         "cpu_ms",
-    } <= told.keys()
+    } <= record.keys()
 
 
 def test_ctrl_c_ends_a_stream_cleanly() -> None:
@@ -302,18 +288,18 @@ def test_ctrl_c_ends_a_stream_cleanly() -> None:
     assert process.stdout is not None
     assert process.stderr is not None
     try:
-        process.stdin.write(lines(range(120)).encode())  # no more than the pipes hold
+        process.stdin.write(lines(range(120)).encode())  # less than the capacity of the pipes
         process.stdin.flush()
-        first = process.stdout.readline()  # it works, and waits for more
+        first = process.stdout.readline()  # it has read the first lines and waits for more
         os.killpg(process.pid, signal.SIGINT)
-        rest, complaint = process.communicate(timeout=60)
+        rest, errors = process.communicate(timeout=60)
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
     assert process.returncode == 11
-    assert complaint.decode().startswith("sitelore: interrupted after ")
-    assert b"Traceback" not in complaint
+    assert errors.decode().startswith("sitelore: interrupted after ")
+    assert b"Traceback" not in errors
     answers = [json.loads(line) for line in (first + rest).splitlines()]
     assert [answer["id"] for answer in answers] == list(range(len(answers)))
 
@@ -334,7 +320,7 @@ STYLES = [
 def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: str, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(LINKS)
-    markdown = sitelore("extract", path, "--url", "http://site.example/a/x", "--links", style).out
+    markdown = sitelore("extract", path, "--url", "http://site.example/a/x", "--links", style).stdout
     assert link in markdown
     assert image in markdown
     stdin = json.dumps({"id": 1, "url": "http://site.example/a/x", "html": LINKS})
@@ -343,12 +329,12 @@ def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: 
 
 
 @pytest.fixture
-def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def zero_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction_pool, "TIME_LIMIT_S", 0.0)
 
 
 @pytest.fixture
-def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def low_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction_pool, "MEMORY_BYTES", LITTLE_MEMORY)
 
 
@@ -356,44 +342,44 @@ LITTLE_MEMORY = 400 * 2**20
 HUGE = "<main>" + "<p>word <b>of</b> a page</p>" * 1_000_000
 
 
-@pytest.mark.usefixtures("no_time")
+@pytest.mark.usefixtures("zero_time_limit")
 @pytest.mark.parametrize("command", [("extract", "--url", "http://site.example/"), ("inspect",)])
 def test_a_page_that_takes_too_long_is_one_line_and_exit_code_1(command: tuple[str, ...], page: Path) -> None:
     done = sitelore(*command, page)
-    assert (done.code, done.out) == (1, "")
-    assert done.err == "sitelore: reading took longer than 0 s\n"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "sitelore: reading took longer than 0 s\n"
 
 
-@pytest.mark.usefixtures("little_memory")
+@pytest.mark.usefixtures("low_memory_limit")
 @pytest.mark.parametrize("command", [("extract", "--url", "http://site.example/"), ("inspect",)])
 def test_a_page_that_takes_too_much_memory_is_one_line_and_exit_code_1(command: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "huge.html"
     path.write_text(HUGE)
     done = sitelore(*command, path)
-    assert (done.code, done.out) == (1, "")
-    assert "memory" in done.err.lower()
-    assert done.err.count("\n") == 1
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "memory" in done.stderr.lower()
+    assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.usefixtures("little_memory")
+@pytest.mark.usefixtures("low_memory_limit")
 def test_in_a_stream_only_the_page_that_takes_too_much_fails(tmp_path: Path) -> None:
     path = tmp_path / "pages.jsonl"
     path.write_text(lines(range(5)) + json.dumps({"id": 5, "html": HUGE}) + "\n" + lines(range(6, 20)))
     done = sitelore("extract", "--jsonl", path)
-    answers = [json.loads(line) for line in done.out.splitlines()]
-    assert done.code == 1
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
     assert [answer["id"] for answer in answers] == list(range(20))
     assert [answer["id"] for answer in answers if "error" in answer] == [5]
     assert "memory" in answers[5]["error"].lower()
 
 
-@pytest.mark.usefixtures("no_time")
-def test_in_a_stream_a_page_that_takes_too_long_has_its_error(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("zero_time_limit")
+def test_in_a_stream_a_page_that_takes_too_long_gets_an_error(tmp_path: Path) -> None:
     path = tmp_path / "pages.jsonl"
     path.write_text(lines(range(3)))
     done = sitelore("extract", "--jsonl", path)
-    assert done.code == 1
-    assert [json.loads(line) for line in done.out.splitlines()] == [
+    assert done.returncode == 1
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
         {"id": n, "error": "reader_crashed: reading took longer than 0 s"} for n in range(3)
     ]
 
@@ -402,11 +388,11 @@ def test_a_file_or_a_line_that_is_too_large_is_not_read(page: Path, tmp_path: Pa
     monkeypatch.setattr("sitelore.cli.commands.extract._MAX_BYTES", 150)
     for command in (("extract", "--url", "http://site.example/"), ("inspect",)):
         done = sitelore(*command, page)
-        assert done.code == 1
-        assert "the limit for a page" in done.err
+        assert done.returncode == 1
+        assert "the limit for a page" in done.stderr
     path = tmp_path / "pages.jsonl"
     path.write_text(lines(range(1), 0) + lines(range(1, 2), 100) + lines(range(2, 3), 0))
-    answers = [json.loads(line) for line in sitelore("extract", "--jsonl", path).out.splitlines()]
+    answers = [json.loads(line) for line in sitelore("extract", "--jsonl", path).stdout.splitlines()]
     assert ["error" in answer for answer in answers] == [False, True, False]
     assert answers[1]["error"].startswith("too_large: ")
 
@@ -423,20 +409,20 @@ def test_json_that_is_nested_too_deep_is_a_bad_line() -> None:
 def test_a_folder_with_relative_links_can_be_browsed_offline(crawled: tuple[str, Path], tmp_path: Path) -> None:
     _, data = crawled
     done = sitelore("export", "--format", "md", "--links", "relative", "--whole", "--out", tmp_path, "--data", data)
-    assert done.code == 0, done.err
+    assert done.returncode == 0, done.stderr
     files = list(tmp_path.rglob("*.md"))
     targets = {(path, target) for path in files for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)", path.read_text())}
     relative = [(path, target) for path, target in targets if "://" not in target]
     assert relative
     assert all((path.parent / target).is_file() for path, target in relative)
     crawled_urls = {
-        row["url"] for row in map(json.loads, sitelore("export", "--format", "jsonl", "--data", data).out.splitlines())
+        row["url"] for row in map(json.loads, sitelore("export", "--format", "jsonl", "--data", data).stdout.splitlines())
     }
-    assert not {target for _, target in targets} & crawled_urls, "every link to a crawled page leads to its file"
+    assert not {target for _, target in targets} & crawled_urls, "every link to a crawled page points to its file"
 
 
 @pytest.mark.parametrize("command", [("crawl", "http://127.0.0.1:9/"), ("export",), ("extract", "--url", "http://a.b/")])
 def test_an_unknown_style_of_links_is_refused(command: tuple[str, ...]) -> None:
     done = sitelore(*command, "--links", "footnotes")
-    assert done.code == 2
-    assert "'absolute', 'relative', 'text', 'none'" in done.err
+    assert done.returncode == 2
+    assert "'absolute', 'relative', 'text', 'none'" in done.stderr

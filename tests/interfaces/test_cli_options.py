@@ -15,48 +15,48 @@ from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, Rend
     ("text", "seconds"),
     [("90s", 90), ("30m", 1800), ("24h", 86400), ("7d", 604800), ("1h30m", 5400), ("0.5h", 1800), ("2w", 1209600)],
 )
-def test_a_length_of_time_reads_as_people_write_it(text: str, seconds: float) -> None:
+def test_durations_are_parsed(text: str, seconds: float) -> None:
     assert parse_duration(text, "--ttl") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "24", "h", "-1h", "1y", "1h 30", "soon"])
-def test_what_is_no_length_of_time_is_refused_by_name(text: str) -> None:
+def test_an_invalid_duration_is_named_in_the_error(text: str) -> None:
     with pytest.raises(UsageError, match=r"--ttl: invalid duration .* \(use 90s, 30m, 24h or 7d\)"):
         parse_duration(text, "--ttl")
 
 
-def test_what_is_typed_is_open_and_nothing_else() -> None:
+def test_only_origins_of_typed_urls_are_open() -> None:
     settings = crawl_settings(CrawlOptions(urls=("http://localhost:8000/a",), sitemaps=("http://10.0.0.1/sitemap.xml",)))
     assert settings.seeds == ("http://localhost:8000/a",)
     assert settings.open_origins == ("http://localhost:8000", "http://10.0.0.1")
     assert settings.allow_private == ()
 
 
-def test_a_crawl_needs_something_to_start_from() -> None:
+def test_a_crawl_needs_a_seed() -> None:
     with pytest.raises(UsageError, match="needs a URL, a --sitemap or --resume"):
         crawl_settings(CrawlOptions())
     assert crawl_settings(CrawlOptions(), resume=True).seeds == ()
 
 
-def test_a_file_path_is_no_url() -> None:
+def test_a_file_path_is_not_a_url() -> None:
     with pytest.raises(BadUrl):
         crawl_settings(CrawlOptions(urls=("./site/index.html",)))
 
 
-def test_what_is_asked_of_the_browser_is_a_setting_of_the_run() -> None:
-    asked = Rendering(mode=RenderMode.ALWAYS, screenshots=True)
-    assert crawl_settings(CrawlOptions(urls=("https://example.com",), rendering=asked)).rendering == asked
+def test_rendering_options_become_settings_of_the_run() -> None:
+    expected = Rendering(mode=RenderMode.ALWAYS, screenshots=True)
+    assert crawl_settings(CrawlOptions(urls=("https://example.com",), rendering=expected)).rendering == expected
     assert crawl_settings(CrawlOptions(urls=("https://example.com",))).rendering.mode is RenderMode.AUTO
 
 
 @pytest.mark.parametrize("agent", ["", "a\r\nb: c", "naïve"])
-def test_a_user_agent_cannot_smuggle_headers(agent: str) -> None:
+def test_a_user_agent_cannot_inject_headers(agent: str) -> None:
     with pytest.raises(UsageError, match="--user-agent"):
         crawl_settings(CrawlOptions(urls=("https://example.com",), user_agent=agent))
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/99", "x/y", "a b", ""])
-def test_a_private_address_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_private_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--allow-private"):
         crawl_settings(CrawlOptions(urls=("https://example.com",), allow_private=(text,)))
 
@@ -70,11 +70,11 @@ def test_private_addresses_are_named_by_host_network_or_any() -> None:
 
 def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path) -> None:
     rules = {"domain": "Example.com", "mainContentSelectors": ["main"], "removeSelectors": [".ad"]}
-    one, many = tmp_path / "one.json", tmp_path / "many.yaml"
-    one.write_text(json.dumps(rules))
+    single, many = tmp_path / "one.json", tmp_path / "many.yaml"
+    single.write_text(json.dumps(rules))
     many.write_text("- domain: example.com\n  mainContentSelectors: [main]\n  removeSelectors: [.ad]\n- domain: b.example\n")
     expected = Overrides("example.com", ("main",), (".ad",))
-    assert read_domain_config(one) == (expected,)
+    assert read_domain_config(single) == (expected,)
     assert read_domain_config(many) == (expected, Overrides("b.example"))
 
 
@@ -127,14 +127,14 @@ def test_a_domain_config_is_one_object_or_a_list_in_json_or_yaml(tmp_path: Path)
         ("", "must contain an object"),
     ],
 )
-def test_a_wrong_domain_config_says_what_is_wrong(content: str, sentence: str, tmp_path: Path) -> None:
+def test_an_invalid_domain_config_names_the_problem(content: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "site.json"
     path.write_text(content)
     with pytest.raises(BadConfig, match=sentence):
         read_domain_config(path)
 
 
-def test_a_site_may_say_when_two_addresses_are_one_page(tmp_path: Path) -> None:
+def test_a_domain_config_can_set_identity_options(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
     path.write_text("domain: example.com\nidentity: {forceHttps: true, slash: strip, query: sort}\nrender: never\n")
     settings = crawl_settings(CrawlOptions(urls=("https://example.com",), domain_config=path))
@@ -142,7 +142,7 @@ def test_a_site_may_say_when_two_addresses_are_one_page(tmp_path: Path) -> None:
     assert [rules.render for rules in settings.overrides] == [RenderMode.NEVER]
 
 
-def test_a_site_may_declare_collections_of_its_api(tmp_path: Path) -> None:
+def test_a_domain_config_can_declare_api_collections(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
     path.write_text(
         "domain: example.com\nown: true\nloaders:\n- {url: /api/posts, record: '/api/posts/{id}', text: [body, more.text]}\n"
@@ -155,6 +155,6 @@ def test_a_site_may_declare_collections_of_its_api(tmp_path: Path) -> None:
     assert settings.open_origins == ("https://example.com", "https://api.example.com")
 
 
-def test_a_domain_config_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_domain_config_gives_a_one_line_error(tmp_path: Path) -> None:
     with pytest.raises(BadConfig, match="cannot read"):
         read_domain_config(tmp_path / "none.json")

@@ -42,7 +42,7 @@ def drawn(thing: RenderableType) -> str:
     return console.file.getvalue()
 
 
-def test_the_summary_table_says_what_a_crawl_must_track() -> None:
+def test_the_summary_table_has_all_required_counts() -> None:
     text = drawn(as_table(SUMMARY))
     for name in (
         "URLs in total",
@@ -61,7 +61,7 @@ def test_the_summary_table_says_what_a_crawl_must_track() -> None:
     assert "2.0 pages/s, 12 requests, 123.5 KB" in text
 
 
-def test_the_summary_object_holds_what_the_contract_names() -> None:
+def test_the_summary_object_has_all_documented_fields() -> None:
     summary = as_json(SUMMARY)
     assert (summary["run"], summary["state"], summary["pages"], summary["data"]) == ("r1", "COMPLETED", 8, "data")
     assert summary["states"]["VISITED"] == 6
@@ -69,7 +69,7 @@ def test_the_summary_object_holds_what_the_contract_names() -> None:
     assert summary["outputs"] == {"db": "data/sitelore.db", "md": "data/pages"}
 
 
-def test_nothing_from_the_web_can_steer_the_terminal() -> None:
+def test_control_characters_of_pages_do_not_reach_the_terminal() -> None:
     gates = (GateResult("outcome", passed=True, rule="x", detail="\x1b[31mred\x07"),)
     text = drawn(gates_table(Explanation(Url.trusted("http://example.com/"), RUN, None, gates)))
     assert "\x1b" not in text
@@ -87,7 +87,7 @@ def test_every_gate_is_shown_with_its_mark() -> None:
     assert "line 2: Disallow: /x" in text
 
 
-def test_a_progress_line_counts_everything_and_says_how_long_it_takes() -> None:
+def test_a_progress_line_has_all_counts_and_the_remaining_time() -> None:
     progress = Progress(pages=40, queued=9, in_flight=1, skipped=3, errors=2, depth=2, max_pages=100)
     assert progress_line(progress, 2.0) == "40 pages, 2.0/s, 10 queued, 3 skipped, 2 errors, depth 2, 30 s left"
     progress.max_pages = None
@@ -103,7 +103,7 @@ def test_the_bar_shows_the_same_numbers() -> None:
     assert "\x1b" not in text
 
 
-def test_no_time_is_promised_without_a_rate_or_a_limit() -> None:
+def test_no_remaining_time_is_shown_without_a_rate_or_a_limit() -> None:
     assert time_left(Progress(pages=1, max_pages=10), 0.0) == ""
     assert time_left(Progress(pages=1), 5.0) == ""
     assert time_left(Progress(pages=10, max_pages=10), 5.0) == ""
@@ -116,6 +116,6 @@ def test_the_rate_follows_the_last_seconds() -> None:
     assert meter.update(40, 2.0) == meter.rate
 
 
-def test_times_and_sizes_read_well() -> None:
+def test_times_and_sizes_are_formatted() -> None:
     assert [duration(seconds) for seconds in (0.42, 12, 75, 3700)] == ["0.4 s", "12 s", "1 min 15 s", "1 h 01 min"]
     assert [size(number) for number in (12, 1500, 2.5e6, 3e9)] == ["12 bytes", "1.5 KB", "2.5 MB", "3.0 GB"]

@@ -1,4 +1,4 @@
-"""The MCP server as clients meet it: in process, over HTTP on loopback, and over the streams of `sitelore mcp`."""
+"""The MCP server: in process, over HTTP on loopback, and over the streams of `sitelore mcp`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
-from tests.interfaces.mcp_app import Pages
+from tests.interfaces.mcp_app import FakeBackend
 
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.mcp.formatting import UntrustedBoundary, inert
@@ -28,7 +28,7 @@ _BOUNDARY = re.compile(r"^\[UNTRUSTED-WEB-CONTENT (\w+) (BEGIN|END)\]$", re.MULT
 
 
 @asynccontextmanager
-async def talking(pages: Pages, *, may_crawl: bool = False) -> AsyncIterator[Client]:
+async def talking(pages: FakeBackend, *, may_crawl: bool = False) -> AsyncIterator[Client]:
     async with Client(mcp_server(pages, may_crawl=may_crawl)) as client:
         yield client
 
@@ -41,10 +41,10 @@ def text_of(result: CallToolResult, *, is_error: bool = False) -> str:
 
 
 async def refusal(client: Client, tool: str, arguments: dict[str, Any]) -> str:
-    said = text_of(await client.call_tool(tool, arguments), is_error=True)
-    assert "\n" not in said
-    assert len(said) <= 400
-    return said
+    message = text_of(await client.call_tool(tool, arguments), is_error=True)
+    assert "\n" not in message
+    assert len(message) <= 400
+    return message
 
 
 def outside(text: str) -> str:
@@ -60,8 +60,8 @@ def outside(text: str) -> str:
     return bare + text[at:]
 
 
-async def test_reading_is_all_there_is_unless_crawling_is_allowed() -> None:
-    async with talking(Pages()) as client:
+async def test_tools_are_read_only_unless_crawling_is_allowed() -> None:
+    async with talking(FakeBackend()) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == READING
     for tool in tools:
@@ -70,15 +70,15 @@ async def test_reading_is_all_there_is_unless_crawling_is_allowed() -> None:
         assert tool.annotations.destructive_hint is False
         assert tool.input_schema["type"] == "object"
         assert tool.input_schema["additionalProperties"] is False
-    async with talking(Pages(), may_crawl=True) as client:
+    async with talking(FakeBackend(), may_crawl=True) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == [*READING, "crawl_site"]
     assert tools[-1].annotations is not None
     assert tools[-1].annotations.read_only_hint is False
 
 
-async def test_what_a_page_says_stays_inside_the_boundary() -> None:
-    async with talking(Pages()) as client:
+async def test_page_text_stays_inside_the_boundary() -> None:
+    async with talking(FakeBackend()) as client:
         answers = [
             text_of(await client.call_tool("search", {"query": "opening"})),
             text_of(await client.call_tool("read_page", {"url": "https://shop.example/hours"})),
@@ -96,25 +96,27 @@ async def test_what_a_page_says_stays_inside_the_boundary() -> None:
     assert len(tokens) == 3
 
 
-async def test_a_passage_says_where_it_stands_and_what_is_suspicious_about_it() -> None:
-    pages = Pages()
+async def test_a_passage_has_its_position_and_its_flags() -> None:
+    pages = FakeBackend()
     async with talking(pages) as client:
-        found = text_of(await client.call_tool("search", {"query": "opening", "limit": 3, "path": "docs", "languages": ["en"]}))
+        answer = text_of(
+            await client.call_tool("search", {"query": "opening", "limit": 3, "path": "docs", "languages": ["en"]})
+        )
         nothing = text_of(await client.call_tool("search", {"query": "unheard of"}))
-    assert "source: https://shop.example/hours#:~:text=Opening" in found
-    assert "under: Shop > Hours" in found
-    assert "WARNING: possible prompt injection (override)" in outside(found)
-    assert "0 of them have embeddings so far" in found
+    assert "source: https://shop.example/hours#:~:text=Opening" in answer
+    assert "under: Shop > Hours" in answer
+    assert "WARNING: possible prompt injection (override)" in outside(answer)
+    assert "0 of them have embeddings so far" in answer
     assert nothing.startswith("No results")
     query = pages.queries[0]
     assert (query.limit, query.path, query.langs, query.tenant) == (3, "/docs", ("en",), "default")
 
 
-async def test_a_long_page_is_read_piece_by_piece() -> None:
+async def test_a_long_page_is_read_in_parts() -> None:
     url = "https://shop.example/long"
     whole = "".join(f"Line {number} of a long page.\n" for number in range(2000))
     pieces, offset = [], 0
-    async with talking(Pages({url: whole})) as client:
+    async with talking(FakeBackend({url: whole})) as client:
         while True:
             answer = text_of(
                 await client.call_tool("read_page", {"url": f"{url}#:~:text=x", "offset": offset, "limit": 20_000})
@@ -130,16 +132,16 @@ async def test_a_long_page_is_read_piece_by_piece() -> None:
     assert "nothing from 1,000,000 on" in beyond
 
 
-async def test_a_search_is_bounded_however_long_passages_are() -> None:
-    pages = Pages({f"https://shop.example/{number}": "word " * 20_000 for number in range(30)})
+async def test_the_size_of_a_search_answer_is_bounded() -> None:
+    pages = FakeBackend({f"https://shop.example/{number}": "word " * 20_000 for number in range(30)})
     async with talking(pages) as client:
         answer = text_of(await client.call_tool("search", {"query": "word", "limit": 20}))
     assert len(answer) < 100_000
     assert answer.count("(cut here; read_page shows all)") == 20
 
 
-async def test_sites_are_listed_in_numbers() -> None:
-    async with talking(Pages()) as client:
+async def test_sites_are_listed_with_their_counts() -> None:
+    async with talking(FakeBackend()) as client:
         listed = text_of(await client.call_tool("list_sites", {}))
     assert "shop.example: 1 pages, 3 chunks, 2 with embeddings, 1 pages wait" in listed
 
@@ -171,15 +173,15 @@ async def test_sites_are_listed_in_numbers() -> None:
         ("list_sites", {"tenant": "other"}, "unknown field `tenant`"),
     ],
 )
-async def test_what_goes_wrong_is_one_sentence(tool: str, arguments: dict[str, Any], sentence: str) -> None:
-    async with talking(Pages()) as client:
-        said = await refusal(client, tool, arguments)
-    assert sentence in said
-    assert "secret of ours" not in said
+async def test_an_error_is_one_sentence(tool: str, arguments: dict[str, Any], sentence: str) -> None:
+    async with talking(FakeBackend()) as client:
+        message = await refusal(client, tool, arguments)
+    assert sentence in message
+    assert "secret of ours" not in message
 
 
-async def test_crawling_is_begun_where_it_is_allowed_and_the_address_is() -> None:
-    pages = Pages()
+async def test_a_crawl_starts_when_crawling_and_the_address_are_allowed() -> None:
+    pages = FakeBackend()
     async with talking(pages, may_crawl=True) as client:
         begun = text_of(await client.call_tool("crawl_site", {"url": "https://shop.example", "max_pages": 7}))
         refused = await refusal(client, "crawl_site", {"url": "http://127.0.0.1:8000/"})
@@ -204,8 +206,8 @@ def test_a_boundary_cannot_be_faked_from_inside() -> None:
 
 
 @asynccontextmanager
-async def listening(pages: Pages, *tokens: str) -> AsyncIterator[str]:
-    """A server on a free port; gives its address."""
+async def listening(pages: FakeBackend, *tokens: str) -> AsyncIterator[str]:
+    """Serve on a free port; yields the address."""
     ended: list[asyncio.Event] = []
 
     async def attend(stop: asyncio.Event) -> None:
@@ -226,20 +228,20 @@ async def listening(pages: Pages, *tokens: str) -> AsyncIterator[str]:
 
 
 async def test_tools_are_called_over_http() -> None:
-    async with listening(Pages()) as address, Client(address) as client:
+    async with listening(FakeBackend()) as address, Client(address) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == READING
         answer = text_of(await client.call_tool("search", {"query": "opening"}))
         assert "Opening hours" not in outside(answer)
         assert "unknown tool" in await refusal(client, "other", {})
 
 
-async def test_clients_of_the_older_protocol_are_understood() -> None:
-    async with listening(Pages()) as address, Client(address, mode="legacy") as client:
+async def test_clients_of_the_older_protocol_are_supported() -> None:
+    async with listening(FakeBackend()) as address, Client(address, mode="legacy") as client:
         assert "shop.example" in text_of(await client.call_tool("list_sites", {}))
 
 
-async def test_a_token_gives_access_and_nothing_else_does() -> None:
-    async with listening(Pages(), TOKEN) as address:
+async def test_only_the_token_gives_access() -> None:
+    async with listening(FakeBackend(), TOKEN) as address:
         async with httpx2.AsyncClient() as stranger:
             refused = await stranger.post(address, json={})
             wrong = await stranger.post(address, json={}, headers={"Authorization": "Bearer something-else-entirely"})
@@ -261,16 +263,16 @@ async def test_a_token_gives_access_and_nothing_else_does() -> None:
         ({"Content-Type": "text/plain"}, 415),
     ],
 )
-async def test_pages_of_strangers_cannot_reach_it_through_a_browser(headers: dict[str, str], status: int) -> None:
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    async with listening(Pages()) as address, httpx2.AsyncClient() as browser:
+async def test_pages_of_other_sites_cannot_reach_it_through_a_browser(headers: dict[str, str], status: int) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    async with listening(FakeBackend()) as address, httpx2.AsyncClient() as browser:
         sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
-        answer = await browser.post(address, content=json.dumps(asked), headers=sent)
+        answer = await browser.post(address, content=json.dumps(request), headers=sent)
     assert answer.status_code == status
 
 
-async def test_there_is_one_path_and_one_method() -> None:
-    async with listening(Pages()) as address, httpx2.AsyncClient() as client:
+async def test_only_one_path_and_method_are_served() -> None:
+    async with listening(FakeBackend()) as address, httpx2.AsyncClient() as client:
         assert (await client.get(address)).status_code == 405
         assert (await client.delete(address)).headers["Allow"] == "POST"
         assert (await client.post(address.replace("/mcp", "/other"), json={})).status_code == 404

@@ -1,4 +1,4 @@
-"""`sitelore mcp` as its clients start it, over a crawled site; and MCP as a path of the API."""
+"""`sitelore mcp` as a process on a crawled site, and MCP as a path of the API."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 from tests.interfaces.api import idle_app
-from tests.interfaces.mcp_app import Pages
-from tests.interfaces.test_cli import COMMAND, complaint, environment, sitelore
+from tests.interfaces.cli import COMMAND, environment, error_line, sitelore
+from tests.interfaces.mcp_app import FakeBackend
 
 from sitelore.cli.commands.demo import demo_site
 from sitelore.serve.context import ApiSettings
@@ -42,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-async def said(client: Client, tool: str, **arguments: Any) -> str:
+async def call_tool_text(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
     (content,) = result.content
@@ -50,18 +50,18 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
     return content.text
 
 
-async def test_a_client_finds_and_reads_what_was_crawled(data: Path) -> None:
+async def test_a_client_can_search_and_read_crawled_pages(data: Path) -> None:
     arguments = ["-m", "sitelore", "mcp", "--data", str(data)]
     async with Client(StdioServerParameters(command=sys.executable, args=arguments, env=environment())) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         assert tools == ["search", "read_page", "list_sites", "explain_url"]
-        assert "10 pages" in await said(client, "list_sites")
-        found = await said(client, "search", query="demo site")
-        source = found.partition("\nsource: ")[2].partition("\n")[0]
-        page = await said(client, "read_page", url=source)
+        assert "10 pages" in await call_tool_text(client, "list_sites")
+        answer = await call_tool_text(client, "search", query="demo site")
+        source = answer.partition("\nsource: ")[2].partition("\n")[0]
+        page = await call_tool_text(client, "read_page", url=source)
         assert "UNTRUSTED-WEB-CONTENT" in page
         assert f"source: {source.partition('#')[0]}\n" in page
-        assert "outcome: passed; VISITED" in await said(client, "explain_url", url=source)
+        assert "outcome: passed; VISITED" in await call_tool_text(client, "explain_url", url=source)
         assert (await client.call_tool("crawl_site", {"url": source})).is_error
 
 
@@ -94,7 +94,7 @@ def test_stdout_carries_the_protocol_and_nothing_else(data: Path) -> None:
     assert next(tool["name"] for tool in answers[-1]["result"]["tools"]) == "search"
 
 
-def test_a_signal_ends_it_though_the_client_is_still_there(data: Path) -> None:
+def test_a_signal_ends_it_while_a_client_is_connected(data: Path) -> None:
     process = subprocess.Popen(
         [*COMMAND, "mcp", "--allow-crawl", "--data", str(data)],
         stdin=subprocess.PIPE,
@@ -112,7 +112,7 @@ def test_a_signal_ends_it_though_the_client_is_still_there(data: Path) -> None:
         assert process.wait(60) == 0
 
 
-async def test_it_serves_http_on_a_port_of_its_own(data: Path) -> None:
+async def test_it_serves_http_on_its_own_port(data: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *COMMAND, "mcp", "--http", "127.0.0.1:0", "--data", str(data), stderr=asyncio.subprocess.PIPE, env=environment()
     )
@@ -122,7 +122,7 @@ async def test_it_serves_http_on_a_port_of_its_own(data: Path) -> None:
         while not port:
             port = json.loads(await process.stderr.readline()).get("port", 0)
         async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-            assert "10 pages" in await said(client, "list_sites")
+            assert "10 pages" in await call_tool_text(client, "list_sites")
     finally:
         process.terminate()
         await process.communicate()
@@ -139,15 +139,15 @@ async def test_it_serves_http_on_a_port_of_its_own(data: Path) -> None:
         ((), "no crawl data in"),
     ],
 )
-def test_what_cannot_be_served_is_one_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+def test_an_invalid_option_gives_a_one_line_error(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
     done = sitelore("mcp", *arguments, "--data", tmp_path / "none")
     assert (done.returncode, done.stdout) == (2, "")
-    assert sentence in complaint(done)
+    assert sentence in error_line(done)
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_extra_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sitelore.cli.commands.mcp.find_spec", lambda name: None)
-    assert "pip install 'sitelore[mcp]'" in complaint(sitelore("mcp", "--data", tmp_path))
+    assert "pip install 'sitelore[mcp]'" in error_line(sitelore("mcp", "--data", tmp_path))
 
 
 async def test_the_api_serves_mcp_behind_its_own_security_middleware(tmp_path: Path) -> None:
@@ -155,11 +155,11 @@ async def test_the_api_serves_mcp_behind_its_own_security_middleware(tmp_path: P
     socket = listening_socket("127.0.0.1", 0, with_tokens=True)
     address = f"http://127.0.0.1:{socket.getsockname()[1]}"
     async with idle_app(tmp_path) as context:
-        serving = asyncio.create_task(serve(context, ApiSettings(tokens=(TOKEN,)), socket, stop, McpApp(Pages())))
+        serving = asyncio.create_task(serve(context, ApiSettings(tokens=(TOKEN,)), socket, stop, McpApp(FakeBackend())))
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with httpx2.AsyncClient(headers=headers) as known, httpx2.AsyncClient() as stranger:
             async with Client(streamable_http_client(f"{address}/mcp", http_client=known)) as client:
-                assert "shop.example" in await said(client, "list_sites")
+                assert "shop.example" in await call_tool_text(client, "list_sites")
             assert (await known.get(f"{address}/mcp")).status_code == 405
             assert (await known.get(f"{address}/crawl-runs")).status_code == 200
             assert (await stranger.post(f"{address}/mcp", json={})).status_code == 401

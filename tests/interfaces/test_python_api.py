@@ -20,9 +20,9 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.support.journey import ROOT, as_expected, command, crawl_settings, environment, exported_rows
-from tests.support.journey import crawl as crawl_embedded
-from tests.support.serve import Answer, Pages, Web, page, prose, redirect, serving, site
+from tests.support.crawls import ROOT, as_expected, crawl_settings, environment, exported_rows, run_cli
+from tests.support.crawls import crawl as crawl_embedded
+from tests.support.http_server import Answer, HttpServer, Pages, page, prose, redirect, serve_site, site
 
 import sitelore
 from sitelore.app.wiring import embedded
@@ -46,13 +46,13 @@ def linked_site(count: int) -> Pages:
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    with serving(linked_site(12)) as running:
+def http_server() -> Iterator[HttpServer]:
+    with serve_site(linked_site(12)) as running:
         yield running
 
 
 @pytest.fixture
-def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No process, thread, task or temporary directory is left by the test."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
@@ -72,13 +72,13 @@ def _processes() -> set[psutil.Process]:
     return set(psutil.Process().children(recursive=True))
 
 
-@pytest.mark.usefixtures("nothing_left")
-async def test_pages_come_with_their_content(web: Web) -> None:
-    pages = {page.url: page async for page in sitelore.crawl(web.url(), **FAST)}
-    assert set(pages) == {web.url(), *(web.url(f"/p{number}") for number in range(12))}
-    home, leaf = pages[web.url()], pages[web.url("/p3")]
+@pytest.mark.usefixtures("leaves_nothing_running")
+async def test_pages_have_their_content(http_server: HttpServer) -> None:
+    pages = {page.url: page async for page in sitelore.crawl(http_server.url(), **FAST)}
+    assert set(pages) == {http_server.url(), *(http_server.url(f"/p{number}") for number in range(12))}
+    home, leaf = pages[http_server.url()], pages[http_server.url("/p3")]
     assert (home.title, home.status_code, home.depth, leaf.depth) == ("Home", 200, 0, 1)
-    assert home.links == tuple(web.url(f"/p{number}") for number in range(12))
+    assert home.links == tuple(http_server.url(f"/p{number}") for number in range(12))
     assert leaf.markdown.startswith("# Page 3\n")
     assert prose("page 3 of 12") in leaf.text
     assert leaf.word_count == len(leaf.text.split())
@@ -87,22 +87,22 @@ async def test_pages_come_with_their_content(web: Web) -> None:
     json.dumps(leaf.metadata)
 
 
-async def test_pages_come_while_the_crawl_goes_on(web: Web) -> None:
-    web.slow["/p11"] = 1.5
-    arrived = [page.url async for page in sitelore.crawl(web.url(), **FAST)]
-    assert arrived[0] == web.url()
-    assert arrived[-1] == web.url("/p11")
-    async with aclosing(sitelore.crawl(web.url(), **FAST)) as pages:
-        assert (await anext(pages)).url == web.url()
-        assert (await anext(pages)).url != web.url("/p11")
+async def test_pages_are_yielded_while_the_crawl_runs(http_server: HttpServer) -> None:
+    http_server.slow["/p11"] = 1.5
+    arrived = [page.url async for page in sitelore.crawl(http_server.url(), **FAST)]
+    assert arrived[0] == http_server.url()
+    assert arrived[-1] == http_server.url("/p11")
+    async with aclosing(sitelore.crawl(http_server.url(), **FAST)) as pages:
+        assert (await anext(pages)).url == http_server.url()
+        assert (await anext(pages)).url != http_server.url("/p11")
 
 
 @pytest.mark.parametrize("limit", [1, 5, 13])
-async def test_max_pages_is_exact(web: Web, limit: int) -> None:
-    assert len([page async for page in sitelore.crawl(web.url(), max_pages=limit, **FAST)]) == limit
+async def test_max_pages_is_exact(http_server: HttpServer, limit: int) -> None:
+    assert len([page async for page in sitelore.crawl(http_server.url(), max_pages=limit, **FAST)]) == limit
 
 
-async def test_duplicates_come_once_and_do_not_count(tmp_path: Path) -> None:
+async def test_duplicates_are_yielded_once_and_do_not_count(tmp_path: Path) -> None:
     same = page("Same", prose("same"))
     variant = page("Own", prose("own") + " variant", head='<link rel="canonical" href="/own">')
     lone = page("Lone", prose("lone"), head='<link rel="canonical" href="/never-linked">')
@@ -117,77 +117,77 @@ async def test_duplicates_come_once_and_do_not_count(tmp_path: Path) -> None:
         "/c": page("C", prose("c")),
         "/d": page("D", prose("d")),
     }
-    with serving(site(pages)) as web:
+    with serve_site(site(pages)) as http_server:
         for limit in (None, 3, 5):
             data = tmp_path / str(limit)
-            urls = [page.url async for page in sitelore.crawl(web.url(), data=data, max_pages=limit, **FAST)]
-            kept = [url for url, row in exported_rows(data).items() if row["state"] == "VISITED"]
-            assert sorted(urls) == sorted(kept)
+            urls = [page.url async for page in sitelore.crawl(http_server.url(), data=data, max_pages=limit, **FAST)]
+            visited = [url for url, row in exported_rows(data).items() if row["state"] == "VISITED"]
+            assert sorted(urls) == sorted(visited)
             assert len(urls) == (limit or 6)
 
 
-async def test_known_pages_come_again_although_they_are_not_downloaded(web: Web, tmp_path: Path) -> None:
-    first = {page.url: page async for page in sitelore.crawl(web.url(), data=tmp_path, **FAST)}
-    second = {page.url: page async for page in sitelore.crawl(web.url(), data=tmp_path, **FAST)}
+async def test_known_pages_are_yielded_again_although_they_are_not_downloaded(http_server: HttpServer, tmp_path: Path) -> None:
+    first = {page.url: page async for page in sitelore.crawl(http_server.url(), data=tmp_path, **FAST)}
+    second = {page.url: page async for page in sitelore.crawl(http_server.url(), data=tmp_path, **FAST)}
     assert {url: page.markdown for url, page in second.items()} == {url: page.markdown for url, page in first.items()}
-    assert {hit.status for hit in web.hits[-13:]} == {304}
+    assert {hit.status for hit in http_server.hits[-13:]} == {304}
 
 
-async def test_the_crawl_is_the_one_of_the_command_line(web: Web, tmp_path: Path) -> None:
-    await sitelore.Crawler(web.url(), data=tmp_path / "api", **FAST).run()
-    journey = await crawl_embedded(tmp_path / "app", crawl_settings(web.url()))
+async def test_the_crawl_equals_one_of_the_command_line(http_server: HttpServer, tmp_path: Path) -> None:
+    await sitelore.Crawler(http_server.url(), data=tmp_path / "api", **FAST).run()
+    result = await crawl_embedded(tmp_path / "app", crawl_settings(http_server.url()))
     async with embedded(tmp_path / "api", writing=False) as app:
         run = (await app.ledger.runs(1))[0]
         assert run.state == "COMPLETED"
         rows = {str(row.url): row async for row in app.ledger.rows(run.id)}
-    assert as_expected(rows) == as_expected(journey.rows)
+    assert as_expected(rows) == as_expected(result.rows)
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 @pytest.mark.parametrize("close", ["aclosing", "break"])
 async def test_closing_early_stops_the_crawl_and_leaves_nothing_running(close: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with serving(linked_site(60)) as web:
-        web.delay_s = 0.05
+    with serve_site(linked_site(60)) as http_server:
+        http_server.delay_s = 0.05
         if close == "aclosing":
-            async with aclosing(sitelore.crawl(web.url(), data=data, **FAST)) as pages:
+            async with aclosing(sitelore.crawl(http_server.url(), data=data, **FAST)) as pages:
                 async for _ in pages:
                     break
         else:
-            async for _ in sitelore.crawl(web.url(), data=data, **FAST):
+            async for _ in sitelore.crawl(http_server.url(), data=data, **FAST):
                 break
             while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
                 await asyncio.wait(tasks)
         assert asyncio.all_tasks() == {asyncio.current_task()}
-        requests = len(web.hits)
+        requests = len(http_server.hits)
         assert requests < 50
         await asyncio.sleep(0.3)
-        assert len(web.hits) == requests
+        assert len(http_server.hits) == requests
     async with embedded(data, writing=True) as app:
         run = (await app.ledger.runs(1))[0]
         assert run.state == "RUNNING"
         assert [row.url async for row in app.ledger.rows(run.id) if row.claimed_by or row.state == "IN_PROGRESS"] == []
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 def test_an_event_loop_that_ends_right_after_a_break_leaves_nothing_running() -> None:
-    async def first_url(web: Web) -> str:
-        async for first in sitelore.crawl(web.url(), **FAST):
+    async def first_url(http_server: HttpServer) -> str:
+        async for first in sitelore.crawl(http_server.url(), **FAST):
             return first.url
         return ""
 
-    with serving(linked_site(60)) as web:
-        web.delay_s = 0.05
-        assert asyncio.run(first_url(web)) == web.url()
-        requests = len(web.hits)
+    with serve_site(linked_site(60)) as http_server:
+        http_server.delay_s = 0.05
+        assert asyncio.run(first_url(http_server)) == http_server.url()
+        requests = len(http_server.hits)
         assert requests < 50
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 async def test_cancelling_the_caller_stops_the_crawl(tmp_path: Path) -> None:
-    with serving(linked_site(60)) as web:
-        web.delay_s = 0.05
-        crawler, seen = sitelore.Crawler(web.url(), data=tmp_path / "data", **FAST), asyncio.Event()
+    with serve_site(linked_site(60)) as http_server:
+        http_server.delay_s = 0.05
+        crawler, seen = sitelore.Crawler(http_server.url(), data=tmp_path / "data", **FAST), asyncio.Event()
         crawler.on_page(lambda _: seen.set())
         task = asyncio.create_task(crawler.run())
         await seen.wait()
@@ -200,28 +200,28 @@ async def test_cancelling_the_caller_stops_the_crawl(tmp_path: Path) -> None:
         assert [row.url async for row in app.ledger.rows(run.id) if row.state == "IN_PROGRESS"] == []
 
 
-@pytest.mark.usefixtures("nothing_left")
-async def test_a_stopped_crawl_can_be_resumed_by_the_command_line(web: Web, tmp_path: Path) -> None:
-    async with aclosing(sitelore.crawl(web.url(), data=tmp_path / "data", **FAST)) as pages:
+@pytest.mark.usefixtures("leaves_nothing_running")
+async def test_a_stopped_crawl_can_be_resumed_by_the_command_line(http_server: HttpServer, tmp_path: Path) -> None:
+    async with aclosing(sitelore.crawl(http_server.url(), data=tmp_path / "data", **FAST)) as pages:
         await anext(pages)
-    done = await asyncio.to_thread(command, "crawl", "--resume", "--json", "--data", str(tmp_path / "data"))
+    done = await asyncio.to_thread(run_cli, "crawl", "--resume", "--json", "--data", str(tmp_path / "data"))
     assert (done.code, done.summary["pages"]) == (0, 13), done.err
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 async def test_a_time_limit_ends_the_iteration() -> None:
-    with serving(linked_site(60)) as web:
-        web.delay_s = 0.4
-        count = len([page async for page in sitelore.crawl(web.url(), time_limit_s=1.0, **FAST)])
+    with serve_site(linked_site(60)) as http_server:
+        http_server.delay_s = 0.4
+        count = len([page async for page in sitelore.crawl(http_server.url(), time_limit_s=1.0, **FAST)])
     assert 1 <= count < 61
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 async def test_a_crawl_without_pages_says_why(tmp_path: Path) -> None:
-    with serving(site({})) as web:
-        with pytest.raises(CrawlFailed, match=re.escape(f"no page was kept: {web.url()}")):
-            await sitelore.Crawler(web.url(), **FAST).run()
-        origin = web.origin
+    with serve_site(site({})) as http_server:
+        with pytest.raises(CrawlFailed, match=re.escape(f"no page was kept: {http_server.url()}")):
+            await sitelore.Crawler(http_server.url(), **FAST).run()
+        origin = http_server.origin
     with pytest.raises(sitelore.SiteloreError, match="connection refused"):
         await sitelore.Crawler(origin, max_retries=0, **FAST).run()
 
@@ -271,17 +271,19 @@ def test_settings_are_those_of_the_crawl() -> None:
     )
 
 
-async def test_scope_depth_and_patterns_apply(web: Web) -> None:
+async def test_scope_depth_and_patterns_apply(http_server: HttpServer) -> None:
     async def urls(**settings: Any) -> set[str]:
-        return {page.url.removeprefix(web.origin) async for page in sitelore.crawl(web.url(), **FAST, **settings)}
+        return {
+            page.url.removeprefix(http_server.origin) async for page in sitelore.crawl(http_server.url(), **FAST, **settings)
+        }
 
     assert await urls(max_depth=0) == {"/"}
     assert await urls(include=["*/p1*"]) == {"/", "/p1", "/p10", "/p11"}
     assert await urls(exclude="*/p*") == {"/"}
 
 
-async def test_callbacks_get_every_page(web: Web) -> None:
-    crawler = sitelore.Crawler(web.url(), max_pages=4, **FAST)
+async def test_callbacks_get_every_page(http_server: HttpServer) -> None:
+    crawler = sitelore.Crawler(http_server.url(), max_pages=4, **FAST)
     plain: list[str] = []
     awaited: list[str] = []
     crawler.on_page(lambda page: plain.append(page.url))
@@ -296,15 +298,15 @@ async def test_callbacks_get_every_page(web: Web) -> None:
     assert awaited == plain
 
 
-@pytest.mark.usefixtures("nothing_left")
-async def test_an_error_in_a_callback_stops_the_crawl(web: Web) -> None:
-    crawler = sitelore.Crawler(web.url(), **FAST)
+@pytest.mark.usefixtures("leaves_nothing_running")
+async def test_an_error_in_a_callback_stops_the_crawl(http_server: HttpServer) -> None:
+    crawler = sitelore.Crawler(http_server.url(), **FAST)
 
     @crawler.on_page
     def fail(page: sitelore.Page) -> None:
         raise LookupError(page.url)
 
-    with pytest.raises(LookupError, match=web.url()):
+    with pytest.raises(LookupError, match=http_server.url()):
         await crawler.run()
 
 
@@ -326,7 +328,7 @@ class RecordingFetcher:
         self.is_closed = True
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 async def test_an_own_fetcher_replaces_the_http_client() -> None:
     fetcher = RecordingFetcher(
         {"https://site.example/": HTML, "https://site.example/wheel": f"<title>Wheel</title><main><p>{prose('wheel')}</main>"}
@@ -338,10 +340,10 @@ async def test_an_own_fetcher_replaces_the_http_client() -> None:
     assert fetcher.is_closed
 
 
-async def test_an_own_fetcher_may_wrap_the_http_client(web: Web) -> None:
+async def test_an_own_fetcher_may_wrap_the_http_client(http_server: HttpServer) -> None:
     class Fetcher:
         def __init__(self) -> None:
-            settings = CrawlSettings(open_origins=(web.origin,))
+            settings = CrawlSettings(open_origins=(http_server.origin,))
             self.http = HttpFetcher(settings, AddressGuard(settings.open_origins, ()))
             self.count = 0
 
@@ -353,15 +355,15 @@ async def test_an_own_fetcher_may_wrap_the_http_client(web: Web) -> None:
             await self.http.close()
 
     fetcher = Fetcher()
-    assert await sitelore.Crawler(web.url(), fetcher=fetcher, **FAST).run() == 13
-    assert fetcher.count == len(web.hits)
+    assert await sitelore.Crawler(http_server.url(), fetcher=fetcher, **FAST).run() == 13
+    assert fetcher.count == len(http_server.hits)
 
 
-async def test_responses_can_be_prepared_before_extraction(web: Web, tmp_path: Path) -> None:
+async def test_responses_can_be_prepared_before_extraction(http_server: HttpServer, tmp_path: Path) -> None:
     def prepare(response: Response) -> Response:
         return replace(response, body=response.body.replace(b"<h1>", b"<h1>Prepared: "))
 
-    crawler = sitelore.Crawler(web.url(), max_pages=3, prepare=prepare, data=tmp_path, **FAST)
+    crawler = sitelore.Crawler(http_server.url(), max_pages=3, prepare=prepare, data=tmp_path, **FAST)
     pages = [page async for page in crawler]
     assert len(pages) == 3
     assert all(page.metadata["h1"].startswith("Prepared: ") for page in pages)
@@ -369,24 +371,24 @@ async def test_responses_can_be_prepared_before_extraction(web: Web, tmp_path: P
     assert sitelore.search("prepared", data=tmp_path)
 
 
-async def test_an_error_while_a_response_is_prepared_fails_that_page_alone(web: Web, tmp_path: Path) -> None:
+async def test_an_error_while_a_response_is_prepared_fails_that_page_alone(http_server: HttpServer, tmp_path: Path) -> None:
     def prepare(response: Response) -> Response:
         if response.url.path == "/p3":
             raise LookupError
         return response
 
-    assert await sitelore.Crawler(web.url(), prepare=prepare, data=tmp_path, **FAST).run() == 12
-    assert exported_rows(tmp_path)[web.url("/p3")]["error"] == "internal_error: LookupError"
+    assert await sitelore.Crawler(http_server.url(), prepare=prepare, data=tmp_path, **FAST).run() == 12
+    assert exported_rows(tmp_path)[http_server.url("/p3")]["error"] == "internal_error: LookupError"
 
 
-@pytest.mark.usefixtures("nothing_left")
-def test_crawl_sync_returns_the_pages(web: Web) -> None:
-    assert len(sitelore.crawl_sync(web.url(), max_pages=4, **FAST)) == 4
+@pytest.mark.usefixtures("leaves_nothing_running")
+def test_crawl_sync_returns_the_pages(http_server: HttpServer) -> None:
+    assert len(sitelore.crawl_sync(http_server.url(), max_pages=4, **FAST)) == 4
 
 
-@pytest.mark.usefixtures("nothing_left")
-async def test_crawl_sync_and_search_work_while_an_event_loop_is_running(web: Web, tmp_path: Path) -> None:
-    pages = sitelore.crawl_sync(web.url(), max_pages=4, data=tmp_path, **FAST)
+@pytest.mark.usefixtures("leaves_nothing_running")
+async def test_crawl_sync_and_search_work_while_an_event_loop_is_running(http_server: HttpServer, tmp_path: Path) -> None:
+    pages = sitelore.crawl_sync(http_server.url(), max_pages=4, data=tmp_path, **FAST)
     assert len(pages) == 4
     assert sitelore.search(pages[1].text.split()[5], data=tmp_path)[0].url == pages[1].url
 
@@ -406,19 +408,22 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupted_crawl_sync_stops_its_thread(tmp_path: Path) -> None:
-    with serving(linked_site(60)) as web:
-        web.delay_s = 0.3
+    with serve_site(linked_site(60)) as http_server:
+        http_server.delay_s = 0.3
         process = subprocess.Popen(
-            [sys.executable, "-c", _IN_A_LOOP, web.url(), str(tmp_path)], stdout=subprocess.PIPE, text=True, env=environment()
+            [sys.executable, "-c", _IN_A_LOOP, http_server.url(), str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
         )
         try:
-            assert web.wait_for_hits(8)
+            assert http_server.wait_for_hits(8)
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=30)[0].split() == ["interrupted", "1"]
         finally:
             process.kill()
             process.communicate()
-        assert len(web.hits) < 60
+        assert len(http_server.hits) < 60
     assert {row["state"] for row in exported_rows(tmp_path).values()} <= {"VISITED", "QUEUED", "DISCOVERED", "NOT_FOUND"}
 
 
@@ -426,7 +431,7 @@ def test_extract_is_sitelore_extract(tmp_path: Path) -> None:
     url = "https://site.example/mill/"
     file = tmp_path / "page.html"
     file.write_text(HTML, encoding="utf-8")
-    done = command("extract", str(file), "--url", url, "--full", "--json")
+    done = run_cli("extract", str(file), "--url", url, "--full", "--json")
     document = json.loads(done.out)
     for html in (HTML, HTML.encode()):
         page = sitelore.extract(html, url=url)
@@ -444,7 +449,7 @@ def test_extract_is_sitelore_extract(tmp_path: Path) -> None:
         assert (page.lang, page.word_count, page.status_code, page.depth) == ("en", document["word_count"], None, 0)
         taken = {"url", "title", "markdown", "text", "lang", "word_count"}
         assert page.metadata == {name: value for name, value in document.items() if name not in taken}
-    assert command("extract", str(file), "--url", url).out == page.markdown.rstrip("\n") + "\n"
+    assert run_cli("extract", str(file), "--url", url).out == page.markdown.rstrip("\n") + "\n"
 
 
 def test_extract_is_pure() -> None:
@@ -460,16 +465,16 @@ def test_search_finds_what_was_crawled(tmp_path: Path) -> None:
         "/mill": Answer(body=HTML.encode()),
         "/tower": page("Tower", prose("tower")),
     }
-    with serving(site(pages)) as web:
-        sitelore.crawl_sync(web.url(), data=tmp_path, **FAST)
+    with serve_site(site(pages)) as http_server:
+        sitelore.crawl_sync(http_server.url(), data=tmp_path, **FAST)
         hits = sitelore.search("river bends", data=tmp_path, limit=3)
-    assert hits[0].url == web.url("/mill")
+    assert hits[0].url == http_server.url("/mill")
     assert hits[0].title == "The mill"
-    assert hits[0].citation.startswith(f"{web.url('/mill')}#:~:text=")
+    assert hits[0].citation.startswith(f"{http_server.url('/mill')}#:~:text=")
     assert "river" in hits[0].snippet
     assert hits[0].score > 0
-    shown = json.loads(command("search", "river bends", "--json", "--limit", "3", "--data", str(tmp_path)).out)
-    assert [(hit.url, round(hit.score, 6)) for hit in hits] == [(hit["url"], hit["score"]) for hit in shown["hits"]]
+    from_cli = json.loads(run_cli("search", "river bends", "--json", "--limit", "3", "--data", str(tmp_path)).out)
+    assert [(hit.url, round(hit.score, 6)) for hit in hits] == [(hit["url"], hit["score"]) for hit in from_cli["hits"]]
     assert len(sitelore.search("home", data=str(tmp_path), limit=1)) == 1
 
 
@@ -481,12 +486,12 @@ def test_search_where_nothing_was_crawled_says_so_and_creates_nothing(tmp_path: 
         sitelore.search(" ", data=tmp_path)
 
 
-async def test_search_works_beside_a_running_crawl(web: Web, tmp_path: Path) -> None:
-    await sitelore.Crawler(web.url(), data=tmp_path, **FAST).run()
+async def test_search_works_beside_a_running_crawl(http_server: HttpServer, tmp_path: Path) -> None:
+    await sitelore.Crawler(http_server.url(), data=tmp_path, **FAST).run()
     word = prose("page 3 of 12").split()[0]
     async with embedded(tmp_path, writing=True):
         sitelore.search(word, data=tmp_path)
-    assert sitelore.search(word, data=tmp_path)[0].url == web.url("/p3")
+    assert sitelore.search(word, data=tmp_path)[0].url == http_server.url("/p3")
 
 
 def test_functions_stay_functions_when_the_packages_of_their_names_are_imported() -> None:
@@ -512,23 +517,23 @@ def _examples(file: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.usefixtures("leaves_nothing_running")
 @pytest.mark.parametrize(("name", "count"), [("README.md", 3), ("docs/reference/python.md", 5)])
 def test_the_examples_in_the_documentation_work(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = _examples(ROOT / name)
     assert len(examples) == count
     monkeypatch.chdir(tmp_path)
-    with serving(linked_site(12)) as web:
+    with serve_site(linked_site(12)) as http_server:
         for example in examples:
             assert "https://example.com" in example or "sitelore.search" in example
             output = StringIO()
             with redirect_stdout(output):
-                exec(compile(example.replace("https://example.com", web.origin), name, "exec"), {})
+                exec(compile(example.replace("https://example.com", http_server.origin), name, "exec"), {})
             assert output.getvalue().strip(), example
 
 
-async def test_the_iterator_is_an_async_generator(web: Web) -> None:
-    pages: AsyncIterator[sitelore.Page] = sitelore.crawl(web.url(), max_pages=1, **FAST)
-    assert [page.url async for page in pages] == [web.url()]
+async def test_the_iterator_is_an_async_generator(http_server: HttpServer) -> None:
+    pages: AsyncIterator[sitelore.Page] = sitelore.crawl(http_server.url(), max_pages=1, **FAST)
+    assert [page.url async for page in pages] == [http_server.url()]
     with pytest.raises(StopAsyncIteration):
         await anext(pages)

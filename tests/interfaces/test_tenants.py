@@ -1,4 +1,4 @@
-"""Two tenants with the same pages of the same site: no face shows one of them anything of the other's."""
+"""Two tenants with the same pages of the same site: no interface shows one of them data of the other."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from mcp import Client
 from mcp_types import TextContent
 from scripts.servers import LocalServers
-from tests.support.fleet import scaled_app
-from tests.support.journey import crawl_settings
-from tests.support.serve import Pages, Web, page, serving, site
+from tests.support.crawls import crawl_settings
+from tests.support.http_server import HttpServer, Pages, page, serve_site, site
+from tests.support.workers import scaled_app
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
@@ -31,7 +31,7 @@ from sitelore.serve.mcp.tools import mcp_server
 
 TENANTS = ("red", "blue")
 NAME = "docs.example"
-BODY = "<p>{said} boats cross the harbour. Write to anna.smith@people.example about it. " + "The ferry waits. " * 30 + "</p>"
+BODY = "<p>{name} boats cross the harbour. Write to anna.smith@people.example about it. " + "The ferry waits. " * 30 + "</p>"
 
 
 @asynccontextmanager
@@ -52,25 +52,25 @@ async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[A
         yield app
 
 
-def pages(said: str) -> Pages:
-    return site({"/": page("Boats", BODY.format(said=said))})
+def pages(text: str) -> Pages:
+    return site({"/": page("Boats", BODY.format(name=text))})
 
 
 async def crawled(app: App, tenant: str, settings: CrawlSettings) -> Run:
     run = await app.ledger.create_run(NAME, settings, first_offers(settings), app.clock(), tenant)
-    ended = await app.crawl(run, Progress(), asyncio.Event())
-    assert ended.state is RunState.COMPLETED
-    return ended
+    wait_until_ended = await app.crawl(run, Progress(), asyncio.Event())
+    assert wait_until_ended.state is RunState.COMPLETED
+    return wait_until_ended
 
 
-async def both_crawled(app: App, web: Web, **changes: Any) -> None:
-    """The same address, one after the other; the page says whose it is."""
+async def both_crawled(app: App, http_server: HttpServer, **changes: Any) -> None:
+    """Crawl the same URL for both tenants; the page contains the tenant's name."""
     for tenant in TENANTS:
-        web.pages = pages(tenant)
-        await crawled(app, tenant, crawl_settings(web.url(), **changes.get(tenant, {})))
+        http_server.pages = pages(tenant)
+        await crawled(app, tenant, crawl_settings(http_server.url(), **changes.get(tenant, {})))
 
 
-async def told(app: App, tenant: str, tool: str, **arguments: Any) -> str:
+async def call_tool(app: App, tenant: str, tool: str, **arguments: Any) -> str:
     async with Client(mcp_server(mcp_backend(app), tenant=tenant)) as client:
         answer = await client.call_tool(tool, arguments)
         (content,) = answer.content
@@ -78,38 +78,38 @@ async def told(app: App, tenant: str, tool: str, **arguments: Any) -> str:
         return content.text
 
 
-async def test_search_and_pages_are_those_of_the_tenant_that_asks(app: App) -> None:
-    with serving(pages("")) as web:
-        await both_crawled(app, web)
+async def test_search_and_pages_are_those_of_the_requesting_tenant(app: App) -> None:
+    with serve_site(pages("")) as http_server:
+        await both_crawled(app, http_server)
         for tenant, other in (TENANTS, TENANTS[::-1]):
             answer = await app.search_service.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
             assert answer.hits
             assert all(f"{tenant} boats" in hit.chunk.text and f"{other} boats" not in hit.chunk.text for hit in answer.hits)
-            for tool, arguments in (("search", {"query": "boats in the harbour"}), ("read_page", {"url": web.url()})):
-                said = await told(app, tenant, tool, **arguments)
-                assert f"{tenant} boats" in said
-                assert f"{other} boats" not in said
-            assert "1 pages" in await told(app, tenant, "list_sites")
-        for tool, arguments in (("search", {"query": "boats"}), ("read_page", {"url": web.url()}), ("list_sites", {})):
-            said = await told(app, DEFAULT_TENANT, tool, **arguments)
-            assert not any(f"{tenant} boats" in said for tenant in TENANTS)
-            assert NAME not in said
-        assert "nothing has been crawled yet" in await told(app, DEFAULT_TENANT, "explain_url", url=web.url())
+            for tool, arguments in (("search", {"query": "boats in the harbour"}), ("read_page", {"url": http_server.url()})):
+                text = await call_tool(app, tenant, tool, **arguments)
+                assert f"{tenant} boats" in text
+                assert f"{other} boats" not in text
+            assert "1 pages" in await call_tool(app, tenant, "list_sites")
+        for tool, arguments in (("search", {"query": "boats"}), ("read_page", {"url": http_server.url()}), ("list_sites", {})):
+            text = await call_tool(app, DEFAULT_TENANT, tool, **arguments)
+            assert not any(f"{tenant} boats" in text for tenant in TENANTS)
+            assert NAME not in text
+        assert "nothing has been crawled yet" in await call_tool(app, DEFAULT_TENANT, "explain_url", url=http_server.url())
 
 
-async def test_an_explanation_is_of_the_tenants_own_run_however_many_others_have(app: App) -> None:
-    with serving(pages("red")) as web:
-        await crawled(app, "red", crawl_settings(web.url()))
+async def test_an_explanation_uses_the_tenants_own_run(app: App) -> None:
+    with serve_site(pages("red")) as http_server:
+        await crawled(app, "red", crawl_settings(http_server.url()))
         for _ in range(3):
-            await app.ledger.create_run(NAME, crawl_settings(web.url()), (), app.clock(), "blue")
-        said = await told(app, "red", "explain_url", url=web.url())
-        assert "VISITED" in said
+            await app.ledger.create_run(NAME, crawl_settings(http_server.url()), (), app.clock(), "blue")
+        answer = await call_tool(app, "red", "explain_url", url=http_server.url())
+        assert "VISITED" in answer
 
 
-async def test_what_one_tenant_asked_of_a_site_says_nothing_about_anothers(app: App) -> None:
-    """Personal data stay masked though the other, who came later, wants them shown."""
-    with serving(pages("")) as web:
-        await both_crawled(app, web, blue={"personal": PersonalPolicy.OFF})
+async def test_settings_of_one_tenant_do_not_apply_to_another(app: App) -> None:
+    """Personal data stay masked although the other tenant, who crawled later, has them shown."""
+    with serve_site(pages("")) as http_server:
+        await both_crawled(app, http_server, blue={"personal": PersonalPolicy.OFF})
         texts = {}
         for tenant in TENANTS:
             answer = await app.search_service.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))

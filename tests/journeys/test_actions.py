@@ -1,4 +1,4 @@
-"""A crawl's forms, actions and brand, all the way to the files people take away."""
+"""Forms, actions and brand of a site, from the crawl to the exported files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from tests.support.journey import command, crawl_in, crawl_settings
-from tests.support.serve import Answer, prose, serving
+from tests.support.crawls import crawl_in, crawl_settings, run_cli
+from tests.support.http_server import Answer, prose, serve_site
 
 from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_manifest
@@ -30,14 +30,14 @@ STYLED = """<style>@layer base{:root{--primary:222.2 47.4% 11.2%}} .dark{--prima
 <h1>x"""
 
 
-async def test_a_browser_tells_what_a_home_page_is_painted_with() -> None:
-    found = find_browser()
-    if found is None:
+async def test_a_browser_reports_the_colours_of_a_home_page() -> None:
+    browser_path = find_browser()
+    if browser_path is None:
         pytest.skip("there is no Chromium on this machine")
     from playwright.async_api import async_playwright
 
     async with async_playwright() as driver:
-        browser = await driver.chromium.launch(executable_path=found.path, args=["--no-sandbox"])
+        browser = await driver.chromium.launch(executable_path=browser_path.path, args=["--no-sandbox"])
         page = await browser.new_page()
         await page.set_content(STYLED)
         before = await page.content()
@@ -54,7 +54,7 @@ async def test_a_browser_tells_what_a_home_page_is_painted_with() -> None:
 
 
 class Shop:
-    """Three pages with a form or an action on each; `more` comes later."""
+    """Three pages with a form or an action each; `more` adds another action."""
 
     def __init__(self) -> None:
         self.more = ""
@@ -70,17 +70,17 @@ class Shop:
 
 async def test_forms_and_actions_of_a_site_become_a_manifest_that_changes_only_with_them(tmp_path: Path) -> None:
     data, out, shop = tmp_path / "data", tmp_path / "actions.json", Shop()
-    with serving(shop) as web:
-        settings = crawl_settings(web.url(), force=True, discover_sitemaps=False, obey_robots=False)
+    with serve_site(shop) as http_server:
+        settings = crawl_settings(http_server.url(), force=True, discover_sitemaps=False, obey_robots=False)
         async with embedded(data, writing=True) as app:
-            journey = await crawl_in(app, settings)
-            home, kettle = [await document_of(journey.rows[web.url(path)], app.blobs) for path in ("/", "/kettle")]
+            result = await crawl_in(app, settings)
+            home, kettle = [await document_of(result.rows[http_server.url(path)], app.blobs) for path in ("/", "/kettle")]
             assert (home["brand"]["primary_color"], home["brand"]["font_primary"]) == ("#0f1729", "Inter")
             assert kettle["brand"] == {}
-            manifest, is_new = await write_manifest(app, journey.run, out)
+            manifest, is_new = await write_manifest(app, result.run, out)
             first = out.read_bytes()
             assert is_new
-            assert [(one["id"], one["pages"]) for one in manifest["actions"]] == [
+            assert [(action["id"], action["pages"]) for action in manifest["actions"]] == [
                 ("contact", 1),
                 ("search", 3),
                 ("cart_add", 1),
@@ -92,8 +92,8 @@ async def test_forms_and_actions_of_a_site_become_a_manifest_that_changes_only_w
             assert (manifest["version"], is_new, out.read_bytes()) == (1, False, first)
             shop.more = NEWSLETTER
             await crawl_in(app, settings)
-    assert command("export", "latest", "--data", str(data), "--format", "actions", "--out", str(out)).code == 0
+    assert run_cli("export", "latest", "--data", str(data), "--format", "actions", "--out", str(out)).code == 0
     assert json.loads(out.read_bytes())["version"] == 2
-    tools = json.loads(command("export", "latest", "--data", str(data), "--format", "tools").out)
+    tools = json.loads(run_cli("export", "latest", "--data", str(data), "--format", "tools").out)
     assert [tool["name"] for tool in tools["mcp"]] == ["contact", "newsletter", "search", "cart_add"]
     assert tools["openai"][0]["function"]["parameters"]["required"] == ["email", "message"]

@@ -1,4 +1,4 @@
-"""What counts as a change: a page that only ticks has none, an edited price is exactly one."""
+"""Change detection: volatile parts of a page are no change, an edited price is exactly one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.journey import crawl_in, crawl_settings
-from tests.support.serve import Answer, Web, prose, serving
+from tests.support.crawls import crawl_in, crawl_settings
+from tests.support.http_server import Answer, HttpServer, prose, serve_site
 
 from sitelore.app.wiring import embedded
 
 LINKS = [
-    f"<li><a href='/story-{name}'>Story about {name}</a></li>" for name in ("apples", "bears", "clouds", "doors", "eagles")
+    f"<li><a href='/story-{name}'>Story about {name}</a></li>" for name in ("apples", "bears", "clouds", "dunes", "eagles")
 ]
 
 
-class Ticking:
-    """A page that is never the same twice and never says anything new."""
+class NoisyPage:
+    """A page that differs at every fetch without new content."""
 
     def __init__(self, price: str = "$19.99") -> None:
         self.price = price
@@ -45,46 +45,48 @@ class Ticking:
         return Answer(body=html.encode())
 
 
-async def changes(web: Web, data: Path, times: int, between: Callable[[int], None] = lambda _: None) -> list[int]:
+async def changes(
+    http_server: HttpServer, data: Path, times: int, between: Callable[[int], None] = lambda _: None
+) -> list[int]:
     """The number of changed pages in each run after the first."""
-    found = []
-    settings = crawl_settings(web.url(), force=True, max_pages=1, discover_sitemaps=False, obey_robots=False)
+    changed = []
+    settings = crawl_settings(http_server.url(), force=True, max_pages=1, discover_sitemaps=False, obey_robots=False)
     async with embedded(data, writing=True) as app:
         for number in range(times + 1):
             between(number)
-            journey = await crawl_in(app, settings)
-            assert journey.counts.pages == 1
-            assert journey.rows[web.url()].changed is (None if not number else bool(journey.counts.changed))
-            found.append(journey.counts.changed)
-    return found[1:]
+            result = await crawl_in(app, settings)
+            assert result.counts.pages == 1
+            assert result.rows[http_server.url()].changed is (None if not number else bool(result.counts.changed))
+            changed.append(result.counts.changed)
+    return changed[1:]
 
 
 async def test_a_hundred_refetches_of_noise_are_no_change_and_an_edited_price_is_one(tmp_path: Path) -> None:
-    ticking = Ticking()
+    ticking = NoisyPage()
 
     def edit(number: int) -> None:
         ticking.price = "$18.99" if number > 100 else "$19.99"
 
-    with serving(ticking) as web:
-        found = await changes(web, tmp_path, 110, edit)
+    with serve_site(ticking) as http_server:
+        changed = await changes(http_server, tmp_path, 110, edit)
     assert ticking.fetches == 111
-    assert found == [*[0] * 100, 1, *[0] * 9]
+    assert changed == [*[0] * 100, 1, *[0] * 9]
 
 
-async def test_a_changed_word_between_two_ticks_is_one_change(tmp_path: Path) -> None:
-    ticking = Ticking("very little money")
+async def test_a_changed_word_between_volatile_parts_is_one_change(tmp_path: Path) -> None:
+    ticking = NoisyPage("very little money")
 
     def edit(number: int) -> None:
         ticking.price = "rather little money" if number > 3 else "very little money"
 
-    with serving(ticking) as web:
-        assert await changes(web, tmp_path, 6, edit) == [0, 0, 0, 1, 0, 0]
+    with serve_site(ticking) as http_server:
+        assert await changes(http_server, tmp_path, 6, edit) == [0, 0, 0, 1, 0, 0]
 
 
-async def test_every_fetch_keeps_the_page_as_it_is_now(tmp_path: Path) -> None:
-    ticking = Ticking()
-    with serving(ticking) as web:
-        settings = crawl_settings(web.url(), force=True, max_pages=1, discover_sitemaps=False)
+async def test_every_fetch_stores_the_current_page(tmp_path: Path) -> None:
+    ticking = NoisyPage()
+    with serve_site(ticking) as http_server:
+        settings = crawl_settings(http_server.url(), force=True, max_pages=1, discover_sitemaps=False)
         async with embedded(tmp_path, writing=True) as app:
-            hashes = {(await crawl_in(app, settings)).rows[web.url()].content_hash for _ in range(3)}
+            hashes = {(await crawl_in(app, settings)).rows[http_server.url()].content_hash for _ in range(3)}
     assert len(hashes) == 3

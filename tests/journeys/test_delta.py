@@ -1,14 +1,14 @@
-"""A second crawl costs what changed: validators, lastmod, TTL, --force."""
+"""A second crawl fetches only what changed: validators, lastmod, TTL, --force."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.crawls import CrawlResult, crawl, crawl_settings
 from tests.support.graph import sitemap_xml
-from tests.support.journey import Journey, crawl, crawl_settings
-from tests.support.serve import Answer, Pages, Web, page, prose, serving, site
+from tests.support.http_server import Answer, HttpServer, Pages, page, prose, serve_site, site
 
-NAMES = ("apples", "bears", "clouds", "doors", "eagles")
+NAMES = ("apples", "bears", "clouds", "dunes", "eagles")
 OLD, NEW = "2024-01-01", "2024-06-01"
 
 
@@ -21,123 +21,123 @@ def shop(extra: dict[str, Answer] | None = None) -> Pages:
     return site({**pages, **(extra or {})})
 
 
-def with_lastmod(web: Web, moved: str = "") -> Pages:
+def with_lastmod(http_server: HttpServer, moved: str = "") -> Pages:
     """The shop with a sitemap; one page's lastmod may have moved."""
-    entries = [(web.url(f"/{name}"), NEW if name == moved else OLD) for name in NAMES]
+    entries = [(http_server.url(f"/{name}"), NEW if name == moved else OLD) for name in NAMES]
     return shop({"/sitemap.xml": Answer(body=sitemap_xml(entries), content_type="application/xml")})
 
 
 async def test_an_unchanged_site_answers_304_to_everything_and_nothing_has_changed(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        first = await crawl(tmp_path, crawl_settings(web.url()))
+    with serve_site(shop()) as http_server:
+        first = await crawl(tmp_path, crawl_settings(http_server.url()))
         assert first.counts.pages == 7
-        web.forget()
-        second = await crawl(tmp_path, crawl_settings(web.url()))
+        http_server.clear_log()
+        second = await crawl(tmp_path, crawl_settings(http_server.url()))
     assert {row.state.value for row in second.rows.values()} == {"NOT_MODIFIED"}
     assert second.counts.changed == 0
     assert second.counts.new == 0
     assert second.counts.pages == 7
-    pages = [hit for hit in web.hits if hit.target in second.states(web.origin)]
+    pages = [hit for hit in http_server.hits if hit.target in second.states(http_server.origin)]
     assert {hit.status for hit in pages} == {304}
     assert all(hit.conditional for hit in pages)
 
 
 async def test_links_of_a_304_page_are_still_followed(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        await crawl(tmp_path, crawl_settings(web.url()))
-        second = await crawl(tmp_path, crawl_settings(web.url()))
-        assert second.rows[web.url("/nest")].parent == web.url("/eagles")
-        assert second.rows[web.url("/nest")].depth == 2
-        assert second.rows[web.url("/eagles")].state == "NOT_MODIFIED"
+    with serve_site(shop()) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url()))
+        second = await crawl(tmp_path, crawl_settings(http_server.url()))
+        assert second.rows[http_server.url("/nest")].parent == http_server.url("/eagles")
+        assert second.rows[http_server.url("/nest")].depth == 2
+        assert second.rows[http_server.url("/eagles")].state == "NOT_MODIFIED"
 
 
 async def test_one_edited_page_is_the_one_that_changed(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        await crawl(tmp_path, crawl_settings(web.url()))
-        web.edit("/clouds")
-        second = await crawl(tmp_path, crawl_settings(web.url()))
+    with serve_site(shop()) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url()))
+        http_server.edit("/clouds")
+        second = await crawl(tmp_path, crawl_settings(http_server.url()))
         assert second.counts.changed == 1
-        assert [url for url, row in second.rows.items() if row.changed] == [web.url("/clouds")]
-        assert second.rows[web.url("/clouds")].state == "VISITED"
-        third = await crawl(tmp_path, crawl_settings(web.url()))
+        assert [url for url, row in second.rows.items() if row.changed] == [http_server.url("/clouds")]
+        assert second.rows[http_server.url("/clouds")].state == "VISITED"
+        third = await crawl(tmp_path, crawl_settings(http_server.url()))
         assert third.counts.changed == 0
 
 
-async def test_without_validators_the_content_hash_tells_that_nothing_changed(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        web.validators = False
-        await crawl(tmp_path, crawl_settings(web.url()))
-        web.edit("/doors")
-        second = await crawl(tmp_path, crawl_settings(web.url()))
+async def test_without_validators_the_content_hash_shows_that_nothing_changed(tmp_path: Path) -> None:
+    with serve_site(shop()) as http_server:
+        http_server.validators = False
+        await crawl(tmp_path, crawl_settings(http_server.url()))
+        http_server.edit("/dunes")
+        second = await crawl(tmp_path, crawl_settings(http_server.url()))
         assert {row.state.value for row in second.rows.values()} == {"VISITED"}
-        assert [url for url, row in second.rows.items() if row.changed] == [web.url("/doors")]
+        assert [url for url, row in second.rows.items() if row.changed] == [http_server.url("/dunes")]
         assert second.counts.changed == 1
 
 
 async def test_a_moved_lastmod_fetches_exactly_that_page(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        web.pages = with_lastmod(web)
-        settings = crawl_settings(sitemaps=(web.url("/sitemap.xml"),))
+    with serve_site(lambda _: None) as http_server:
+        http_server.pages = with_lastmod(http_server)
+        settings = crawl_settings(sitemaps=(http_server.url("/sitemap.xml"),))
         first = await crawl(tmp_path, settings)
         assert first.counts.pages == 5
-        web.forget()
+        http_server.clear_log()
         second = await crawl(tmp_path, settings)
-        assert web.targets() == []
-        assert _reasons(second, web) == dict.fromkeys((f"/{n}" for n in NAMES), "unchanged_lastmod")
+        assert http_server.targets() == []
+        assert _reasons(second, http_server) == dict.fromkeys((f"/{n}" for n in NAMES), "unchanged_lastmod")
         assert second.counts.changed == 0
-        web.pages = with_lastmod(web, "bears")
-        web.edit("/bears")
+        http_server.pages = with_lastmod(http_server, "bears")
+        http_server.edit("/bears")
         third = await crawl(tmp_path, settings)
-        assert web.targets() == ["/bears"]
+        assert http_server.targets() == ["/bears"]
         assert third.counts.changed == 1
-        web.forget()
+        http_server.clear_log()
         await crawl(tmp_path, settings)
-        assert web.targets() == []
+        assert http_server.targets() == []
 
 
 async def test_a_moved_lastmod_of_a_page_that_did_not_change_costs_one_304(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        web.pages = with_lastmod(web)
-        settings = crawl_settings(sitemaps=(web.url("/sitemap.xml"),))
+    with serve_site(lambda _: None) as http_server:
+        http_server.pages = with_lastmod(http_server)
+        settings = crawl_settings(sitemaps=(http_server.url("/sitemap.xml"),))
         await crawl(tmp_path, settings)
-        web.forget()
-        web.pages = with_lastmod(web, "bears")
+        http_server.clear_log()
+        http_server.pages = with_lastmod(http_server, "bears")
         second = await crawl(tmp_path, settings)
-        assert [(h.target, h.status) for h in web.hits if h.target == "/bears"] == [("/bears", 304)]
+        assert [(h.target, h.status) for h in http_server.hits if h.target == "/bears"] == [("/bears", 304)]
         assert second.counts.changed == 0
 
 
-async def test_within_its_ttl_a_page_is_left_alone_and_its_links_are_still_followed(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        await crawl(tmp_path, crawl_settings(web.url()))
-        web.forget()
-        second = await crawl(tmp_path, crawl_settings(web.url(), ttl_s=3600.0))
-        assert web.targets() == []
-        assert set(second.states(web.origin).values()) == {"within_ttl"}
+async def test_within_its_ttl_a_page_is_not_fetched_and_its_links_are_still_followed(tmp_path: Path) -> None:
+    with serve_site(shop()) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url()))
+        http_server.clear_log()
+        second = await crawl(tmp_path, crawl_settings(http_server.url(), ttl_s=3600.0))
+        assert http_server.targets() == []
+        assert set(second.states(http_server.origin).values()) == {"within_ttl"}
         assert second.counts.urls == 7
         assert second.counts.pages == 7
 
 
-async def test_force_asks_for_everything_without_conditions(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        await crawl(tmp_path, crawl_settings(web.url()))
-        web.forget()
-        second = await crawl(tmp_path, crawl_settings(web.url(), ttl_s=3600.0, force=True))
-        assert len(web.targets()) == 7
-        assert not any(hit.conditional for hit in web.hits if hit.target in {"/", "/nest"})
+async def test_force_sends_unconditional_requests_for_everything(tmp_path: Path) -> None:
+    with serve_site(shop()) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url()))
+        http_server.clear_log()
+        second = await crawl(tmp_path, crawl_settings(http_server.url(), ttl_s=3600.0, force=True))
+        assert len(http_server.targets()) == 7
+        assert not any(hit.conditional for hit in http_server.hits if hit.target in {"/", "/nest"})
         assert {row.state.value for row in second.rows.values()} == {"VISITED"}
         assert second.counts.changed == 0
 
 
 async def test_a_page_that_went_away_is_recorded_as_gone(tmp_path: Path) -> None:
-    with serving(shop()) as web:
-        await crawl(tmp_path, crawl_settings(web.url()))
-        web.pages = shop({"/apples": Answer(410, b"gone")})
-        second = await crawl(tmp_path, crawl_settings(web.url()))
-        assert second.rows[web.url("/apples")].state == "NOT_FOUND"
-        assert second.rows[web.url("/apples")].status_code == 410
+    with serve_site(shop()) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url()))
+        http_server.pages = shop({"/apples": Answer(410, b"gone")})
+        second = await crawl(tmp_path, crawl_settings(http_server.url()))
+        assert second.rows[http_server.url("/apples")].state == "NOT_FOUND"
+        assert second.rows[http_server.url("/apples")].status_code == 410
 
 
-def _reasons(journey: Journey, web: Web) -> dict[str, str]:
-    """What became of the pages that the sitemap lists."""
-    return {path: state for path, state in journey.states(web.origin).items() if path.removeprefix("/") in NAMES}
+def _reasons(result: CrawlResult, http_server: HttpServer) -> dict[str, str]:
+    """The reasons recorded for the pages of the sitemap."""
+    return {path: state for path, state in result.states(http_server.origin).items() if path.removeprefix("/") in NAMES}

@@ -1,12 +1,12 @@
-"""Read this first: a tiny site, one crawl, and everything it leaves behind."""
+"""Start reading here: one crawl of a tiny site, and all of its results."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from tests.support.journey import command, crawl, crawl_settings
-from tests.support.serve import page, prose, redirect, serving, site
+from tests.support.crawls import crawl, crawl_settings, run_cli
+from tests.support.http_server import page, prose, redirect, serve_site, site
 
 BAKERY = site(
     {
@@ -22,12 +22,12 @@ BAKERY = site(
 )
 
 
-async def test_every_url_met_has_a_row_that_says_how_it_ended(tmp_path: Path) -> None:
-    with serving(BAKERY) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        rows, at = journey.rows, web.url
+async def test_every_discovered_url_has_a_row_with_its_outcome(tmp_path: Path) -> None:
+    with serve_site(BAKERY) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        rows, at = result.rows, http_server.url
 
-    assert journey.run.state == "COMPLETED"
+    assert result.run.state == "COMPLETED"
     assert {url: row.state.value for url, row in rows.items()} == {
         at("/"): "VISITED",
         at("/bread"): "VISITED",
@@ -48,18 +48,18 @@ async def test_every_url_met_has_a_row_that_says_how_it_ended(tmp_path: Path) ->
 
 
 async def test_nothing_is_fetched_twice_and_nothing_forbidden_at_all(tmp_path: Path) -> None:
-    with serving(BAKERY) as web:
-        await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert sorted(web.targets()) == ["/", "/bread", "/bread/rye", "/gone", "/old-bread"]
-        assert sum(hit.target == "/robots.txt" for hit in web.hits) == 1
-        assert all(hit.agent.startswith("Sitelore/") for hit in web.hits)
+    with serve_site(BAKERY) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert sorted(http_server.targets()) == ["/", "/bread", "/bread/rye", "/gone", "/old-bread"]
+        assert sum(hit.target == "/robots.txt" for hit in http_server.hits) == 1
+        assert all(hit.agent.startswith("Sitelore/") for hit in http_server.hits)
 
 
 def test_the_command_prints_a_summary_and_writes_markdown_and_an_export(tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
-    with serving(BAKERY) as web:
-        done = command(
-            "crawl", web.url("/"), "--data", str(data), "--json", "--delay", "0", "--output", "md", "--out", str(out)
+    with serve_site(BAKERY) as http_server:
+        done = run_cli(
+            "crawl", http_server.url("/"), "--data", str(data), "--json", "--delay", "0", "--output", "md", "--out", str(out)
         )
     assert done.code == 0, done.err
     assert done.summary["state"] == "COMPLETED"
@@ -71,9 +71,9 @@ def test_the_command_prints_a_summary_and_writes_markdown_and_an_export(tmp_path
     assert rye.startswith("---\n")
     assert prose("rye")[:40] in rye
 
-    rows = command("export", "latest", "--format", "json", "--data", str(data))
+    rows = run_cli("export", "latest", "--format", "json", "--data", str(data))
     assert rows.code == 0, rows.err
     assert [row["state"] for row in json.loads(rows.out)].count("VISITED") == 3
-    explained = command("explain", web.url("/staff/rota"), "--data", str(data))
+    explained = run_cli("explain", http_server.url("/staff/rota"), "--data", str(data))
     assert explained.code == 0, explained.err
     assert "Disallow: /staff/" in explained.out

@@ -1,11 +1,11 @@
-"""One page per real page: redirects, canonical links that agree, equal content. The proof is on record, the file is one."""
+"""Duplicates become one page: redirects, canonical links with similar content, equal content. The proof is recorded."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.journey import command, crawl, crawl_settings, exported_rows
-from tests.support.serve import Answer, page, prose, redirect, serving, site
+from tests.support.crawls import crawl, crawl_settings, exported_rows, run_cli
+from tests.support.http_server import Answer, page, prose, redirect, serve_site, site
 
 from sitelore.model.settings import Identity, QueryForm, SlashForm
 
@@ -14,39 +14,43 @@ def _canonical(to: str) -> str:
     return f'<link rel="canonical" href="{to}">'
 
 
-async def test_equal_content_is_one_page_the_first_one_met(tmp_path: Path) -> None:
+async def test_pages_of_equal_content_become_one_the_first_in_rank_order(tmp_path: Path) -> None:
     twin = page("Twin", prose("twin"))
-    with serving(site({"/": page("Home", prose("home"), links=("/b", "/a", "/c")), "/a": twin, "/b": twin, "/c": twin})) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/"), concurrency=8))
-        assert journey.states(web.origin) == {"/": "VISITED", "/a": "ALIAS", "/b": "VISITED", "/c": "ALIAS"}
-        assert {journey.rows[web.url(p)].proof for p in ("/a", "/c")} == {"equal_content"}
-        assert {journey.rows[web.url(p)].final_url for p in ("/a", "/c")} == {web.url("/b")}
-        assert journey.counts.pages == 2
+    with serve_site(
+        site({"/": page("Home", prose("home"), links=("/b", "/a", "/c")), "/a": twin, "/b": twin, "/c": twin})
+    ) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), concurrency=8))
+        assert result.states(http_server.origin) == {"/": "VISITED", "/a": "ALIAS", "/b": "VISITED", "/c": "ALIAS"}
+        assert {result.rows[http_server.url(p)].proof for p in ("/a", "/c")} == {"equal_content"}
+        assert {result.rows[http_server.url(p)].final_url for p in ("/a", "/c")} == {http_server.url("/b")}
+        assert result.counts.pages == 2
 
 
-async def test_a_canonical_link_that_agrees_makes_its_target_the_page(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        shirt = page("Shirt", prose("shirt", 200), head=_canonical(web.url("/shirt")))
-        web.pages = site(
+async def test_a_canonical_link_to_similar_content_makes_its_target_the_page(tmp_path: Path) -> None:
+    with serve_site(lambda _: None) as http_server:
+        shirt = page("Shirt", prose("shirt", 200), head=_canonical(http_server.url("/shirt")))
+        http_server.pages = site(
             {"/": page("Home", prose("home"), links=("/shirt?ref=home", "/shirt")), "/shirt?ref=home": shirt, "/shirt": shirt}
         )
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert journey.states(web.origin) == {"/": "VISITED", "/shirt?ref=home": "ALIAS", "/shirt": "VISITED"}
-        alias = journey.rows[web.url("/shirt?ref=home")]
-        assert (alias.proof, alias.final_url) == ("canonical", web.url("/shirt"))
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert result.states(http_server.origin) == {"/": "VISITED", "/shirt?ref=home": "ALIAS", "/shirt": "VISITED"}
+        alias = result.rows[http_server.url("/shirt?ref=home")]
+        assert (alias.proof, alias.final_url) == ("canonical", http_server.url("/shirt"))
 
 
 async def test_a_canonical_target_found_a_wave_later_still_becomes_the_page(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        shirt = page("Shirt", prose("shirt", 200), head=_canonical(web.url("/shirt")))
-        web.pages = site({"/": page("Home", prose("home"), links=("/print/shirt",)), "/print/shirt": shirt, "/shirt": shirt})
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert journey.states(web.origin) == {"/": "VISITED", "/print/shirt": "ALIAS", "/shirt": "VISITED"}
-        assert journey.rows[web.url("/print/shirt")].proof == "canonical"
+    with serve_site(lambda _: None) as http_server:
+        shirt = page("Shirt", prose("shirt", 200), head=_canonical(http_server.url("/shirt")))
+        http_server.pages = site(
+            {"/": page("Home", prose("home"), links=("/print/shirt",)), "/print/shirt": shirt, "/shirt": shirt}
+        )
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert result.states(http_server.origin) == {"/": "VISITED", "/print/shirt": "ALIAS", "/shirt": "VISITED"}
+        assert result.rows[http_server.url("/print/shirt")].proof == "canonical"
 
 
-async def test_a_sites_own_options_decide_when_addresses_are_one_page(tmp_path: Path) -> None:
-    """Found in different waves, with different text: the option alone proves it. Both addresses are fetched as they are."""
+async def test_identity_options_of_a_site_decide_which_urls_are_one_page(tmp_path: Path) -> None:
+    """The URLs come in different waves and have different text: the option alone is the proof. Both are fetched unchanged."""
     pages = {
         "/": page("Home", prose("home"), links=("/list?b=2&a=1", "/about/")),
         "/list?b=2&a=1": page("List", prose("one"), links=("/list?a=1&b=2",)),
@@ -54,26 +58,26 @@ async def test_a_sites_own_options_decide_when_addresses_are_one_page(tmp_path: 
         "/about/": page("About", prose("about"), links=("/about",)),
         "/about": page("About", prose("about again")),
     }
-    with serving(site(pages)) as web:
+    with serve_site(site(pages)) as http_server:
         options = Identity(slash=SlashForm.STRIP, query=QueryForm.SORT)
-        journey = await crawl(tmp_path, crawl_settings(web.url("/"), identity=options))
-        aliases = {url: row for url, row in journey.rows.items() if row.state == "ALIAS"}
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), identity=options))
+        aliases = {url: row for url, row in result.rows.items() if row.state == "ALIAS"}
         assert {(row.url, row.final_url, row.proof) for row in aliases.values()} == {
-            (web.url("/list?a=1&b=2"), web.url("/list?b=2&a=1"), "identity"),
-            (web.url("/about"), web.url("/about/"), "identity"),
+            (http_server.url("/list?a=1&b=2"), http_server.url("/list?b=2&a=1"), "identity"),
+            (http_server.url("/about"), http_server.url("/about/"), "identity"),
         }
-        assert {hit.target for hit in web.hits} >= set(pages)
+        assert {hit.target for hit in http_server.hits} >= set(pages)
 
 
-async def test_a_canonical_link_that_does_not_agree_merges_nothing(tmp_path: Path) -> None:
-    """A template that names the home page as everyone's canonical must not swallow the site."""
-    with serving(lambda _: None) as web:
+async def test_a_canonical_link_to_different_content_merges_nothing(tmp_path: Path) -> None:
+    """A template whose canonical link is always the home page must not merge the whole site into it."""
+    with serve_site(lambda _: None) as http_server:
         names = ("/one", "/two", "/three")
-        pages = {name: page(name, prose(name, 150), head=_canonical(web.url("/"))) for name in names}
-        web.pages = site({**pages, "/": page("Home", prose("home", 150), links=names)})
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert set(journey.states(web.origin).values()) == {"VISITED"}
-        assert journey.counts.pages == 4
+        pages = {name: page(name, prose(name, 150), head=_canonical(http_server.url("/"))) for name in names}
+        http_server.pages = site({**pages, "/": page("Home", prose("home", 150), links=names)})
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert set(result.states(http_server.origin).values()) == {"VISITED"}
+        assert result.counts.pages == 4
 
 
 async def test_an_alias_of_a_duplicate_leads_to_the_page_that_was_kept(tmp_path: Path) -> None:
@@ -84,11 +88,16 @@ async def test_an_alias_of_a_duplicate_leads_to_the_page_that_was_kept(tmp_path:
         "/moved": redirect("/second"),
         "/second": twin,
     }
-    with serving(site(pages)) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert journey.states(web.origin) == {"/": "VISITED", "/first": "VISITED", "/moved": "ALIAS", "/second": "ALIAS"}
-        assert journey.rows[web.url("/moved")].final_url == web.url("/first")
-        assert journey.rows[web.url("/moved")].proof == "redirect"
+    with serve_site(site(pages)) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert result.states(http_server.origin) == {
+            "/": "VISITED",
+            "/first": "VISITED",
+            "/moved": "ALIAS",
+            "/second": "ALIAS",
+        }
+        assert result.rows[http_server.url("/moved")].final_url == http_server.url("/first")
+        assert result.rows[http_server.url("/moved")].proof == "redirect"
 
 
 async def test_pages_that_differ_in_one_word_are_two_pages(tmp_path: Path) -> None:
@@ -97,9 +106,9 @@ async def test_pages_that_differ_in_one_word_are_two_pages(tmp_path: Path) -> No
         "/a": page("Size", prose("same") + " small"),
         "/b": page("Size", prose("same") + " large"),
     }
-    with serving(site(pages)) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert journey.counts.pages == 3
+    with serve_site(site(pages)) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert result.counts.pages == 3
 
 
 async def test_duplicates_use_no_budget(tmp_path: Path) -> None:
@@ -112,25 +121,25 @@ async def test_duplicates_use_no_budget(tmp_path: Path) -> None:
         "/c": twin,
         "/other": page("Other", prose("other")),
     }
-    with serving(site(pages)) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/"), max_pages=3))
-        assert journey.kept(web.origin) == {"/", "/a", "/other"}
+    with serve_site(site(pages)) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), max_pages=3))
+        assert result.kept(http_server.origin) == {"/", "/a", "/other"}
 
 
-def test_however_many_urls_lead_there_one_markdown_file_is_written(tmp_path: Path) -> None:
+def test_a_page_with_several_urls_gets_one_markdown_file(tmp_path: Path) -> None:
     home = page("Home", prose("home"), links=("/index.html", "/home", "/start", "/old", "/?utm_source=x", "/#top"))
     pages: dict[str, Answer] = {"/": home, "/index.html": home, "/home": redirect("/"), "/start": redirect("/home", 302)}
     pages["/old"] = redirect("/index.html", 308)
-    with serving(site(pages)) as web:
+    with serve_site(site(pages)) as http_server:
         out, data = tmp_path / "out", tmp_path / "data"
-        done = command(
-            "crawl", web.url("/"), "--data", str(data), "--output", "md", "--out", str(out), "--json", "--delay", "0"
+        done = run_cli(
+            "crawl", http_server.url("/"), "--data", str(data), "--output", "md", "--out", str(out), "--json", "--delay", "0"
         )
         assert done.code == 0, done.err
         rows = exported_rows(data)
     assert len(list(out.rglob("*.md"))) == 1
-    assert {url.removeprefix(web.origin): row["state"] for url, row in rows.items()} == {
+    assert {url.removeprefix(http_server.origin): row["state"] for url, row in rows.items()} == {
         "/": "VISITED", "/index.html": "ALIAS", "/home": "ALIAS", "/start": "ALIAS", "/old": "ALIAS",
     }  # fmt: skip
-    assert {row["final_url"] for row in rows.values()} == {web.url("/")}
+    assert {row["final_url"] for row in rows.values()} == {http_server.url("/")}
     assert {row["proof"] for row in rows.values()} == {None, "redirect", "equal_content"}

@@ -1,4 +1,4 @@
-"""A worker that stood still past its leases may get the very same rows again while its old visits of them still go on."""
+"""A worker whose leases expired may claim the same rows again while its old visits are still active."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.support.journey import crawl_in, crawl_settings
-from tests.support.serve import page, prose, serving, site
+from tests.support.crawls import crawl_in, crawl_settings
+from tests.support.http_server import page, prose, serve_site, site
 
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import Lease
@@ -18,8 +18,8 @@ from sitelore.ports import Ledger
 _EVERY_LEASE = 1e12
 
 
-class _TakesBack:
-    """A ledger that lets every lease it gives run out once, so that whoever asks next gets the same rows."""
+class _ExpiringLeases:
+    """A ledger whose leases all expire once, so that the next claim returns the same rows."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -38,18 +38,18 @@ class _TakesBack:
         return leases
 
 
-async def test_a_page_visited_again_by_the_worker_that_was_too_late_offers_its_links_again(tmp_path: Path) -> None:
+async def test_a_page_visited_again_after_a_rejected_settlement_offers_its_links_again(tmp_path: Path) -> None:
     links = tuple(f"/{number}" for number in range(6))
     pages = {"/": page("Home", prose("home"), links=links)}
     pages |= {link: page(f"Page {link}", prose(link), links=(f"{link}/more",)) for link in links}
     pages |= {f"{link}/more": page(f"More {link}", prose(f"more {link}")) for link in links}
-    with serving(site(pages)) as web:
+    with serve_site(site(pages)) as http_server:
         async with embedded(tmp_path, writing=True) as app:
-            ledger = _TakesBack(app.ledger)
+            ledger = _ExpiringLeases(app.ledger)
             worker_context = replace(app.worker_context, ledger=ledger)
             done = await crawl_in(
-                replace(app, worker_context=worker_context), crawl_settings(web.url(), discover_sitemaps=False)
+                replace(app, worker_context=worker_context), crawl_settings(http_server.url(), discover_sitemaps=False)
             )
-    assert done.kept(web.origin) == set(pages)
+    assert done.kept(http_server.origin) == set(pages)
     assert len(ledger.taken_back) == len(pages)
     assert all(row.fetches == 1 for row in done.rows.values())

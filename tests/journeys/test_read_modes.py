@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.journey import command, exported_rows
-from tests.support.serve import Answer, Web, prose, serving, site
+from tests.support.crawls import exported_rows, run_cli
+from tests.support.http_server import Answer, HttpServer, prose, serve_site, site
 
 PRODUCT = {"@context": "https://schema.org", "@type": "Product", "name": "Kettle", "offers": {"price": "20"}}
 
@@ -36,21 +36,25 @@ def shop() -> dict[str, Answer]:
     return pages
 
 
-def crawled(web: Web, data: Path, mode: str) -> dict[str, Any]:
-    done = command("crawl", web.url(), "--read", mode, "--output", "db", "--delay", "0", "--json", "--data", str(data))
+def crawled(http_server: HttpServer, data: Path, mode: str) -> dict[str, Any]:
+    done = run_cli("crawl", http_server.url(), "--read", mode, "--output", "db", "--delay", "0", "--json", "--data", str(data))
     assert done.code == 0, done.err
     return done.summary
 
 
 def pages(data: Path) -> dict[str, dict[str, Any]]:
-    done = command("export", "--format", "jsonl", "--data", str(data))
+    done = run_cli("export", "--format", "jsonl", "--data", str(data))
     assert done.code == 0, done.err
     return {row["url"]: row for row in map(json.loads, done.out.splitlines())}
 
 
-def test_a_crawl_for_content_alone_keeps_the_same_content(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
-        assert crawled(web, tmp_path / "content", "content")["pages"] == crawled(web, tmp_path / "full", "full")["pages"] == 6
+def test_a_crawl_that_reads_only_content_keeps_the_same_content(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
+        assert (
+            crawled(http_server, tmp_path / "content", "content")["pages"]
+            == crawled(http_server, tmp_path / "full", "full")["pages"]
+            == 6
+        )
         content, full = pages(tmp_path / "content"), pages(tmp_path / "full")
     assert content.keys() == full.keys()
     for url, page in full.items():
@@ -61,40 +65,40 @@ def test_a_crawl_for_content_alone_keeps_the_same_content(tmp_path: Path) -> Non
 
 
 def test_reprocessing_in_full_gives_what_a_full_crawl_would_have(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
-        crawled(web, tmp_path / "content", "content")
-        crawled(web, tmp_path / "full", "full")
-        web.forget()
-        summary = command("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "content")).summary
-        assert web.hits == []
+    with serve_site(site(shop())) as http_server:
+        crawled(http_server, tmp_path / "content", "content")
+        crawled(http_server, tmp_path / "full", "full")
+        http_server.clear_log()
+        summary = run_cli("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "content")).summary
+        assert http_server.hits == []
     assert (summary["pages"], summary["without_snapshot"], summary["unreadable"]) == (6, 0, {})
     content, full = pages(tmp_path / "content"), pages(tmp_path / "full")
     moving = {"fetched_at", "crawled_at", "run", "elapsed_ms"}
     for url, page in full.items():
         assert {k: v for k, v in content[url].items() if k not in moving} == {k: v for k, v in page.items() if k not in moving}
-    again = command("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "content")).summary
+    again = run_cli("reprocess", "--read", "full", "--json", "--data", str(tmp_path / "content")).summary
     assert again["changed"] == 0
     states = {url: row["state"] for url, row in exported_rows(tmp_path / "full").items()}
     assert {url: row["state"] for url, row in exported_rows(tmp_path / "content").items()} == states
 
 
-def test_a_stored_run_that_says_plain_loads_and_is_reprocessed_as_content(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
-        crawled(web, tmp_path, "content")
+def test_a_stored_run_with_mode_plain_loads_and_is_reprocessed_as_content(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
+        crawled(http_server, tmp_path, "content")
     with closing(sqlite3.connect(tmp_path / "sitelore.db")) as database, database:
         changed = database.execute("""UPDATE runs SET settings = replace(settings, '"read":"content"', '"read":"plain"')""")
         assert changed.rowcount == 1
         [(settings,)] = database.execute("SELECT settings FROM runs").fetchall()
         assert '"read":"plain"' in settings
-    shown = json.loads(command("show", "--json", "--data", str(tmp_path)).out)
-    assert shown["settings"]["read"] == "content"
-    again = command("reprocess", "--json", "--data", str(tmp_path)).summary
+    run = json.loads(run_cli("show", "--json", "--data", str(tmp_path)).out)
+    assert run["settings"]["read"] == "content"
+    again = run_cli("reprocess", "--json", "--data", str(tmp_path)).summary
     assert (again["pages"], again["changed"]) == (6, 0)
 
 
 @pytest.mark.parametrize("mode", ["plain", "half"])
-def test_an_unknown_mode_is_refused_with_the_names_of_both(mode: str, tmp_path: Path) -> None:
+def test_an_unknown_mode_is_refused_with_the_names_of_the_known_ones(mode: str, tmp_path: Path) -> None:
     for name, target in (("crawl", "http://127.0.0.1:9/"), ("reprocess", "latest")):
-        done = command(name, target, "--read", mode, "--data", str(tmp_path))
+        done = run_cli(name, target, "--read", mode, "--data", str(tmp_path))
         assert done.code == 2
         assert "'full', 'content'" in done.err

@@ -1,4 +1,4 @@
-"""Sites that scripts make: read through a browser where that is needed, and nowhere else."""
+"""Single-page applications are rendered in a browser where that is needed, and only there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.support.journey import Journey, crawl_in, crawl_settings
-from tests.support.serve import Answer, Pages, Web, page, prose, serving, site
-from tests.support.spa import KINDS, Article, articles, document, react, twin
+from tests.support.crawls import CrawlResult, crawl_in, crawl_settings
+from tests.support.http_server import Answer, HttpServer, Pages, page, prose, serve_site, site
+from tests.support.spa import SPA_SITES, Article, articles, document, react, static_site
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
@@ -27,46 +27,46 @@ from sitelore.model.settings import Overrides, Rendering, RenderMode
 
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator[App]:
-    """An app with a browser in it."""
+    """An app with a browser."""
     async with embedded(tmp_path / "data", writing=True) as app:
         if not app.browser.is_available():
             pytest.skip("there is no browser on this machine")
         yield app
 
 
-async def _documents(app: App, journey: Journey, web: Web) -> dict[str, dict[str, Any]]:
-    kept = journey.kept(web.origin)
-    rows = {url.removeprefix(web.origin): row for url, row in journey.rows.items()}
-    return {path: json.loads(await app.blobs.get(row.document)) for path, row in rows.items() if path in kept and row.document}
+async def _documents(app: App, result: CrawlResult, http_server: HttpServer) -> dict[str, dict[str, Any]]:
+    paths = result.kept(http_server.origin)
+    rows = {url.removeprefix(http_server.origin): row for url, row in result.rows.items()}
+    return {path: json.loads(await app.blobs.get(row.document)) for path, row in rows.items() if path in paths and row.document}
 
 
-async def _markdown(app: App, journey: Journey, web: Web) -> dict[str, str]:
-    found = await _documents(app, journey, web)
-    return {path: one["markdown"].replace(web.origin, "") for path, one in found.items()}
+async def _markdown(app: App, result: CrawlResult, http_server: HttpServer) -> dict[str, str]:
+    documents = await _documents(app, result, http_server)
+    return {path: document["markdown"].replace(http_server.origin, "") for path, document in documents.items()}
 
 
 def _rendering(mode: RenderMode, **more: Any) -> Rendering:
     return Rendering(mode=mode, **more)
 
 
-async def test_pages_made_by_scripts_read_like_their_static_twins(app: App) -> None:
-    wanted: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
-    for name, kind in KINDS.items():
-        with serving(kind.twin) as web:
-            journey = await crawl_in(app, crawl_settings(web.url()))
-            wanted[name] = (await _markdown(app, journey, web), journey.states(web.origin))
-            assert set(wanted[name][0]) == set(kind.pages)
-    assert app.browser.starts == 0, "no twin needs a browser"
-    for name, kind in KINDS.items():
-        with serving(kind.spa) as web:
-            journey = await crawl_in(app, crawl_settings(web.url()))
-            documents = await _documents(app, journey, web)
-            assert (name, await _markdown(app, journey, web)) == (name, wanted[name][0])
-            assert (name, journey.states(web.origin)) == (name, wanted[name][1])
-            modes = {one["rendering"]["mode"] for one in documents.values()}
+async def test_rendered_pages_have_the_same_markdown_as_their_static_versions(app: App) -> None:
+    expected: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+    for name, kind in SPA_SITES.items():
+        with serve_site(kind.static_site) as http_server:
+            result = await crawl_in(app, crawl_settings(http_server.url()))
+            expected[name] = (await _markdown(app, result, http_server), result.states(http_server.origin))
+            assert set(expected[name][0]) == set(kind.pages)
+    assert app.browser.starts == 0, "no static site needs a browser"
+    for name, kind in SPA_SITES.items():
+        with serve_site(kind.spa) as http_server:
+            result = await crawl_in(app, crawl_settings(http_server.url()))
+            documents = await _documents(app, result, http_server)
+            assert (name, await _markdown(app, result, http_server)) == (name, expected[name][0])
+            assert (name, result.states(http_server.origin)) == (name, expected[name][1])
+            modes = {document["rendering"]["mode"] for document in documents.values()}
             assert (name, modes) == (name, {"browser" if kind.needs_browser else "http"})
-            assert all(("evidence" in one["rendering"]) is kind.needs_browser for one in documents.values())
-    assert app.browser.starts == 1, "one browser for all of them"
+            assert all(("evidence" in document["rendering"]) is kind.needs_browser for document in documents.values())
+    assert app.browser.starts == 1, "all sites share one browser"
 
 
 STATIC = {
@@ -85,77 +85,81 @@ STATIC = {
 
 
 async def test_a_static_site_never_starts_a_browser(app: App) -> None:
-    with serving(site(STATIC)) as web:
-        journey = await crawl_in(app, crawl_settings(web.url()))
-        assert journey.kept(web.origin) == set(STATIC)
-        assert len(web.targets()) == len(STATIC)
-        assert {one["rendering"]["reason"] for one in (await _documents(app, journey, web)).values()} == {"static"}
-    assert journey.counts.rendering == {}
+    with serve_site(site(STATIC)) as http_server:
+        result = await crawl_in(app, crawl_settings(http_server.url()))
+        assert result.kept(http_server.origin) == set(STATIC)
+        assert len(http_server.targets()) == len(STATIC)
+        assert {document["rendering"]["reason"] for document in (await _documents(app, result, http_server)).values()} == {
+            "static"
+        }
+    assert result.counts.rendering == {}
     assert app.browser.starts == 0
 
 
 async def test_later_runs_go_straight_to_the_browser(app: App) -> None:
     pages = articles()
-    with serving(react(pages)) as web:
-        first = await crawl_in(app, crawl_settings(web.url()))
+    with serve_site(react(pages)) as http_server:
+        first = await crawl_in(app, crawl_settings(http_server.url()))
         assert first.counts.rendering == {"shell": 5}
-        assert {path: Counter(web.targets())[path] for path in pages} == dict.fromkeys(pages, 2), (
+        assert {path: Counter(http_server.targets())[path] for path in pages} == dict.fromkeys(pages, 2), (
             "over HTTP, then in the browser"
         )
-        web.forget()
+        http_server.clear_log()
         grown = articles(5)
-        web.pages = react(grown)
-        second = await crawl_in(app, crawl_settings(web.url()))
-        assert {path: Counter(web.targets())[path] for path in grown} == dict.fromkeys(grown, 1)
+        http_server.pages = react(grown)
+        second = await crawl_in(app, crawl_settings(http_server.url()))
+        assert {path: Counter(http_server.targets())[path] for path in grown} == dict.fromkeys(grown, 1)
         assert second.counts.rendering == {"known_page": 5, "known_site": 1}
-        assert (second.counts.changed, second.counts.new) == (2, 1), "the pages that name the new one, and it"
-        web.forget()
-        third = await crawl_in(app, crawl_settings(web.url(), force=True))
-        assert third.counts.rendering == {"shell": 6}, "--force asks again whether it is needed"
-        web.forget()
-        never = await crawl_in(app, crawl_settings(web.url(), rendering=_rendering(RenderMode.NEVER)))
+        assert (second.counts.changed, second.counts.new) == (2, 1), "the new page and the pages that link to it"
+        http_server.clear_log()
+        third = await crawl_in(app, crawl_settings(http_server.url(), force=True))
+        assert third.counts.rendering == {"shell": 6}, "--force checks again whether a browser is needed"
+        http_server.clear_log()
+        never = await crawl_in(app, crawl_settings(http_server.url(), rendering=_rendering(RenderMode.NEVER)))
         assert never.counts.rendering == {}
-        assert all(hit.conditional for hit in web.hits if hit.target in never.states(web.origin))
-        assert set(never.states(web.origin).values()) == {"NOT_MODIFIED"}, (
-            "what the browser read stands, nothing better is known"
+        assert all(hit.conditional for hit in http_server.hits if hit.target in never.states(http_server.origin))
+        assert set(never.states(http_server.origin).values()) == {"NOT_MODIFIED"}, (
+            "the rendered content is kept, there is nothing newer"
         )
 
 
-@pytest.mark.timeout(300)  # ten browsers are started, which takes a busy machine its time
+@pytest.mark.timeout(300)  # ten browsers are started, which takes long on a busy machine
 async def test_a_browser_that_is_killed_over_and_over_loses_no_page(app: App, tmp_path: Path) -> None:
     pages = articles(15)
-    with serving(react(pages)) as web:
-        calm = await crawl_in(app, crawl_settings(web.url(), concurrency=1))
-        wanted = await _documents(app, calm, web)
+    with serve_site(react(pages)) as http_server:
+        undisturbed = await crawl_in(app, crawl_settings(http_server.url(), concurrency=1))
+        expected = await _documents(app, undisturbed, http_server)
         async with embedded(tmp_path / "other", writing=True) as other:
-            victim = Victim(set(random.Random(5).sample(sorted(pages), 14)), {process.pid for process in _browsers()})
-            web.pages = victim.struck(react(pages))
-            journey = await crawl_in(other, crawl_settings(web.url(), concurrency=3))
+            victim = KilledBrowser(set(random.Random(5).sample(sorted(pages), 14)), {process.pid for process in _browsers()})
+            http_server.pages = victim.struck(react(pages))
+            result = await crawl_in(other, crawl_settings(http_server.url(), concurrency=3))
             assert victim.killed == 10
             assert other.browser.starts > 10
-            assert await _documents(other, journey, web) == wanted, "whatever happened, however many pages were open at once"
-    assert journey.counts.pages == len(pages)
-    assert journey.counts.rendering == {"shell": len(pages)}
+            assert await _documents(other, result, http_server) == expected, "no page is lost, however many pages were open"
+    assert result.counts.pages == len(pages)
+    assert result.counts.rendering == {"shell": len(pages)}
 
 
 @dataclass(slots=True)
-class Victim:
-    """A browser that is killed while it waits for one of these pages, each page the cause of one death at most.
+class KilledBrowser:
+    """A browser that is killed while it waits for one of these pages; each page kills it at most once.
 
-    Pages that were open beside the one that killed it are no cause: they are asked for again, and may be one then.
+    Pages that were open at that time are fetched again, and may then kill the browser themselves.
     """
 
     targets: set[str]
     spared: set[int]
-    asked: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
     killed: int = 0
 
     def struck(self, pages: Pages) -> Pages:
-        """The pages, and death on the way to them."""
+        """The pages, served so that each kills the browser once."""
 
         def answer(target: str) -> Answer | None:
-            self.asked[target] += 1
-            if target in self.targets and self.asked[target] >= 2 and self.killed < 10:  # first over HTTP, then by the browser
+            self.requests[target] += 1
+            if (
+                target in self.targets and self.requests[target] >= 2 and self.killed < 10
+            ):  # first over HTTP, then by the browser
                 for process in _browsers():
                     if process.pid not in self.spared:
                         self.targets.discard(target)
@@ -168,81 +172,81 @@ class Victim:
 
 
 def _browsers() -> list[psutil.Process]:
-    """Browsers that this process started: their own processes, not those of their tabs."""
-    found = []
+    """Browser processes that this process started, without those of their tabs."""
+    browsers = []
     for process in psutil.Process().children(recursive=True):
         try:
             line = process.cmdline()
         except psutil.Error:
             continue
         if line and "chrom" in line[0] and not any(word.startswith("--type=") for word in line):
-            found.append(process)
-    return found
+            browsers.append(process)
+    return browsers
 
 
-async def test_settings_and_rules_of_a_domain_decide_before_anything_is_looked_at(app: App) -> None:
+async def test_settings_and_domain_rules_decide_about_rendering_before_the_content_does(app: App) -> None:
     pages = articles(2)
-    with serving(twin(pages)) as web:
-        always = await crawl_in(app, crawl_settings(web.url(), rendering=_rendering(RenderMode.ALWAYS)))
+    with serve_site(static_site(pages)) as http_server:
+        always = await crawl_in(app, crawl_settings(http_server.url(), rendering=_rendering(RenderMode.ALWAYS)))
         assert always.counts.rendering == {"always": 3}
-        assert sorted(web.targets()) == sorted(pages), "one look is enough"
-        web.forget()
-        auto = await crawl_in(app, crawl_settings(web.url()))
+        assert sorted(http_server.targets()) == sorted(pages), "one fetch is enough"
+        http_server.clear_log()
+        auto = await crawl_in(app, crawl_settings(http_server.url()))
         assert auto.counts.rendering == {}
         assert auto.counts.changed == 0
-        assert not any(hit.conditional for hit in web.hits), "nobody knew whether it was a shell"
-    with serving(react(pages)) as web:
+        assert not any(hit.conditional for hit in http_server.hits), "it was not known whether it is a shell"
+    with serve_site(react(pages)) as http_server:
         own = (Overrides("127.0.0.1", render=RenderMode.NEVER),)
-        never = await crawl_in(app, crawl_settings(web.url(), overrides=own))
-        [only] = (await _documents(app, never, web)).values()
+        never = await crawl_in(app, crawl_settings(http_server.url(), overrides=own))
+        [only] = (await _documents(app, never, http_server)).values()
         assert (only["rendering"]["mode"], only["rendering"]["reason"]) == ("http", "override")
         assert "nothing stands in <div#root>" in " ".join(only["rendering"]["evidence"])
 
 
-async def test_where_a_script_leads_is_judged_like_a_redirect(app: App) -> None:
+async def test_a_navigation_by_a_script_is_treated_like_a_redirect(app: App) -> None:
     def leading(target: str) -> Answer:
         return document(f"<div id='root'></div><script>location.href = '{target}'</script>")
 
     pages = {
-        "/": page("Home", prose("home", 300), links=("/old", "/out", "/secret-door", "/loop")),
+        "/": page("Home", prose("home", 300), links=("/old", "/out", "/secret-page", "/loop")),
         "/old": leading("/new"),
         "/new": page("New", prose("new")),
         "/out": leading("http://elsewhere.invalid/"),
-        "/secret-door": leading("/private/room"),
-        "/private/room": page("Private", prose("private")),
+        "/secret-page": leading("/private/page"),
+        "/private/page": page("Private", prose("private")),
         "/loop": leading("/loop2"),
         "/loop2": leading("/loop"),
     }
-    with serving(site(pages, robots="User-agent: *\nDisallow: /private/\n")) as web:
-        journey = await crawl_in(app, crawl_settings(web.url()))
-        states = journey.states(web.origin)
-        assert "/private/room" not in web.targets()
-    old = journey.rows[web.url("/old")]
-    assert (old.state, old.final_url, old.detail) == ("ALIAS", web.url("/new"), "by script")
+    with serve_site(site(pages, robots="User-agent: *\nDisallow: /private/\n")) as http_server:
+        result = await crawl_in(app, crawl_settings(http_server.url()))
+        states = result.states(http_server.origin)
+        assert "/private/page" not in http_server.targets()
+    old = result.rows[http_server.url("/old")]
+    assert (old.state, old.final_url, old.detail) == ("ALIAS", http_server.url("/new"), "by script")
     assert states["/new"] == "VISITED"
     assert states["/loop2"] == "FAILED"
-    assert "redirect_loop" in journey.rows[web.url("/loop2")].error
-    assert {states["/out"], states["/secret-door"]} == {"VISITED"}, "kept from going elsewhere, they stay what they are"
+    assert "redirect_loop" in result.rows[http_server.url("/loop2")].error
+    assert {states["/out"], states["/secret-page"]} == {"VISITED"}, "pages whose navigation is refused keep their content"
 
 
-async def test_what_the_browser_read_can_be_explained_exported_and_read_again(app: App, tmp_path: Path) -> None:
+async def test_rendered_pages_can_be_explained_exported_and_reprocessed(app: App, tmp_path: Path) -> None:
     secret = "sk-" + "a1B2c3D4" * 6
     pages = articles(2) | {"/coffee": Article("Coffee", (prose("coffee"), f"The key is {secret}."), ("/",))}
-    with serving(react(pages)) as web:
-        settings = crawl_settings(web.url(), rendering=_rendering(RenderMode.AUTO, screenshots=True))
-        journey = await crawl_in(app, settings)
-        web.forget()
-        again = Reprocessing(journey.run, app.ledger, app.blobs, app.reader, read_options_of(settings), 1)
+    with serve_site(react(pages)) as http_server:
+        settings = crawl_settings(http_server.url(), rendering=_rendering(RenderMode.AUTO, screenshots=True))
+        result = await crawl_in(app, settings)
+        http_server.clear_log()
+        again = Reprocessing(result.run, app.ledger, app.blobs, app.reader, read_options_of(settings), 1)
         assert await again.work(Progress(), write=True) == Reprocessed(pages=3)
-        assert web.hits == [], "reading again asks nobody"
-        told = await app.explain(journey.rows[web.url("/tea")].url, journey.run)
-    [gate] = [gate for gate in told.gates if gate.gate == "rendering"]
+        assert http_server.hits == [], "reprocessing sends no request"
+        explanation = await app.explain(result.rows[http_server.url("/tea")].url, result.run)
+    [gate] = [gate for gate in explanation.gates if gate.gate == "rendering"]
     assert gate.passed
     assert gate.detail.startswith("rendered in a browser (shell); ")
     assert "nothing stands in <div#root>" in gate.detail
-    assert secret not in str(await _documents(app, journey, web)), "what a browser shows is redacted too"
-    assert journey.rows[web.url("/coffee")].screenshot is None, "a picture of a secret cannot be redacted"
-    tree = await write_tree(app, journey.run, tmp_path / "out")
+    assert secret not in str(await _documents(app, result, http_server)), "rendered content is redacted too"
+    assert result.rows[http_server.url("/coffee")].screenshot is None, "a picture of a secret cannot be redacted"
+    tree = await write_tree(app, result.run, tmp_path / "out")
     assert tree.pages == 3
     pictures = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.jpg")}
     assert pictures.keys() == {"index.screenshot.jpg", "tea.screenshot.jpg"}
@@ -252,7 +256,7 @@ async def test_what_the_browser_read_can_be_explained_exported_and_read_again(ap
     )
 
 
-async def test_what_a_home_page_looks_like_is_asked_of_the_browser_and_kept(app: App) -> None:
+async def test_the_brand_of_a_home_page_is_read_in_the_browser_and_stored(app: App) -> None:
     shell = document(
         "<div id='root'></div><script src='/app.js'></script>",
         "<link rel='stylesheet' href='/app.css'>",
@@ -264,27 +268,27 @@ async def test_what_a_home_page_looks_like_is_asked_of_the_browser_and_kept(app:
         "/app.css": Answer(body=style.encode(), content_type="text/css"),
         "/app.js": Answer(body=made.encode(), content_type="text/javascript"),
     }
-    with serving(site(files)) as web:
-        settings = crawl_settings(web.url())
-        journey = await crawl_in(app, settings)
-        seen = (await _documents(app, journey, web))["/"]["brand"]
+    with serve_site(site(files)) as http_server:
+        settings = crawl_settings(http_server.url())
+        result = await crawl_in(app, settings)
+        seen = (await _documents(app, result, http_server))["/"]["brand"]
         assert seen["primary_color"] == "#0f172a"
         assert seen["font_primary"] == "Inter"
-        again = Reprocessing(journey.run, app.ledger, app.blobs, app.reader, read_options_of(settings), 1)
+        again = Reprocessing(result.run, app.ledger, app.blobs, app.reader, read_options_of(settings), 1)
         assert await again.work(Progress(), write=True) == Reprocessed(pages=1)
-        assert (await _documents(app, journey, web))["/"]["brand"] == seen
+        assert (await _documents(app, result, http_server))["/"]["brand"] == seen
 
 
-async def test_without_a_browser_the_crawl_goes_on_and_says_what_is_missing(
+async def test_without_a_browser_the_crawl_continues_and_reports_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Browser, "is_available", lambda _: False)
-    with serving(react(articles(2))) as web:
+    with serve_site(react(articles(2))) as http_server:
         async with embedded(tmp_path / "data", writing=True) as app:
-            journey = await crawl_in(app, crawl_settings(web.url()))
-            [only] = (await _documents(app, journey, web)).values()
-            always = await crawl_in(app, crawl_settings(web.url(), rendering=_rendering(RenderMode.ALWAYS), force=True))
-    assert journey.counts.rendering == {"no_browser": 1}
+            result = await crawl_in(app, crawl_settings(http_server.url()))
+            [only] = (await _documents(app, result, http_server)).values()
+            always = await crawl_in(app, crawl_settings(http_server.url(), rendering=_rendering(RenderMode.ALWAYS), force=True))
+    assert result.counts.rendering == {"no_browser": 1}
     assert (only["rendering"]["mode"], only["rendering"]["reason"]) == ("http", "no_browser")
     assert only["rendering"]["evidence"]
     assert always.counts.rendering == {"no_browser": 1}

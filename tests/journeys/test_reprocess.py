@@ -1,4 +1,4 @@
-"""Extraction again from what was stored: no request, a summary of what changed, and doing it twice changes nothing."""
+"""Reprocessing extracts stored pages again: without requests, with a summary of changes, and idempotently."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.support.journey import command, crawl_in, crawl_settings
-from tests.support.serve import Answer, Web, page, prose, serving, site
+from tests.support.crawls import crawl_in, crawl_settings, run_cli
+from tests.support.http_server import Answer, HttpServer, page, prose, serve_site, site
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
@@ -26,7 +26,7 @@ TITLES_ONLY = (Overrides(domain="127.0.0.1", main_content_selectors=("h1",)),)
 
 
 def shop() -> dict[str, Answer]:
-    pages = {f"/{name}": page(name.title(), prose(name), links=("/",)) for name in ("apples", "bears", "clouds", "doors")}
+    pages = {f"/{name}": page(name.title(), prose(name), links=("/",)) for name in ("apples", "bears", "clouds", "dunes")}
     pages["/secret"] = page("Secret", f"{prose('secret')} key {SECRET} end", links=("/",))
     pages["/kept-out"] = page("Kept out", prose("kept out"), head='<meta name="robots" content="noarchive">')
     pages["/latin"] = Answer(
@@ -43,11 +43,11 @@ def shop() -> dict[str, Answer]:
     return pages
 
 
-async def crawled(app: App, web: Web) -> Run:
-    journey = await crawl_in(app, crawl_settings(web.url()))
+async def crawled(app: App, http_server: HttpServer) -> Run:
+    journey = await crawl_in(app, crawl_settings(http_server.url()))
     assert journey.counts.pages == 9
     assert journey.counts.redactions
-    web.forget()
+    http_server.clear_log()
     return journey.run
 
 
@@ -56,7 +56,7 @@ async def reread(app: App, run: Run, overrides: tuple[Overrides, ...] = (), *, w
     return await Reprocessing(run, app.ledger, app.blobs, app.reader, options, 1).work(Progress(), write=write)
 
 
-async def exported(app: App, run: Run) -> dict[str, dict[str, Any]]:
+async def exported_json(app: App, run: Run) -> dict[str, dict[str, Any]]:
     sink = io.BytesIO()
     await write_jsonl(partial(app.ledger.rows, run.id), app.blobs, sink)
     return {row["url"]: row for row in map(json.loads, sink.getvalue().splitlines())}
@@ -68,37 +68,37 @@ async def rows(app: App, run: Run) -> bytes:
     return sink.getvalue()
 
 
-async def test_reading_again_asks_nobody_and_finds_nothing_new(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
+async def test_reprocessing_sends_no_request_and_changes_nothing(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
         async with embedded(tmp_path, writing=True) as app:
-            run = await crawled(app, web)
-            before, table = await exported(app, run), await rows(app, run)
+            run = await crawled(app, http_server)
+            before, table = await exported_json(app, run), await rows(app, run)
             result = await reread(app, run)
-            assert web.hits == []
-            assert await exported(app, run) == before
+            assert http_server.hits == []
+            assert await exported_json(app, run) == before
             assert await rows(app, run) == table
-        headers = before[web.url("/headers")]
-    assert (headers["noindex"], headers["lang"], headers["canonical_url"]) == (True, "de", web.url("/other"))
+        headers = before[http_server.url("/headers")]
+    assert (headers["noindex"], headers["lang"], headers["canonical_url"]) == (True, "de", http_server.url("/other"))
     assert (result.pages, result.changed, result.without_snapshot) == (8, 0, 1)
     assert (result.words_gained, result.words_lost, result.unreadable, result.largest) == (0, 0, {}, [])
 
 
-async def test_other_rules_change_the_export_and_the_second_time_nothing(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
+async def test_changed_rules_change_the_export_once(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
         async with embedded(tmp_path, writing=True) as app:
-            run = await crawled(app, web)
-            before = await exported(app, run)
+            run = await crawled(app, http_server)
+            before = await exported_json(app, run)
             trial = await reread(app, run, TITLES_ONLY, write=False)
-            assert await exported(app, run) == before
+            assert await exported_json(app, run) == before
             result = await reread(app, run, TITLES_ONLY)
-            after = await exported(app, run)
+            after = await exported_json(app, run)
             again = await reread(app, run, TITLES_ONLY)
             back = await reread(app, run)
-            assert await exported(app, run) == before
-            assert web.hits == []
-        assert after[web.url("/apples")]["markdown"] == "# Apples"
-        assert after[web.url("/apples")]["word_count"] == 1
-        assert after[web.url("/kept-out")] == before[web.url("/kept-out")]
+            assert await exported_json(app, run) == before
+            assert http_server.hits == []
+        assert after[http_server.url("/apples")]["markdown"] == "# Apples"
+        assert after[http_server.url("/apples")]["word_count"] == 1
+        assert after[http_server.url("/kept-out")] == before[http_server.url("/kept-out")]
     assert {url: row["crawl_status"] for url, row in after.items()} == {url: row["crawl_status"] for url, row in before.items()}
     assert trial == result
     assert result.changed == result.text_changed == 8
@@ -110,45 +110,45 @@ async def test_other_rules_change_the_export_and_the_second_time_nothing(tmp_pat
     assert back.words_gained == result.words_lost
 
 
-async def test_the_next_crawl_knows_pages_as_they_were_read_last_and_runs_keep_their_own(tmp_path: Path) -> None:
-    with serving(site(shop())) as web:
+async def test_the_next_crawl_uses_reprocessed_pages_and_other_runs_keep_their_own(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
         async with embedded(tmp_path, writing=True) as app:
-            first = await crawled(app, web)
+            first = await crawled(app, http_server)
             await reread(app, first, TITLES_ONLY)
-            second = await crawl_in(app, crawl_settings(web.url()))
-            assert second.rows[web.url("/apples")].state == "NOT_MODIFIED"
-            assert (await exported(app, second.run))[web.url("/apples")]["markdown"] == "# Apples"
+            second = await crawl_in(app, crawl_settings(http_server.url()))
+            assert second.rows[http_server.url("/apples")].state == "NOT_MODIFIED"
+            assert (await exported_json(app, second.run))[http_server.url("/apples")]["markdown"] == "# Apples"
             assert (await reread(app, first)).changed == 8
-            assert (await exported(app, second.run))[web.url("/apples")]["markdown"] == "# Apples"
+            assert (await exported_json(app, second.run))[http_server.url("/apples")]["markdown"] == "# Apples"
             assert (await reread(app, second.run)).changed == 8
-            assert (await exported(app, second.run))[web.url("/headers")]["lang"] == "de"
+            assert (await exported_json(app, second.run))[http_server.url("/headers")]["lang"] == "de"
 
 
-async def test_the_command_reads_every_core_full_and_says_what_changed(tmp_path: Path) -> None:
+async def test_the_command_reprocesses_in_parallel_and_reports_changes(tmp_path: Path) -> None:
     rules, data = tmp_path / "rules.json", tmp_path / "data"
     rules.write_text(json.dumps({"domain": "127.0.0.1", "mainContentSelectors": ["h1"]}))
-    with serving(site(shop())) as web:
+    with serve_site(site(shop())) as http_server:
         async with embedded(data, writing=True) as app:
-            run = await crawled(app, web)
-        summary = command(
+            run = await crawled(app, http_server)
+        summary = run_cli(
             "reprocess", "latest", "--domain-config", str(rules), "--dry-run", "--json", "--data", str(data)
         ).summary
         assert summary["run"] == run.id
         assert (summary["pages"], summary["changed"], summary["without_snapshot"], summary["dry_run"]) == (8, 8, 1, True)
         assert summary["words_lost"] > summary["largest"][0]["words_lost"] > 50
-        done = command("reprocess", "--data", str(data))
+        done = run_cli("reprocess", "--data", str(data))
         assert done.code == 0, done.err
         assert "pages reprocessed" in done.out
         assert "0 gained, 0 lost" in done.out
-        assert web.hits == []
-    missing = command("reprocess", "nothing", "--data", str(data))
+        assert http_server.hits == []
+    missing = run_cli("reprocess", "nothing", "--data", str(data))
     assert missing.code == 2
     assert "no run" in missing.err
 
 
-async def test_a_run_that_has_not_ended_is_left_alone(tmp_path: Path) -> None:
+async def test_a_run_that_has_not_ended_is_not_reprocessed(tmp_path: Path) -> None:
     async with embedded(tmp_path, writing=True) as app:
         run = await app.create_run(crawl_settings("http://127.0.0.1:9/"))
-    done = command("reprocess", run.id, "--data", str(tmp_path))
+    done = run_cli("reprocess", run.id, "--data", str(tmp_path))
     assert done.code == 2
     assert "has not ended" in done.err

@@ -1,4 +1,4 @@
-"""What repeats over a site is left out of what is shown, whatever the order and number of workers."""
+"""Text that repeats over a site is left out of exports, for any order of pages and number of workers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.support.journey import command, crawl, crawl_settings, started
-from tests.support.serve import Answer, Pages, prose, serving, site
+from tests.support.crawls import crawl, crawl_settings, run_cli, start_cli
+from tests.support.http_server import Answer, Pages, prose, serve_site, site
 
 from sitelore.app.wiring import embedded
 from sitelore.export.boilerplate import NO_REPEATS, find_repeats
@@ -30,7 +30,7 @@ def paragraphs(number: int) -> list[str]:
 
 
 def kettles(count: int) -> Pages:
-    """Pages with text of their own between a cookie text, a call to action and a box that all of them share."""
+    """Pages with their own text between a cookie notice, a call to action and a box that all of them share."""
     links = "".join(f"<li><a href='{url}'>{name}</a></li>" for url, name in BOX)
     pages = {}
     for number in range(count):
@@ -46,7 +46,7 @@ def kettles(count: int) -> Pages:
     return site(pages)
 
 
-async def exported(data: Path, *, whole: bool = False) -> dict[str, dict[str, Any]]:
+async def exported_json(data: Path, *, whole: bool = False) -> dict[str, dict[str, Any]]:
     sink = io.BytesIO()
     async with embedded(data, writing=False) as app:
         run = (await app.ledger.runs(1))[0]
@@ -56,14 +56,14 @@ async def exported(data: Path, *, whole: bool = False) -> dict[str, dict[str, An
     return {row["url"]: {name: value for name, value in row.items() if name != "fetched_at"} for row in rows}
 
 
-async def test_what_all_pages_share_is_left_out_and_all_that_is_their_own_is_kept(tmp_path: Path) -> None:
-    with serving(kettles(12)) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url()))
-        assert journey.counts.pages == 12
-        whole, shown = await exported(tmp_path, whole=True), await exported(tmp_path)
+async def test_text_that_all_pages_share_is_left_out_and_their_own_text_is_kept(tmp_path: Path) -> None:
+    with serve_site(kettles(12)) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url()))
+        assert result.counts.pages == 12
+        whole, trimmed = await exported_json(tmp_path, whole=True), await exported_json(tmp_path)
         for number in range(12):
-            url = web.url("/" if number == 0 else f"/page-{number}")
-            before, after = whole[url], shown[url]
+            url = http_server.url("/" if number == 0 else f"/page-{number}")
+            before, after = whole[url], trimmed[url]
             for part in ("markdown", "text"):
                 assert COOKIES in before[part]
                 assert CALL in before[part]
@@ -73,26 +73,26 @@ async def test_what_all_pages_share_is_left_out_and_all_that_is_their_own_is_kep
                 assert "More to read" not in after[part]
                 assert all(text in after[part] for text in (*paragraphs(number), prose(f"steel {number}", 30), "Materials"))
             assert after["word_count"] == len(after["text"].split())
-            assert after["content_hash"] == before["content_hash"] == journey.rows[url].content_hash
+            assert after["content_hash"] == before["content_hash"] == result.rows[url].content_hash
             assert after["markdown"].startswith("# Page ")
 
 
-async def test_the_files_say_the_same(tmp_path: Path) -> None:
-    with serving(kettles(6)) as web:
-        done = command("crawl", web.url(), "--data", str(tmp_path), "--output", "md", "--delay", "0")
+async def test_the_exported_files_leave_it_out_too(tmp_path: Path) -> None:
+    with serve_site(kettles(6)) as http_server:
+        done = run_cli("crawl", http_server.url(), "--data", str(tmp_path), "--output", "md", "--delay", "0")
     assert done.code == 0, done.err
     files = list((tmp_path / "pages").rglob("*.md"))
     assert len(files) == 6
     assert not [path for path in files if COOKIES in path.read_text()]
     flags = ("export", "--format", "jsonl", "--data", str(tmp_path))
-    assert COOKIES not in command(*flags).out
-    assert command(*flags, "--whole").out.count(COOKIES) > 6
+    assert COOKIES not in run_cli(*flags).out
+    assert run_cli(*flags, "--whole").out.count(COOKIES) > 6
 
 
-async def test_of_two_pages_nothing_is_left_out(tmp_path: Path) -> None:
-    with serving(kettles(2)) as web:
-        await crawl(tmp_path, crawl_settings(web.url(), max_pages=2))
-        assert await exported(tmp_path) == await exported(tmp_path, whole=True)
+async def test_nothing_is_left_out_of_a_site_of_two_pages(tmp_path: Path) -> None:
+    with serve_site(kettles(2)) as http_server:
+        await crawl(tmp_path, crawl_settings(http_server.url(), max_pages=2))
+        assert await exported_json(tmp_path) == await exported_json(tmp_path, whole=True)
 
 
 async def test_headings_and_code_that_documentation_repeats_are_kept(tmp_path: Path) -> None:
@@ -106,29 +106,29 @@ async def test_headings_and_code_that_documentation_repeats_are_kept(tmp_path: P
             f"<h2>Returns</h2><p>{parts[2]}</p><p>Yes.</p><p>{prose(f'{number} more', 20)}</p></main><nav>{onward}</nav>"
         )
         pages["/" if number == 0 else f"/f{number}"] = Answer(body=html.encode())
-    with serving(site(pages)) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url()))
-        assert journey.counts.pages == 10
-        assert await exported(tmp_path) == await exported(tmp_path, whole=True)
+    with serve_site(site(pages)) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url()))
+        assert result.counts.pages == 10
+        assert await exported_json(tmp_path) == await exported_json(tmp_path, whole=True)
 
 
-async def test_the_same_comes_out_for_any_number_of_workers_and_after_a_kill(tmp_path: Path) -> None:
-    found = []
-    with serving(kettles(30)) as web:
+async def test_the_export_is_equal_for_any_number_of_workers_and_after_a_kill(tmp_path: Path) -> None:
+    exports = []
+    with serve_site(kettles(30)) as http_server:
         for concurrency in (1, 4, 16):
             data = tmp_path / str(concurrency)
-            await crawl(data, crawl_settings(web.url(), concurrency=concurrency))
-            found.append(await exported(data))
-        web.forget()
+            await crawl(data, crawl_settings(http_server.url(), concurrency=concurrency))
+            exports.append(await exported_json(data))
+        http_server.clear_log()
         killed = tmp_path / "killed"
-        flags = ("crawl", web.url(), "--data", str(killed), "--delay", "0", "--concurrency", "4", "--output", "db")
-        web.delay_s = 0.02
-        with started(*flags) as process:
-            assert web.wait_for_hits(12)
+        flags = ("crawl", http_server.url(), "--data", str(killed), "--delay", "0", "--concurrency", "4", "--output", "db")
+        http_server.delay_s = 0.02
+        with start_cli(*flags) as process:
+            assert http_server.wait_for_hits(12)
             process.send_signal(signal.SIGKILL)
             process.wait(30)
-        assert command(*flags, "--resume").code == 0
-        found.append(await exported(killed))
-    assert len(found[0]) == 30
-    assert all(COOKIES not in row["markdown"] for row in found[0].values())
-    assert found[1:] == [found[0]] * 3
+        assert run_cli(*flags, "--resume").code == 0
+        exports.append(await exported_json(killed))
+    assert len(exports[0]) == 30
+    assert all(COOKIES not in row["markdown"] for row in exports[0].values())
+    assert exports[1:] == [exports[0]] * 3

@@ -1,4 +1,4 @@
-"""Sitemaps of every kind, where they are found, and sitemap-only crawls."""
+"""Sitemaps of every format, their discovery, and sitemap-only crawls."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import gzip
 from pathlib import Path
 
 import pytest
+from tests.support.crawls import crawl, crawl_settings, run_cli
 from tests.support.graph import sitemap_xml
-from tests.support.journey import command, crawl, crawl_settings
-from tests.support.serve import Answer, Web, page, prose, serving, site
+from tests.support.http_server import Answer, HttpServer, page, prose, serve_site, site
 
 XML = "application/xml"
 NAMES = ("/one", "/two", "/three")
 
 
-def _pages(web: Web, extra: dict[str, Answer], robots: str = "", home_links: tuple[str, ...] = ()) -> None:
+def _pages(http_server: HttpServer, extra: dict[str, Answer], robots: str = "", home_links: tuple[str, ...] = ()) -> None:
     """Three pages that nothing links to, and a home page."""
     pages = {name: page(name, prose(name), links=("/linked",)) for name in NAMES}
     pages["/linked"] = page("Linked", prose("linked"))
     pages["/"] = page("Home", prose("home"), links=home_links)
-    web.pages = site({**pages, **extra}, robots)
+    http_server.pages = site({**pages, **extra}, robots)
 
 
-def _urls(web: Web) -> list[str]:
-    return [web.url(name) for name in NAMES]
+def _urls(http_server: HttpServer) -> list[str]:
+    return [http_server.url(name) for name in NAMES]
 
 
 def _index(*urls: str) -> bytes:
@@ -68,78 +68,82 @@ KINDS = {
 @pytest.mark.parametrize("path", sorted(KINDS))
 async def test_every_kind_of_sitemap_is_read(path: str, tmp_path: Path) -> None:
     make, content_type = KINDS[path]
-    with serving(lambda _: None) as web:
-        _pages(web, {path: Answer(body=make(_urls(web)), content_type=content_type)})
-        journey = await crawl(tmp_path, crawl_settings(sitemaps=(web.url(path),)))
-        assert journey.kept(web.origin) == set(NAMES)
-        assert [row.depth for row in journey.rows.values() if row.state == "VISITED"] == [1, 1, 1]
-        assert journey.sitemaps[web.url(path)].state == "VISITED"
+    with serve_site(lambda _: None) as http_server:
+        _pages(http_server, {path: Answer(body=make(_urls(http_server)), content_type=content_type)})
+        result = await crawl(tmp_path, crawl_settings(sitemaps=(http_server.url(path),)))
+        assert result.kept(http_server.origin) == set(NAMES)
+        assert [row.depth for row in result.rows.values() if row.state == "VISITED"] == [1, 1, 1]
+        assert result.sitemaps[http_server.url(path)].state == "VISITED"
 
 
 async def test_in_sitemap_only_mode_links_are_recorded_and_not_followed(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        _pages(web, {"/map.xml": Answer(body=_plain(_urls(web)), content_type=XML)})
-        journey = await crawl(tmp_path, crawl_settings(sitemaps=(web.url("/map.xml"),)))
-        assert journey.rows[web.url("/linked")].state == "SKIPPED"
-        assert journey.rows[web.url("/linked")].skip_reason == "not_in_sitemap"
-        assert "/linked" not in web.targets()
+    with serve_site(lambda _: None) as http_server:
+        _pages(http_server, {"/map.xml": Answer(body=_plain(_urls(http_server)), content_type=XML)})
+        result = await crawl(tmp_path, crawl_settings(sitemaps=(http_server.url("/map.xml"),)))
+        assert result.rows[http_server.url("/linked")].state == "SKIPPED"
+        assert result.rows[http_server.url("/linked")].skip_reason == "not_in_sitemap"
+        assert "/linked" not in http_server.targets()
 
 
-async def test_an_index_of_indexes_is_followed_and_ends_even_when_it_names_itself(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        one, two, three = _urls(web)
+async def test_nested_sitemap_indexes_are_followed_and_a_loop_ends(tmp_path: Path) -> None:
+    with serve_site(lambda _: None) as http_server:
+        first, second, third = _urls(http_server)
         maps = {
-            "/top.xml": _index(web.url("/mid.xml"), web.url("/c.xml.gz"), web.url("/gone.xml")),
-            "/mid.xml": _index(web.url("/a.xml"), web.url("/b.txt"), web.url("/top.xml")),
-            "/a.xml": _plain([one]),
-            "/b.txt": two.encode(),
-            "/c.xml.gz": gzip.compress(_plain([three])),
+            "/top.xml": _index(http_server.url("/mid.xml"), http_server.url("/c.xml.gz"), http_server.url("/gone.xml")),
+            "/mid.xml": _index(http_server.url("/a.xml"), http_server.url("/b.txt"), http_server.url("/top.xml")),
+            "/a.xml": _plain([first]),
+            "/b.txt": second.encode(),
+            "/c.xml.gz": gzip.compress(_plain([third])),
         }
         _pages(
-            web, {path: Answer(body=body, content_type="text/plain" if "txt" in path else XML) for path, body in maps.items()}
+            http_server,
+            {path: Answer(body=body, content_type="text/plain" if "txt" in path else XML) for path, body in maps.items()},
         )
-        journey = await crawl(tmp_path, crawl_settings(sitemaps=(web.url("/top.xml"),)))
-        assert journey.kept(web.origin) == set(NAMES)
-        assert journey.sitemaps[web.url("/gone.xml")].state == "NOT_FOUND"
-        assert sum(hit.target == "/top.xml" for hit in web.hits) == 1
+        result = await crawl(tmp_path, crawl_settings(sitemaps=(http_server.url("/top.xml"),)))
+        assert result.kept(http_server.origin) == set(NAMES)
+        assert result.sitemaps[http_server.url("/gone.xml")].state == "NOT_FOUND"
+        assert sum(hit.target == "/top.xml" for hit in http_server.hits) == 1
 
 
-async def test_robots_sitemap_lines_are_read_and_stand_ahead_of_links(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        robots = f"Sitemap: {web.url('/deep/map.xml')}\nUser-agent: *\nDisallow:\n"
+async def test_sitemaps_of_robots_txt_are_read_and_rank_before_links(tmp_path: Path) -> None:
+    with serve_site(lambda _: None) as http_server:
+        robots = f"Sitemap: {http_server.url('/deep/map.xml')}\nUser-agent: *\nDisallow:\n"
         _pages(
-            web, {"/deep/map.xml": Answer(body=_plain(_urls(web)), content_type=XML)}, robots, home_links=("/linked", "/two")
+            http_server,
+            {"/deep/map.xml": Answer(body=_plain(_urls(http_server)), content_type=XML)},
+            robots,
+            home_links=("/linked", "/two"),
         )
-        journey = await crawl(tmp_path, crawl_settings(web.url("/"), max_pages=4, concurrency=16))
-        assert journey.kept(web.origin) == {"/", *NAMES}
-        assert journey.rows[web.url("/two")].source == "sitemap"
-        assert journey.rows[web.url("/linked")].skip_reason == "budget"
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), max_pages=4, concurrency=16))
+        assert result.kept(http_server.origin) == {"/", *NAMES}
+        assert result.rows[http_server.url("/two")].source == "sitemap"
+        assert result.rows[http_server.url("/linked")].skip_reason == "budget"
 
 
-async def test_the_usual_sitemap_is_tried_when_robots_names_none(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        _pages(web, {"/sitemap.xml": Answer(body=_plain(_urls(web)), content_type=XML)})
-        journey = await crawl(tmp_path, crawl_settings(web.url("/")))
-        assert journey.kept(web.origin) == {"/", *NAMES, "/linked"}
-        assert journey.rows[web.url("/linked")].depth == 2
+async def test_the_default_sitemap_url_is_tried_when_robots_txt_names_none(tmp_path: Path) -> None:
+    with serve_site(lambda _: None) as http_server:
+        _pages(http_server, {"/sitemap.xml": Answer(body=_plain(_urls(http_server)), content_type=XML)})
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert result.kept(http_server.origin) == {"/", *NAMES, "/linked"}
+        assert result.rows[http_server.url("/linked")].depth == 2
 
 
 async def test_entries_of_other_hosts_are_recorded_as_out_of_scope(tmp_path: Path) -> None:
-    with serving(lambda _: None) as web:
-        body = _plain([*_urls(web), "http://elsewhere.invalid/x"])
-        _pages(web, {"/map.xml": Answer(body=body, content_type=XML)})
-        journey = await crawl(tmp_path, crawl_settings(sitemaps=(web.url("/map.xml"),)))
-        assert journey.rows["http://elsewhere.invalid/x"].skip_reason == "scope"
-        assert journey.kept(web.origin) == set(NAMES)
+    with serve_site(lambda _: None) as http_server:
+        body = _plain([*_urls(http_server), "http://elsewhere.invalid/x"])
+        _pages(http_server, {"/map.xml": Answer(body=body, content_type=XML)})
+        result = await crawl(tmp_path, crawl_settings(sitemaps=(http_server.url("/map.xml"),)))
+        assert result.rows["http://elsewhere.invalid/x"].skip_reason == "scope"
+        assert result.kept(http_server.origin) == set(NAMES)
 
 
-def test_the_command_of_the_source_document_works_as_written(tmp_path: Path) -> None:
+def test_the_documented_sitemap_command_works(tmp_path: Path) -> None:
     config = tmp_path / "site.json"
     config.write_text('{"domain": "127.0.0.1", "mainContentSelectors": ["main"], "removeSelectors": [".cta"]}')
-    with serving(lambda _: None) as web:
-        _pages(web, {"/sitemap.xml": Answer(body=_plain(_urls(web)), content_type=XML)})
-        done = command(
-            "crawl", "--sitemap", web.url("/sitemap.xml"), "--domain-config", str(config), "--output", "db",
+    with serve_site(lambda _: None) as http_server:
+        _pages(http_server, {"/sitemap.xml": Answer(body=_plain(_urls(http_server)), content_type=XML)})
+        done = run_cli(
+            "crawl", "--sitemap", http_server.url("/sitemap.xml"), "--domain-config", str(config), "--output", "db",
             "--max-pages", "5000", "--debug", "--json", "--data", str(tmp_path / "data"),
         )  # fmt: skip
         assert done.code == 0, done.err

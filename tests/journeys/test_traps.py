@@ -1,4 +1,4 @@
-"""Sites without end: each is bounded, the real pages beside it are all read, and what was given up says so."""
+"""Endless sites: each crawl is bounded, reads all real pages, and records the URLs it gave up."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.journey import crawl, crawl_settings
-from tests.support.serve import Answer, Pages, page, prose, serving
+from tests.support.crawls import crawl, crawl_settings
+from tests.support.http_server import Answer, Pages, page, prose, serve_site
 
 REAL = tuple(f"/articles/{prose(f'article {i}', 1)}" for i in range(30))
 
 
 def _calendar(target: str) -> Answer | None:
-    found = re.fullmatch(r"/events/(\d{4})/(\d{2})", target)
-    if found is None:
+    match = re.fullmatch(r"/events/(\d{4})/(\d{2})", target)
+    if match is None:
         return None
-    year, month = int(found[1]), int(found[2])
+    year, month = int(match[1]), int(match[2])
     after = (year + month // 12, month % 12 + 1)
     before = (year - (month == 1), (month - 2) % 12 + 1)
     return page(
@@ -26,10 +26,10 @@ def _calendar(target: str) -> Answer | None:
 
 
 def _calendar_query(target: str) -> Answer | None:
-    found = re.fullmatch(r"/cal\?date=(\d{4})-(\d{2})-(\d{2})", target)
-    if found is None:
+    match = re.fullmatch(r"/cal\?date=(\d{4})-(\d{2})-(\d{2})", target)
+    if match is None:
         return None
-    year, month, day = int(found[1]), int(found[2]), int(found[3])
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
     days = ((year, month, day % 28 + 1), (year, month % 12 + 1, day), (year + 1, month, day))
     return page(
         f"Day {day}.{month}.{year}", "Nothing planned.", links=tuple(f"/cal?date={y}-{m:02d}-{d:02d}" for y, m, d in days)
@@ -85,19 +85,19 @@ def _with_articles(entry: str, trap: Pages) -> Pages:
 
 
 @pytest.mark.parametrize("name", sorted(TRAPS))
-async def test_a_trap_is_bounded_and_reported_and_the_articles_beside_it_are_all_read(name: str, tmp_path: Path) -> None:
-    with serving(_with_articles(*TRAPS[name])) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/"), concurrency=8))
-        assert set(REAL) <= journey.kept(web.origin)
-        assert len(web.targets()) <= 31 + 350, "the trap was not bounded"
-        trapped = [row for row in journey.rows.values() if row.skip_reason == "trap"]
-        assert trapped, "what was given up must be on record"
+async def test_a_trap_is_bounded_and_reported_and_all_articles_of_the_site_are_read(name: str, tmp_path: Path) -> None:
+    with serve_site(_with_articles(*TRAPS[name])) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), concurrency=8))
+        assert set(REAL) <= result.kept(http_server.origin)
+        assert len(http_server.targets()) <= 31 + 350, "the trap was not bounded"
+        trapped = [row for row in result.rows.values() if row.skip_reason == "trap"]
+        assert trapped, "URLs that were given up must be recorded"
         assert all(row.detail for row in trapped)
-        assert journey.counts.skipped["trap"] == len(trapped)
+        assert result.counts.skipped["trap"] == len(trapped)
 
 
-async def test_a_big_honest_section_is_no_trap(tmp_path: Path) -> None:
-    """Four hundred pages of one shape that all differ."""
+async def test_a_large_section_of_different_pages_is_not_a_trap(tmp_path: Path) -> None:
+    """Four hundred different pages of one URL pattern."""
     names = tuple(f"/item/{i}" for i in range(400))
 
     def pages(target: str) -> Answer | None:
@@ -105,7 +105,7 @@ async def test_a_big_honest_section_is_no_trap(tmp_path: Path) -> None:
             return page("Items", prose("items"), links=names)
         return page(f"Item {target}", prose(target)) if target in names else None
 
-    with serving(pages) as web:
-        journey = await crawl(tmp_path, crawl_settings(web.url("/"), concurrency=8))
-        assert journey.counts.pages == 401
-        assert "trap" not in journey.counts.skipped
+    with serve_site(pages) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/"), concurrency=8))
+        assert result.counts.pages == 401
+        assert "trap" not in result.counts.skipped

@@ -1,25 +1,21 @@
-"""Fixtures: the ledger over SQLite in a file, and over a real Postgres on its own socket."""
+"""Fixtures: the ledger on SQLite in a file, and on a real Postgres."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from scripts.servers import LocalServers
-from tests.support.fleet import administer
+from tests.support.workers import administer, create_database, drop_database, temporary_database
 
 from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.schema import metadata
 from sitelore.store.vectors.pgvector import SCHEMA as VECTORS
-
-_numbers = itertools.count()
 
 
 class Database:
@@ -70,23 +66,13 @@ def _local(request: pytest.FixtureRequest) -> LocalServers:
     return servers
 
 
-async def _new_database(server: str) -> str:
-    name = f"sitelore_ports_{os.getpid()}_{next(_numbers)}"
-    await administer(server, f"CREATE DATABASE {name}")
-    return sa.make_url(server).set(database=name).render_as_string(hide_password=False)
-
-
-async def _drop_database(server: str, url: str) -> None:
-    await administer(server, f"DROP DATABASE {sa.make_url(url).database} WITH (FORCE)")
-
-
 @pytest.fixture(scope="session")
 def emptied_url(postgres_url: str) -> Iterator[str]:
     """A database that every test empties: creating one for each test would take longer than the tests."""
     with ThreadPoolExecutor(1) as thread:  # this thread has a running event loop
-        url = thread.submit(asyncio.run, _new_database(postgres_url)).result()
+        url = thread.submit(asyncio.run, create_database(postgres_url)).result()
         yield url
-        thread.submit(asyncio.run, _drop_database(postgres_url, url)).result()
+        thread.submit(asyncio.run, drop_database(postgres_url, url)).result()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -116,14 +102,12 @@ async def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         yield database
         await database.close()
         return
-    server = str(request.getfixturevalue("postgres_url"))
-    url = await _new_database(server)
-    database = Database(url)
-    try:
-        yield database
-    finally:
-        await database.close()
-        await _drop_database(server, url)
+    async with temporary_database(str(request.getfixturevalue("postgres_url"))) as url:
+        database = Database(url)
+        try:
+            yield database
+        finally:
+            await database.close()
 
 
 @pytest.fixture

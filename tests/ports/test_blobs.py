@@ -77,8 +77,8 @@ async def test_concurrent_gets_each_get_their_own_result(where: Path | str) -> N
         results = asyncio.gather(*map(blobs.get, keys), return_exceptions=True)
         await asyncio.sleep(0)
         given_up.cancel()
-        *found, again, missing = await results
-    assert found == [f"page {n}".encode() * n for n in range(20)]
+        *read, again, missing = await results
+    assert read == [f"page {n}".encode() * n for n in range(20)]
     assert again == b"page 3" * 3
     assert isinstance(missing, KeyError)
 

@@ -67,7 +67,7 @@ class Row:
 
 @dataclass
 class Simulation:
-    """The same crawl without databases, batches or crashes: one row after the other, in order."""
+    """A simulated crawl without databases, batches or crashes: one row after the other, in order."""
 
     site: Site
     budget: int

@@ -32,7 +32,7 @@ SLOT_S = 0.6
 
 
 class Shared:
-    """Two processes' gates over one Redis, emptied, and a client of the test's own."""
+    """The gates of two processes on one empty Redis, and a client for the test."""
 
     def __init__(self, url: str) -> None:
         from sitelore.store.redis_gate import RedisGate
@@ -58,7 +58,7 @@ async def shared(redis_url: str) -> AsyncIterator[Shared]:
 
 @pytest.fixture(params=["local", "redis"])
 async def gates(request: pytest.FixtureRequest) -> AsyncIterator[list[HostGate]]:
-    """Two gates as two processes have them; within one process they are the same."""
+    """The gates of two processes; within one process they are the same object."""
     if request.param == "local":
         gate = LocalGate(time.monotonic)
         yield [gate, gate]
@@ -71,7 +71,7 @@ async def gates(request: pytest.FixtureRequest) -> AsyncIterator[list[HostGate]]
 
 
 async def pass_through(gate: HostGate, host: str = HOST, pace: Pace = PACE) -> float:
-    """Wait until the gate lets us through; gives the time of that."""
+    """Wait until the gate opens; return that time."""
     async with asyncio.timeout(20):
         while wait_s := await gate.enter(host, pace):  # noqa: ASYNC110 the gate answers with a time
             await asyncio.sleep(wait_s)
@@ -87,7 +87,7 @@ async def test_the_first_request_starts_at_once_and_the_next_after_the_gap(gates
 
 
 async def test_the_gap_holds_over_all_processes_and_nearly_all_of_the_rate_is_used(gates: list[HostGate]) -> None:
-    """What is measured is when requests leave, some of them late, as a server would see it."""
+    """Measures when requests are sent, some of them late, as a server would see it."""
     left_at: list[float] = []
 
     async def ask(gate: HostGate, late_s: float) -> None:
@@ -172,7 +172,7 @@ async def test_an_adaptive_gap_follows_the_response_time_and_own_hosts_have_none
 
 
 async def test_a_request_that_is_not_yet_sent_is_not_overtaken(shared: Shared) -> None:
-    """A process that is slow between "go" and departure: the gap counts from its departure."""
+    """A process is slow between admission and sending: the gap counts from sending."""
     slow, quick = shared.gates
     assert await slow.enter(HOST, PACE) == 0.0
     await asyncio.sleep(2 * GAP_S)
@@ -221,7 +221,7 @@ async def test_after_a_flush_the_gap_holds_and_known_state_is_restored(shared: S
     await one.leave(OTHER, FAST, Feedback(0.0, status=429, retry_after_s=30.0))
     assert await other.enter(OTHER, FAST) > 20
     await shared.redis.flushall()
-    assert await pass_through(other) - began >= GAP_S, "the gap holds though nobody remembers the last request"
+    assert await pass_through(other) - began >= GAP_S, "the gap holds although no process knows the last request"
     assert await one.enter(OTHER, FAST) > 20, "a process that knows of the closing restores it"
     assert await other.enter(OTHER, FAST) > 20
 

@@ -340,8 +340,8 @@ async def test_a_visit_is_settled_once_and_whole(ledger: SqlLedger) -> None:
     assert (row.fetched_at, row.elapsed_s, row.body_bytes, row.fetches, row.attempts) == (NOW, 0.5, 99, 1, 0)
     assert (row.final_url, row.claimed_by, row.changed) == (u("p"), None, None)
     assert (await ledger.counts(run.id)).redactions == {"aws": 2, "jwt": 1}
-    found = await the_row(ledger, run, "x")
-    assert (found.parent, found.depth, found.state) == (u("p"), 1, UrlState.DISCOVERED)
+    row = await the_row(ledger, run, "x")
+    assert (row.parent, row.depth, row.state) == (u("p"), 1, UrlState.DISCOVERED)
 
 
 async def test_a_redirect_becomes_an_alias_and_offers_its_target(ledger: SqlLedger) -> None:

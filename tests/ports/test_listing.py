@@ -39,7 +39,7 @@ def _admit_all(facts: WaveFacts) -> WavePlan:
 
 
 async def _crawled(ledger: SqlLedger, links: int) -> Run:
-    """A run whose seed was visited and links to so many pages; every second of them was visited, the others wait."""
+    """A run whose seed links to this many pages; every second one was visited, the others are queued."""
     run = await start_run(ledger, SETTINGS, NOW)
     await ledger.move_run(run.id, RunState.RUNNING, NOW)
     await ledger.open_wave(run.id, 0, _admit_all)
@@ -104,8 +104,8 @@ async def test_runs_of_equally_named_sites_of_two_tenants_are_listed_apart(ledge
     ours = await ledger.create_run("a.example", settings, (), NOW, "one")
     theirs = await ledger.create_run("a.example", settings, (), NOW + 1, "two")
     for tenant, run in (("one", ours), ("two", theirs)):
-        found, total = await ledger.list_runs(RunListing(site="a.example", tenant=tenant))
-        assert ([one.id for one in found], total) == ([run.id], 1)
+        runs, total = await ledger.list_runs(RunListing(site="a.example", tenant=tenant))
+        assert ([one.id for one in runs], total) == ([run.id], 1)
     assert await ledger.list_runs(RunListing(tenant="three")) == ([], 0)
     assert (await ledger.list_runs(RunListing(site="a.example")))[1] == 2
 
@@ -124,7 +124,7 @@ async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) 
 
 
 async def test_an_idempotency_key_creates_one_run_even_in_concurrent_calls(ledger: SqlLedger) -> None:
-    once = IdempotencyKey("key", "what was asked")
+    once = IdempotencyKey("key", "request digest")
 
     async def make(key: IdempotencyKey, now: float = NOW) -> tuple[str, str, bool]:
         made = await ledger.create_run_once(key, "site.example", SETTINGS, first_offers(SETTINGS), now)
@@ -134,7 +134,7 @@ async def test_an_idempotency_key_creates_one_run_even_in_concurrent_calls(ledge
     assert len({run for run, _, _ in made}) == 1
     assert sorted(is_new for _, _, is_new in made) == [False] * 7 + [True]
     other = await make(IdempotencyKey("key", "something else"))
-    assert other == (made[0][0], "what was asked", False)
-    assert (await make(IdempotencyKey("another key", "what was asked")))[2]
+    assert other == (made[0][0], "request digest", False)
+    assert (await make(IdempotencyKey("another key", "request digest")))[2]
     assert len(await ledger.runs()) == 2
     assert (await make(once, NOW + IDEMPOTENCY_KEY_TTL_S + 1))[2], "a key is forgotten after a day"

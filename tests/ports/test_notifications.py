@@ -18,10 +18,10 @@ LONG_S, SHORT_S = 10.0, 0.05
 
 
 class Both:
-    """Two ends, as two processes would have them; for one process they are the same."""
+    """The notifiers and events of two processes; within one process they are the same objects."""
 
-    def __init__(self, here: Notifier, there: Notifier, told_here: Events, told_there: Events) -> None:
-        self.here, self.there, self.told_here, self.told_there = here, there, told_here, told_there
+    def __init__(self, here: Notifier, there: Notifier, events_here: Events, events_there: Events) -> None:
+        self.here, self.there, self.events_here, self.events_there = here, there, events_here, events_there
 
 
 @pytest.fixture(params=["local", "redis"])
@@ -69,24 +69,24 @@ async def test_notifications_between_waits_are_coalesced(both: Both) -> None:
             await both.here.notify(RUN)
         assert await subscription.wait(LONG_S)
         while await subscription.wait(SHORT_S):
-            pass  # what still came over the wire: one or a few, never five hundred
+            pass  # some may still arrive: a few, never five hundred
         assert not await subscription.wait(SHORT_S)
 
 
 async def test_a_follower_gets_the_events_of_its_run_in_order(both: Both) -> None:
-    async with both.told_there.follow(RUN) as events:
+    async with both.events_there.follow(RUN) as events:
         for number in range(5):
-            await both.told_here.publish(RunEvent(OTHER, EventKind.WAVE, 1.0, {"wave": number}))
-            await both.told_here.publish(RunEvent(RUN, EventKind.WAVE, 1.0, {"wave": number}))
+            await both.events_here.publish(RunEvent(OTHER, EventKind.WAVE, 1.0, {"wave": number}))
+            await both.events_here.publish(RunEvent(RUN, EventKind.WAVE, 1.0, {"wave": number}))
         async with asyncio.timeout(LONG_S):
             seen = [await anext(events) for _ in range(5)]
     assert [(event.run, event.facts["wave"]) for event in seen] == [(RUN, number) for number in range(5)]
 
 
 async def test_unread_events_of_a_slow_follower_are_bounded(both: Both) -> None:
-    async with both.told_here.follow(RUN) as events:
+    async with both.events_here.follow(RUN) as events:
         for number in range(3000):
-            await both.told_here.publish(RunEvent(RUN, EventKind.PROGRESS, 1.0, {"settled": number}))
+            await both.events_here.publish(RunEvent(RUN, EventKind.PROGRESS, 1.0, {"settled": number}))
         async with asyncio.timeout(LONG_S):
             seen = [(await anext(events)).facts["settled"]]
             while seen[-1] != 2999:
@@ -129,13 +129,13 @@ async def test_close_ends_the_listener_even_when_the_client_swallows_the_cancell
     """The client may lose a cancellation that comes while it sends: some of these would have waited for ever."""
     from sitelore.store import redis_notifications
 
-    monkeypatch.setattr(redis_notifications, "_LISTEN_S", 0.002)  # a ping follows: it sends nearly all the time
+    monkeypatch.setattr(redis_notifications, "_LISTEN_S", 0.002)  # a ping follows, so it is sending nearly all the time
     clients = [redis_notifications.open_redis(redis_url) for _ in range(40)]
-    some = [redis_notifications.RedisNotifier(client) for client in clients]
-    for notifier in some:
+    notifiers = [redis_notifications.RedisNotifier(client) for client in clients]
+    for notifier in notifiers:
         async with notifier.subscribe() as subscription:
             assert await subscription.wait(LONG_S), "it is notified when the subscription is made"
     async with asyncio.timeout(LONG_S):
-        for notifier in some:
+        for notifier in notifiers:
             await notifier.close()
     await asyncio.gather(*(client.aclose() for client in clients))

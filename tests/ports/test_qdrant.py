@@ -1,4 +1,4 @@
-"""Vectors compared by Qdrant: the copy follows the database, and nothing but the ledger decides what is shown."""
+"""Vector search by Qdrant: its copy follows the database, and only the ledger decides which chunks are returned."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import u
 from tests.ports.test_search_index import MODEL, Shop, numbers_of, question, same, standings, vector
-from tests.support import serve
-from tests.support.journey import crawl_in, crawl_settings
-from tests.support.qdrant import Qdrant, running_qdrant
+from tests.support import http_server
+from tests.support.crawls import crawl_in, crawl_settings
+from tests.support.qdrant import FakeQdrant, fake_qdrant
 
 from sitelore.app.checks import check_vectors
 from sitelore.app.settings import operator_settings
@@ -36,31 +36,31 @@ KEY = "the-operators-key"
 
 
 @pytest.fixture
-async def qdrant() -> AsyncIterator[Qdrant]:
-    async with running_qdrant(KEY) as running:
+async def qdrant() -> AsyncIterator[FakeQdrant]:
+    async with fake_qdrant(KEY) as running:
         yield running
 
 
-def served(qdrant: Qdrant, name: str = "") -> QdrantServer:
+def served(qdrant: FakeQdrant, name: str = "") -> QdrantServer:
     return QdrantServer.read(f"qdrant:{qdrant.url}{name}", KEY)
 
 
 @pytest.fixture
-async def shop(database: Database, qdrant: Qdrant) -> AsyncIterator[Shop]:
+async def shop(database: Database, qdrant: FakeQdrant) -> AsyncIterator[Shop]:
     engine = await database.engine()
     search_index = SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant)))
     yield Shop(SqlLedger(engine), search_index)
     await search_index.close()
 
 
-async def another(database: Database, qdrant: Qdrant) -> SqlSearchIndex:
-    """The knowledge of a process that has just started."""
+async def another(database: Database, qdrant: FakeQdrant) -> SqlSearchIndex:
+    """The search index of a process that has just started."""
     engine = await database.engine()
     return SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant)))
 
 
 class OneVector:
-    """An embedder that knows one question."""
+    """An embedder with one fixed vector."""
 
     model = MODEL
 
@@ -86,62 +86,62 @@ async def test_the_nearest_chunks_are_those_of_the_in_memory_search(shop: Shop, 
     assert list((await shop.search_index.nearest(site, MODEL, question("x"), 5)).numbers) == []
     await shop.embedded()
     cards = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
-    asked = np.frombuffer(question("what is asked"), "<f4")
-    truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ asked) for card in cards}
+    query = np.frombuffer(question("query"), "<f4")
+    truth = {card.number: float(np.frombuffer(vector(card.text), "<f2").astype(np.float32) @ query) for card in cards}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.search_index.nearest(site, MODEL, asked.tobytes(), 7, also=[ranked[20], ranked[0], 999])
-    assert found.embedded == 60
-    assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
-    assert same(found.scores, [truth[number] for number in found.numbers])
-    assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
+    nearest = await shop.search_index.nearest(site, MODEL, query.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    assert nearest.embedded == 60
+    assert same(nearest.scores[:7], [truth[number] for number in ranked[:7]])
+    assert same(nearest.scores, [truth[number] for number in nearest.numbers])
+    assert set(nearest.numbers) == {*nearest.numbers[:7], ranked[20]}
     for few in (2_000, 4, 0):  # named one by one; sifted; sifted in vain, then named
         monkeypatch.setattr(qdrant_search, "_MAX_FILTER_IDS", few)
-        some = array("I", ranked[30:40])
+        candidates = array("I", ranked[30:40])
         among = await shop.search_index.nearest(
-            site, MODEL, asked.tobytes(), 3, also=[ranked[39], ranked[0]], among=some.tobytes()
+            site, MODEL, query.tobytes(), 3, also=[ranked[39], ranked[0]], among=candidates.tobytes()
         )
         assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
-        assert (among.embedded, set(among.numbers) <= set(some), ranked[39] in among.numbers) == (10, True, True)
-    assert list((await shop.search_index.nearest(site, MODEL, asked.tobytes(), 0)).numbers) == []
-    assert list((await shop.search_index.nearest(site, MODEL, asked.tobytes(), 5, among=b"")).numbers) == []
-    assert len((await shop.search_index.nearest(site, MODEL, asked.tobytes(), 500)).numbers) == 60
-    assert list((await shop.search_index.nearest(site, "no such model", asked.tobytes(), 5)).numbers) == []
+        assert (among.embedded, set(among.numbers) <= set(candidates), ranked[39] in among.numbers) == (10, True, True)
+    assert list((await shop.search_index.nearest(site, MODEL, query.tobytes(), 0)).numbers) == []
+    assert list((await shop.search_index.nearest(site, MODEL, query.tobytes(), 5, among=b"")).numbers) == []
+    assert len((await shop.search_index.nearest(site, MODEL, query.tobytes(), 500)).numbers) == 60
+    assert list((await shop.search_index.nearest(site, "no such model", query.tobytes(), 5)).numbers) == []
 
 
-async def test_every_question_and_every_point_names_its_tenant_and_site(shop: Shop, qdrant: Qdrant) -> None:
+async def test_every_query_and_every_point_has_its_tenant_and_site(shop: Shop, qdrant: FakeQdrant) -> None:
     ours = (await shop.crawled({"a": "one/two", "b": "three"})).site
     theirs = (await shop.crawled({"a": "one/two", "b": "three"}, tenant="other")).site
     for site in (ours, theirs):
         await settled(shop, site)
     assert len(qdrant.chunks()) == 6
     for site in (ours, theirs):
-        found = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1])
-        assert (len(found.numbers), found.embedded) == (3, 3)
+        nearest = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1])
+        assert (len(nearest.numbers), nearest.embedded) == (3, 3)
     assert {(one["tenant"], one["site"]) for one in qdrant.chunks().values()} == {("default", ours), ("other", theirs)}
     assert {point >> 32 for point in qdrant.chunks()} == {ours, theirs}
     [collection] = qdrant.collections.values()
     assert collection.indexed == {"tenant": {"type": "keyword", "is_tenant": True}, "site": {"type": "integer"}}
-    asked = [one["filter"] for body in qdrant.calls("/query/batch") for one in body["searches"]]
-    asked += [body["filter"] for body in qdrant.calls("/scroll")]
-    assert len(asked) >= 4
-    for chosen in asked:
+    filters = [one["filter"] for body in qdrant.calls("/query/batch") for one in body["searches"]]
+    filters += [body["filter"] for body in qdrant.calls("/scroll")]
+    assert len(filters) >= 4
+    for chosen in filters:
         assert [one["key"] for one in chosen["must"][:2]] == ["tenant", "site"]
     assert all(one["params"] == {"exact": True} for body in qdrant.calls("/query/batch") for one in body["searches"])
 
 
-async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_is_behind(shop: Shop, qdrant: Qdrant) -> None:
+async def test_chunks_that_the_ledger_hides_are_not_returned_even_by_an_outdated_copy(shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await settled(shop, site)
 
     async def near() -> list[str]:
-        found = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1, 2, 3])
-        return sorted(card.text for card in await shop.search_index.chunk_records(site, list(found.numbers)))
+        nearest = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1, 2, 3])
+        return sorted(card.text for card in await shop.search_index.chunk_records(site, list(nearest.numbers)))
 
     assert await near() == ["one", "three", "two"]
     await shop.crawled({"a": "one/four", "b": "three"})
-    assert await near() == ["three"], "the page says something else by now"
+    assert await near() == ["three"], "the page has changed"
     await shop.indexed(site)
-    assert len(qdrant.chunks()) == 3, "nothing was sent yet"
+    assert len(qdrant.chunks()) == 3, "nothing has been sent yet"
     assert await near() == ["one", "three"]
     await shop.embedded()
     assert await near() == ["four", "one", "three"]
@@ -156,10 +156,10 @@ async def test_what_the_ledger_does_not_show_is_not_given_however_far_the_copy_i
     assert await shop.embedded() == 0
     assert qdrant.chunks() == {}
     await settled(shop, site)
-    assert await near() == ["four", "one"], "the index is made again from the pages, the copy from the index"
+    assert await near() == ["four", "one"], "the index is rebuilt from the pages, and the copy from the index"
 
 
-async def test_a_copy_that_is_lost_is_made_again(database: Database, shop: Shop, qdrant: Qdrant) -> None:
+async def test_a_lost_copy_is_rebuilt(database: Database, shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await settled(shop, site)
     before = await shop.search_index.nearest(site, MODEL, question("one"), 9)
@@ -175,18 +175,18 @@ async def test_a_copy_that_is_lost_is_made_again(database: Database, shop: Shop,
     await fresh.close()
 
 
-async def test_a_copy_that_is_complete_is_not_looked_through_again(database: Database, shop: Shop, qdrant: Qdrant) -> None:
+async def test_a_complete_copy_is_not_scanned_again(database: Database, shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     other = (await shop.crawled({"a": "five"}, tenant="other")).site
     await settled(shop, site)
     await settled(shop, other)
     await shop.embedded()
-    qdrant.asked.clear()
+    qdrant.requests.clear()
     await shop.embedded()
-    assert qdrant.asked == []
+    assert qdrant.requests == []
     fresh = await another(database, qdrant)
     await fresh.texts_to_embed(MODEL, 9)
-    assert [path.rsplit("/", 1)[-1] for _, path, _ in qdrant.asked] == ["collections", "points"], "its marks were read"
+    assert [path.rsplit("/", 1)[-1] for _, path, _ in qdrant.requests] == ["collections", "points"], "its marks were read"
     await shop.crawled({"a": "five/six"}, tenant="other")
     await shop.indexed(other)
     await shop.embedded()
@@ -194,8 +194,8 @@ async def test_a_copy_that_is_complete_is_not_looked_through_again(database: Dat
     await fresh.close()
 
 
-async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_later(
-    shop: Shop, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_while_qdrant_is_unavailable_search_is_lexical_and_missed_vectors_are_sent_later(
+    shop: Shop, qdrant: FakeQdrant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(qdrant_rest, "_RETRY_DELAY_S", 0.0)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
@@ -205,10 +205,10 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
         await settled(shop, site)
         answer = await searcher.search(SearchQuery("three"))
     assert (answer.mode, [hit.chunk.text for hit in answer.hits], answer.embedded) == (SearchMode.LEXICAL, ["three"], 3)
-    told = [record.getMessage() for record in caplog.records]
-    assert any(text.startswith("vectors not sent, retrying later") and "answered 503" in text for text in told)
-    assert any(text.startswith("query answered by words alone: the Qdrant at 127.0.0.1") for text in told)
-    assert KEY not in " ".join(told)
+    messages = [record.getMessage() for record in caplog.records]
+    assert any(text.startswith("vectors not sent, retrying later") and "answered 503" in text for text in messages)
+    assert any(text.startswith("query answered by words alone: the Qdrant at 127.0.0.1") for text in messages)
+    assert KEY not in " ".join(messages)
     assert qdrant.chunks() == {}
     qdrant.status = 0
     assert await shop.embedded() == 0
@@ -217,24 +217,24 @@ async def test_while_qdrant_is_away_words_answer_and_what_it_missed_is_sent_late
     assert (answer.mode, len(answer.hits)) == (SearchMode.HYBRID, 3)
 
 
-async def test_a_qdrant_that_failed_is_left_alone_for_a_while(shop: Shop, qdrant: Qdrant) -> None:
+async def test_a_failed_qdrant_is_not_called_for_a_while(shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     qdrant.status = 500
-    qdrant.asked.clear()
+    qdrant.requests.clear()
     for _ in range(3):
         with pytest.raises(VectorsAway):
             await shop.search_index.nearest(site, MODEL, question("one"), 9)
-    assert len(qdrant.asked) == 1
+    assert len(qdrant.requests) == 1
 
 
-async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(shop: Shop, qdrant: Qdrant) -> None:
+async def test_new_vectors_of_a_text_replace_the_stored_ones(shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one", "b": "one"})).site
     await settled(shop, site)
     [held] = {one["text"] for one in qdrant.chunks().values()}
     [hash_of_it] = {one.text_hash for one in await shop.search_index.texts_to_embed("another model", 9)}
     assert hash_of_it.startswith(held)
-    qdrant.status = 503  # it is missed, and found by its version
+    qdrant.status = 503  # the old version is detected and replaced
     await shop.search_index.put_vectors(MODEL, [(hash_of_it, vector("something else"))])
     qdrant.status = 0
     fresh = QdrantVectorSearch(shop.search_index._engine, served(qdrant))
@@ -246,7 +246,7 @@ async def test_vectors_of_a_text_that_are_put_again_replace_those_that_stand(sho
     assert all(same(held, np.frombuffer(vector("something else"), "<f2").astype(np.float32)) for held in vectors)
 
 
-async def test_invalid_vectors_are_ignored(shop: Shop, qdrant: Qdrant) -> None:
+async def test_invalid_vectors_are_ignored(shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
     one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)
@@ -256,19 +256,19 @@ async def test_invalid_vectors_are_ignored(shop: Shop, qdrant: Qdrant) -> None:
         MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)]
     )
     assert await shop.search_index.texts_to_embed(MODEL, 9) == []
-    found = await shop.search_index.nearest(site, MODEL, question("one"), 9)
-    assert sorted(found.numbers) == [1, 3]
-    assert all(np.isfinite(found.scores))
+    nearest = await shop.search_index.nearest(site, MODEL, question("one"), 9)
+    assert sorted(nearest.numbers) == [1, 3]
+    assert all(np.isfinite(nearest.scores))
     assert sorted(one.size for one in qdrant.collections.values()) == [3, 4]
 
 
-async def test_with_qdrant_the_database_holds_no_vectors_to_compare(database: Database, shop: Shop) -> None:
+async def test_with_qdrant_the_database_has_no_search_vectors(database: Database, shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     assert not await (await database.engine()).read(pgvector.is_ready)
 
 
-async def test_databases_share_one_qdrant_under_names_of_their_own(database: Database, shop: Shop, qdrant: Qdrant) -> None:
+async def test_databases_share_one_qdrant_with_separate_collections(database: Database, shop: Shop, qdrant: FakeQdrant) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
@@ -279,7 +279,7 @@ async def test_databases_share_one_qdrant_under_names_of_their_own(database: Dat
 
 
 @pytest.mark.parametrize("mood", [lambda: b"no JSON", lambda: b'{"status": "ok"}', lambda: b"[" * 100_000])
-async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_invalid_response_counts_as_a_failure(shop: Shop, mood: object, monkeypatch: pytest.MonkeyPatch) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     assert callable(mood)
@@ -292,14 +292,14 @@ async def test_an_answer_that_is_none_is_no_answer(shop: Shop, mood: object, mon
         await shop.search_index.nearest(site, MODEL, question("one"), 9)
 
 
-async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant: Qdrant, shop: Shop) -> None:
+async def test_the_error_for_a_wrong_key_does_not_contain_the_key(database: Database, qdrant: FakeQdrant, shop: Shop) -> None:
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
     wrong = SqlSearchIndex(engine, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
-    with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as told:
+    with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as error:
         await wrong.nearest(site, MODEL, question("one"), 9)
-    assert "not-the-key" not in str(told.value)
+    assert "not-the-key" not in str(error.value)
     await wrong.close()
 
 
@@ -307,10 +307,10 @@ async def test_a_wrong_key_is_said_without_saying_it(database: Database, qdrant:
     "spec",
     ["qdrant", "qdrant:", "qdrant:ftp://host", "qdrant:http://user:secret@host", "http://host:6333", "qdrant:http://h#a b"],
 )
-def test_what_cannot_be_read_is_refused_and_not_repeated(spec: str) -> None:
-    with pytest.raises(UsageError, match="SITELORE_VECTORS cannot be read") as told:
+def test_an_invalid_address_is_refused_and_not_repeated(spec: str) -> None:
+    with pytest.raises(UsageError, match="SITELORE_VECTORS cannot be read") as error:
         QdrantServer.read(spec)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 def test_an_address_may_have_a_path_and_a_name() -> None:
@@ -320,13 +320,13 @@ def test_an_address_may_have_a_path_and_a_name() -> None:
 
 
 async def test_an_app_whose_settings_name_a_qdrant_uses_it(
-    tmp_path: Path, qdrant: Qdrant, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, qdrant: FakeQdrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SITELORE_VECTORS", f"qdrant:{qdrant.url}")
     monkeypatch.setenv("SITELORE_VECTORS_KEY", KEY)
-    with serve.serving(serve.site({"/": serve.page("Boats", "Boats cross the harbour. " * 40)})) as web:
+    with http_server.serve_site(http_server.site({"/": http_server.page("Boats", "Boats cross the harbour. " * 40)})) as server:
         async with embedded(tmp_path, writing=True) as app:
-            await crawl_in(app, crawl_settings(web.url()))
+            await crawl_in(app, crawl_settings(server.url()))
             [stats] = await app.search_service.sites()
             await app.search_service.refresh(stats)
             async for _ in embed_missing(app.search_service.search_index, OneVector()):

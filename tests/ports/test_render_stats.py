@@ -61,7 +61,9 @@ async def test_a_run_uses_the_render_statistics_from_its_creation(ledger: SqlLed
     third = await crawled(ledger, {})
     assert third.site_rendering == SiteRendering(runs=2, browser=2, http=0)
     fourth, _ = await started(ledger, "a")
-    assert fourth.site_rendering == SiteRendering(runs=3, browser=2, http=0), "a run that read nothing teaches nothing"
+    assert fourth.site_rendering == SiteRendering(runs=3, browser=2, http=0), (
+        "a run without pages does not change the statistics"
+    )
 
 
 async def test_a_run_with_a_fixed_render_mode_does_not_change_the_statistics(ledger: SqlLedger) -> None:

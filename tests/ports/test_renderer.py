@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import pytest_asyncio
-from tests.support.serve import Answer, Web, page, redirect, serving, site
+from tests.support.http_server import Answer, HttpServer, page, redirect, serve_site, site
 
 from sitelore.fetch.browser.chromium import Browser, BrowserLimits
 from sitelore.fetch.browser.renderer import BrowserRenderer, allow_all
@@ -77,8 +77,8 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def web() -> Iterator[Web]:
-    with serving(site(PAGES)) as running:
+def http_server() -> Iterator[HttpServer]:
+    with serve_site(site(PAGES)) as running:
         yield running
 
 
@@ -92,34 +92,34 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def renderer(browser: Browser, web: Web) -> AsyncIterator[BrowserRenderer]:
-    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
+async def renderer(browser: Browser, http_server: HttpServer) -> AsyncIterator[BrowserRenderer]:
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([http_server.origin]))
     yield made
     await made.close()
 
 
-def asked(web: Web, path: str, **more: object) -> RenderRequest:
-    url = Url.parse(web.origin + path)
+def render_request(http_server: HttpServer, path: str, **more: object) -> RenderRequest:
+    url = Url.parse(http_server.origin + path)
     assert url is not None
     return RenderRequest(url, **more)  # type: ignore[arg-type]
 
 
-async def seen(renderer: BrowserRenderer, web: Web, path: str, **more: object) -> Rendered:
-    rendered = await renderer.render(asked(web, path, **more))
+async def seen(renderer: BrowserRenderer, http_server: HttpServer, path: str, **more: object) -> Rendered:
+    rendered = await renderer.render(render_request(http_server, path, **more))
     assert isinstance(rendered, Rendered), rendered
     return rendered
 
 
-async def text_of(renderer: BrowserRenderer, web: Web, path: str, **more: object) -> str:
-    return (await seen(renderer, web, path, **more)).response.body.decode()
+async def text_of(renderer: BrowserRenderer, http_server: HttpServer, path: str, **more: object) -> str:
+    return (await seen(renderer, http_server, path, **more)).response.body.decode()
 
 
-async def test_a_page_is_read_as_its_scripts_have_made_it(renderer: BrowserRenderer, web: Web) -> None:
-    rendered = await seen(renderer, web, "/app")
+async def test_a_page_is_returned_after_its_scripts_have_run(renderer: BrowserRenderer, http_server: HttpServer) -> None:
+    rendered = await seen(renderer, http_server, "/app")
     response, metrics = rendered.response, rendered.metrics
     assert response.body.startswith(b"<!doctype html>")
     assert b"<h1>made by a script</h1>" in response.body
-    assert (response.url, response.status, rendered.chain) == (web.origin + "/app", 200, ())
+    assert (response.url, response.status, rendered.chain) == (http_server.origin + "/app", 200, ())
     assert (response.header("etag"), response.header("last-modified")) == ('"one"', "Tue, 14 Nov 2023 22:13:20 GMT")
     assert response.content_type == "text/html"
     assert metrics.requests == 2
@@ -129,69 +129,73 @@ async def test_a_page_is_read_as_its_scripts_have_made_it(renderer: BrowserRende
 
 
 @pytest.mark.parametrize(("path", "status"), [("/moved", 302), ("/scripted", 200)])
-async def test_redirects_are_recorded(renderer: BrowserRenderer, web: Web, path: str, status: int) -> None:
-    rendered = await seen(renderer, web, path)
-    assert rendered.response.url == web.origin + "/app"
-    assert rendered.chain == (Hop(asked(web, path).url, status),)
+async def test_redirects_are_recorded(renderer: BrowserRenderer, http_server: HttpServer, path: str, status: int) -> None:
+    rendered = await seen(renderer, http_server, path)
+    assert rendered.response.url == http_server.origin + "/app"
+    assert rendered.chain == (Hop(render_request(http_server, path).url, status),)
     assert b"made by a script" in rendered.response.body
 
 
-async def test_navigations_of_the_main_frame_are_checked(browser: Browser, web: Web) -> None:
+async def test_navigations_of_the_main_frame_are_checked(browser: Browser, http_server: HttpServer) -> None:
     judged: list[str] = []
 
     async def judge(url: Url) -> str | None:
         judged.append(url.path)
         return "robots.txt says no."
 
-    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]), judge)
-    before = len(web.hits)
-    handed_back = await seen(made, web, "/moved")
-    stayed = await seen(made, web, "/scripted")
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([http_server.origin]), judge)
+    before = len(http_server.hits)
+    handed_back = await seen(made, http_server, "/moved")
+    stayed = await seen(made, http_server, "/scripted")
     await made.close()
     assert (handed_back.response.status, handed_back.response.header("location")) == (302, "/app")
-    assert (stayed.response.url, stayed.metrics.refused) == (web.origin + "/scripted", 1)
+    assert (stayed.response.url, stayed.metrics.refused) == (http_server.origin + "/scripted", 1)
     assert judged == ["/app", "/app"]
-    assert [hit.target for hit in web.hits[before:]] == ["/moved", "/scripted"]
+    assert [hit.target for hit in http_server.hits[before:]] == ["/moved", "/scripted"]
 
 
-async def test_open_shadow_roots_are_written_in_place_when_asked_for(renderer: BrowserRenderer, web: Web) -> None:
-    flat = await text_of(renderer, web, "/shadow", expand_shadow_roots=True)
+async def test_open_shadow_roots_are_expanded_on_request(renderer: BrowserRenderer, http_server: HttpServer) -> None:
+    flat = await text_of(renderer, http_server, "/shadow", expand_shadow_roots=True)
     card = flat[flat.index("<fancy-card>") : flat.index("</fancy-card>")]
     assert card == '<fancy-card><h2><i slot="title">titled</i></h2><p>from the shadow</p><b>light</b>fallback'
-    plain = await text_of(renderer, web, "/shadow")
+    plain = await text_of(renderer, http_server, "/shadow")
     assert '<fancy-card><b>light</b><i slot="title">titled</i></fancy-card>' in plain
 
 
-async def test_frames_are_written_in_place_when_asked_for(renderer: BrowserRenderer, web: Web) -> None:
-    whole = await text_of(renderer, web, "/frames", expand_frames=True)
+async def test_frames_are_expanded_on_request(renderer: BrowserRenderer, http_server: HttpServer) -> None:
+    whole = await text_of(renderer, http_server, "/frames", expand_frames=True)
     assert whole.index("outer") < whole.index("<p>inside</p>") < whole.index("<p>innermost</p>")
-    assert "inside" not in await text_of(renderer, web, "/frames")
+    assert "inside" not in await text_of(renderer, http_server, "/frames")
 
 
 @pytest.mark.parametrize(
     ("path", "text"), [("/endless", "item 80<"), ("/seen", ">seen<"), ("/later", ">now<"), ("/clock", "words")]
 )
-async def test_content_that_loads_a_little_later_is_awaited(renderer: BrowserRenderer, web: Web, path: str, text: str) -> None:
-    assert text in await text_of(renderer, web, path)
+async def test_content_that_loads_a_little_later_is_awaited(
+    renderer: BrowserRenderer, http_server: HttpServer, path: str, text: str
+) -> None:
+    assert text in await text_of(renderer, http_server, path)
 
 
-async def test_pictures_and_what_the_settings_name_are_not_loaded(browser: Browser, web: Web) -> None:
+async def test_images_and_blocked_urls_are_not_loaded(browser: Browser, http_server: HttpServer) -> None:
     settings = CrawlSettings(rendering=Rendering(blocked=("*/own/tracker*",)))
-    made = BrowserRenderer(browser, settings, AddressGuard([web.origin]))
-    before = len(web.hits)
-    rendered = await seen(made, web, "/pictures")
-    assert [hit.target for hit in web.hits[before:]] == ["/pictures"]
+    made = BrowserRenderer(browser, settings, AddressGuard([http_server.origin]))
+    before = len(http_server.hits)
+    rendered = await seen(made, http_server, "/pictures")
+    assert [hit.target for hit in http_server.hits[before:]] == ["/pictures"]
     assert (rendered.metrics.blocked, rendered.metrics.requests) == (4, 5)
-    await seen(made, web, "/pictures", screenshot=True)
-    assert {"/a.png", "/b", "/a.jpg?x=1"} <= {hit.target for hit in web.hits[before:]}
+    await seen(made, http_server, "/pictures", screenshot=True)
+    assert {"/a.png", "/b", "/a.jpg?x=1"} <= {hit.target for hit in http_server.hits[before:]}
     await made.close()
 
 
-async def test_a_screenshot_is_a_jpeg_as_tall_as_the_page_up_to_its_cap(browser: Browser, web: Web) -> None:
-    made = BrowserRenderer(browser, CrawlSettings(rendering=Rendering(screenshot_height=3000)), AddressGuard([web.origin]))
-    tall = (await seen(made, web, "/tall", screenshot=True)).screenshot
-    short = (await seen(made, web, "/page1", screenshot=True)).screenshot
-    none = (await seen(made, web, "/page1")).screenshot
+async def test_a_screenshot_is_a_jpeg_as_tall_as_the_page_up_to_its_cap(browser: Browser, http_server: HttpServer) -> None:
+    made = BrowserRenderer(
+        browser, CrawlSettings(rendering=Rendering(screenshot_height=3000)), AddressGuard([http_server.origin])
+    )
+    tall = (await seen(made, http_server, "/tall", screenshot=True)).screenshot
+    short = (await seen(made, http_server, "/page1", screenshot=True)).screenshot
+    none = (await seen(made, http_server, "/page1")).screenshot
     await made.close()
     assert (jpeg_size(tall), jpeg_size(short), none) == ((1280, 3000), (1280, 800), b"")
 
@@ -204,35 +208,37 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
     return int.from_bytes(data[at + 7 : at + 9]), int.from_bytes(data[at + 5 : at + 7])
 
 
-async def test_a_probe_sees_the_page_before_it_is_changed(renderer: BrowserRenderer, web: Web) -> None:
+async def test_a_probe_sees_the_page_before_it_is_changed(renderer: BrowserRenderer, http_server: HttpServer) -> None:
     probe = "({ height: innerHeight, text: document.getElementById('p').textContent })"
-    assert (await seen(renderer, web, "/seen", probe=probe)).probed == {"height": 800, "text": "unseen"}
-    assert (await seen(renderer, web, "/seen", probe="nonsense(")).probed is None
+    assert (await seen(renderer, http_server, "/seen", probe=probe)).probed == {"height": 800, "text": "unseen"}
+    assert (await seen(renderer, http_server, "/seen", probe="nonsense(")).probed is None
 
 
-async def test_a_response_that_is_not_a_page_has_no_body(renderer: BrowserRenderer, web: Web) -> None:
-    picture = (await seen(renderer, web, "/picture")).response
+async def test_a_response_that_is_not_a_page_has_no_body(renderer: BrowserRenderer, http_server: HttpServer) -> None:
+    picture = (await seen(renderer, http_server, "/picture")).response
     assert (picture.status, picture.content_type, picture.body, picture.body_read) == (200, "image/png", b"", False)
-    nothing = (await seen(renderer, web, "/nothing")).response
+    nothing = (await seen(renderer, http_server, "/nothing")).response
     assert (nothing.status, nothing.body) == (204, b"")
-    gone = (await seen(renderer, web, "/gone")).response
+    gone = (await seen(renderer, http_server, "/gone")).response
     assert gone.status == 404
     assert b"<h1>gone</h1>" in gone.body
 
 
-async def test_a_dom_is_utf_8_whatever_the_document_was(renderer: BrowserRenderer, web: Web) -> None:
-    response = (await seen(renderer, web, "/latin")).response
+async def test_a_dom_is_utf_8_whatever_the_document_was(renderer: BrowserRenderer, http_server: HttpServer) -> None:
+    response = (await seen(renderer, http_server, "/latin")).response
     assert response.header_all("content-type") == ["text/html; charset=utf-8"]
     assert "d\xe9j\xe0" in response.body.decode()
 
 
-async def test_a_run_has_its_own_cookies_and_its_own_name(browser: Browser, renderer: BrowserRenderer, web: Web) -> None:
-    await seen(renderer, web, "/cookie")
-    assert "seen=yes" in await text_of(renderer, web, "/cookie")
-    settings = CrawlSettings(user_agent="Somebody/1.0")
-    other = BrowserRenderer(browser, settings, AddressGuard([web.origin]))
-    assert "seen=yes<" not in await text_of(other, web, "/cookie")
-    assert "Somebody/1.01280en-US" in await text_of(other, web, "/agent")
+async def test_a_run_has_its_own_cookies_and_its_own_name(
+    browser: Browser, renderer: BrowserRenderer, http_server: HttpServer
+) -> None:
+    await seen(renderer, http_server, "/cookie")
+    assert "seen=yes" in await text_of(renderer, http_server, "/cookie")
+    settings = CrawlSettings(user_agent="OtherAgent/1.0")
+    other = BrowserRenderer(browser, settings, AddressGuard([http_server.origin]))
+    assert "seen=yes<" not in await text_of(other, http_server, "/cookie")
+    assert "OtherAgent/1.01280en-US" in await text_of(other, http_server, "/agent")
     await other.close()
 
 
@@ -251,22 +257,22 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(browser: Bro
     assert [one.failure for one in failures if isinstance(one, RenderFailure)] == [Failure.ADDRESS] * 3 + [Failure.DNS]
 
 
-async def test_a_page_that_grows_too_large_is_refused(browser: Browser, web: Web) -> None:
+async def test_a_page_that_grows_too_large_is_refused(browser: Browser, http_server: HttpServer) -> None:
     limits = FetchLimits(body_bytes=2000)
-    made = BrowserRenderer(browser, CrawlSettings(limits=limits), AddressGuard([web.origin]))
-    failure = await made.render(asked(web, "/endless"))
+    made = BrowserRenderer(browser, CrawlSettings(limits=limits), AddressGuard([http_server.origin]))
+    failure = await made.render(render_request(http_server, "/endless"))
     await made.close()
     assert isinstance(failure, RenderFailure)
     assert failure.failure is Failure.TOO_LARGE
 
 
 @asynccontextmanager
-async def fresh(web: Web, pages: int = 1000) -> AsyncIterator[tuple[Browser, BrowserRenderer]]:
+async def fresh(http_server: HttpServer, pages: int = 1000) -> AsyncIterator[tuple[Browser, BrowserRenderer]]:
     """A separate browser process."""
     browser = Browser(limits=BrowserLimits(pages=pages))
     if not browser.is_available():
         pytest.skip("there is no browser on this machine")
-    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([http_server.origin]))
     try:
         yield browser, made
     finally:
@@ -274,12 +280,12 @@ async def fresh(web: Web, pages: int = 1000) -> AsyncIterator[tuple[Browser, Bro
         await browser.close()
 
 
-async def test_a_killed_browser_is_restarted_and_no_page_is_lost(web: Web) -> None:
-    async with fresh(web) as (browser, made):
-        await seen(made, web, "/page0")
+async def test_a_killed_browser_is_restarted_and_no_page_is_lost(http_server: HttpServer) -> None:
+    async with fresh(http_server) as (browser, made):
+        await seen(made, http_server, "/page0")
         assert browser.current is not None
         kinds = await browser.current.processes()
-        pages = [asyncio.create_task(seen(made, web, f"/page{number}")) for number in range(1, 9)]
+        pages = [asyncio.create_task(seen(made, http_server, f"/page{number}")) for number in range(1, 9)]
         await asyncio.sleep(0)
         os.kill(next(number for number, kind in kinds.items() if kind == "browser"), signal.SIGKILL)
         for number, rendered in enumerate(await asyncio.gather(*pages), 1):
@@ -287,19 +293,19 @@ async def test_a_killed_browser_is_restarted_and_no_page_is_lost(web: Web) -> No
         assert browser.starts == 2
 
 
-async def test_a_worn_out_browser_is_replaced_and_the_cookies_of_the_run_survive(web: Web) -> None:
-    async with fresh(web, pages=2) as (browser, made):
-        texts = [await text_of(made, web, "/cookie") for _ in range(3)]
+async def test_a_worn_out_browser_is_replaced_and_the_cookies_of_the_run_survive(http_server: HttpServer) -> None:
+    async with fresh(http_server, pages=2) as (browser, made):
+        texts = [await text_of(made, http_server, "/cookie") for _ in range(3)]
         assert [("seen=yes<" in text) for text in texts] == [False, True, True]
         assert browser.starts == 2
     assert browser.current is None
 
 
-async def test_without_a_browser_the_failure_says_how_to_install_one(web: Web) -> None:
+async def test_without_a_browser_the_failure_says_how_to_install_one(http_server: HttpServer) -> None:
     browser = Browser(lambda: None)
     assert not browser.is_available()
-    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([web.origin]))
-    failure = await made.render(asked(web, "/app"))
+    made = BrowserRenderer(browser, CrawlSettings(), AddressGuard([http_server.origin]))
+    failure = await made.render(render_request(http_server, "/app"))
     await made.close()
     assert isinstance(failure, RenderFailure)
     assert "apt install" in failure.detail

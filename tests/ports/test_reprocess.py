@@ -46,8 +46,8 @@ async def test_sketches_are_those_of_kept_pages_in_key_order(ledger: SqlLedger) 
     pages = [settled(by_path[f"/{name}"], replace(facts(name), sketch=name.encode() * 8)) for name in ("c", "a", "b")]
     empty = settled(by_path["/empty"], facts("empty"))
     await ledger.settle([*pages, empty, ended(by_path["/gone"], UrlState.NOT_FOUND)])
-    found = [(page.url, page.sketch) async for page in ledger.sketches(run.id)]
-    assert found == [(u("a"), b"a" * 8), (u("b"), b"b" * 8), (u("c"), b"c" * 8)]
+    sketches = [(page.url, page.sketch) async for page in ledger.sketches(run.id)]
+    assert sketches == [(u("a"), b"a" * 8), (u("b"), b"b" * 8), (u("c"), b"c" * 8)]
 
 
 async def test_all_sketches_are_read_over_several_pages(ledger: SqlLedger) -> None:
@@ -66,7 +66,7 @@ async def test_a_reprocessed_document_replaces_the_document_it_was_made_from_onl
         CleanText("New"), "hash", "novelty", BlobKey("new"), u("canon"), word_count=9, noindex=True, sketch=b"87654321"
     )
     assert before.document is not None
-    stale = ReprocessedPage(u("b"), BlobKey("somebody else's"), new)
+    stale = ReprocessedPage(u("b"), BlobKey("another document"), new)
     await ledger.replace_documents(run.id, [ReprocessedPage(u("a"), before.document, replace(new, volatile=b"w")), stale])
     row = await the_row(ledger, run, "a")
     assert (row.title, row.content_hash, row.document, row.canonical) == ("New", "hash", "new", u("canon"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, W2, admit_all, begin, leases, link, seed, started, the_row, visited
-from tests.support.fleet import new_database
+from tests.support.workers import temporary_database
 
 from sitelore.model.ids import RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
@@ -23,21 +23,21 @@ T = TypeVar("T")
 
 
 async def state_of(ledger: SqlLedger, run: RunId) -> RunState:
-    found = await ledger.run(run)
-    assert found is not None
-    return found.state
+    stored = await ledger.run(run)
+    assert stored is not None
+    return stored.state
 
 
 async def test_a_site_has_one_running_run_and_the_next_one_waits_for_it(ledger: SqlLedger) -> None:
     first, second = await begin(ledger, seed("a")), await begin(ledger, seed("a"))
     other = await begin(ledger, seed("a"), site="other")
     assert await ledger.begin_run(first.id, NOW)
-    assert await ledger.begin_run(first.id, NOW), "beginning again is harmless"
+    assert await ledger.begin_run(first.id, NOW), "a second begin changes nothing"
     assert not await ledger.begin_run(second.id, NOW)
     assert await ledger.begin_run(other.id, NOW)
     assert await ledger.end_run(first.id, RunState.COMPLETED, NOW)
     assert await ledger.begin_run(second.id, NOW + 1)
-    assert not await ledger.begin_run(first.id, NOW + 1), "what has ended does not begin again"
+    assert not await ledger.begin_run(first.id, NOW + 1), "an ended run does not begin again"
     assert not await ledger.begin_run(RunId("none"), NOW)
 
 
@@ -63,13 +63,13 @@ async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledge
         names = {run: name for name, run in made.items()}
         return [names[run.id] for run in await ledger.workable_runs(limit, NOW)]
 
-    assert await workable(10) == ["a1", "b1", "c1"], "a run that nobody works on must not wait behind those that can"
+    assert await workable(10) == ["a1", "b1", "c1"], "a run without workers must not wait behind runs with workers"
     assert await workable(2) == ["a1", "b1"]
     await ledger.open_wave(made["a1"], 0, admit_all)
     assert len(await ledger.claim(made["a1"], W1, 9, NOW, 60.0)) == 1
-    assert await workable(10) == ["b1", "c1", "a1"], "what has a worker is helped when nothing waits"
+    assert await workable(10) == ["b1", "c1", "a1"], "runs with workers get more when none waits"
     await ledger.end_run(made["a1"], RunState.COMPLETED, NOW)
-    assert await workable(10) == ["b1", "c1", "a2"], "the others had no turn yet"
+    assert await workable(10) == ["b1", "c1", "a2"], "the other sites have not been served in this round"
 
 
 async def test_queued_runs_are_scheduled_round_robin_by_site(ledger: SqlLedger) -> None:
@@ -93,14 +93,14 @@ async def test_queued_runs_are_scheduled_round_robin_by_site(ledger: SqlLedger) 
     assert len(begun) == 80
     for site in set(requested):
         of_site = [order[RunId(run)] for run in begun if sites[RunId(run)] == site]
-        assert of_site == sorted(of_site), f"{site}: first come, first served"
+        assert of_site == sorted(of_site), f"{site}: in order of creation"
     rounds = [sites[RunId(run)] for run in begun]
-    assert [len(set(rounds[n : n + 9])) for n in range(0, 45, 9)] == [9] * 5, "every site has one turn in each round"
+    assert [len(set(rounds[n : n + 9])) for n in range(0, 45, 9)] == [9] * 5, "every site is served once in each round"
     assert set(rounds[45:]) == {"greedy"}
 
 
 async def test_runs_created_concurrently_get_different_queue_rounds(database: Database) -> None:
-    """A site that asks for many runs at the same moment has one turn in each round all the same."""
+    """A site that queues many runs at once is still served once in each round."""
     ledgers = [await database.ledger() for _ in range(4)]
     settings = (await begin(ledgers[0], site="first")).settings
     [spare] = await ledgers[0].runs()
@@ -127,7 +127,7 @@ async def test_a_new_site_joins_the_current_queue_round(ledger: SqlLedger) -> No
         await ledger.begin_run(head.id, NOW)
         await ledger.end_run(head.id, RunState.COMPLETED, NOW)
     late = [await ledger.create_run("late", settings, [], NOW + n) for n in (10, 11)]
-    names = {run.id: f"{run.site_name}{number}" for some in (early, late) for number, run in enumerate(some)}
+    names = {run.id: f"{run.site_name}{number}" for runs in (early, late) for number, run in enumerate(runs)}
     served = []
     while heads := await ledger.workable_runs(1, NOW):
         await ledger.begin_run(heads[0].id, NOW)
@@ -141,15 +141,15 @@ async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> No
     assert await ledger.crash_run(run.id, "early", NOW, 10.0, 2) is None, "it was not running"
     await ledger.begin_run(run.id, NOW)
     assert await ledger.crash_run(run.id, "OSError: x", NOW, 10.0, 2) is RunState.QUEUED
-    assert await leases(ledger, run, W2) == [], "a run that pauses gives nothing out"
+    assert await leases(ledger, run, W2) == [], "a paused run has no claimable rows"
     assert not await ledger.begin_run(run.id, NOW + 9)
     assert await ledger.workable_runs(5, NOW + 9) == []
     assert [one.id for one in await ledger.workable_runs(5, NOW + 10)] == [run.id]
     assert await ledger.begin_run(run.id, NOW + 10)
-    found = await ledger.run(run.id)
-    assert found is not None
-    assert (found.attempts, found.error, found.started_at) == (1, "OSError: x", NOW)
-    assert await ledger.settle([visited(lease, "kept")]) == [True], "what was in flight is not lost"
+    stored = await ledger.run(run.id)
+    assert stored is not None
+    assert (stored.attempts, stored.error, stored.started_at) == (1, "OSError: x", NOW)
+    assert await ledger.settle([visited(lease, "kept")]) == [True], "active visits are not lost"
     assert await ledger.crash_run(run.id, "OSError: y", NOW + 11, 10.0, 2) is RunState.FAILED
     assert await state_of(ledger, run.id) is RunState.FAILED
 
@@ -175,19 +175,19 @@ async def test_a_lease_has_its_wave_and_the_run_has_the_hosts_of_the_wave(ledger
     run, [first, second] = await started(ledger, "a", "b")
     assert (first.wave, second.wave) == (1, 1)
     await ledger.settle([visited(first, "a", [link("c", first)], joins_host="www.site.test")])
-    found = await ledger.run(run.id)
-    assert found is not None
-    assert (found.joined_hosts, found.wave_hosts) == (("www.site.test",), ())
+    stored = await ledger.run(run.id)
+    assert stored is not None
+    assert (stored.joined_hosts, stored.wave_hosts) == (("www.site.test",), ())
     await ledger.settle([visited(second, "b")])
     await ledger.open_wave(run.id, 1, admit_all)
-    found = await ledger.run(run.id)
-    assert found is not None
-    assert found.wave_hosts == ("www.site.test",)
+    stored = await ledger.run(run.id)
+    assert stored is not None
+    assert stored.wave_hosts == ("www.site.test",)
     assert [lease.wave for lease in await leases(ledger, run)] == [2]
 
 
 async def test_a_lease_unknown_to_its_worker_expires(ledger: SqlLedger) -> None:
-    """The answer to a claim was lost: renewing what is known must not prolong the rest."""
+    """The answer to a claim was lost: renewing the known leases must not extend the unknown ones."""
     run = await begin(ledger, seed("known"), seed("unknown", 1))
     await ledger.open_wave(run.id, 0, admit_all)
     known, unknown = await leases(ledger, run, W1, 1), await leases(ledger, run, W1, 1)
@@ -199,7 +199,7 @@ async def test_a_lease_unknown_to_its_worker_expires(ledger: SqlLedger) -> None:
 
 async def test_the_leader_lock_is_held_by_one_process_at_a_time(database: Database) -> None:
     one = await database.ledger()
-    other = await database.ledger() if not hasattr(database.where, "exists") else one  # a file has one process
+    other = await database.ledger() if not hasattr(database.where, "exists") else one  # only one process uses a SQLite file
     async with (
         one.leader_lock("maintenance") as first,
         other.leader_lock("maintenance") as second,
@@ -221,7 +221,7 @@ async def test_the_database_clock_does_not_depend_on_the_wall_clock_of_the_machi
     from sitelore.store.engine import DatabaseClock, database_time, open_postgres
 
     monkeypatch.setattr(time, "time", lambda: 12.0)
-    async with new_database(postgres_url) as url:
+    async with temporary_database(postgres_url) as url:
         engine = await open_postgres(url)
         async with DatabaseClock(engine).kept_in_sync() as clock:
             assert abs(clock() - await engine.read(database_time)) < 2
@@ -231,11 +231,11 @@ async def test_the_database_clock_does_not_depend_on_the_wall_clock_of_the_machi
 
 
 async def test_a_run_is_created_once_when_the_answer_to_its_commit_is_lost(database: Database) -> None:
-    """The engine runs a function again when the connection went away after its commit."""
+    """The engine repeats a function when the connection was lost after its commit."""
     engine = await database.engine()
 
     class Losing:
-        """Loses the first answer."""
+        """Loses the first response."""
 
         async def write(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
             await engine.write(fn, *args, **kwargs)

@@ -46,7 +46,7 @@ EPOCH = "e1"
 
 
 class Shop:
-    """A ledger and its knowledge over one database."""
+    """A ledger and a search index in one database."""
 
     def __init__(self, ledger: SqlLedger, search_index: SqlSearchIndex) -> None:
         self.ledger = ledger
@@ -65,7 +65,7 @@ class Shop:
         state: RunState = RunState.COMPLETED,
         sketch: bytes = b"",
     ) -> Run:
-        """A run that has met these pages with this content, and these others with these ends."""
+        """A run that visited these pages with this content, and others with these outcomes."""
         self.now += 100.0
         query = settings or CrawlSettings(seeds=(str(u("a")),))
         paths = [*pages, *(ends or {})]
@@ -98,7 +98,7 @@ class Shop:
         return total
 
     async def embedded(self) -> int:
-        """Give every text that has none its vector."""
+        """Give every text without a vector its vector."""
         count = 0
         while texts := await self.search_index.texts_to_embed(MODEL, 5):
             await self.search_index.put_vectors(MODEL, [(one.text_hash, vector(one.text.rsplit("\n")[-1])) for one in texts])
@@ -113,7 +113,7 @@ class Shop:
     async def term_counts(self, site: SiteId, term: str) -> dict[int, int]:
         """Live chunks with this term, and how often."""
         live = set(numbers_of(await self.search_index.chunk_table(site)))
-        found: dict[int, int] = {}
+        totals: dict[int, int] = {}
         last = 0
         for block in (await self.search_index.postings(site, [term])).get(term, []):
             n = len(block) // 8
@@ -121,12 +121,12 @@ class Shop:
             assert list(numbers) == sorted(numbers)
             assert not n or numbers[0] > last
             last = numbers[-1]
-            found.update((number, count) for number, count in zip(numbers, counts, strict=True) if number in live)
-        return found
+            totals.update((number, count) for number, count in zip(numbers, counts, strict=True) if number in live)
+        return totals
 
 
 def page_of(url: Url, content: str, **more: Any) -> IndexedPage:
-    """Content is sentences parted by `/`; each is a chunk."""
+    """Content is sentences separated by `/`; each is a chunk."""
     chunks, start = [], 0
     for text in content.split("/") if content else []:
         size = len(text.encode())
@@ -186,7 +186,7 @@ def standings(*changed: PresenceChange) -> Callable[[RunOutcome], PresenceChange
 
 @pytest.fixture
 def without_pgvector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Postgres where the extension cannot be had."""
+    """A Postgres where the extension is not available."""
     monkeypatch.setattr(pgvector, "_CREATE", ("CREATE EXTENSION there_is_none",))
 
 
@@ -199,8 +199,8 @@ async def shop(database: Database) -> AsyncIterator[Shop]:
 
 
 async def only_site(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteIndexStats:
-    [found] = await shop.search_index.site_stats(tenant, model)
-    return found
+    [stats] = await shop.search_index.site_stats(tenant, model)
+    return stats
 
 
 def test_the_sql_search_index_implements_the_port(shop: Shop) -> None:
@@ -223,7 +223,7 @@ async def test_pages_need_indexing_until_their_chunks_match_their_document(shop:
     assert await shop.search_index.pages_to_index(site, 10) == []
     await shop.crawled({"a": "one/other", "b": "three"})
     assert [one.url for one in await shop.search_index.pages_to_index(site, 10)] == [u("a")]
-    assert await shop.texts(site) == ["three"], "what a page no longer says is not shown, though it is not indexed yet"
+    assert await shop.texts(site) == ["three"], "outdated chunks are hidden, although the new ones are not indexed yet"
     stats = await only_site(shop)
     assert (stats.pages, stats.waiting, stats.chunks) == (2, 1, 1)
     assert await shop.indexed(site) == IndexWritten(pages=1, added=1, kept=1, dropped=1)
@@ -262,7 +262,7 @@ async def test_writing_the_same_again_changes_nothing(shop: Shop) -> None:
     assert await shop.search_index.write_pages(site, EPOCH, pages) == IndexWritten(pages=2, kept=3)
     assert await only_site(shop) == before
     assert await shop.search_index.chunk_table(site) == table
-    assert len(numbers_of(table)) == 3, "a page may say the same twice"
+    assert len(numbers_of(table)) == 3, "a page may contain a text twice"
 
 
 async def test_chunks_of_an_outdated_document_are_not_written(shop: Shop) -> None:
@@ -283,7 +283,7 @@ async def test_a_new_index_epoch_queues_every_page_and_keeps_it_searchable(shop:
     assert len(await shop.search_index.pages_to_index(site, 9)) == 2
     assert await shop.texts(site) == ["one", "two"]
     await shop.search_index.write_pages(site, EPOCH, [page_of(u("a"), "one")])
-    assert len(await shop.search_index.pages_to_index(site, 9)) == 2, "made in the old manner"
+    assert len(await shop.search_index.pages_to_index(site, 9)) == 2, "written by an older version"
     assert await shop.indexed(site, "e2") == IndexWritten(pages=2, kept=2)
     assert (await only_site(shop)).epoch == "e2"
 
@@ -378,8 +378,8 @@ async def test_writers_of_one_site_are_serialised(database: Database, shop: Shop
 async def test_postings_hold_chunk_number_term_count_and_chunk_length(shop: Shop) -> None:
     site = (await shop.crawled({"a": "b b a/c", "d": "a a a d"})).site
     await shop.indexed(site)
-    found = await shop.search_index.postings(site, ["a", "b", "none", "", "x" * 5000, "\0", "\ud800"])
-    assert found == {"a": [Postings([1, 3], [1, 3], [3, 4]).packed()], "b": [Postings([1], [2], [3]).packed()]}
+    postings = await shop.search_index.postings(site, ["a", "b", "none", "", "x" * 5000, "\0", "\ud800"])
+    assert postings == {"a": [Postings([1, 3], [1, 3], [3, 4]).packed()], "b": [Postings([1], [2], [3]).packed()]}
 
 
 async def test_terms_that_cannot_be_stored_do_not_fail_a_page(shop: Shop) -> None:
@@ -389,10 +389,10 @@ async def test_terms_that_cannot_be_stored_do_not_fail_a_page(shop: Shop) -> Non
     long, longer = "y" * 9000, "y" * 9001
     odd = replace(page.chunks[0], terms={"x": 70_000, long: 1, longer: 2, "a\0b": 1, "\ud800": 1, "": 1})
     await shop.search_index.write_pages(site, EPOCH, [replace(page, chunks=(odd, page.chunks[0]))])
-    found = await shop.search_index.postings(site, ["x", long, longer])
-    assert found["x"] == [Postings([1, 2], [70_000, 1], [1, 1]).packed()]
-    assert found[long] == [Postings([1], [1], [1]).packed()]
-    assert found[longer] == [Postings([1], [2], [1]).packed()]
+    postings = await shop.search_index.postings(site, ["x", long, longer])
+    assert postings["x"] == [Postings([1, 2], [70_000, 1], [1, 1]).packed()]
+    assert postings[long] == [Postings([1], [1], [1]).packed()]
+    assert postings[longer] == [Postings([1], [2], [1]).packed()]
 
 
 async def test_segments_are_merged_without_changing_their_postings(shop: Shop) -> None:
@@ -443,18 +443,18 @@ async def test_every_ended_run_is_used_once_for_the_presence_check(shop: Shop) -
     )
     await shop.search_index.check_presence(first.site, decide, shop.now)
     assert await shop.search_index.check_presence(first.site, decide, shop.now) == []
-    assert [(one.run, one.is_complete, len(one.pages)) for one in seen] == [(first.id, True, 6), (second.id, False, 6)]
-    met = {one.url: one for one in seen[1].pages}
-    assert [(met[u(path)].state, met[u(path)].status_code) for path in "abcdf"] == [
+    assert [(page.run, page.is_complete, len(page.pages)) for page in seen] == [(first.id, True, 6), (second.id, False, 6)]
+    by_url = {page.url: page for page in seen[1].pages}
+    assert [(by_url[u(path)].state, by_url[u(path)].status_code) for path in "abcdf"] == [
         (UrlState.VISITED, 200),
         (UrlState.NOT_FOUND, 410),
         (UrlState.FAILED, None),
         (UrlState.ALIAS, 301),
         (None, None),
     ]
-    assert met[u("d")].alias_of == u("a")
-    assert met[u("e")].skip_reason is SkipReason.ROBOTS
-    assert {one.presence for one in met.values()} == {Presence.PRESENT}
+    assert by_url[u("d")].alias_of == u("a")
+    assert by_url[u("e")].skip_reason is SkipReason.ROBOTS
+    assert {page.presence for page in by_url.values()} == {Presence.PRESENT}
 
 
 async def test_chunks_are_dropped_and_restored_with_their_page(shop: Shop) -> None:
@@ -485,7 +485,7 @@ async def test_the_presence_of_a_page_is_input_of_the_next_check(shop: Shop) -> 
     ]
     await shop.indexed(site)
     assert [record.presence for record in await shop.search_index.chunk_records(site, [1])] == [Presence.UNKNOWN], (
-        "what it last said stays"
+        "its last content stays"
     )
 
 
@@ -548,7 +548,7 @@ async def test_a_run_that_did_not_cover_the_site_is_not_complete(shop: Shop) -> 
     site = (await shop.crawled({"a": "one", "b": "two"})).site
     for settings in NARROW:
         await shop.crawled({"a": "one"}, settings=settings)
-    await shop.crawled({"b": "two"})  # began elsewhere, and never came by where the first one began
+    await shop.crawled({"b": "two"})  # it began elsewhere and never reached the seed of the first run
     await shop.crawled({"a": "one"}, state=RunState.CANCELLED)
     for reason in (SkipReason.BUDGET, SkipReason.DEPTH, SkipReason.TRAP, SkipReason.ROBOTS_UNREACHABLE):
         await shop.crawled({"a": "one"}, ends={"z": skipped(reason)})
@@ -574,7 +574,7 @@ async def test_tenants_with_equal_pages_are_isolated(shop: Shop) -> None:
     [mine], [other] = await shop.search_index.site_stats("default", MODEL), await shop.search_index.site_stats("theirs", MODEL)
     assert (mine.site, mine.name, mine.chunks, mine.embedded, mine.waiting) == (ours, "site", 0, 0, 2)
     assert (other.site, other.name, other.chunks, other.embedded, other.waiting) == (theirs, "site", 3, 3, 0)
-    assert await shop.search_index.site_stats("nobody") == []
+    assert await shop.search_index.site_stats("unknown") == []
     assert [one.tenant for one in await shop.search_index.site_stats(None)] == ["default", "theirs"]
     assert await shop.texts(ours) == []
     assert await shop.search_index.postings(ours, ["one"]) == {}
@@ -593,11 +593,11 @@ async def test_a_page_is_found_by_its_url_within_its_tenant(shop: Shop) -> None:
     site = (await shop.crawled({"a": "ours"})).site
     await shop.crawled({"a": "theirs"}, tenant="theirs")
     await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.GONE, "410")), shop.now)
-    found = await shop.search_index.page("default", u("a"))
-    assert found is not None
-    assert (found.site, found.site_name, found.url, found.document) == (site, "site", u("a"), "docours")
-    assert (found.presence, found.evidence, found.fetched_at) == (Presence.GONE, "410", NOW + 100.0)
-    assert await shop.search_index.page("nobody", u("a")) is None
+    page = await shop.search_index.page("default", u("a"))
+    assert page is not None
+    assert (page.site, page.site_name, page.url, page.document) == (site, "site", u("a"), "docours")
+    assert (page.presence, page.evidence, page.fetched_at) == (Presence.GONE, "410", NOW + 100.0)
+    assert await shop.search_index.page("unknown", u("a")) is None
     assert await shop.search_index.page("default", u("b")) is None
 
 
@@ -605,8 +605,8 @@ async def test_sketches_of_a_site_are_those_of_searchable_pages(shop: Shop) -> N
     pages = {path: path for path in "abcd"}
     site = (await shop.crawled(pages, noindex=["b"], sketch=b"s")).site
     await shop.search_index.check_presence(site, standings(PresenceChange(u("c"), Presence.GONE, "410")), shop.now)
-    found = [(one.url, one.sketch) async for one in shop.search_index.sketches(site)]
-    assert found == [(u("a"), b"s"), (u("d"), b"s")]
+    sketches = [(page.url, page.sketch) async for page in shop.search_index.sketches(site)]
+    assert sketches == [(u("a"), b"s"), (u("d"), b"s")]
 
 
 async def test_an_autocommit_read_leaves_no_open_transaction_even_when_it_fails(database: Database) -> None:
@@ -657,15 +657,15 @@ async def test_vector_search_is_exact(shop: Shop) -> None:
     )
     await shop.embedded()
     records = await shop.search_index.chunk_records(site, numbers_of(await shop.search_index.chunk_table(site)))
-    query = np.frombuffer(question("what is asked"), "<f4")
+    query = np.frombuffer(question("query"), "<f4")
     truth = {record.number: float(np.frombuffer(vector(record.text), "<f2").astype(np.float32) @ query) for record in records}
     ranked = sorted(truth, key=lambda number: (-round(truth[number], 5), number))
-    found = await shop.search_index.nearest(site, MODEL, query.tobytes(), 7, also=[ranked[20], ranked[0], 999])
-    assert found.embedded == 60
-    assert same(found.scores[:7], [truth[number] for number in ranked[:7]])
-    assert same(found.scores, [truth[number] for number in found.numbers])
-    assert len(found.numbers) == len(set(found.numbers))
-    assert set(found.numbers) == {*found.numbers[:7], ranked[20]}
+    nearest = await shop.search_index.nearest(site, MODEL, query.tobytes(), 7, also=[ranked[20], ranked[0], 999])
+    assert nearest.embedded == 60
+    assert same(nearest.scores[:7], [truth[number] for number in ranked[:7]])
+    assert same(nearest.scores, [truth[number] for number in nearest.numbers])
+    assert len(nearest.numbers) == len(set(nearest.numbers))
+    assert set(nearest.numbers) == {*nearest.numbers[:7], ranked[20]}
     few = array("I", ranked[30:40])
     among = await shop.search_index.nearest(site, MODEL, query.tobytes(), 3, also=[ranked[39]], among=few.tobytes())
     assert same(among.scores[:3], [truth[number] for number in ranked[30:33]])
@@ -675,8 +675,8 @@ async def test_vector_search_is_exact(shop: Shop) -> None:
     assert len((await shop.search_index.nearest(site, MODEL, query.tobytes(), 500)).numbers) == 60
 
 
-def same(found: Iterable[float], wanted: Iterable[float]) -> bool:
-    return bool(np.allclose(list(found), list(wanted), atol=2e-3))
+def same(actual: Iterable[float], expected: Iterable[float]) -> bool:
+    return bool(np.allclose(list(actual), list(expected), atol=2e-3))
 
 
 async def test_vector_search_follows_every_change(shop: Shop) -> None:
@@ -684,10 +684,10 @@ async def test_vector_search_follows_every_change(shop: Shop) -> None:
     await shop.indexed(site)
 
     async def near() -> list[str]:
-        found = await shop.search_index.nearest(site, MODEL, question("one"), 9)
-        assert found.embedded == len(found.numbers)
-        records = await shop.search_index.chunk_records(site, list(found.numbers))
-        assert len(records) == len(found.numbers)
+        nearest = await shop.search_index.nearest(site, MODEL, question("one"), 9)
+        assert nearest.embedded == len(nearest.numbers)
+        records = await shop.search_index.chunk_records(site, list(nearest.numbers))
+        assert len(records) == len(nearest.numbers)
         return sorted(record.text for record in records)
 
     assert await near() == []
@@ -700,7 +700,7 @@ async def test_vector_search_follows_every_change(shop: Shop) -> None:
     scores = (await shop.search_index.nearest(site, MODEL, question("something else"), 1)).scores
     assert same(scores, [1.0])
     await shop.crawled({"a": "one/four", "b": "three"})
-    assert await near() == ["three"], "the page says something else by now"
+    assert await near() == ["three"], "the page has changed"
     await shop.indexed(site)
     assert await near() == ["one", "three"]
     await shop.embedded()
@@ -729,19 +729,19 @@ async def test_an_unchanged_site_is_searched_in_memory_and_a_changing_one_by_pgv
     await shop.embedded()
 
     async def near(text: str) -> Similarities:
-        found = await shop.search_index.nearest(site, MODEL, question(text), 9)
+        nearest = await shop.search_index.nearest(site, MODEL, question(text), 9)
         vector_search = shop.search_index._vector_search
         assert isinstance(vector_search, LocalVectorSearch)
         await asyncio.gather(*vector_search._matrix_reads.values())
-        return found
+        return nearest
 
     query = ["one", "two", "three", "four", "five", "one"]
-    found = [await near(text) for text in query]
+    results = [await near(text) for text in query]
     in_postgres = isinstance(database.where, str)
     assert len(by_database) == (4 if in_postgres else 0)
-    assert list(found[0].numbers) == list(found[-1].numbers)
-    assert same(found[0].scores, found[-1].scores)
-    assert {len(one.numbers) for one in found} == {one.embedded for one in found} == {3}
+    assert list(results[0].numbers) == list(results[-1].numbers)
+    assert same(results[0].scores, results[-1].scores)
+    assert {len(one.numbers) for one in results} == {one.embedded for one in results} == {3}
     by_database.clear()
     await shop.crawled({"a": "one", "b": "three"})
     assert list((await near("one")).numbers) == [3], "stale pages are left out of a matrix too"
@@ -755,8 +755,8 @@ async def test_without_pgvector_vectors_are_searched_in_memory(shop: Shop) -> No
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
     await shop.indexed(site)
     await shop.embedded()
-    found = await shop.search_index.nearest(site, MODEL, question("two"), 1, also=[3])
-    assert (list(found.numbers), found.embedded) == ([2, 3], 3)
+    nearest = await shop.search_index.nearest(site, MODEL, question("two"), 1, also=[3])
+    assert (list(nearest.numbers), nearest.embedded) == ([2, 3], 3)
     await shop.crawled({"a": "one", "b": "three/four"})
     await shop.indexed(site)
     assert (await shop.search_index.nearest(site, MODEL, question("two"), 9)).embedded == 2
@@ -775,8 +775,8 @@ async def test_a_pgvector_installed_later_gets_the_existing_vectors(
     await shop.search_index.put_vectors("another model", [("text", vector("text"))])
     engine = await database.engine()
     assert await engine.read(pgvector.is_ready) == isinstance(database.where, str)
-    found = await shop.search_index.nearest(site, MODEL, question("two"), 9)
-    assert (sorted(found.numbers), found.numbers[0], found.embedded) == ([1, 2, 3], 2, 3)
+    nearest = await shop.search_index.nearest(site, MODEL, question("two"), 9)
+    assert (sorted(nearest.numbers), nearest.numbers[0], nearest.embedded) == ([1, 2, 3], 2, 3)
 
 
 async def test_vectors_and_chunks_written_concurrently_are_joined(database: Database, shop: Shop) -> None:
@@ -793,16 +793,16 @@ async def test_vectors_and_chunks_written_concurrently_are_joined(database: Data
 async def test_invalid_vectors_are_ignored(shop: Shop) -> None:
     site = (await shop.crawled({"a": "one/two/three"})).site
     await shop.indexed(site)
-    one, two, three = await shop.search_index.texts_to_embed(MODEL, 9)
+    first, second, third = await shop.search_index.texts_to_embed(MODEL, 9)
     odd = np.array([1, 0, 0], "<f2").tobytes()
     broken = np.array([np.nan, np.inf, 0, 0], "<f2").tobytes()
     await shop.search_index.put_vectors(
-        MODEL, [(one.text_hash, vector("one")), (two.text_hash, odd), (three.text_hash, broken)]
+        MODEL, [(first.text_hash, vector("one")), (second.text_hash, odd), (third.text_hash, broken)]
     )
     await shop.search_index.put_vectors(MODEL, [])
-    found = await shop.search_index.nearest(site, MODEL, question("one"), 9)
-    assert found.numbers[0] == 1
-    assert all(np.isfinite(found.scores))
+    nearest = await shop.search_index.nearest(site, MODEL, question("one"), 9)
+    assert nearest.numbers[0] == 1
+    assert all(np.isfinite(nearest.scores))
     assert list((await shop.search_index.nearest(site, "no such model", question("one"), 9)).numbers) == []
     assert list((await shop.search_index.nearest(SiteId(99), MODEL, question("one"), 9)).numbers) == []
 

@@ -54,7 +54,7 @@ from sitelore.store.schema import pages, runs, urls
 
 
 def watching(seen: list[WaveFacts], plan: Callable[[WaveFacts], WavePlan] = admit_all) -> Callable[[WaveFacts], WavePlan]:
-    """The plan, which also records the facts that it was given."""
+    """A plan that records its input."""
 
     def planned(wave: WaveFacts) -> WavePlan:
         seen.append(wave)
@@ -102,8 +102,8 @@ async def test_of_many_openers_one_opens_the_wave(database: Database) -> None:
 
 async def test_candidates_come_in_rank_order_and_the_rest_of_a_depth_comes_first(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
-    found = [link("b", two, 0), link("a", two, 1), Offer(u("s"), 1, Source.SITEMAP, parent_seq=99, pattern="/s")]
-    await ledger.settle([visited(two, "2", found), visited(one, "1", [link("z", one, 5)])])
+    offers = [link("b", two, 0), link("a", two, 1), Offer(u("s"), 1, Source.SITEMAP, parent_seq=99, pattern="/s")]
+    await ledger.settle([visited(two, "2", offers), visited(one, "1", [link("z", one, 5)])])
     seen: list[WaveFacts] = []
     await ledger.open_wave(run.id, 1, watching(seen, admit("s")))
     assert seen[0].candidates[0] == Candidate(u("s"), RowKind.PAGE, 1, "/s")
@@ -397,7 +397,7 @@ async def test_a_worker_without_leases_releases_none(ledger: SqlLedger) -> None:
 
 
 async def test_incremental_page_counts_equal_full_counts(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shapes come and go between waves; contents repeat within a wave, over waves and over shapes."""
+    """URL patterns appear and disappear between waves; contents repeat within a wave, over waves and over patterns."""
     monkeypatch.setattr(waves, "STORED_FROM_PAGES", 2)
     chance = random.Random(5)
     seen: list[WaveFacts] = []
@@ -406,12 +406,12 @@ async def test_incremental_page_counts_equal_full_counts(ledger: SqlLedger, monk
     url_pattern = {u("start"): "s0"}
     for wave in range(9):
         expected = {
-            shape: PatternYield(len(found), len({content for content, _ in found}), len({novelty for _, novelty in found}))
-            for shape, found in read.items()
+            shape: PatternYield(len(counts), len({content for content, _ in counts}), len({novelty for _, novelty in counts}))
+            for shape, counts in read.items()
         }
         await ledger.open_wave(run.id, wave, watching(seen))
-        wanted = {one.pattern for one in seen[-1].candidates}
-        assert seen[-1].pattern_yields == {shape: count for shape, count in expected.items() if shape in wanted}
+        offered = {one.pattern for one in seen[-1].candidates}
+        assert seen[-1].pattern_yields == {shape: count for shape, count in expected.items() if shape in offered}
         settled = []
         for number, lease in enumerate(await leases(ledger, run)):
             content, novelty = f"c{chance.randrange(30)}", f"n{chance.randrange(9)}"

@@ -1,4 +1,4 @@
-"""What Markdown must keep: a piece of HTML, and the HTML that its Markdown must render back to.
+"""HTML constructs that Markdown must keep: a piece of HTML, and the HTML that its Markdown must render back to.
 
 `html` is what a page holds; `back` is what markdown-it (CommonMark, tables, strikethrough, no raw HTML) makes of the Markdown,
 white space between tags aside. `holds` and `lacks` look at the Markdown itself, for what CommonMark has no element for.
@@ -13,7 +13,7 @@ _IMG = '<img src="http://site.example/dir/i.png" alt="a">'
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """One piece of HTML and what must become of it."""
+    """One piece of HTML and the expected result."""
 
     name: str
     html: str

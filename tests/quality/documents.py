@@ -1,4 +1,4 @@
-"""Documents nobody would write: generated from a seed, or real ones cut, flipped, spliced and mislabelled.
+"""Unusual documents for fuzzing: generated from a seed, or real ones truncated, changed, combined and mislabelled.
 
 Not a test. A seed always gives the same document, so that a failure can be named by its number.
 """
@@ -75,16 +75,16 @@ _MAX_CHARS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A document and how it came about."""
+class GeneratedDocument:
+    """A generated document and how it was made."""
 
     seed: int
     kind: str
     response: Response
 
 
-def made(seed: int, real: Sequence[str]) -> Made:
-    """The document of a seed. `real` are pages to mutate; the same ones give the same documents."""
+def generate(seed: int, real: Sequence[str]) -> GeneratedDocument:
+    """The document of a seed. `real` are pages to mutate; equal arguments give equal documents."""
     dice = random.Random(seed)
     kind = dice.choice(_KINDS if real else _KINDS[: -len(_MUTATIONS)])
     source = kind(dice, real)
@@ -101,11 +101,11 @@ def made(seed: int, real: Sequence[str]) -> Made:
         ]
     url = Url.parse(dice.choice(("http://site.example/", "https://site.example/2024/05/06/a?b=c", "http://[::1]:8080/%7Ex/")))
     assert url is not None
-    return Made(seed, kind.__name__.strip("_"), Response(url, 200, tuple(headers), body))
+    return GeneratedDocument(seed, kind.__name__.strip("_"), Response(url, 200, tuple(headers), body))
 
 
-def _text(dice: random.Random, most: int = 12) -> str:
-    return " ".join(dice.choices(_WORDS, k=dice.randint(0, most)))
+def _text(dice: random.Random, max_words: int = 12) -> str:
+    return " ".join(dice.choices(_WORDS, k=dice.randint(0, max_words)))
 
 
 def _attributes(dice: random.Random) -> str:
@@ -117,7 +117,7 @@ def _attributes(dice: random.Random) -> str:
 
 
 def _tree(dice: random.Random, _: Sequence[str]) -> str:
-    """Tags opened and closed at will, half of them wrongly."""
+    """Randomly opened and closed tags, half of them wrong."""
     tags = dice.choice((_TAGS, _TAME, _TAME))
     parts, open_tags = ["<!doctype html>" if dice.random() < 0.5 else ""], ["body"]
     for _step in range(dice.randint(1, 600)):
@@ -135,7 +135,7 @@ def _tree(dice: random.Random, _: Sequence[str]) -> str:
 
 
 def _deep(dice: random.Random, _: Sequence[str]) -> str:
-    """One thing in another in another."""
+    """Deeply nested elements."""
     tags = dice.sample(_TAGS, dice.randint(1, 4)) if dice.random() < 0.5 else dice.sample(_TAME, dice.randint(1, 4))
     opening = "".join(f"<{tag}{_attributes(dice)}>" for tag in tags)
     depth = min(dice.choice((50, 600, 5_000, 40_000)), _MAX_CHARS // max(1, 2 * len(opening)))
@@ -146,12 +146,12 @@ def _deep(dice: random.Random, _: Sequence[str]) -> str:
 def _misnested(dice: random.Random, _: Sequence[str]) -> str:
     """Formatting elements closed in the wrong order, which a parser must rebuild again and again."""
     tags = dice.sample(("a", "b", "i", "u", "em", "font", "nobr", "code", "small", "strong"), 5)
-    one = "".join(f"<{tag}{_attributes(dice)}>" for tag in tags) + f"<p>{_text(dice)}" + f"</{tags[0]}></{tags[2]}>"
-    return one * dice.choice((3, 60, 400))
+    nesting = "".join(f"<{tag}{_attributes(dice)}>" for tag in tags) + f"<p>{_text(dice)}" + f"</{tags[0]}></{tags[2]}>"
+    return nesting * dice.choice((3, 60, 400))
 
 
 def _tables(dice: random.Random, _: Sequence[str]) -> str:
-    """Spans that no grid can hold, tables in tables, rows without a table."""
+    """Tables with impossible spans, nested tables, rows without a table."""
     span = (0, 1, 2, 3, 7, 1000, 65534, -4, 10**12)
     rows = []
     for _row in range(dice.randint(1, 60)):
@@ -167,7 +167,7 @@ def _tables(dice: random.Random, _: Sequence[str]) -> str:
 
 
 def _lists(dice: random.Random, _: Sequence[str]) -> str:
-    """Lists in lists, numbered from anywhere, with things between that are no items."""
+    """Nested lists with any start number, and other elements between the items."""
     parts = []
     for _step in range(dice.choice((5, 80, 800))):
         start = dice.choice(("", " start=-5", " start=999999999999999999999", " reversed", " type=a"))
@@ -193,13 +193,13 @@ def _huge_attributes(dice: random.Random, _: Sequence[str]) -> str:
 
 
 def _repeated(dice: random.Random, _: Sequence[str]) -> str:
-    """The same thing ten thousand times."""
-    one = "".join(f"<{tag}{_attributes(dice)}>{_text(dice, 2)}" for tag in dice.sample(_TAGS, dice.randint(1, 3)))
-    return one * min(dice.choice((100, 3_000, 20_000)), _MAX_CHARS // len(one))
+    """One piece of HTML ten thousand times."""
+    part = "".join(f"<{tag}{_attributes(dice)}>{_text(dice, 2)}" for tag in dice.sample(_TAGS, dice.randint(1, 3)))
+    return part * min(dice.choice((100, 3_000, 20_000)), _MAX_CHARS // len(part))
 
 
 def _unclosed(dice: random.Random, _: Sequence[str]) -> str:
-    """What swallows the rest of a page when it is not closed."""
+    """Unclosed elements that contain the rest of the page."""
     opener = dice.choice(
         ("<!--", "<![CDATA[", "<script>", "<style>", "<title>", "<textarea>", "<plaintext>", "<noscript>", "<template>",
          "<math><annotation-xml encoding=text/html>", "<select>", "<a href='", "<p class=", "<!doctype ", "</", "<", "&#x",
@@ -209,7 +209,7 @@ def _unclosed(dice: random.Random, _: Sequence[str]) -> str:
 
 
 def _markdown_like(dice: random.Random, _: Sequence[str]) -> str:
-    """Text that Markdown would take for itself, in code, in links, in notes that refer to themselves."""
+    """Text with Markdown syntax, in code, in links, and in footnotes that refer to themselves."""
     ticks = "`" * dice.randint(1, 9)
     parts = [
         f"<pre><code class=language-{dice.choice(('py', 'c++', '`', 'x y'))}>{ticks}\n{_text(dice, 20)}\n{ticks}</code></pre>",
@@ -227,7 +227,7 @@ def _markdown_like(dice: random.Random, _: Sequence[str]) -> str:
 
 
 def _metadata(dice: random.Random, _: Sequence[str]) -> str:
-    """A head that says too much, or nonsense."""
+    """A head with too many or invalid elements."""
     value: object = dice.choice(_VALUES)
     for _level in range(dice.choice((1, 5, 300))):
         value = dice.choice(
@@ -242,7 +242,7 @@ def _metadata(dice: random.Random, _: Sequence[str]) -> str:
 
 
 def _encoded(dice: random.Random, real: Sequence[str]) -> bytes:
-    """Bytes in one charset that say they are in another."""
+    """Bytes in one charset, labelled as another."""
     source = f"<meta charset={dice.choice((*_CHARSETS, 'nope'))}>{_tree(dice, real)}"
     body = source.encode(dice.choice(_CHARSETS), "replace")
     return dice.choice((b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00")) + body
@@ -257,7 +257,7 @@ def _noise(dice: random.Random, _: Sequence[str]) -> bytes:
 
 
 def _cut(dice: random.Random, real: Sequence[str]) -> bytes:
-    """A real page that ends too early, or starts too late."""
+    """A real page without its end or its start."""
     body = dice.choice(real).encode("utf-8", "replace")
     at = dice.randint(0, len(body))
     return body[:at] if dice.random() < 0.8 else body[at:]
@@ -273,7 +273,7 @@ def _flipped(dice: random.Random, real: Sequence[str]) -> bytes:
 
 
 def _spliced(dice: random.Random, real: Sequence[str]) -> str:
-    """Pieces of real pages, put together at any character."""
+    """Parts of real pages, joined at any character."""
     parts = []
     for _ in range(dice.randint(2, 6)):
         page = dice.choice(real)
@@ -283,7 +283,7 @@ def _spliced(dice: random.Random, real: Sequence[str]) -> str:
 
 
 def _retagged(dice: random.Random, real: Sequence[str]) -> str:
-    """A real page with one kind of tag made another, dropped, or never closed."""
+    """A real page with one kind of tag replaced, removed, or never closed."""
     page = dice.choice(real)
     for _ in range(dice.randint(1, 4)):
         old, new = dice.choice(_TAME), dice.choice(_TAGS)

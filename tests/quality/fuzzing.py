@@ -1,4 +1,4 @@
-"""Reads generated documents in a process of its own, within limits, and says what came of each. Not a test."""
+"""Reads generated documents in a separate process with limits, and returns the outcome of each. Not a test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from tests.quality.documents import made
+from tests.quality.documents import generate
 
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
@@ -21,7 +21,7 @@ from sitelore.model.settings import Overrides
 
 _ADDRESS_SPACE = 2 * 2**30
 _GIVE_UP_S = 8.0
-"""CPU seconds after which a document counts as one that never ends."""
+"""CPU seconds after which reading a document counts as endless."""
 _REAL_PAGES = 40
 _REAL_CHARS = range(2_000, 120_000)
 _OPTIONS = (
@@ -35,7 +35,7 @@ _REAL: list[str] = []
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one document did."""
+    """The outcome of reading one document."""
 
     seed: int
     kind: str
@@ -44,11 +44,11 @@ class Outcome:
     digest: str
     problem: str
     error: str
-    """A traceback; empty when all went well."""
+    """A traceback; empty without an error."""
 
 
 class NeverEnds(BaseException):
-    """Raised in the middle of reading; no ordinary exception, so that nothing in the reader can take it for its own."""
+    """Raised while a document is read. Not an `Exception`, so that no handler in the reader catches it."""
 
 
 def _ring(signum: int, frame: FrameType | None) -> None:
@@ -72,12 +72,12 @@ def prepare(corpus: Path | None) -> None:
 
 
 def outcomes(seeds: list[int]) -> list[Outcome]:
-    """Every document of these seeds, read in this order."""
+    """Read the documents of these seeds in this order."""
     return [_outcome(seed) for seed in seeds]
 
 
 def _outcome(seed: int) -> Outcome:
-    document = made(seed, _REAL)
+    document = generate(seed, _REAL)
     digest = problem = error = ""
     began = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, _GIVE_UP_S)
@@ -93,7 +93,7 @@ def _outcome(seed: int) -> Outcome:
 
 
 def peak_mb() -> float:
-    """The most memory this process has had."""
+    """The peak memory of this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""Compares the Markdown of a marked page with what the page says: used by test_manuals.py.
+"""Compares the Markdown of a marked page with the content of the page: used by test_manuals.py.
 
 A marked page carries `data-mark` attributes, which are taken out before the page is read:
 
@@ -28,7 +28,7 @@ _HEADINGS = "h1,h2,h3,h4,h5,h6"
 _NOTES = ".note,.caution,.warning,.tip,.important"
 _LABELS = ",".join(f"{note} {heading}" for note in _NOTES.split(",") for heading in _HEADINGS.split(","))
 _SHORTEST = {"heading": 2, "term": 2, "paragraph": 12, "row": 2, "text": 2}
-"""Bytes of letters and digits from which on a text is looked for: "1" is found anywhere."""
+"""Shorter texts (in bytes of letters and digits) are not checked: "1" is found anywhere."""
 _SHORTEST_FRAME = 8
 _DEFINITION_START = 60
 
@@ -74,11 +74,11 @@ def _code(element: turbohtml.Element) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Markdown as a reader sees it."""
+    """Rendered Markdown."""
 
     text: str
     blocks: tuple[tuple[str, str], ...]
-    """(tag, letters) of headings, paragraphs, list items, code and cells that say something, in order."""
+    """(tag, letters) of headings, paragraphs, list items, code and cells with text, in order."""
     codes: frozenset[str]
 
     @classmethod
@@ -121,7 +121,7 @@ class MarkedPage:
             "row": "tr",
             "text": f'[data-mark="text"],[data-mark="title"],{_LABELS}',
         }
-        found = []
+        texts_ = []
         for element in self._inside(selectors[kind]):
             if kind == "heading" and element.closest(f"table,{_NOTES}") is not None:
                 continue  # the row of a cell is checked instead, and the label of a note as text
@@ -131,12 +131,12 @@ class MarkedPage:
                 continue
             text = " ".join(_content_text(element).split())
             if len(letters(text).encode()) >= _SHORTEST[kind]:
-                found.append(text)
-        return found
+                texts_.append(text)
+        return texts_
 
     def definitions(self) -> list[tuple[str, str]]:
         """(all terms of a definition, the definition), for every definition list."""
-        found = []
+        pairs = []
         for each in self._inside("dl"):
             terms: list[str] = []
             for child in each.children:
@@ -147,12 +147,12 @@ class MarkedPage:
                     terms.append(text)
                 elif child.tag == "dd" and terms:
                     if text:
-                        found.append((" ".join(terms), text))
+                        pairs.append((" ".join(terms), text))
                     terms = []
-        return found
+        return pairs
 
     def frame_texts(self) -> list[str]:
-        """Texts of navigation and footers that stand nowhere in the content."""
+        """Texts of navigation and footers that are not in the content."""
         content = letters(_content_text(self._content))
         texts = {
             " ".join(node.data.split())
@@ -164,29 +164,29 @@ class MarkedPage:
 
 def title_problems(page: MarkedPage, rendered: Rendered) -> list[str]:
     """Whether the title is the first block, a heading, and there only once."""
-    wanted = letters(page.title)
+    title = letters(page.title)
     first = rendered.blocks[0] if rendered.blocks else ("nothing", "")
     problems = []
-    if first[0] not in _HEADINGS.split(",") or first[1] != wanted:
+    if first[0] not in _HEADINGS.split(",") or first[1] != title:
         problems.append(f"the Markdown begins with {first[0]} {first[1][:60]!r}, not with the title {page.title!r}")
-    times = sum(text == wanted for tag, text in rendered.blocks if tag != "li")
+    times = sum(text == title for tag, text in rendered.blocks if tag != "li")
     if times > 1:
         problems.append(f"the title {page.title!r} is there {times} times")
     return problems
 
 
 def loss_problems(page: MarkedPage, rendered: Rendered, kind: str) -> list[str]:
-    """What is missing of one kind. A heading has to be a heading, and code a code block with its lines as they were."""
+    """Missing texts of one kind. A heading has to be a heading, and code a code block with unchanged lines."""
     headings = {text for tag, text in rendered.blocks if tag in _HEADINGS.split(",")}
     problems = []
     for text in page.texts(kind):
         if kind == "code":
-            kept = text in rendered.codes
+            is_kept = text in rendered.codes
         elif kind == "heading":
-            kept = letters(text) in headings
+            is_kept = letters(text) in headings
         else:
-            kept = letters(text) in rendered.text
-        if not kept:
+            is_kept = letters(text) in rendered.text
+        if not is_kept:
             problems.append(f"{kind} lost: {text[:100]!r}")
     return problems
 

@@ -50,7 +50,7 @@ def of_page(body: str) -> str:
 
 
 def within_an_article(source: str) -> str:
-    """The Markdown of what stands in the middle of an article."""
+    """The Markdown of HTML in the middle of an article."""
     markdown = of_page(f"<article><h1>On it</h1>{_BEFORE}{source}{_AFTER}</article>")
     before, after = _SENTENCE.format("three"), _SENTENCE.format("four")
     assert before in markdown
@@ -114,13 +114,13 @@ def _plain(text: str) -> str:
 def test_any_text_renders_back_to_itself(lines: list[str]) -> None:
     texts = [remove_invisible(line) for line in lines]
     markdown = written("<p>" + "<br>".join(html.escape(line) for line in lines) + "</p>")
-    shown = [
+    parts = [
         _plain(html.unescape(part))
         for part in re.split(r"<br>|</p><p>", rendered(markdown).removeprefix("<p>").removesuffix("</p>"))
     ]
     expected = [part for part in map(_plain, texts) if part]
-    # What stands directly after its like may go.
-    assert [part for part, _ in groupby(shown) if part] == [part for part, _ in groupby(expected)], markdown
+    # Consecutive equal lines may be merged.
+    assert [part for part, _ in groupby(parts) if part] == [part for part, _ in groupby(expected)], markdown
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -129,9 +129,9 @@ def test_any_code_renders_back_byte_for_byte(lines: list[str], in_list: bool) ->
     code = remove_invisible("\n".join(lines))
     source = f"<pre><code>{html.escape(code)}</code></pre>"
     markdown = written(f"<ul><li>x{source}</ul>" if in_list else source)
-    found = [token.content for token in _RENDERER.parse(markdown) if token.type == "fence"]
+    fences = [token.content for token in _RENDERER.parse(markdown) if token.type == "fence"]
     if code.strip():
-        assert found == [code if code.endswith("\n") else code + "\n"]
+        assert fences == [code if code.endswith("\n") else code + "\n"]
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -140,15 +140,15 @@ def test_any_table_renders_back_to_its_matrix(rows: list[list[str]]) -> None:
     width = max(map(len, rows))
     source = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     tokens = _RENDERER.parse(written(f"<table>{source}</table>"))
-    cells = [_shown(token) for token in tokens if token.type == "inline"]
+    cells = [_visible_text(token) for token in tokens if token.type == "inline"]
     matrix = [[" ".join(_plain(remove_invisible(cell)).split()) for cell in [*row, *[""] * (width - len(row))]] for row in rows]
-    # Columns without any text go, and rows below the head.
+    # Columns without any text are removed, and rows below the head.
     columns = [at for at in range(width) if any(row[at] for row in matrix)]
     expected = [row[at] for number, row in enumerate(matrix) if not number or any(row) for at in columns]
     assert [" ".join(cell.split()) for cell in cells] == expected
 
 
-def _shown(token: Token) -> str:
+def _visible_text(token: Token) -> str:
     return "".join(child.content for child in token.children or [] if child.type in {"text", "text_special"})
 
 

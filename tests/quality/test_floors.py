@@ -1,4 +1,4 @@
-"""What was reached on the dev corpus is not lost again: figures per type of page, through the final Markdown.
+"""Scores on the dev corpus do not fall below their floors: figures per type of page, of the final Markdown.
 
 A seeded sample of every type. `make bench-content` gives the figures of all pages and of other libraries; when a figure has
 become better, the floor is raised to it.
@@ -48,14 +48,14 @@ def measured() -> dict[str, Figures]:
             if len(waiting) == AT_ONCE:
                 scores.append(waiting.popleft().result())
         scores += [each.result() for each in waiting]
-    found = by_type(scores)
-    for kind, all_of in found.items():
+    figures_by_type = by_type(scores)
+    for kind, all_of in figures_by_type.items():
         print(f"{kind:<14}{all_of}")
-    return found
+    return figures_by_type
 
 
 def sample() -> Iterator[Page]:
-    """The same pages every time; each type is decided on its own, so that one more page of one does not move the others."""
+    """A fixed sample of pages; each type is sampled on its own, so that a new page of one type does not change the others."""
     chance = {kind: random.Random(f"floors {kind}") for kind in TYPES}
     left = dict.fromkeys(TYPES, PAGES_OF_A_TYPE) | {"article": ARTICLES}
     for page in corpus():
@@ -69,11 +69,11 @@ def test_no_type_of_page_is_read_worse_than_it_was(kind: str, measured: dict[str
     assert measured[kind].f1 >= F1_FLOORS[kind]
 
 
-def test_all_pages_together_are_read_no_worse_than_they_were(measured: dict[str, Figures]) -> None:
-    found = measured["all"]
+def test_the_scores_over_all_pages_are_not_below_their_floors(measured: dict[str, Figures]) -> None:
+    figures = measured["all"]
     for name in ("f1", "precision", "recall", "with_share"):
-        assert getattr(found, name) >= ALL_FLOORS[name], name
-    assert found.without_share <= ALL_FLOORS["without_share"]
+        assert getattr(figures, name) >= ALL_FLOORS[name], name
+    assert figures.without_share <= ALL_FLOORS["without_share"]
 
 
 PAGE = Page("1", "http://a.example/", "article", "", "One two, two three.", ("two  TWO", "one"), ("four", "thr"))
@@ -85,10 +85,10 @@ def test_words_are_counted_as_often_as_they_stand_there() -> None:
     assert score(PAGE, "").f1 == 0.0
 
 
-def test_snippets_are_found_whatever_stands_between_their_words() -> None:
-    found = score(PAGE, "One, two — two;\nthree")
-    assert (found.wanted_found, found.unwanted_found) == (2, 0)
-    assert figures([found, score(PAGE, "four")]).without_share == 0.25
+def test_snippets_are_found_with_any_punctuation_between_their_words() -> None:
+    result = score(PAGE, "One, two — two;\nthree")
+    assert (result.wanted_found, result.unwanted_found) == (2, 0)
+    assert figures([result, score(PAGE, "four")]).without_share == 0.25
 
 
 def test_text_is_what_a_reader_of_the_rendered_markdown_sees() -> None:

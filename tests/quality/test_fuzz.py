@@ -1,4 +1,4 @@
-"""Documents made to break the reader: none raises, hangs, takes more memory than it may, or reads differently the next time.
+"""Hostile generated documents: none raises, hangs, exceeds the memory limit, or reads differently the second time.
 
 `make fuzz` reads 10,000 of them (`SITELORE_FUZZ_DOCUMENTS`); the tests a thousand.
 """
@@ -45,7 +45,7 @@ def readers() -> Iterator[tuple[ProcessPoolExecutor, ProcessPoolExecutor]]:
 
 
 @pytest.mark.timeout(0 if DOCUMENTS > 1000 else 400)
-def test_no_document_raises_hangs_swells_or_reads_differently(
+def test_no_document_raises_hangs_grows_too_large_or_reads_differently(
     readers: tuple[ProcessPoolExecutor, ProcessPoolExecutor],
 ) -> None:
     forwards, backwards = readers
@@ -53,40 +53,40 @@ def test_no_document_raises_hangs_swells_or_reads_differently(
     pairs = [(forwards.submit(outcomes, batch), backwards.submit(outcomes, batch[::-1])) for batch in batches]
     wrong: list[str] = []
     slowest: Outcome | None = None
-    for batch, (one, other) in zip(batches, pairs, strict=True):
+    for batch, (first_read, second_read) in zip(batches, pairs, strict=True):
         try:
-            first, second = one.result(BATCH_TIME_S), other.result(BATCH_TIME_S)[::-1]
+            first, second = first_read.result(BATCH_TIME_S), second_read.result(BATCH_TIME_S)[::-1]
         except (TimeoutError, RuntimeError) as problem:  # a broken pool is a RuntimeError
             pytest.fail(f"a document of {batch[0]} to {batch[-1]} hung or ended its process: {type(problem).__name__}")
-        for found, again in zip(first, second, strict=True):
-            wrong += complaints(found, again)
-            slowest = found if slowest is None or found.cpu_s > slowest.cpu_s else slowest
+        for outcome, again in zip(first, second, strict=True):
+            wrong += problems(outcome, again)
+            slowest = outcome if slowest is None or outcome.cpu_s > slowest.cpu_s else slowest
     peak = max(forwards.submit(peak_mb).result(60), backwards.submit(peak_mb).result(60))
     print(f"{DOCUMENTS} documents, peak {peak:.0f} MB, slowest {slowest}")
     assert wrong == [], "\n".join(wrong)
     assert peak < PEAK_MB
 
 
-def complaints(found: Outcome, again: Outcome) -> list[str]:
-    """Everything that is wrong with how a document was read."""
-    name = f"document {found.seed} ({found.kind}, {found.size} bytes)"
+def problems(outcome: Outcome, again: Outcome) -> list[str]:
+    """All problems of reading a document."""
+    name = f"document {outcome.seed} ({outcome.kind}, {outcome.size} bytes)"
     wrong = []
-    if found.error:
-        wrong.append(f"{name} raises:\n{found.error}")
-    elif found.digest != again.digest:
+    if outcome.error:
+        wrong.append(f"{name} raises:\n{outcome.error}")
+    elif outcome.digest != again.digest:
         wrong.append(f"{name} reads differently in another process")
-    if found.problem.partition(":")[0] not in KNOWN_PROBLEMS:
-        wrong.append(f"{name}: {found.problem}")
-    limit = CPU_S + CPU_S_PER_MB * found.size / 1e6
-    # A busy machine can make one of the two look slow; a slow document is slow in both.
-    if min(found.cpu_s, again.cpu_s) > limit:
-        wrong.append(f"{name} takes {found.cpu_s:.1f} s of CPU, more than {limit:.1f}")
+    if outcome.problem.partition(":")[0] not in KNOWN_PROBLEMS:
+        wrong.append(f"{name}: {outcome.problem}")
+    limit = CPU_S + CPU_S_PER_MB * outcome.size / 1e6
+    # A busy machine can slow down one of the two processes; a slow document is slow in both.
+    if min(outcome.cpu_s, again.cpu_s) > limit:
+        wrong.append(f"{name} takes {outcome.cpu_s:.1f} s of CPU, more than {limit:.1f}")
     return wrong
 
 
 def test_a_seed_always_gives_the_same_document() -> None:
-    from tests.quality.documents import made
+    from tests.quality.documents import generate
 
     real = ["<html><body><p>real</p></body></html>"]
-    assert [made(seed, real) for seed in range(50)] == [made(seed, real) for seed in range(50)]
-    assert len({made(seed, real).kind for seed in range(300)}) == 16
+    assert [generate(seed, real) for seed in range(50)] == [generate(seed, real) for seed in range(50)]
+    assert len({generate(seed, real).kind for seed in range(300)}) == 16

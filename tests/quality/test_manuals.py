@@ -1,4 +1,4 @@
-"""Pages as documentation generators write them keep their whole content and lose their navigation.
+"""Pages of documentation generators keep their whole content and lose their navigation.
 
 The pages in `manuals/` are written for this test, in the markup of one generator each, and six of them in languages other than
 English. How they are marked and compared: manual_checks.py. `make bench-docs` measures real manuals.

@@ -1,4 +1,4 @@
-"""Properties of Markdown and plain text that hold for any tree: no word is lost, glued or moved; cost is linear."""
+"""Properties of Markdown and plain text for any tree: no word is lost, joined or moved; the cost is linear."""
 
 from __future__ import annotations
 
@@ -111,17 +111,17 @@ def _written(source: str) -> Written:
 
 
 def _rendered_words(markdown: str) -> list[str]:
-    shown = _BLOCK_TAG.sub(" ", _RENDERER.render(markdown))
-    return html.unescape(re.sub(r"<[^>]+>", "", shown)).split()
+    rendered = _BLOCK_TAG.sub(" ", _RENDERER.render(markdown))
+    return html.unescape(re.sub(r"<[^>]+>", "", rendered)).split()
 
 
 def _tree_words(piece: Piece) -> list[str]:
-    """The words of a piece, without those that HTML itself drops or moves: none here, but the parser has the last word."""
+    """The words of a piece as the parser keeps them."""
     return piece.text.replace("\xa0", " ").split()
 
 
 def _without_repeats(words: list[str]) -> list[str]:
-    """Paragraphs that repeat the one before them are written once, so repetitions say nothing."""
+    """Words without repetitions: a paragraph that repeats the one before it is written once."""
     joined = " ".join(words)
     before = None
     while before != joined:
@@ -218,8 +218,8 @@ def test_a_heading_is_one_line_with_its_words(title: str) -> None:
     words = "".join(remove_invisible(title).split())
     assert [token.type for token in tokens] == (["heading_open", "inline", "heading_close"] if words else [])
     if words:
-        shown = html.unescape(re.sub(r"<[^>]+>", "", _RENDERER.render(_heading(title))))
-        assert "".join(shown.split()) == words
+        rendered = html.unescape(re.sub(r"<[^>]+>", "", _RENDERER.render(_heading(title))))
+        assert "".join(rendered.split()) == words
 
 
 def test_headings_are_escaped() -> None:
@@ -231,9 +231,9 @@ def test_headings_are_escaped() -> None:
     st.lists(st.sampled_from(["a", "\u200b", "\xad", "\u200d", "\u0646", "\U000e0041", "\x01", "\n"]), max_size=20).map("".join)
 )
 def test_invisible_characters_are_found_and_removed(text: str) -> None:
-    found = find_invisible(text.encode())
-    assert found == INVISIBLE & set(text)
-    left = remove_characters(text, found)
+    spans = find_invisible(text.encode())
+    assert spans == INVISIBLE & set(text)
+    left = remove_characters(text, spans)
     assert remove_invisible(text) == left
     assert not (INVISIBLE - {"\u200d"}) & set(left)
     assert [char for char in left if char not in INVISIBLE] == [char for char in text if char not in INVISIBLE]
@@ -246,7 +246,7 @@ def test_a_text_with_many_invisible_characters_loses_all() -> None:
 
 
 def _calls(source: str) -> int:
-    """How many calls writing takes, of Python and of compiled functions."""
+    """The number of calls of Python and compiled functions while rendering."""
     body, resolver = _body(source), resolver_for(()).on_page(_URL)
     count = 0
 
@@ -308,7 +308,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("shape", _SHAPES.values(), ids=_SHAPES)
 def test_cost_grows_no_faster_than_the_page(shape: Callable[[int], str]) -> None:
-    _calls(shape(10))  # what is done once in a process
+    _calls(shape(10))  # work that is done once in a process
     small, large = _calls(shape(300)), _calls(shape(1200))
     assert large <= 4.5 * small + 2000
     written = _written(shape(1200))

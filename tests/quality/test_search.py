@@ -1,4 +1,4 @@
-"""What search by words reached on two collections is not lost again.
+"""The quality of lexical search on two collections does not fall below its floors.
 
 `make bench-search` gives the figures of all ways of searching, through the store; when one has become better, the floor is
 raised to it.
@@ -22,37 +22,38 @@ from sitelore.model.search import Postings
 FLOORS = {"cranfield": 0.445, "k8s": 0.618}
 
 
-def indexed(docs: Mapping[str, str], wanted: frozenset[str]) -> tuple[LiveChunks, dict[str, TermPostings]]:
-    """Every document as one chunk, the words that are asked for as a store would keep them."""
-    found: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+def indexed(docs: Mapping[str, str], vocabulary: frozenset[str]) -> tuple[LiveChunks, dict[str, TermPostings]]:
+    """Index every document as one chunk, with postings for the terms of `vocabulary`."""
+    postings: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     lengths = []
     for number, text in enumerate(docs.values()):
         terms = terms_of(text, "en")
         lengths.append(sum(terms.values()))
-        for term in wanted & terms.keys():
-            numbers, counts = found[term]
+        for term in vocabulary & terms.keys():
+            numbers, counts = postings[term]
             numbers.append(number)
             counts.append(terms[term])
     chunks = LiveChunks(np.arange(len(lengths), dtype="<u4"), np.array(lengths, "<u2"))
     packed = {
-        term: Postings(numbers, counts, [lengths[at] for at in numbers]).packed() for term, (numbers, counts) in found.items()
+        term: Postings(numbers, counts, [lengths[at] for at in numbers]).packed()
+        for term, (numbers, counts) in postings.items()
     }
     return chunks, {term: unpack_postings([block], chunks) for term, block in packed.items()}
 
 
 @pytest.mark.parametrize("name", FLOORS)
-def test_words_alone_find_what_they_found_before(name: str) -> None:
+def test_lexical_search_is_no_worse_than_its_floor(name: str) -> None:
     if not (CORPORA / f"{name}.json").exists():
         pytest.skip("the retrieval corpora are not on this machine (set SITELORE_CORPORA)")
     collection = Questions.read(CORPORA / f"{name}.json")
-    asked = {key: query_terms(text, ["en"]) for key, text in collection.queries.items()}
-    chunks, entries = indexed(collection.docs, frozenset(t for words in asked.values() for word in words for t in word.terms))
+    queries = {key: query_terms(text, ["en"]) for key, text in collection.queries.items()}
+    chunks, entries = indexed(collection.docs, frozenset(t for words in queries.values() for word in words for t in word.terms))
     keys, lengths, pages = list(collection.docs), CorpusStatistics([chunks]), np.arange(len(chunks))
-    found = []
-    for key, words in asked.items():
+    scores = []
+    for key, words in queries.items():
         total = bm25_scores(score_terms(words, entries, lengths), lengths)
         ranking = [keys[place] for place in lexical_candidates(total, pages, None, 10, 1).tolist()]
-        found.append(ndcg(ranking, collection.relevant.get(key, {})))
-    figure = statistics.fmean(found)
+        scores.append(ndcg(ranking, collection.relevant.get(key, {})))
+    figure = statistics.fmean(scores)
     print(f"{name}: {figure:.4f}")
     assert figure >= FLOORS[name]

@@ -23,7 +23,7 @@ _P = (
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PdfLine:
     """A line of text on a page of a PDF."""
 
     x: float
@@ -34,8 +34,8 @@ class Put:
     href: str = ""
 
 
-def pdf(pages: list[list[Put]], info: str = "", trailer: str = "", catalog: str = "") -> bytes:
-    """A PDF with two fonts, uncompressed streams and links where asked for."""
+def pdf(pages: list[list[PdfLine]], info: str = "", trailer: str = "", catalog: str = "") -> bytes:
+    """A PDF with two fonts, uncompressed streams, and links for lines with an `href`."""
     objects: list[str] = [
         "",
         "",
@@ -87,11 +87,11 @@ def prose_pdf(title: str, text: str, href: str = "", secret: str = "") -> bytes:
     """A page with a title, a paragraph of several lines, and a link."""
     words = text.split()
     lines = [" ".join(words[at : at + 12]) for at in range(0, len(words), 12)]
-    page = [Put(72, 720, title, 20, bold=True), *(Put(72, 680 - 14 * at, line) for at, line in enumerate(lines))]
+    page = [PdfLine(72, 720, title, 20, bold=True), *(PdfLine(72, 680 - 14 * at, line) for at, line in enumerate(lines))]
     if secret:
-        page.append(Put(72, 200, f"Use the key {secret} for it."))
+        page.append(PdfLine(72, 200, f"Use the key {secret} for it."))
     if href:
-        page.append(Put(72, 100, "read on here", href=href))
+        page.append(PdfLine(72, 100, "read on here", href=href))
     return pdf([page])
 
 
@@ -100,7 +100,7 @@ ENCRYPTED_PDF_TRAILER = (
     f"/O<{'28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a'}>"
     f"/U<{'8a' * 32}>>>/ID[<{'00' * 16}><{'00' * 16}>]"
 )
-"""Says that the file is encrypted, with a password that nobody knows."""
+"""A trailer entry that marks the file as encrypted with an unknown password."""
 
 
 def package(parts: dict[str, str | bytes], relations: dict[str, str] | None = None) -> bytes:
@@ -118,7 +118,7 @@ def package(parts: dict[str, str | bytes], relations: dict[str, str] | None = No
     return out.getvalue()
 
 
-def relation(number: str, kind: str, target: str, *, external: bool = False) -> str:
+def relationship(number: str, kind: str, target: str, *, external: bool = False) -> str:
     """One relation of a part."""
     mode = ' TargetMode="External"' if external else ""
     return f'<Relationship Id="{number}" Type="{_OFFICE}/{kind}" Target="{escape(target)}"{mode}/>'
@@ -145,21 +145,21 @@ NUMBERING = (
 )
 
 
-def word(text: str, style: str = "", *, list_id: int = 0, level: int = 0, marks: str = "") -> str:
+def docx_paragraph(text: str, style: str = "", *, list_id: int = 0, level: int = 0, marks: str = "") -> str:
     """A paragraph of a DOCX."""
     numbered = f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{list_id}"/></w:numPr>' if list_id else ""
     named = f'<w:pStyle w:val="{style}"/>' if style else ""
-    return f"<w:p><w:pPr>{named}{numbered}</w:pPr>{run(text, marks)}</w:p>"
+    return f"<w:p><w:pPr>{named}{numbered}</w:pPr>{docx_run(text, marks)}</w:p>"
 
 
-def run(text: str, marks: str = "") -> str:
+def docx_run(text: str, marks: str = "") -> str:
     """A run of a DOCX."""
     return f'<w:r><w:rPr>{marks}</w:rPr><w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
 
 
 def docx(body: str, title: str = "", links: dict[str, str] | None = None, parts: dict[str, str | bytes] | None = None) -> bytes:
     """A DOCX with this body."""
-    relations = "".join(relation(number, "hyperlink", url, external=True) for number, url in (links or {}).items())
+    relations = "".join(relationship(number, "hyperlink", url, external=True) for number, url in (links or {}).items())
     return package(
         {
             "word/document.xml": f'<?xml version="1.0" encoding="UTF-8"?><w:document {_W}><w:body>{body}</w:body></w:document>',
@@ -168,28 +168,29 @@ def docx(body: str, title: str = "", links: dict[str, str] | None = None, parts:
             "docProps/core.xml": CORE.format(title=escape(title)),
             **(parts or {}),
         },
-        {"": relation("rId1", "officeDocument", "word/document.xml"), "word/document.xml": relations},
+        {"": relationship("rId1", "officeDocument", "word/document.xml"), "word/document.xml": relations},
     )
 
 
 def pptx(slides: list[str]) -> bytes:
     """A PPTX of these slides (the content of their shape trees)."""
     listed = "".join(f'<p:sldId id="{255 + at}" r:id="rId{at}"/>' for at in range(1, len(slides) + 1))
-    links = "".join(relation(f"rId{at}", "slide", f"slides/slide{at}.xml") for at in range(1, len(slides) + 1))
+    links = "".join(relationship(f"rId{at}", "slide", f"slides/slide{at}.xml") for at in range(1, len(slides) + 1))
     parts: dict[str, str | bytes] = {
         f"ppt/slides/slide{at}.xml": f"<p:sld {_P}><p:cSld><p:spTree>{inner}</p:spTree></p:cSld></p:sld>"
         for at, inner in enumerate(slides, 1)
     }
     parts["ppt/presentation.xml"] = f"<p:presentation {_P}><p:sldIdLst>{listed}</p:sldIdLst></p:presentation>"
     slide_links = {
-        f"ppt/slides/slide{at}.xml": relation("rId9", "hyperlink", "https://a.example/x", external=True) for at in (1,)
+        f"ppt/slides/slide{at}.xml": relationship("rId9", "hyperlink", "https://a.example/x", external=True) for at in (1,)
     }
     return package(
-        parts, {"": relation("rId1", "officeDocument", "ppt/presentation.xml"), "ppt/presentation.xml": links, **slide_links}
+        parts,
+        {"": relationship("rId1", "officeDocument", "ppt/presentation.xml"), "ppt/presentation.xml": links, **slide_links},
     )
 
 
-def shape(place: str, *lines: tuple[int, str]) -> str:
+def pptx_shape(place: str, *lines: tuple[int, str]) -> str:
     """A shape with text; `place` is its kind of placeholder."""
     texts = "".join(f'<a:p><a:pPr lvl="{level}"/><a:r><a:t>{escape(text)}</a:t></a:r></a:p>' for level, text in lines)
     kind = f'<p:ph type="{place}"/>' if place else ""
@@ -202,16 +203,16 @@ def xlsx(sheets: dict[str, str], strings: tuple[str, ...] = (), hidden: frozense
         f'<sheet name="{escape(name)}" sheetId="{at}" r:id="rId{at}" state="{"hidden" if name in hidden else "visible"}"/>'
         for at, name in enumerate(sheets, 1)
     )
-    links = "".join(relation(f"rId{at}", "worksheet", f"worksheets/sheet{at}.xml") for at in range(1, len(sheets) + 1))
-    worker_context = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
+    links = "".join(relationship(f"rId{at}", "worksheet", f"worksheets/sheet{at}.xml") for at in range(1, len(sheets) + 1))
+    shared_strings = "".join(f"<si><t>{escape(text)}</t></si>" for text in strings)
     parts: dict[str, str | bytes] = {
         "xl/workbook.xml": f"<workbook {_S}><sheets>{listed}</sheets></workbook>",
-        "xl/sharedStrings.xml": f"<sst {_S}>{worker_context}</sst>",
+        "xl/sharedStrings.xml": f"<sst {_S}>{shared_strings}</sst>",
         "xl/styles.xml": f'<styleSheet {_S}><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
     }
     for at, rows in enumerate(sheets.values(), 1):
         parts[f"xl/worksheets/sheet{at}.xml"] = f"<worksheet {_S}><sheetData>{rows}</sheetData></worksheet>"
-    return package(parts, {"": relation("rId1", "officeDocument", "xl/workbook.xml"), "xl/workbook.xml": links})
+    return package(parts, {"": relationship("rId1", "officeDocument", "xl/workbook.xml"), "xl/workbook.xml": links})
 
 
 def compound(streams: dict[str, bytes]) -> bytes:

@@ -9,16 +9,16 @@ assumes are these (from the frontier's written design and the docstrings of `mod
 3. A wave takes the unadmitted, unrefused rows of depth <= the current one in rank order, else those of the next depth, and
    at most `max_pages - kept` of them; they get the next seq numbers in that order. It settles as a whole before the next.
 4. A redirect settles as ALIAS and offers its target at its own depth, source redirect, parent the redirecting URL. A target
-   that is the URL itself or stands in the chain that led here is a loop: FAILED, error `redirect_loop`.
+   that is the URL itself or part of the chain that led here is a loop: FAILED, error `redirect_loop`.
    Aliases that lead in a circle, none of them having been reached through all the others (two were linked), end the same way.
 5. A page is VISITED and offers its links at depth + 1, its canonical (when it is not itself) at depth + 1 as source canonical.
    Offers to other hosts are refused as `scope`, offers beyond `max_depth` as `depth`, rel=nofollow links as `nofollow`,
    the first of these that applies.
 6. A URL that robots.txt forbids is admitted, then SKIPPED as `robots`; it uses no budget. A 404 is NOT_FOUND; neither does it.
 7. When a wave has settled, kept pages of equal content become one: the page that their canonical names when it is among them,
-   else the smallest seq; the others become ALIAS. Here canonical links stand between equal pages only.
+   else the smallest seq; the others become ALIAS. Here canonical links connect equal pages only.
 8. `max_pages` counts kept pages. What is unadmitted at the end is SKIPPED as `budget`.
-9. `final_url` of an alias is where redirects and merges end, whatever stands there; of a kept page, its own URL; else none.
+9. `final_url` of an alias is the URL at which redirects and merges end, in any state; of a kept page, its own URL; else none.
 10. The sitemap that robots.txt names is read after the seed's wave, unless the budget is used up by then. Its entries have
     depth 1, source sitemap, the sitemap's URL as parent.
 """
@@ -30,7 +30,7 @@ import random
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tests.support.serve import Answer
+from tests.support.http_server import Answer
 
 EXTERNAL = "http://external.invalid"
 _SYLLABLES = (
@@ -59,7 +59,7 @@ _SECTIONS = ("guide", "news", "shop", "team", "research", "support/faq", "librar
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A link as it is written on a page: what it means, and in which spelling."""
+    """A link on a page: its target, and the spelling of its href."""
 
     target: str
     """A path of this site, or an absolute URL elsewhere."""
@@ -82,7 +82,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an export must say of one URL."""
+    """The expected row of one URL in an export."""
 
     state: str
     depth: int
@@ -93,7 +93,7 @@ class Expected:
 
 @dataclass(slots=True)
 class _Row:
-    """A URL as the oracle follows it."""
+    """The oracle's row of one URL."""
 
     rank: tuple[int, int, int, int, int]
     parent: str | None
@@ -136,7 +136,7 @@ class Graph:
         return (*pages[3::4], *moved[:1])
 
     def pages(self, origin: str) -> _Served:
-        """The site as a server shows it at this origin."""
+        """The pages of the site at this origin, for a server."""
         return _Served(self, origin)
 
     def expected(self, origin: str, max_pages: int | None = None, max_depth: int | None = None) -> dict[str, Expected]:
@@ -145,7 +145,7 @@ class Graph:
 
 
 class _Builder:
-    """Draws the site. Every draw comes from one seeded source, in a fixed order."""
+    """Generates the site from one seeded random source, in a fixed order."""
 
     def __init__(self, seed: int, n: int) -> None:
         self._chance = random.Random(f"graph {seed} {n}")
@@ -182,7 +182,7 @@ class _Builder:
         return Anchor(target, self._chance.randrange(9), self._chance.random() < (0.3 if target.startswith(EXTERNAL) else 0.05))
 
     def _tree(self, out: dict[str, list[Anchor]], pages: list[str]) -> None:
-        """Most pages hang below an earlier one; a few are reached by redirects or sitemaps only, or not at all."""
+        """Link most pages from an earlier one; a few are reached by redirects or sitemaps only, or not at all."""
         chance = self._chance
         for i, path in enumerate(pages[1:], 1):
             if chance.random() < 0.94:
@@ -191,7 +191,7 @@ class _Builder:
             out[path] += [self._anchor(t) for t in chance.choices(pages, k=chance.randint(0, 4))]
 
     def _shapes(self, out: dict[str, list[Anchor]], pages: list[str]) -> None:
-        """A ring, and a chain that makes the site deep."""
+        """Link pages to a ring, and others to a chain that makes the site deep."""
         chance = self._chance
         ring = chance.sample(pages, 7)
         chain = chance.sample(pages, 9)
@@ -201,7 +201,7 @@ class _Builder:
         out["/"].append(Anchor(chain[0], 3))
 
     def _dense(self, out: dict[str, list[Anchor]], pages: list[str], others: list[str]) -> None:
-        """One page with well over a hundred links: repeats, all spellings, itself."""
+        """Give one page more than a hundred links, with repeats, all spellings and itself."""
         hub = self._chance.choice(pages[1:])
         out[hub] += [self._anchor(t) for t in self._chance.choices([*pages, *others], k=130)] + [Anchor(hub, 3)]
 
@@ -211,9 +211,9 @@ class _Builder:
         moved: dict[str, str] = {}
         for _ in range(max(3, self._n // 20)):
             moved[self._path()] = chance.choice(pages)
-        worker_context = chance.choice(pages)
-        moved[self._path()] = worker_context
-        moved[self._path()] = worker_context
+        shared_target = chance.choice(pages)
+        moved[self._path()] = shared_target
+        moved[self._path()] = shared_target
         chain = [self._path() for _ in range(chance.randint(2, 5))]
         moved |= dict(itertools.pairwise([*chain, chance.choice(pages)]))
         moved[self._path()] = chance.choice(missing)
@@ -236,7 +236,7 @@ class _Builder:
 
     @staticmethod
     def _tidy(anchors: list[Anchor]) -> tuple[Anchor, ...]:
-        """A page says of each target either nofollow or not, never both."""
+        """Make all links of a page to one target either nofollow or not."""
         first: dict[str, bool] = {}
         return tuple(Anchor(a.target, a.spelling, first.setdefault(a.target, a.nofollow)) for a in anchors)
 
@@ -248,7 +248,7 @@ def redirects_to_nodes(moved: dict[str, str], chance: random.Random) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """Callable from target to answer; HTML is written once and remembered."""
+    """The response for a target; HTML is generated once and cached."""
 
     graph: Graph
     origin: str
@@ -329,21 +329,21 @@ class _Oracle:
 
     def run(self) -> dict[str, Expected]:
         self._offer("/", 0, 0, None, -1, 0)
-        self._wave(self._admit(0))
-        if self._left() > 0:
+        self._visit_wave(self._admit(0))
+        if self._budget_left() > 0:
             for position, path in enumerate(self._graph.sitemap):
                 self._offer(path, 1, 0, "/sitemap.xml", 0, position)
         depth = 0
         while (wave := self._admit(depth)) or (depth := self._next_depth(depth)) >= 0:
-            self._wave(wave)
+            self._visit_wave(wave)
         return self._export()
 
-    def _wave(self, wave: list[str]) -> None:
+    def _visit_wave(self, wave: list[str]) -> None:
         for path in wave:
             self._visit(path)
         self._merge()
 
-    def _left(self) -> int:
+    def _budget_left(self) -> int:
         return self._budget - sum(row.state == "VISITED" for row in self._rows.values())
 
     def _offer(
@@ -359,19 +359,19 @@ class _Oracle:
         if row is None or (row.seq < 0 and new.rank < row.rank):
             self._rows[path] = new
 
-    def _waiting(self) -> list[str]:
-        found = [path for path, row in self._rows.items() if row.seq < 0 and row.refusal is None]
-        return sorted(found, key=lambda path: self._rows[path].rank)
+    def _admissible(self) -> list[str]:
+        paths = [path for path, row in self._rows.items() if row.seq < 0 and row.refusal is None]
+        return sorted(paths, key=lambda path: self._rows[path].rank)
 
     def _admit(self, depth: int) -> list[str]:
-        wave = [path for path in self._waiting() if self._rows[path].depth <= depth][: max(0, self._left())]
+        wave = [path for path in self._admissible() if self._rows[path].depth <= depth][: max(0, self._budget_left())]
         for path in wave:
             self._rows[path].seq = next(self._seq)
         return wave
 
     def _next_depth(self, depth: int) -> int:
         """The depth that comes next; -1 when nothing is left or the budget is used up."""
-        if self._left() <= 0:
+        if self._budget_left() <= 0:
             return -1
         deeper = [row.depth for row in self._rows.values() if row.seq < 0 and row.refusal is None and row.depth > depth]
         return min(deeper, default=-1)
@@ -402,13 +402,13 @@ class _Oracle:
             groups.setdefault(self._graph.nodes[path].content, []).append(path)
         for group in groups.values():
             canonical = self._graph.nodes[group[0]].canonical
-            kept = canonical if canonical in group else group[0]
+            survivor = canonical if canonical in group else group[0]
             for path in group:
-                if path != kept:
-                    self._rows[path].state, self._rows[path].alias_of = "ALIAS", kept
+                if path != survivor:
+                    self._rows[path].state, self._rows[path].alias_of = "ALIAS", survivor
 
     def _end(self, path: str) -> str | None:
-        """Where aliases lead; None when they lead in a circle."""
+        """The URL at which aliases end; None when they form a loop."""
         seen = {path}
         while target := self._rows[path].alias_of:
             if target in seen:

@@ -1,9 +1,9 @@
-"""The hostile server as a process of its own: a web server with numbered ways to misbehave, and its own log.
+"""The hostile server in its own process: a web server with numbered kinds of misbehaviour, and a log of its requests.
 
 with hostile_server() as hostile:
     hostile.url("/b/13/")        # http://127.0.0.1:<port>/b/13/
-    hostile.url("/page", 4)      # the same on one of its other origins (port + 4)
-    hostile.hits()               # per behaviour: how often it was asked, bytes sent, …
+    hostile.url("/page", 4)      # on one of its other origins (port + 4)
+    hostile.hits()               # per behaviour: number of requests, bytes sent, …
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LAST_OFFSET = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Hostile:
+class HostileServer:
     """A running hostile server."""
 
     base_port: int
@@ -51,24 +51,24 @@ class Hostile:
 
     def hits(self) -> dict[str, dict[str, Any]]:
         """Per behaviour (`13`, `104:robots`, `canary`): hits, bytes_sent, aborted, times, max_inflight."""
-        found: dict[str, dict[str, Any]] = self._ask("/__hits")
-        return found
+        hits: dict[str, dict[str, Any]] = self._get_json("/__hits")
+        return hits
 
     def paths(self) -> dict[str, int]:
-        """How often each target was asked for; its origin's offset stands in front."""
-        found: dict[str, int] = self._ask("/__paths")
-        return found
+        """Number of requests by target, prefixed with the offset of its origin."""
+        counts: dict[str, int] = self._get_json("/__paths")
+        return counts
 
     def expected(self) -> list[dict[str, Any]]:
-        """What a correct crawler must make of each behaviour."""
-        found: list[dict[str, Any]] = self._ask("/__expected")
-        return found
+        """The correct outcome of each behaviour."""
+        behaviours: list[dict[str, Any]] = self._get_json("/__expected")
+        return behaviours
 
     def canary_hits(self) -> int:
         """How often the "internal service" was reached. Must stay 0."""
         return int(self.hits().get("canary", {}).get("hits", 0))
 
-    def _ask(self, path: str) -> Any:
+    def _get_json(self, path: str) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", self.base_port, timeout=10)
         try:
             connection.request("GET", path)
@@ -78,7 +78,7 @@ class Hostile:
 
 
 @contextmanager
-def hostile_server(seconds: float = 600.0) -> Iterator[Hostile]:
+def hostile_server(seconds: float = 600.0) -> Iterator[HostileServer]:
     """Start the server on free ports; it ends with the block, or by itself after `seconds`. Skips where it is absent."""
     corpora = Path(os.environ.get("SITELORE_CORPORA", str(ROOT.parent / "shared" / "corpora")))
     script = corpora.parent / "hostile" / "server.py"
@@ -94,7 +94,7 @@ def hostile_server(seconds: float = 600.0) -> Iterator[Hostile]:
     try:
         # The first line says that every port is open; none comes when the process has died.
         assert process.stdout.readline(), "the hostile server did not start"
-        yield Hostile(port)
+        yield HostileServer(port)
     finally:
         process.terminate()
         process.wait(timeout=10)
@@ -107,9 +107,9 @@ def _free_range() -> int:
     for _ in range(50):
         base = chance.randrange(20_000, 30_000)
         try:
-            with ExitStack() as held:
+            with ExitStack() as stack:
                 for offset in range(_LAST_OFFSET + 1):
-                    held.enter_context(socket.create_server(("127.0.0.1", base + offset)))
+                    stack.enter_context(socket.create_server(("127.0.0.1", base + offset)))
         except OSError:
             continue
         return base

@@ -1,6 +1,6 @@
-"""A Qdrant for tests: the REST calls that Sitelore makes, as the description of its interface (1.20) has them, on loopback.
+"""A fake Qdrant for tests: the REST calls that Sitelore makes, as in the interface description of Qdrant 1.20, on loopback.
 
-It is no Qdrant. It compares exactly, in memory, and refuses what the description does not know.
+It compares vectors exactly, in memory, and rejects requests with fields that the description does not have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class Refused(Exception):
-    """What was asked is not in the description."""
+    """The request is not in the interface description."""
 
 
 @dataclass(slots=True)
@@ -31,34 +31,34 @@ class Collection:
 
 
 @dataclass(slots=True)
-class Qdrant:
-    """What is held, what was asked, and the mood: a status to answer everything with, 0 for the usual."""
+class FakeQdrant:
+    """The collections, the requests so far, and `status`: an error status for every response, 0 for none."""
 
     url: str = ""
     key: str = ""
     status: int = 0
     collections: dict[str, Collection] = field(default_factory=dict)
-    asked: list[tuple[str, str, Json]] = field(default_factory=list)
+    requests: list[tuple[str, str, Json]] = field(default_factory=list)
 
     def chunks(self) -> dict[int, Json]:
-        """Payloads of all points that are no marks, by id."""
+        """Payloads of all points except marks, by id."""
         return {
             point: payload
-            for one in self.collections.values()
-            for point, (_, payload) in one.points.items()
+            for collection in self.collections.values()
+            for point, (_, payload) in collection.points.items()
             if "versions" not in payload
         }
 
     def calls(self, end: str) -> list[Json]:
-        """What was asked by calls whose path ends so."""
-        return [body for _, path, body in self.asked if path.endswith(end)]
+        """The bodies of requests whose path ends with `end`."""
+        return [body for _, path, body in self.requests if path.endswith(end)]
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Any call."""
+        """Respond to a request."""
         body = json.loads(await request.read() or b"{}")
-        self.asked.append((request.method, request.path, body))
+        self.requests.append((request.method, request.path, body))
         if self.status:
-            return web.json_response({"status": {"error": "in a mood"}}, status=self.status)
+            return web.json_response({"status": {"error": "failing by request of the test"}}, status=self.status)
         if self.key and request.headers.get("api-key") != self.key:
             return web.Response(text="Invalid API key or JWT", status=401)
         parts = request.path.strip("/").split("/")
@@ -98,16 +98,16 @@ class Qdrant:
         _only(body["vectors"], {"size", "distance", "datatype"})
         _only(body["hnsw_config"], {"m"})
         if body["vectors"]["distance"] != "Dot" or body["vectors"]["datatype"] not in {"float32", "float16"}:
-            raise Refused("a distance or a type that this one cannot")
+            raise Refused("unsupported distance or datatype")
         if name in self.collections:
             raise FileExistsError
         self.collections[name] = Collection(body["vectors"]["size"])
         return True
 
 
-def _only(given: Json, known: set[str]) -> None:
-    if not isinstance(given, dict) or set(given) - known:
-        raise Refused(f"unknown: {given}")
+def _only(body: Json, known: set[str]) -> None:
+    if not isinstance(body, dict) or set(body) - known:
+        raise Refused(f"unknown: {body}")
 
 
 def _index(collection: Collection, body: Json) -> Json:
@@ -157,7 +157,7 @@ def _scroll(collection: Collection, body: Json) -> Json:
 
 def _query_batch(collection: Collection, body: Json) -> list[Json]:
     _only(body, {"searches"})
-    return [{"points": _query(collection, one)} for one in body["searches"]]
+    return [{"points": _query(collection, search)} for search in body["searches"]]
 
 
 def _query(collection: Collection, body: Json) -> list[Json]:
@@ -165,21 +165,21 @@ def _query(collection: Collection, body: Json) -> list[Json]:
     _only(body["params"], {"exact"})
     if len(body["query"]) != collection.size or body["limit"] < 1:
         raise Refused("Vector dimension error, or no limit")
-    asked = np.array(body["query"], np.float32)
-    found = [
-        {"id": point, "version": 0, "score": float(vector @ asked)}
+    query = np.array(body["query"], np.float32)
+    points = [
+        {"id": point, "version": 0, "score": float(vector @ query)}
         for point, (vector, _) in collection.points.items()
         if _passes(collection, point, body["filter"])
     ]
-    found.sort(key=lambda one: -float(one["score"]))
-    return found[: body["limit"]]
+    points.sort(key=lambda point: -float(point["score"]))
+    return points[: body["limit"]]
 
 
-def _passes(collection: Collection, point: int, chosen: Json) -> bool:
-    _only(chosen, {"must", "must_not"})
+def _passes(collection: Collection, point: int, filter_: Json) -> bool:
+    _only(filter_, {"must", "must_not"})
     payload = collection.points[point][1]
-    return all(_meets(point, payload, one) for one in chosen.get("must", [])) and not any(
-        _meets(point, payload, one) for one in chosen.get("must_not", [])
+    return all(_meets(point, payload, condition) for condition in filter_.get("must", [])) and not any(
+        _meets(point, payload, condition) for condition in filter_.get("must_not", [])
     )
 
 
@@ -194,9 +194,9 @@ def _meets(point: int, payload: Json, condition: Json) -> bool:
 
 
 @asynccontextmanager
-async def running_qdrant(key: str = "") -> AsyncIterator[Qdrant]:
-    """One on a free port, until the block ends."""
-    qdrant = Qdrant(key=key)
+async def fake_qdrant(key: str = "") -> AsyncIterator[FakeQdrant]:
+    """Serve a fake Qdrant on a free port until the block ends."""
+    qdrant = FakeQdrant(key=key)
     app = web.Application(client_max_size=32 << 20)
     app.router.add_route("*", "/{path:.*}", qdrant.answer)
     runner = web.AppRunner(app)

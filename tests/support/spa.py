@@ -1,7 +1,7 @@
-"""Small sites that scripts make in the browser, each with a twin whose server writes the same pages.
+"""Small single-page applications, each with a static site whose server writes the same pages.
 
-Every kind is built by hand after what its framework's builds look like: the shell, the names of bundles and mounting points,
-when the content comes and where in the document it ends up. `KINDS` has them all; `twin` is the static site.
+Each is written by hand after the output of a framework's build: the shell, the names of bundles and mounting points,
+when the content arrives, and where in the document it is placed. `SPA_SITES` lists them all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.support.serve import Answer, Pages, prose, redirect, site
+from tests.support.http_server import Answer, Pages, prose, redirect, site
 
 SCRIPT = "text/javascript; charset=utf-8"
 NOTICE = "<noscript>You need to enable JavaScript to run this app.</noscript>"
@@ -18,7 +18,7 @@ NOTICE = "<noscript>You need to enable JavaScript to run this app.</noscript>"
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """What one page says."""
+    """The content of one page."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -26,7 +26,7 @@ class Article:
     items: tuple[str, ...] = ()
 
     def html(self) -> str:
-        """The main content, as every kind shows it in the end."""
+        """The main content, as every site shows it after rendering."""
         text = "".join(f"<p>{paragraph}</p>" for paragraph in self.paragraphs)
         items = "".join(f'<section class="item"><h2>{item}</h2><p>{prose(item, 40)}</p></section>' for item in self.items)
         links = "".join(f'<li><a href="{href}">More about {href.strip("/") or "home"}</a></li>' for href in self.links)
@@ -34,12 +34,12 @@ class Article:
 
 
 def articles(count: int = 4) -> dict[str, Article]:
-    """A home page and `count` pages that it leads to, one of them by way of another."""
+    """A home page and `count` pages that it links to, the last one through another page."""
     names = ["tea", "coffee", "cocoa", "water", *(f"drink-{number}" for number in range(5, count + 1))][:count]
-    found = {f"/{name}": Article(name.title(), (prose(name), prose(f"{name} again", 30)), ("/",)) for name in names}
-    found[f"/{names[0]}"] = Article("Tea", (prose("tea"), prose("tea again", 30)), ("/", f"/{names[-1]}"))
-    found["/"] = Article("Drinks", (prose("drinks"),), tuple(f"/{name}" for name in names[:-1]))
-    return found
+    pages = {f"/{name}": Article(name.title(), (prose(name), prose(f"{name} again", 30)), ("/",)) for name in names}
+    pages[f"/{names[0]}"] = Article("Tea", (prose("tea"), prose("tea again", 30)), ("/", f"/{names[-1]}"))
+    pages["/"] = Article("Drinks", (prose("drinks"),), tuple(f"/{name}" for name in names[:-1]))
+    return pages
 
 
 def document(body: str, head: str = "") -> Answer:
@@ -54,8 +54,8 @@ def framed(main: str) -> str:
     return f"<header><nav>{menu}</nav></header><main>{main}</main><footer><p>Drinks Ltd, all rights reserved</p></footer>"
 
 
-def twin(pages: dict[str, Article], moved: dict[str, str] | None = None) -> Pages:
-    """The same pages, written by the server."""
+def static_site(pages: dict[str, Article], moved: dict[str, str] | None = None) -> Pages:
+    """The pages as a static site, with redirects for `moved`."""
     written = {path: document(framed(article.html())) for path, article in pages.items()}
     return site({**written, **{path: redirect(target, 302) for path, target in (moved or {}).items()}})
 
@@ -64,8 +64,8 @@ def _data(pages: dict[str, Article]) -> str:
     return json.dumps({path: article.html() for path, article in pages.items()})
 
 
-def _answered(pages: dict[str, Article], shell: Callable[[str], Answer], files: dict[str, Answer]) -> Pages:
-    """Every page path answers with the shell, as the servers of such sites do; the rest are files."""
+def _shell_site(pages: dict[str, Article], shell: Callable[[str], Answer], files: dict[str, Answer]) -> Pages:
+    """A site that answers every page path with the shell, and other paths with files."""
     known = {path: shell(path) for path in pages} | files
     return known.get
 
@@ -84,7 +84,7 @@ function frame(html) {
 
 
 def react(pages: dict[str, Article]) -> Pages:
-    """Client-side routing: one bundle, `#root`, links that a router takes over with `history.pushState`."""
+    """Client-side routing: one bundle, `#root`, and a router that handles links with `history.pushState`."""
     bundle = f"""(self.webpackChunkdrinks = self.webpackChunkdrinks || []).push([[179]]);{_RENDER}
     const routes = {_data(pages)};
     function show(path) {{ document.getElementById('root').innerHTML = frame(routes[path] || '<h1>Nothing here</h1>'); }}
@@ -97,7 +97,7 @@ def react(pages: dict[str, Article]) -> Pages:
     show(location.pathname);"""
     shell = f'{NOTICE}<div id="root"></div>'
     head = '<script defer="defer" src="/static/js/main.3f1c2a9b.js"></script>'
-    return _answered(pages, lambda _: document(shell, head), {"/static/js/main.3f1c2a9b.js": script(bundle)})
+    return _shell_site(pages, lambda _: document(shell, head), {"/static/js/main.3f1c2a9b.js": script(bundle)})
 
 
 def vue(pages: dict[str, Article]) -> Pages:
@@ -111,22 +111,22 @@ def vue(pages: dict[str, Article]) -> Pages:
     routes += "[path, () => new Promise(done => setTimeout(() => done(html), 30))]));"
     head = '<script type="module" crossorigin src="/assets/index-7d793037.js"></script>'
     files = {"/assets/index-7d793037.js": script(entry), "/assets/routes-5d41402a.js": script(routes)}
-    return _answered(pages, lambda _: document('<div id="app"></div>', head), files)
+    return _shell_site(pages, lambda _: document('<div id="app"></div>', head), files)
 
 
 def svelte(pages: dict[str, Article]) -> Pages:
-    """Mounted to the body itself: the server sends one without anything in it."""
+    """Mounted to the body itself, which the server sends empty."""
     bundle = f"""var app = (function () {{ {_RENDER}
       const target = document.createElement('div');
       target.innerHTML = frame({_data(pages)}[location.pathname]);
       document.body.append(...target.childNodes);
     }})();"""
     head = '<script defer src="/build/bundle.js"></script>'
-    return _answered(pages, lambda _: document("", head), {"/build/bundle.js": script(bundle)})
+    return _shell_site(pages, lambda _: document("", head), {"/build/bundle.js": script(bundle)})
 
 
-def lazy(pages: dict[str, Article]) -> Pages:
-    """The frame comes from the server, the content over an API, a moment later."""
+def api_loaded(pages: dict[str, Article]) -> Pages:
+    """The server sends the frame; the content comes from an API a moment later."""
     code = """fetch('/api' + location.pathname + '.json').then(answer => answer.json()).then(data => setTimeout(() => {
       document.getElementById('content').innerHTML = data.html;
     }, 60));"""
@@ -135,20 +135,20 @@ def lazy(pages: dict[str, Article]) -> Pages:
         f"/api{path}.json": Answer(body=json.dumps({"html": article.html()}).encode(), content_type="application/json")
         for path, article in pages.items()
     }
-    return _answered(pages, lambda _: document(f"{shell}<script>{code}</script>"), api)
+    return _shell_site(pages, lambda _: document(f"{shell}<script>{code}</script>"), api)
 
 
 def hydrated(pages: dict[str, Article]) -> Pages:
-    """The server writes the page whole, and a script takes it over."""
+    """The server sends the whole page, and a script hydrates it."""
     code = """document.querySelectorAll('a').forEach(link => link.addEventListener('click', () => {}));
     document.getElementById('root').setAttribute('data-hydrated', 'yes');"""
     head = '<script defer src="/static/js/main.0cc175b9.js"></script>'
-    shells = {path: document(f'{NOTICE}<div id="root">{framed(one.html())}</div>', head) for path, one in pages.items()}
-    return _answered(pages, shells.__getitem__, {"/static/js/main.0cc175b9.js": script(f"/* hydrateRoot */ {code}")})
+    shells = {path: document(f'{NOTICE}<div id="root">{framed(article.html())}</div>', head) for path, article in pages.items()}
+    return _shell_site(pages, shells.__getitem__, {"/static/js/main.0cc175b9.js": script(f"/* hydrateRoot */ {code}")})
 
 
-def shadow(pages: dict[str, Article]) -> Pages:
-    """A custom element that keeps everything in an open shadow root, links too."""
+def shadow_dom(pages: dict[str, Article]) -> Pages:
+    """A custom element with all content and links in an open shadow root."""
     code = f"""{_RENDER}
     customElements.define('drinks-page', class extends HTMLElement {{
       connectedCallback() {{
@@ -156,11 +156,11 @@ def shadow(pages: dict[str, Article]) -> Pages:
       }}
     }});"""
     shell = "<drinks-page></drinks-page><script type=module src=/elements.js></script>"
-    return _answered(pages, lambda _: document(shell), {"/elements.js": script(code)})
+    return _shell_site(pages, lambda _: document(shell), {"/elements.js": script(code)})
 
 
-def endless(pages: dict[str, Article]) -> Pages:
-    """Items come a few at a time, when the end of those that are there is scrolled to."""
+def infinite_scroll(pages: dict[str, Article]) -> Pages:
+    """Infinite scroll: a few more items are loaded whenever the end of the list becomes visible."""
     code = """const feed = document.getElementById('feed');
     let next = 0, busy = false;
     async function more() {
@@ -201,8 +201,8 @@ def _texts(article: Article) -> list[str]:
     return [f"<p>{paragraph}</p>" for paragraph in article.paragraphs]
 
 
-def walled(pages: dict[str, Article]) -> Pages:
-    """`/account` is for members: a script leads everybody else to `/login`."""
+def login_wall(pages: dict[str, Article]) -> Pages:
+    """`/account` is for members: a script redirects all others to `/login`."""
     code = f"""{_RENDER}
     const member = document.cookie.includes('member=');
     if (location.pathname === '/account' && !member) location.replace('/login');
@@ -210,12 +210,12 @@ def walled(pages: dict[str, Article]) -> Pages:
     head = '<script defer src="/js/app.8f14e45f.js"></script>'
     shell = f'<div id="app"><div class="loader">Please wait</div></div>{NOTICE}'
     both = {**pages, "/account": Article("Account", ())}
-    return _answered(both, lambda _: document(shell, head), {"/js/app.8f14e45f.js": script(code)})
+    return _shell_site(both, lambda _: document(shell, head), {"/js/app.8f14e45f.js": script(code)})
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One way to make a site in the browser."""
+class SpaSite:
+    """One kind of single-page application, its pages, and whether it needs a browser."""
 
     make: Callable[[dict[str, Article]], Pages]
     pages: dict[str, Article] = field(default_factory=articles)
@@ -224,19 +224,19 @@ class Kind:
 
     @property
     def spa(self) -> Pages:
-        """The site as scripts make it."""
+        """The site as a single-page application."""
         return self.make(self.pages)
 
     @property
-    def twin(self) -> Pages:
-        """The same written by a server."""
-        return twin(self.pages, self.moved)
+    def static_site(self) -> Pages:
+        """The site with the same pages written by the server."""
+        return static_site(self.pages, self.moved)
 
 
 def _with_items() -> dict[str, Article]:
     pages = articles(3)
     items = {path: tuple(f"{article.title} number {letter}" for letter in "abcdefgh") for path, article in pages.items()}
-    return {path: Article(one.title, one.paragraphs, one.links, items[path]) for path, one in pages.items()}
+    return {path: Article(article.title, article.paragraphs, article.links, items[path]) for path, article in pages.items()}
 
 
 def _with_login() -> dict[str, Article]:
@@ -245,13 +245,13 @@ def _with_login() -> dict[str, Article]:
     return {"/": home, "/rules": Article("Rules", (prose("rules"),), ("/",)), "/login": login}
 
 
-KINDS = {
-    "react": Kind(react),
-    "vue": Kind(vue),
-    "svelte": Kind(svelte),
-    "lazy": Kind(lazy),
-    "hydrated": Kind(hydrated, needs_browser=False),
-    "shadow": Kind(shadow),
-    "endless": Kind(endless, _with_items()),
-    "walled": Kind(walled, _with_login(), {"/account": "/login"}),
+SPA_SITES = {
+    "react": SpaSite(react),
+    "vue": SpaSite(vue),
+    "svelte": SpaSite(svelte),
+    "lazy": SpaSite(api_loaded),
+    "hydrated": SpaSite(hydrated, needs_browser=False),
+    "shadow": SpaSite(shadow_dom),
+    "endless": SpaSite(infinite_scroll, _with_items()),
+    "walled": SpaSite(login_wall, _with_login(), {"/account": "/login"}),
 }

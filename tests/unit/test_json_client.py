@@ -97,13 +97,13 @@ async def test_a_response_that_trickles_ends_with_the_deadline() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"HTTP/1.1 ", b"no HTTP at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"]
 )
-async def test_a_connection_that_breaks_off_is_said(data: bytes) -> None:
+async def test_a_broken_connection_is_reported(data: bytes) -> None:
     async with serving(answering(data)) as host:
         with pytest.raises(RequestFailed, match="broke off the connection"):
             await get(f"http://{host}/")
 
 
-async def test_a_host_that_is_not_there_and_one_without_tls_are_told_apart() -> None:
+async def test_an_unreachable_host_and_one_without_tls_give_different_errors() -> None:
     async with serving(answering(b"")) as host:
         pass
     with pytest.raises(RequestFailed, match="cannot be reached"):

@@ -11,7 +11,7 @@ from sitelore.model.redaction import Redaction
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("message", "kept"),
     [
         ("see https://x.example/a?q=secret#frag now", "see https://x.example/a now"),
         ("http://user:pw@x.example/a", "http://x.example/a"),
@@ -19,8 +19,8 @@ from sitelore.model.redaction import Redaction
         ("nothing to hide", "nothing to hide"),
     ],
 )
-def test_addresses_lose_what_may_be_private(said: str, kept: str) -> None:
-    assert safe(said) == kept
+def test_addresses_in_messages_lose_private_parts(message: str, kept: str) -> None:
+    assert safe(message) == kept
 
 
 def test_secrets_and_broken_text_do_not_get_through() -> None:
@@ -29,7 +29,7 @@ def test_secrets_and_broken_text_do_not_get_through() -> None:
     assert len(safe("x" * 100_000)) <= 8000
 
 
-def test_a_record_is_one_line_of_json_with_what_it_is_about() -> None:
+def test_a_log_record_is_one_line_of_json_with_its_fields() -> None:
     extra = {"run": "r1", "url": "https://x.example/a?b=c", "worker": "w1", "status": 200, "ok": True, "nothing": None}
     try:
         int("https://x.example/?token=secret")
@@ -47,19 +47,19 @@ def test_a_record_is_one_line_of_json_with_what_it_is_about() -> None:
     assert "ValueError" in line["traceback"]
 
 
-def test_data_of_persons_is_masked_unless_a_crawl_says_otherwise() -> None:
+def test_personal_data_is_masked_unless_the_crawl_disables_it() -> None:
     record = logging.makeLogRecord({"msg": "mail %s to jane@example.com", "args": ("ghp_" + "a1B2" * 9,), "name": "sitelore.x"})
     assert "mail [REDACTED:github-token] to [REDACTED:email]" in PlainLines().format(record)
     assert "jane@example.com" in PlainLines(Redaction()).format(record)
     assert json.loads(JsonLines().format(record))["message"] == "mail [REDACTED:github-token] to [REDACTED:email]"
 
 
-def test_a_traceback_for_a_person_is_redacted_too() -> None:
+def test_a_traceback_in_plain_logs_is_redacted_too() -> None:
     try:
         int("ghp_" + "a1B2" * 9)
     except ValueError:
         record = logging.getLogger("test").makeRecord("sitelore.x", logging.ERROR, __file__, 1, "failed", (), sys.exc_info())
-    told = PlainLines().format(record)
-    assert "Traceback" in told
-    assert "[REDACTED:github-token]" in told
-    assert "a1B2" * 9 not in told.replace('"a1B2" * 9', "")
+    formatted = PlainLines().format(record)
+    assert "Traceback" in formatted
+    assert "[REDACTED:github-token]" in formatted
+    assert "a1B2" * 9 not in formatted.replace('"a1B2" * 9', "")

@@ -47,7 +47,7 @@ def test_a_url_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, missing
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0", "-1", "nan", "inf", "1e9"])
-def test_a_length_of_time_that_is_none_is_one_sentence(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_an_invalid_duration_gives_a_one_line_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SITELORE_LEASE_S", text)
     with pytest.raises(UsageError, match="SITELORE_LEASE_S"):
         operator_settings()
@@ -84,7 +84,7 @@ def test_rules_for_secrets_and_the_key_of_their_hashes_come_by_environment(
         (RULES.encode(), "short", "SITELORE_REDACTION_KEY has fewer than 16 characters"),
     ],
 )
-def test_rules_that_cannot_be_used_are_refused_in_a_sentence(
+def test_invalid_rules_give_a_one_line_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rules: bytes | None, key: str, sentence: str
 ) -> None:
     if rules is not None:
@@ -104,6 +104,6 @@ def test_a_vector_store_is_named_with_its_key_and_the_key_never_shows(monkeypatc
     assert (settings.vectors, settings.vectors_key) == ("qdrant:http://127.0.0.1:6333#docs", "pa55word")
     assert "pa55word" not in repr(settings)
     monkeypatch.setenv("SITELORE_VECTORS_KEY", "pa55\nword")
-    with pytest.raises(UsageError, match="SITELORE_VECTORS_KEY has characters") as told:
+    with pytest.raises(UsageError, match="SITELORE_VECTORS_KEY has characters") as error:
         operator_settings()
-    assert "pa55" not in str(told.value)
+    assert "pa55" not in str(error.value)

@@ -27,21 +27,21 @@ def answering(monkeypatch: pytest.MonkeyPatch, answers: Iterator[dict[str, str]]
     monkeypatch.setattr(module, "unavailable_services", unavailable_services)
 
 
-async def test_what_is_away_is_waited_for_and_named_once(
+async def test_an_unavailable_service_is_awaited_and_named_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     answering(monkeypatch, iter([DATABASE | REDIS, DATABASE, DATABASE, {}]))
     with caplog.at_level(logging.INFO, "sitelore"):
         assert await wait_for_services(LATER)
-    said = [record.getMessage() for record in caplog.records]
-    assert said[:2] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[:2] == [
         "waiting for database: It does not answer.",
         "waiting for redis: Redis cannot be used: refused.",
     ]
-    assert [line.partition(" after")[0] for line in said[2:]] == ["all services are available"]
+    assert [line.partition(" after")[0] for line in messages[2:]] == ["all services are available"]
 
 
-async def test_without_a_database_waiting_ends_with_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_a_missing_database_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, iter([DATABASE] * 1000))
     with pytest.raises(StorageError, match=r"It does not answer\."):
         await wait_for_services(SOON)
@@ -52,7 +52,7 @@ async def test_without_redis_work_begins_all_the_same(monkeypatch: pytest.Monkey
     assert await wait_for_services(SOON)
 
 
-async def test_who_is_told_to_stop_waits_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stop_request_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = asyncio.Event()
 
     def answers() -> Iterator[dict[str, str]]:
@@ -64,7 +64,7 @@ async def test_who_is_told_to_stop_waits_no_longer(monkeypatch: pytest.MonkeyPat
     assert not await wait_for_services(LATER, stop)
 
 
-async def test_a_wrong_setting_is_said_at_once() -> None:
+async def test_a_wrong_setting_fails_at_once() -> None:
     wrong = OperatorSettings(
         database_url="postgresql://127.0.0.1:1/none", redis_url="redis://127.0.0.1:1/0", blobs_url="ftp://no", start_s=600.0
     )

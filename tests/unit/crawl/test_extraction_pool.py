@@ -30,7 +30,7 @@ async def test_each_caller_gets_its_own_document() -> None:
         await pool.close()
 
 
-async def test_an_answer_that_takes_many_reads_comes_whole() -> None:
+async def test_an_answer_of_many_reads_is_complete() -> None:
     links = "".join(
         [f"<a href=/{number * 7919:x}/{number * 104_729:x}>{number * 1_299_709:x}</a> " for number in range(10_000)]
     )
@@ -47,7 +47,7 @@ async def test_an_answer_that_takes_many_reads_comes_whole() -> None:
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 3, 5, 7, 1000])
-async def test_answers_are_found_however_the_pipe_cuts_them(piece_bytes: int) -> None:
+async def test_answers_are_parsed_for_every_split_of_the_pipe(piece_bytes: int) -> None:
     answers = [b"one", b"", b"another", b"x" * 300, b"last"]
     stream = READY + b"".join([len(answer).to_bytes(4, "big") + answer for answer in answers])
     heard: list[bytes] = []
@@ -63,7 +63,7 @@ async def test_answers_are_found_however_the_pipe_cuts_them(piece_bytes: int) ->
     assert heard == answers
 
 
-async def test_an_answer_is_kept_whole_while_the_next_one_comes() -> None:
+async def test_an_answer_is_complete_while_the_next_one_arrives() -> None:
     heard: list[memoryview] = []
 
     def answered(answer: memoryview) -> bool:
@@ -76,7 +76,7 @@ async def test_an_answer_is_kept_whole_while_the_next_one_comes() -> None:
     assert [bytes(answer) for answer in heard] == [b"one", b"two", b"three"]
 
 
-async def test_a_process_gets_ahead_what_its_pipe_holds_and_no_more() -> None:
+async def test_a_process_is_sent_no_more_than_its_pipe_holds() -> None:
     pool = ExtractionPool(1)
     try:
         await pool.read(page(0), ReadOptions())
@@ -99,7 +99,7 @@ async def test_a_process_gets_ahead_what_its_pipe_holds_and_no_more() -> None:
         await pool.close()
 
 
-async def test_what_is_no_greeting_is_no_reading_process() -> None:
+async def test_a_process_with_a_wrong_greeting_is_rejected() -> None:
     process = _Process(lambda _: False, time_limit_s=1)
     process.pipe_data_received(1, b"Usage: python")
     assert not await process.ready
@@ -150,7 +150,7 @@ async def test_a_reading_process_that_ends_between_two_documents_costs_none() ->
         await pool.close()
 
 
-async def test_a_reading_process_that_does_not_start_is_our_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_extraction_process_that_does_not_start_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     pool = ExtractionPool(1)
     try:

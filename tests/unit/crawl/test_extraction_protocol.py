@@ -8,7 +8,7 @@ def urls(count: int, path: str = "") -> tuple[Url, ...]:
     return tuple(Url(f"http://site.test/{path}{at}") for at in range(count))
 
 
-def test_a_reading_comes_back_as_it_was_sent() -> None:
+def test_a_reading_survives_the_protocol_unchanged() -> None:
     reading = Reading(links=urls(3), refused_links=urls(2, "refused"), word_count=7)
     again, cpu_s = decode_reading(encode_reading(reading, 0.5))
     assert (again, cpu_s) == (reading, 0.5)

@@ -60,9 +60,9 @@ class MaintenanceSetup:
         return run
 
     async def state(self, run: Run) -> RunState:
-        found = await self.ledger.run(run.id)
-        assert found is not None
-        return found.state
+        stored = await self.ledger.run(run.id)
+        assert stored is not None
+        return stored.state
 
     async def cycle(self) -> int:
         self.clock.now += 1.0
@@ -95,7 +95,7 @@ async def test_a_run_is_complete_when_it_was_quiet_in_two_cycles_in_a_row(setup:
     assert await setup.cycle() == 0
 
 
-async def test_quiet_cycles_count_only_in_a_row_and_only_for_who_has_the_turn(setup: MaintenanceSetup) -> None:
+async def test_idle_cycles_count_only_in_a_row_and_only_with_the_leader_lock(setup: MaintenanceSetup) -> None:
     run = await setup.running()
     await setup.cycle()
     [lease] = await setup.ledger.claim(run.id, W1, 10, setup.clock(), LEASE_S)
@@ -131,9 +131,9 @@ async def test_a_run_whose_time_is_over_has_failed(setup: MaintenanceSetup) -> N
     assert await setup.state(run) is RunState.RUNNING
     setup.clock.now += 10.0
     await setup.cycle()
-    found = await setup.ledger.run(run.id)
-    assert found is not None
-    assert (found.state, found.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
+    stored = await setup.ledger.run(run.id)
+    assert stored is not None
+    assert (stored.state, stored.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
 
 
 async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(
@@ -155,7 +155,7 @@ async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(
     assert "maintenance failed for run" in caplog.text
 
 
-async def test_a_ledger_that_is_away_is_tried_again(setup: MaintenanceSetup, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unavailable_ledger_is_retried(setup: MaintenanceSetup, monkeypatch: pytest.MonkeyPatch) -> None:
     run = await setup.running()
     running, away = setup.ledger.running_runs, [StorageError("away"), StorageError("away")]
 

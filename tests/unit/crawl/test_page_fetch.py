@@ -1,4 +1,4 @@
-"""HTTP first, the browser when needed: every way the two can answer."""
+"""HTTP first, the browser when needed: all combinations of their results."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def crash(failure: Failure = Failure.CONNECTION) -> RenderFailure:
     return RenderFailure(PAGE, failure, "it does not start", 0.1)
 
 
-async def test_a_shell_is_replaced_by_what_the_browser_shows() -> None:
+async def test_a_shell_is_replaced_by_the_rendered_page() -> None:
     fakes = Fakes([http()], [SHOWN])
     first = await fetch_page(lease(), context(fakes))
     assert (first.decision, first.note, fakes.opened) == (None, None, [])
@@ -110,7 +110,7 @@ async def test_a_page_is_enough_as_it_came() -> None:
     assert read_options(lease(), first, context(fakes)).rendering.reason is RenderReason.STATIC
 
 
-async def test_a_browser_that_fails_is_tried_again_and_then_http_has_to_do() -> None:
+async def test_a_failing_browser_is_retried_and_then_the_http_response_is_used() -> None:
     fakes = Fakes([http()], [crash(), crash()])
     first = await fetch_page(lease(), context(fakes))
     again = await escalate_to_browser(lease(), first, SHELL, context(fakes))
@@ -136,7 +136,7 @@ async def test_a_browser_result_that_is_worse_than_http_is_ignored(answer: Rende
     assert page_fetch.note.reason is RenderReason.FAILED
 
 
-async def test_a_known_page_goes_straight_to_the_browser_and_over_http_when_that_fails() -> None:
+async def test_a_known_page_is_rendered_at_once_and_fetched_by_http_when_that_fails() -> None:
     fakes = Fakes([http()], [SHOWN, crash(Failure.TIMEOUT)])
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(fakes))
     assert page_fetch.in_browser
@@ -149,7 +149,7 @@ async def test_a_known_page_goes_straight_to_the_browser_and_over_http_when_that
     )
 
 
-async def test_a_304_of_a_shell_is_no_reason_to_stay_away() -> None:
+async def test_a_304_of_a_shell_does_not_prevent_rendering() -> None:
     tenth = SiteRendering(runs=10, browser=5)
     fakes = Fakes([http(304), http(304)], [SHOWN, crash(Failure.TIMEOUT)])
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(fakes, site=tenth))
@@ -159,7 +159,7 @@ async def test_a_304_of_a_shell_is_no_reason_to_stay_away() -> None:
     assert page_fetch.response.status == 304, "the stored page is kept"
 
 
-async def test_what_is_no_page_is_left_to_http() -> None:
+async def test_a_response_that_is_not_a_page_is_not_rendered() -> None:
     picture = (("content-type", "image/png"),)
     fakes = Fakes(
         [http(headers=picture), http(headers=picture)], [Rendered(Response(PAGE, 200, picture, b"", body_read=False))]
@@ -194,7 +194,7 @@ async def test_where_the_browser_was_led_is_a_redirect(
     assert page_fetch.by_script == (chain[0].status == 200 and status == 302)
 
 
-async def test_a_redirect_that_the_browser_was_not_let_follow_is_one_all_the_same() -> None:
+async def test_a_redirect_that_the_browser_may_not_follow_is_still_a_redirect() -> None:
     away = Response(PAGE, 302, (("location", "http://other.test/"), ("content-type", "text/plain")), b"", body_read=False)
     page_fetch = await fetch_page(lease(RenderReason.SHELL), context(Fakes([], [Rendered(away)])))
     assert (page_fetch.response.status, page_fetch.response.header("location")) == (302, "http://other.test/")
@@ -207,7 +207,7 @@ async def test_pictures_are_taken_where_they_are_wanted() -> None:
     assert page_fetch.screenshot == b"jpeg"
 
 
-async def test_a_probe_through_the_browser_looks_like_one_over_http() -> None:
+async def test_a_probe_by_the_browser_equals_one_by_http() -> None:
     fakes = Fakes([], [SHOWN, crash()])
     renderer = context(fakes).renderer
     seen = await render_as_fetch(Request(PAGE), renderer)
@@ -233,5 +233,5 @@ async def test_scope_robots_and_the_guard_decide_where_a_page_may_lead_the_brows
     assert await navigations.judge(Url("http://10.0.0.1/")) == "a private address"
 
 
-def test_a_look_over_http_leaves_no_note() -> None:
+def test_a_fetch_by_http_leaves_no_render_note() -> None:
     assert PageFetch(http()).note is None

@@ -113,7 +113,7 @@ async def test_the_longest_waiting_go_first_one_of_each_site_and_so_many_in_all(
     assert {crawls.most[site] for site in ("a.example", "b.example", "c.example")} == {1}
 
 
-async def test_a_run_that_crashes_is_tried_once_more_and_then_has_failed(ledger: SqlLedger) -> None:
+async def test_a_crashed_run_is_retried_once_and_then_fails(ledger: SqlLedger) -> None:
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     once, twice = await _made(ledger, clock, "a.example"), await _made(ledger, clock, "b.example")

@@ -1,4 +1,4 @@
-"""What comes to a settlement by other ways than a page's body is looked at too."""
+"""Redaction covers headers, details, errors and URLs of a settlement."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_redirect_keeps_its_chain_with_the_mark_and_takes_no_host_into_scope()
     assert SECRET not in repr(kept)
 
 
-def test_headers_details_and_errors_lose_it_and_a_validator_goes() -> None:
+def test_secrets_are_removed_from_headers_details_and_errors_and_validators_with_secrets_are_dropped() -> None:
     page = PageFacts(
         NO_TEXT,
         "hash",
@@ -102,7 +102,7 @@ async def test_a_robots_file_is_kept_without_it() -> None:
         CrawlSettings(seeds=(AT,), user_agent=f"bot {SECRET}"),
     ],
 )
-def test_what_a_person_asks_for_is_refused_in_words_that_do_not_repeat_it(settings: CrawlSettings) -> None:
+def test_a_requested_url_with_a_secret_is_refused_without_repeating_it(settings: CrawlSettings) -> None:
     with pytest.raises(UsageError, match="github-token") as refused:
         refuse_secrets(settings, Redactor())
     assert SECRET not in str(refused.value)

@@ -22,7 +22,7 @@ class StoredRun:
     """Documents in memory, behind the `Blobs` port, and the rows that name them."""
 
     kept: dict[BlobKey, bytes] = field(default_factory=dict)
-    found: list[UrlRow] = field(default_factory=list)
+    stored_rows: list[UrlRow] = field(default_factory=list)
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         for blob in blobs:
@@ -63,14 +63,14 @@ class StoredRun:
             etag='"v1"',
             fetched_at=FETCHED_AT,
         )
-        self.found.append(row)
+        self.stored_rows.append(row)
         return row
 
     def other(self, url: str, state: UrlState, **facts: Any) -> UrlRow:
         row = UrlRow(
             run=RunId("r1"), url=Url.trusted(url), kind=RowKind.PAGE, state=state, depth=1, source=Source.LINK, **facts
         )
-        self.found.append(row)
+        self.stored_rows.append(row)
         return row
 
     def alias(self, url: str, of: str, **facts: Any) -> UrlRow:
@@ -79,7 +79,7 @@ class StoredRun:
     @property
     def rows(self) -> Rows:
         async def all_rows() -> AsyncIterator[UrlRow]:
-            for row in sorted(self.found, key=lambda row: row.url):
+            for row in sorted(self.stored_rows, key=lambda row: row.url):
                 yield row
 
         return all_rows

@@ -1,4 +1,4 @@
-"""The Action Manifest: one entry for what is the same on many pages, a version that goes up only with a change."""
+"""The Action Manifest: one entry for an action on many pages, a version that is raised only by a change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRODUCT = """<form id=add method=post action=/cart><input type=hidden name=produ
 Pages = list[tuple[str, dict[str, Any]]]
 
 
-def told(url: str, html: str) -> tuple[str, dict[str, Any]]:
+def actions_of(url: str, html: str) -> tuple[str, dict[str, Any]]:
     page, tree = Url(url), dom.parse(html)
     resolver, selectors = resolver_for(()).on_page(page), Selectors(tree)
     links = find_links(links_of(tree), page, resolver, nofollow=False)
@@ -48,10 +48,10 @@ def told(url: str, html: str) -> tuple[str, dict[str, Any]]:
 
 
 def shop(*numbers: int) -> Pages:
-    return [told(f"http://shop.example/p{number}", HEADER + PRODUCT.format(number)) for number in numbers]
+    return [actions_of(f"http://shop.example/p{number}", HEADER + PRODUCT.format(number)) for number in numbers]
 
 
-def test_what_is_the_same_on_many_pages_is_one_entry() -> None:
+def test_an_action_on_many_pages_is_one_entry() -> None:
     entries = {entry["id"]: entry for entry in entries_of(shop(1, 2, 3))}
     assert list(entries) == ["add", "search", "product_save", "account_sign_in", "cart_add"]
     assert entries["search"]["pages"] == 3
@@ -61,7 +61,7 @@ def test_what_is_the_same_on_many_pages_is_one_entry() -> None:
     assert entries["product_save"]["params"] == {"productId": None, "list": "wishes"}
 
 
-def test_a_manifest_goes_through_its_schema_and_back() -> None:
+def test_a_manifest_survives_encoding_and_decoding() -> None:
     manifest = manifest_of(entries_of(shop(1, 2)), "shop.example")
     jsonschema_rs.meta.validate(manifest_schema())
     jsonschema_rs.validate(manifest_schema(), manifest)
@@ -71,11 +71,13 @@ def test_a_manifest_goes_through_its_schema_and_back() -> None:
     assert not jsonschema_rs.is_valid(manifest_schema(), {**manifest, "version": 0})
 
 
-def test_the_version_goes_up_only_when_actions_changed() -> None:
+def test_the_version_is_raised_only_when_actions_change() -> None:
     first = manifest_of(entries_of(shop(1, 2)), "shop.example")
     assert manifest_of(entries_of(shop(1, 2, 3)), "shop.example", first) is first
     changed = manifest_of(
-        entries_of([*shop(1, 2), told("http://shop.example/", "<form id=new><input name=x></form>")]), "shop.example", first
+        entries_of([*shop(1, 2), actions_of("http://shop.example/", "<form id=new><input name=x></form>")]),
+        "shop.example",
+        first,
     )
     assert (first["version"], changed["version"]) == (1, 2)
     assert manifest_of(entries_of(shop(1)), "other.example", first)["version"] == 1
@@ -89,15 +91,15 @@ def test_the_order_of_fields_in_a_file_depends_on_nothing_but_its_actions() -> N
     assert read_manifest(b'{"a": 1}') is None
 
 
-def test_two_of_the_same_name_are_told_apart_by_a_mark_that_stays() -> None:
-    pages = [told("http://s.example/", "<form id=a role=search action=/x><input name=q></form>" + HEADER)]
+def test_two_actions_of_one_name_get_distinct_stable_ids() -> None:
+    pages = [actions_of("http://s.example/", "<form id=a role=search action=/x><input name=q></form>" + HEADER)]
     first, second = [entry["id"] for entry in entries_of(pages) if entry["kind"] == "form"]
     assert first != second
     assert all(one.startswith("search_") for one in (first, second))
     assert {first, second} <= {entry["id"] for entry in entries_of([*pages, *shop(1)])}
 
 
-def test_tools_demand_what_the_form_demands() -> None:
+def test_tools_require_the_required_fields_of_the_form() -> None:
     tools = tools_of(manifest_of(entries_of(shop(1, 2)), "shop.example"))
     functions = {tool["function"]["name"]: tool["function"] for tool in tools["openai"]}
     assert list(functions) == ["add", "search", "product_save"]
@@ -116,7 +118,7 @@ def test_tools_demand_what_the_form_demands() -> None:
     assert functions["product_save"]["parameters"]["required"] == ["productId"]
 
 
-def test_both_spellings_of_tools_are_valid_schemas_and_say_how_to_call() -> None:
+def test_both_formats_of_tools_are_valid_schemas_with_call_instructions() -> None:
     manifest = manifest_of(entries_of(shop(1, 2)), "shop.example")
     tools = json.loads(encode_tools(manifest))
     for tool in tools["mcp"]:
@@ -140,7 +142,7 @@ def test_odd_limits_of_fields_make_no_broken_schema() -> None:
         "<input name=c pattern='(' minlength=5 maxlength=2><input type=date name=d min=2024-01-01><input type=month name=e>"
         "<input name='&#20013;&#25991;'><input name='a[b]'><input name='a(b)'><input type=email multiple name=f></form>"
     )
-    manifest = manifest_of(entries_of([told("http://s.example/", html)]), "s.example")
+    manifest = manifest_of(entries_of([actions_of("http://s.example/", html)]), "s.example")
     jsonschema_rs.validate(manifest_schema(), manifest)
     [tool] = tools_of(manifest)["mcp"]
     jsonschema_rs.meta.validate(tool["inputSchema"])

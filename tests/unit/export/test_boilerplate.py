@@ -85,7 +85,7 @@ def test_every_unit_finds_its_lines_in_the_text() -> None:
     assert [lines[spans[at][0]] for at in range(4, 12)] == OWN.split("\n\n")
 
 
-def test_only_units_that_say_the_wanted_lines_and_nothing_else_are_found() -> None:
+def test_only_units_with_exactly_the_requested_lines_are_found() -> None:
     markdown = "Cookies here.\n\nSome words, then\ncookies here.\n\n| cookies here |\n\n- Cookies here.\n- More cookies here."
     lines = ["Cookies here.", "Some words, then", "cookies here.", "cookies here", "- Cookies here.", "- More cookies here."]
     assert match_lines(split_units(markdown), lines, [0, 2, 3, 4]) == {0: (0, 1), 2: (3, 4), 3: (4, 5)}
@@ -99,7 +99,7 @@ def test_cookie_text_a_call_to_action_and_a_related_box_go_from_the_end_of_a_pag
     assert shown.words == 23
 
 
-def test_what_repeats_goes_from_the_start_and_from_between_too() -> None:
+def test_repeated_text_is_removed_from_the_start_and_the_middle() -> None:
     halves = OWN.split("\n\n")
     first, second = "\n\n".join(halves[:4]), "\n\n".join(halves[4:])
     assert cut(f"# Apples\n\n{COOKIES}\n\n{OWN}", COOKIES).markdown == f"# Apples\n\n{OWN}"
@@ -116,7 +116,7 @@ def test_a_line_that_pages_happen_to_share_is_not_cut_out_of_running_text(line: 
     assert cut(markdown, line).markdown == markdown
 
 
-def test_a_sentence_that_introduces_what_follows_stays_even_if_it_is_everywhere() -> None:
+def test_a_repeated_sentence_that_introduces_other_text_is_kept() -> None:
     line = "Run the following command in the folder of your project:"
     markdown = f"# A\n\n{line}\n\n```sh\nmake it\n```\n\n{OWN}"
     assert cut(markdown, line, wide=True).markdown == markdown
@@ -127,15 +127,15 @@ def test_headings_alone_are_kept() -> None:
     assert cut(markdown, "## Parameters", "## Returns", wide=True).markdown == markdown
 
 
-def test_a_heading_goes_with_everything_under_it_and_only_then() -> None:
+def test_a_heading_is_removed_only_with_everything_under_it() -> None:
     box = "## Questions\n\nAsk us anything you like.\n\n### By mail\n\nWrite to the usual address please."
     assert cut(f"# A\n\n{OWN}\n\n{box}", box).markdown == f"# A\n\n{OWN}"
-    more = f"{box}\n\nThis is said on this page alone."
+    more = f"{box}\n\nThis is a sentence of this page alone."
     shown = cut(f"# A\n\n{OWN}\n\n{more}", box).markdown
-    assert shown == f"# A\n\n{OWN}\n\n## Questions\n\n### By mail\n\nThis is said on this page alone."
+    assert shown == f"# A\n\n{OWN}\n\n## Questions\n\n### By mail\n\nThis is a sentence of this page alone."
 
 
-def test_a_heading_of_one_page_stays_when_what_is_under_it_goes() -> None:
+def test_a_unique_heading_is_kept_when_the_text_under_it_is_removed() -> None:
     shown = cut(f"# A\n\n{OWN}\n\n## Only here\n\n{COOKIES}", COOKIES).markdown
     assert shown == f"# A\n\n{OWN}\n\n## Only here"
 
@@ -153,7 +153,7 @@ def test_code_tables_and_pictures_stay(block: str) -> None:
     assert cut(markdown, block, wide=True).markdown == markdown
 
 
-def test_steps_of_a_list_stay_unless_the_whole_list_goes() -> None:
+def test_list_items_are_kept_unless_the_whole_list_is_removed() -> None:
     steps = "1. Log in to the console with your name.\n2. Open the menu called settings there."
     markdown = f"# A\n\n{OWN}\n\n{steps}\n3. Do what only this page tells you to do."
     assert cut(markdown, steps, wide=True).markdown == markdown
@@ -175,7 +175,7 @@ def test_a_page_that_would_lose_most_of_itself_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_repeats_every_line_that_does_not_is_kept(seed: int) -> None:
+def test_lines_that_do_not_repeat_are_always_kept(seed: int) -> None:
     chance = random.Random(seed)
     shared = [
         COOKIES,
@@ -186,7 +186,7 @@ def test_whatever_repeats_every_line_that_does_not_is_kept(seed: int) -> None:
         "1. Open it.\n2. Close it again.",
         "> Quoted by all.",
     ]
-    parts = [f"Sentence {n} of page {seed} is said here alone." for n in range(12)]
+    parts = [f"Sentence {n} of page {seed} is only here." for n in range(12)]
     parts += [
         f"## Heading {seed}",
         f"- Entry {seed} one\n- [Entry {seed} two](/x)",
@@ -215,7 +215,7 @@ def test_text_that_cannot_be_found_in_the_markdown_loses_nothing() -> None:
     assert remove_repeats("# Something else\n\nentirely", f"{COOKIES}\nmore", lines).text == f"{COOKIES}\nmore"
 
 
-def test_a_link_that_says_nothing_is_not_taken_for_what_its_target_says() -> None:
+def test_a_link_without_text_is_not_compared_by_its_target() -> None:
     markdown = f"# A\n\n{OWN}\n\n[](https://a.example/cookies)\n\n{COOKIES}"
     assert cut(markdown, COOKIES).markdown == f"# A\n\n{OWN}\n\n[](https://a.example/cookies)"
 

@@ -79,16 +79,16 @@ def test_an_excerpt_in_lists_of_a_small_site_does_not_repeat() -> None:
 
 async def test_the_order_of_pages_does_not_matter() -> None:
     pages = [page(f"/{n % 3}/{n}", *own(f"topic {n}"), COOKIES, *(["Often."] * (n % 2))) for n in range(40)]
-    found = await find_repeats(stream(pages))
-    assert line_numbers(COOKIES)[0] in found.everywhere
+    repeats = await find_repeats(stream(pages))
+    assert line_numbers(COOKIES)[0] in repeats.everywhere
     for seed in range(5):
         shuffled = pages[:]
         random.Random(seed).shuffle(shuffled)
-        assert await find_repeats(stream(shuffled)) == found
+        assert await find_repeats(stream(shuffled)) == repeats
 
 
 async def test_a_large_site_is_judged_by_a_sample_that_is_always_the_same() -> None:
     pages = [page(f"/{n % 7}/{n}", *own(f"topic {n}", 2), COOKIES) for n in range(MAX_SAMPLED_PAGES + 500)]
-    found = await find_repeats(stream(pages))
-    assert found.everywhere == set(line_numbers(COOKIES))
-    assert await find_repeats(stream(reversed(pages))) == found
+    repeats = await find_repeats(stream(pages))
+    assert repeats.everywhere == set(line_numbers(COOKIES))
+    assert await find_repeats(stream(reversed(pages))) == repeats

@@ -91,7 +91,7 @@ def test_names_that_differ_in_case_alone_are_kept_apart() -> None:
     assert names.has("EXAMPLE.com/about.md")
 
 
-def test_every_url_gets_a_name_of_its_own() -> None:
+def test_every_url_gets_a_unique_name() -> None:
     paths = (
         "a",
         "a.html",

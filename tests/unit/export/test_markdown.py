@@ -25,7 +25,7 @@ def tree(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
 
 
-async def test_a_page_becomes_one_file_however_many_urls_lead_there(stored: StoredRun, tmp_path: Path) -> None:
+async def test_a_page_with_several_urls_becomes_one_file(stored: StoredRun, tmp_path: Path) -> None:
     stored.page("http://example.com/", markdown="# Home")
     stored.alias("http://example.com/index.php", "http://example.com/")
     stored.alias("http://example.com/old", "http://example.com/")
@@ -124,12 +124,12 @@ async def test_links_can_be_written_as_text(stored: StoredRun, tmp_path: Path) -
         assert front_and_body(tmp_path / "example.com/a.md")[1] == f"\n# Hi\n\n{body}\n"
 
 
-async def test_files_of_pages_that_are_gone_are_removed_and_no_others(stored: StoredRun, tmp_path: Path) -> None:
+async def test_only_files_of_deleted_pages_are_removed(stored: StoredRun, tmp_path: Path) -> None:
     for path in ("a", "b/c", "d"):
         stored.page(f"http://example.com/{path}")
     await write_markdown(stored.rows, stored, tmp_path, "example.com")
     (tmp_path / "example.com/notes.md").write_text("mine")
-    stored.found = [row for row in stored.found if row.url.endswith("/a")]
+    stored.stored_rows = [row for row in stored.stored_rows if row.url.endswith("/a")]
     result = await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert result.removed == 2
     assert tree(tmp_path) == {"example.com/a.md", "example.com/notes.md"}
@@ -139,7 +139,7 @@ async def test_files_of_pages_that_are_gone_are_removed_and_no_others(stored: St
 async def test_another_site_in_the_same_folder_is_left_alone(stored: StoredRun, tmp_path: Path) -> None:
     stored.page("http://one.example/a")
     await write_markdown(stored.rows, stored, tmp_path, "one.example")
-    stored.found.clear()
+    stored.stored_rows.clear()
     stored.page("http://two.example/a")
     await write_markdown(stored.rows, stored, tmp_path, "two.example")
     assert tree(tmp_path) == {"one.example/a.md", "two.example/a.md"}
@@ -148,7 +148,7 @@ async def test_another_site_in_the_same_folder_is_left_alone(stored: StoredRun, 
 async def test_a_run_without_any_page_removes_nothing(stored: StoredRun, tmp_path: Path) -> None:
     stored.page("http://example.com/a")
     await write_markdown(stored.rows, stored, tmp_path, "example.com")
-    stored.found.clear()
+    stored.stored_rows.clear()
     stored.other("http://example.com/", UrlState.FAILED, error="dns_error: no such host")
     await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert tree(tmp_path) == {"example.com/a.md"}
@@ -178,12 +178,12 @@ async def test_files_that_an_interrupted_export_wrote_are_still_ours(stored: Sto
         await write_markdown(stored.rows, stored, tmp_path, "example.com")
     stored.kept[lost.document] = kept
     stored.page("http://example.com/c")
-    stored.found = stored.found[2:]
+    stored.stored_rows = stored.stored_rows[2:]
     await write_markdown(stored.rows, stored, tmp_path, "example.com")
     assert tree(tmp_path) == {"example.com/c.md"}
 
 
-async def test_a_folder_that_cannot_be_written_is_one_sentence(stored: StoredRun, tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_gives_a_one_line_error(stored: StoredRun, tmp_path: Path) -> None:
     stored.page("http://example.com/a")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write"):

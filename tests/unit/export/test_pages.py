@@ -93,7 +93,7 @@ async def test_jsonl_lists_kept_pages_only_with_everything_the_contract_names(st
 
 async def test_a_page_left_alone_because_it_is_unchanged_is_still_a_page(stored: StoredRun) -> None:
     page = stored.page("http://example.com/a")
-    stored.found.clear()
+    stored.stored_rows.clear()
     unchanged = SkipReason.LASTMOD
     stored.other("http://example.com/a", UrlState.SKIPPED, skip_reason=unchanged, document=page.document)
     stored.other("http://example.com/b", UrlState.SKIPPED, skip_reason=SkipReason.ROBOTS, document=page.document)
@@ -124,9 +124,9 @@ async def test_llms_txt_names_the_site_and_lists_its_pages_by_section(stored: St
     )
 
 
-async def test_llms_txt_leaves_out_what_asks_not_to_be_indexed(stored: StoredRun) -> None:
+async def test_llms_txt_leaves_out_noindex_pages(stored: StoredRun) -> None:
     page = stored.page("http://example.com/hidden")
-    stored.found.clear()
+    stored.stored_rows.clear()
     stored.other("http://example.com/hidden", UrlState.VISITED, document=page.document, noindex=True)
     sink = io.BytesIO()
     assert await write_llms_txt(stored.rows, stored, "example.com", sink) == 0

@@ -24,11 +24,11 @@ async def as_json(stored: StoredRun) -> bytes:
     return sink.getvalue()
 
 
-async def listed(found: AsyncIterator[Difference]) -> list[Difference]:
-    return [difference async for difference in found]
+async def listed(rows: AsyncIterator[Difference]) -> list[Difference]:
+    return [difference async for difference in rows]
 
 
-async def test_a_row_holds_what_the_contract_names(stored: StoredRun) -> None:
+async def test_a_row_has_all_documented_fields(stored: StoredRun) -> None:
     row = export_row(stored.page("http://example.com/a"))
     assert tuple(row) == FIELDS
     assert {"url", "key", "state", "status_code", "depth", "parent", "redirect_chain", "final_url"} <= row.keys()
@@ -81,17 +81,17 @@ async def test_a_csv_cell_with_commas_quotes_and_line_breaks_reads_back(stored: 
     assert row["title"] == title
 
 
-async def test_comparing_names_what_came_went_and_changed(stored: StoredRun, tmp_path: Path) -> None:
+async def test_a_comparison_lists_added_removed_and_changed_rows(stored: StoredRun, tmp_path: Path) -> None:
     for path in ("a", "b"):
         stored.page(f"http://example.com/{path}")
     before = tmp_path / "before.json"
     before.write_bytes(await as_json(stored))
-    stored.found.pop(0)
-    stored.found.clear()
+    stored.stored_rows.pop(0)
+    stored.stored_rows.clear()
     stored.page("http://example.com/b", title="New")
     stored.page("http://example.com/c")
-    found = await listed(differences(rows_of_file(before), rows_of_run(stored.rows())))
-    assert found == [
+    changes = await listed(differences(rows_of_file(before), rows_of_run(stored.rows())))
+    assert changes == [
         Difference(Change.REMOVED, "http://example.com/a"),
         Difference(Change.CHANGED, "http://example.com/b", (("title", "Hello", "New"),)),
         Difference(Change.ADDED, "http://example.com/c"),
@@ -110,7 +110,7 @@ async def test_a_csv_export_equals_the_json_export_of_the_same_run(stored: Store
     assert await listed(differences(rows_of_file(one), rows_of_file(two))) == []
 
 
-async def test_an_array_laid_out_by_another_program_compares_too(stored: StoredRun, tmp_path: Path) -> None:
+async def test_an_array_formatted_by_another_program_can_be_compared(stored: StoredRun, tmp_path: Path) -> None:
     for path in ("a", "b"):
         stored.page(f"http://example.com/{path}")
     pretty = tmp_path / "pretty.json"
@@ -119,7 +119,7 @@ async def test_an_array_laid_out_by_another_program_compares_too(stored: StoredR
 
 
 @pytest.mark.parametrize("content", ["{}", "not json", "[1]", '[{"a": 1}]', '[\n{"key": "b"},\n{"key": "a"}\n]'])
-async def test_a_file_that_is_no_export_is_refused_in_one_sentence(content: str, tmp_path: Path) -> None:
+async def test_a_file_that_is_not_an_export_gives_a_one_line_error(content: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
     with pytest.raises(UsageError, match=r"x\.json is not an export"):

@@ -79,7 +79,7 @@ async def test_every_record_has_the_fields_the_standard_demands(stored: StoredRu
         assert record.fields["WARC-Target-URI"] == "http://example.com/a"
 
 
-async def test_warcinfo_says_what_the_archive_does_not_hold(stored: StoredRun, run: Run) -> None:
+async def test_warcinfo_lists_what_the_archive_leaves_out(stored: StoredRun, run: Run) -> None:
     [info] = await archive(run, stored)
     assert info.fields["Content-Type"] == "application/warc-fields"
     fields = dict(line.split(": ", 1) for line in info.body.decode().splitlines())
@@ -91,7 +91,7 @@ async def test_warcinfo_says_what_the_archive_does_not_hold(stored: StoredRun, r
 async def test_a_response_holds_the_http_head_and_the_snapshot(stored: StoredRun, run: Run) -> None:
     page = stored.page("http://example.com/a")
     kept = (("content-language", "en"), ("x-robots-tag", "noindex"), (PROBED_HEADER, "1"))
-    stored.found = [replace(page, headers=kept, last_modified="Tue, 14 Nov 2023 22:13:20 GMT")]
+    stored.stored_rows = [replace(page, headers=kept, last_modified="Tue, 14 Nov 2023 22:13:20 GMT")]
     _, response, _ = await archive(run, stored)
     assert response.line == "HTTP/1.1 200 OK"
     assert response.body == b"<h1>http://example.com/a</h1>"
@@ -119,11 +119,11 @@ async def test_a_request_is_a_plain_get_that_names_its_response(stored: StoredRu
 
 async def test_a_charset_is_named_only_where_the_bytes_prove_it(stored: StoredRun, run: Run) -> None:
     page = stored.page("http://example.com/a")
-    stored.found = [replace(page, snapshot=stored.add("<p>é".encode("latin-1")))]
+    stored.stored_rows = [replace(page, snapshot=stored.add("<p>é".encode("latin-1")))]
     _, latin, _ = await archive(run, stored)
-    stored.found = [replace(page, snapshot=stored.add("<p>é".encode()))]
+    stored.stored_rows = [replace(page, snapshot=stored.add("<p>é".encode()))]
     _, utf8, _ = await archive(run, stored)
-    stored.found = [replace(page, content_type="", snapshot=stored.add("<p>é".encode()))]
+    stored.stored_rows = [replace(page, content_type="", snapshot=stored.add("<p>é".encode()))]
     _, untyped, _ = await archive(run, stored)
     assert latin.headers["content-type"] == "text/html"
     assert utf8.headers["content-type"] == untyped.headers["content-type"] == "text/html; charset=utf-8"
@@ -156,7 +156,7 @@ async def test_an_error_is_a_response_whose_missing_body_is_marked(stored: Store
 
 async def test_a_page_confirmed_by_304_is_a_revisit(stored: StoredRun, run: Run) -> None:
     page = stored.page("http://example.com/a")
-    stored.found = [replace(page, state=UrlState.NOT_MODIFIED, status_code=304)]
+    stored.stored_rows = [replace(page, state=UrlState.NOT_MODIFIED, status_code=304)]
     _, revisit, request = await archive(run, stored)
     assert revisit.type == "revisit"
     assert revisit.fields["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -169,17 +169,17 @@ async def test_a_page_confirmed_by_304_is_a_revisit(stored: StoredRun, run: Run)
 
 async def test_a_page_of_an_earlier_run_has_no_request_in_this_one(stored: StoredRun, run: Run) -> None:
     page = stored.page("http://example.com/a")
-    stored.found = [replace(page, state=UrlState.SKIPPED, skip_reason=SkipReason.TTL)]
+    stored.stored_rows = [replace(page, state=UrlState.SKIPPED, skip_reason=SkipReason.TTL)]
     assert [record.type for record in await archive(run, stored)] == ["warcinfo", "response"]
 
 
 async def test_a_page_without_a_snapshot_is_left_out(stored: StoredRun, run: Run) -> None:
-    stored.found = [replace(stored.page("http://example.com/a"), snapshot=None)]
+    stored.stored_rows = [replace(stored.page("http://example.com/a"), snapshot=None)]
     assert [record.type for record in await archive(run, stored)] == ["warcinfo"]
 
 
 async def test_a_snapshot_that_is_lost_is_an_error(stored: StoredRun, run: Run) -> None:
-    stored.found = [replace(stored.page("http://example.com/a"), snapshot=BlobKey("0" * 64))]
+    stored.stored_rows = [replace(stored.page("http://example.com/a"), snapshot=BlobKey("0" * 64))]
     with pytest.raises(CorruptData, match=r"snapshot of http://example\.com/a is missing"):
         await archive(run, stored)
 
@@ -192,10 +192,10 @@ async def test_the_same_run_gives_the_same_archive(stored: StoredRun, run: Run) 
     assert one.getvalue() == two.getvalue()
 
 
-async def test_no_header_value_can_start_a_header_of_its_own(stored: StoredRun, run: Run) -> None:
+async def test_a_header_value_cannot_inject_another_header(stored: StoredRun, run: Run) -> None:
     page = stored.page("http://example.com/a")
     odd = "x\r\nset-cookie: a=b"
-    stored.found = [replace(page, etag=odd, last_modified=odd, content_type=odd, headers=(("link", odd),))]
+    stored.stored_rows = [replace(page, etag=odd, last_modified=odd, content_type=odd, headers=(("link", odd),))]
     _, response, request = await archive(run, stored)
     assert "set-cookie" not in response.headers | request.headers
     assert response.headers["link"] == "x  set-cookie: a=b"

@@ -1,4 +1,4 @@
-"""Reading a page in a test: bytes in, the reading and its document out."""
+"""A fixture that reads a page: from bytes to the reading and its document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done on a page, what is seen on it, and what can be taken from it."""
+"""Actions, landmarks and media of a page."""
 
 from __future__ import annotations
 
@@ -48,26 +48,29 @@ def test_a_stimulus_descriptor_names_its_actions(read_page: ReadPage) -> None:
 
 
 def test_links_and_buttons_that_read_like_actions_are_candidates(read_page: ReadPage) -> None:
-    found = actions(
+    candidates = actions(
         read_page,
         "<header><nav><a href=/login>Sign in</a><a href=/cart aria-label=Cart><svg></svg></a></nav></header><main>"
         "<p>You can <a href=/story>sign in to history with this story</a>.</p><button>Add to basket</button>"
         "<a href='mailto:info@site.example?subject=x'>Write</a><a href=tel:+4912345>Call</a><a href='#'>Log out</a>"
         "<a href=/f.zip download>Archive</a><div role=button>Subscribe</div><form><button>Buy now</button></form></main>",
     )
-    told = {action["name"]: action for action in found}
-    assert set(told) == {
+    by_name = {action["name"]: action for action in candidates}
+    assert set(by_name) == {
         "account.sign_in", "cart.view", "cart.add", "contact.email", "contact.phone", "account.sign_out", "file.download",
         "newsletter.subscribe", "order.buy",
     }  # fmt: skip
-    assert all(action["source"] == "candidate" and action["confidence"] <= 0.6 and action["evidence"] for action in found)
-    assert (told["account.sign_in"]["url"], told["account.sign_in"]["zone"]) == ("http://site.example/login", "navigation")
-    assert told["contact.email"]["url"] == "mailto:info@site.example"
-    assert told["order.buy"]["form"] == "main > form"
-    assert told["newsletter.subscribe"]["role"] == "button"
+    assert all(action["source"] == "candidate" and action["confidence"] <= 0.6 and action["evidence"] for action in candidates)
+    assert (by_name["account.sign_in"]["url"], by_name["account.sign_in"]["zone"]) == (
+        "http://site.example/login",
+        "navigation",
+    )
+    assert by_name["contact.email"]["url"] == "mailto:info@site.example"
+    assert by_name["order.buy"]["form"] == "main > form"
+    assert by_name["newsletter.subscribe"]["role"] == "button"
 
 
-def test_a_declared_action_is_no_candidate_too(read_page: ReadPage) -> None:
+def test_a_declared_action_is_not_also_a_candidate(read_page: ReadPage) -> None:
     [action] = actions(read_page, "<button data-action=cart.add>Add to cart</button>")
     assert action["source"] == "declared"
 
@@ -85,12 +88,12 @@ def test_a_declared_action_is_no_candidate_too(read_page: ReadPage) -> None:
     ],
 )
 def test_odd_actions_are_read_within_bounds(read_page: ReadPage, html: str) -> None:
-    found = actions(read_page, html)
-    assert len(found) <= 220
-    assert len(str(found)) < 500_000
+    result = actions(read_page, html)
+    assert len(result) <= 220
+    assert len(str(result)) < 500_000
 
 
-def test_landmarks_are_named_by_what_they_point_to(read_page: ReadPage) -> None:
+def test_landmarks_are_named_by_the_elements_they_refer_to(read_page: ReadPage) -> None:
     page = read_page(
         "<nav aria-labelledby='t u'><h2 id=t>Site</h2><b id=u>menu</b></nav><section aria-labelledby=none><p>x</section>"
         "<section aria-labelledby=t><p>x</section><form title=Find></form><aside aria-label=More></aside>"
@@ -108,13 +111,13 @@ def media(read_page: ReadPage, html: str) -> dict[str, dict[str, Any]]:
 
 
 def test_pictures_have_their_alt_caption_and_size(read_page: ReadPage) -> None:
-    found = media(
+    images = media(
         read_page,
         "<figure><img src=/a.png alt='A  cat' width=300 height=200px><figcaption>The cat</figcaption></figure><img src=/a.png>"
         "<img src=data:image/gif;base64,R0 data-src=../lazy.jpg><img src=/p.gif width=1 height=1>"
         "<div style=\"color: red; background-image: url('/bg.webp')\"></div><img src='https://cdn.example/x/../y.png'>",
     )
-    assert found["http://site.example/a.png"] == {
+    assert images["http://site.example/a.png"] == {
         "type": "image",
         "url": "http://site.example/a.png",
         "width": 300,
@@ -122,7 +125,7 @@ def test_pictures_have_their_alt_caption_and_size(read_page: ReadPage) -> None:
         "alt": "A cat",
         "caption": "The cat",
     }
-    assert list(found) == [
+    assert list(images) == [
         "http://site.example/a.png",
         "http://site.example/lazy.jpg",
         "https://cdn.example/y.png",
@@ -130,11 +133,11 @@ def test_pictures_have_their_alt_caption_and_size(read_page: ReadPage) -> None:
     ]
 
 
-def test_a_picture_that_was_seen_before_is_told_as_its_page_has_it(read_page: ReadPage) -> None:
+def test_an_image_seen_before_has_the_url_of_the_current_page(read_page: ReadPage) -> None:
     html = "<img src=near.png alt=Near><img src=/root.png><img src='https://cdn.example/far.png' width=9>"
     for url in ("http://site.example/a/", "http://site.example/b/", "http://other.example/b/"):
-        found = [one["url"] for one in read_page(html, url=url).document["media"]]
-        assert found == [
+        urls = [image["url"] for image in read_page(html, url=url).document["media"]]
+        assert urls == [
             f"{url}near.png",
             f"{url.removesuffix('a/').removesuffix('b/')}root.png",
             "https://cdn.example/far.png",
@@ -144,11 +147,13 @@ def test_a_picture_that_was_seen_before_is_told_as_its_page_has_it(read_page: Re
         assert list(media(read_page, chosen.format(name))) == [f"http://site.example/{name}.png"]
 
 
-def test_labels_are_asked_for_what_they_begin_with() -> None:
+def test_labels_are_prefiltered_by_their_first_characters() -> None:
     labels = [*EXACT, *(f"» {label.upper()} →" for label in EXACT), "Sign in to read", "Download", "", "About us", "x" * 61]
-    asked = [at for at, label in enumerate(labels) if len(label) <= MAX_LABEL_CHARS and (not label or may_name_action(label))]
-    assert candidate_labels(labels) == asked
-    assert len(asked) == len(labels) - 2
+    candidates = [
+        at for at, label in enumerate(labels) if len(label) <= MAX_LABEL_CHARS and (not label or may_name_action(label))
+    ]
+    assert candidate_labels(labels) == candidates
+    assert len(candidates) == len(labels) - 2
 
 
 def test_a_label_may_begin_in_any_case() -> None:
@@ -180,21 +185,21 @@ def test_a_selector_finds_its_element_again(html: str) -> None:
 
 
 @pytest.mark.parametrize("depth", [200, 200_000])
-def test_what_lies_too_deep_has_no_selector(depth: int) -> None:
+def test_an_element_that_is_nested_too_deep_has_no_selector(depth: int) -> None:
     tree = dom.parse("<main>" + "<div>" * depth + "<button>x</button>")
     [button] = dom.select(tree, "button")
     assert Selectors(tree).of(button) == ""
 
 
-def test_what_lies_deep_is_named_from_what_is_near() -> None:
+def test_the_selector_of_a_deep_element_starts_at_a_near_ancestor() -> None:
     tree = dom.parse("<main>" + "<div>" * 200 + "<p id=near><b>1</b><b>2</b>")
     selectors = Selectors(tree)
-    found = [selectors.of(element) for element in dom.select(tree, "b")]
-    assert found == ["p#near > b:nth-of-type(1)", "p#near > b:nth-of-type(2)"]
+    paths = [selectors.of(element) for element in dom.select(tree, "b")]
+    assert paths == ["p#near > b:nth-of-type(1)", "p#near > b:nth-of-type(2)"]
 
 
 def test_players_and_files_are_media(read_page: ReadPage) -> None:
-    found = media(
+    items = media(
         read_page,
         "<video poster=/p.jpg title=Tour width=640><source src=/v.mp4 type=video/mp4><source src=/v.webm>"
         "<track src=/en.vtt srclang=en></video><audio src=/s.mp3></audio>"
@@ -202,12 +207,12 @@ def test_players_and_files_are_media(read_page: ReadPage) -> None:
         "<iframe src=https://ads.example/x></iframe><a href='/doc.PDF?v=2'>The paper</a>"
         "<a href=/sheet.xlsx type=x/y>Data</a><a href=/page.pdfs>no</a>",
     )
-    video = found["http://site.example/v.mp4"]
+    video = items["http://site.example/v.mp4"]
     assert (video["type"], video["poster"], video["title"]) == ("video", "http://site.example/p.jpg", "Tour")
     assert video["also"] == ["http://site.example/v.webm"]
     assert video["tracks"] == [{"url": "http://site.example/en.vtt", "kind": "subtitles", "lang": "en"}]
-    clip = found["https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ"]
+    clip = items["https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ"]
     assert (clip["type"], clip["provider"], clip["id"], clip["title"]) == ("video", "youtube", "dQw4w9WgXcQ", "Clip")
-    paper = found["http://site.example/doc.PDF?v=2"]
+    paper = items["http://site.example/doc.PDF?v=2"]
     assert (paper["type"], paper["format"], paper["title"]) == ("document", "pdf", "The paper")
-    assert [one["type"] for one in found.values()] == ["video", "audio", "video", "document", "document"]
+    assert [one["type"] for one in items.values()] == ["video", "audio", "video", "document", "document"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.serve import prose
+from tests.support.http_server import prose
 
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
 from sitelore.extract.page import read
@@ -114,7 +114,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", SHELLS)
-def test_a_shell_is_known_by_what_it_lacks(name: str) -> None:
+def test_a_shell_is_recognised_by_its_missing_text(name: str) -> None:
     shell = detect_app_shell(SHELLS[name], 0)
     assert shell.weight >= 1, shell
     assert shell.evidence
@@ -141,7 +141,7 @@ def test_a_page_with_text_is_not_even_looked_at() -> None:
         "<script>\ud800</script><body>\x00\ufdd0<div id=root>",
     ],
 )
-def test_whatever_a_site_sends_gets_an_answer(source: str) -> None:
+def test_any_response_gets_a_decision(source: str) -> None:
     assert detect_app_shell(source, 0).weight >= 0
 
 
@@ -157,21 +157,21 @@ def reading_of(source: str, how: RenderDecision | None = None) -> tuple[object, 
     return reading.shell, json.dumps(json.loads(data)["rendering"])
 
 
-def test_the_document_says_how_it_was_got() -> None:
+def test_the_document_records_how_it_was_fetched() -> None:
     assert reading_of(PAGES["wordpress"])[1] == '{"mode": "http", "reason": "static"}'
     browser = RenderDecision(True, RenderReason.SHELL, ("it was empty",))
     assert reading_of(SHELLS["nuxt"], browser) == (
         NO_SHELL,
         '{"mode": "browser", "reason": "shell", "evidence": ["it was empty"]}',
     )
-    _, told = reading_of(SHELLS["nuxt"], RenderDecision(False, RenderReason.NEVER))
-    assert told.startswith('{"mode": "http", "reason": "never", "evidence": ["the body holds')
+    _, document = reading_of(SHELLS["nuxt"], RenderDecision(False, RenderReason.NEVER))
+    assert document.startswith('{"mode": "http", "reason": "never", "evidence": ["the body holds')
 
 
 def test_evidence_is_redacted_like_everything_that_is_kept() -> None:
     key = "sk-" + "a1B2c3D4" * 6
     source = html(f"<div id=root></div><noscript>Enable JavaScript! {key}</noscript><script src=/main.js></script>")
-    shell, told = reading_of(source)
+    shell, document = reading_of(source)
     assert key not in str(shell)
-    assert key not in told
-    assert "Enable JavaScript" in told
+    assert key not in document
+    assert "Enable JavaScript" in document

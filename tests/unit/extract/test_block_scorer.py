@@ -63,7 +63,7 @@ def test_inline_tags_stay_in_a_block_and_every_other_boundary_ends_it() -> None:
     assert page.heading == [1, 0, 0, 0, 0]
 
 
-def test_an_element_knows_its_blocks_its_parent_and_its_place_in_the_tree() -> None:
+def test_an_element_has_its_blocks_its_parent_and_its_depth() -> None:
     body = body_of("<main><p>a</p><img src=x><section><p>b</p><p>c <span>d</span></p></section></main><footer>e</footer>")
     page = scored(dom.serialised(body))
     elements, tree = page.elements, dom.all_elements(body)
@@ -131,7 +131,7 @@ def test_signs_of_all_scripts_are_counted_alike(english: str, other: str) -> Non
 
 
 @pytest.mark.parametrize("heading", ["相关推荐", "関連記事", "관련기사", "Также читайте", "مقالات ذات صلة"])
-def test_labels_are_known_in_other_scripts(heading: str) -> None:
+def test_labels_are_recognised_in_other_scripts(heading: str) -> None:
     html = f"<body><h2>{heading}</h2><p>one two three</p></body>".encode()
     assert column(html, "under_related") == [2, 2]
 
@@ -144,7 +144,7 @@ def test_elements_nest_to_any_depth(deep: int) -> None:
     assert 0 <= page.scores[0] <= 1
 
 
-def test_there_is_no_page_without_blocks_or_with_too_many() -> None:
+def test_pages_without_blocks_or_with_too_many_are_not_scored() -> None:
     model = load_model()
     for html in (b"", b"text", b"<body></body>", b"<body><img></body>", b"<br>text", b"</p>text", b"<body"):
         assert score_page(html, model, max_blocks=10) is None, html
@@ -190,7 +190,7 @@ def test_words_of_the_title_are_counted() -> None:
     assert column(b"<body><h2>Mill</h2><p>The mill stands.</p></body>", "title_page") == [-1, -1]
 
 
-def test_features_of_one_page_are_what_their_names_say() -> None:
+def test_the_features_of_a_page_have_the_expected_values() -> None:
     html = b"<body><h1>Two words</h1><p>One <a>link</a>, 3 words.</p><ul><li>a</li><li>b</li><li>c</li></ul></body>"
     assert column(html, "words") == [2, 4, 1, 1, 1]
     assert column(html, "linked") == [0, 0.25, 0, 0, 0]
@@ -203,7 +203,7 @@ def test_features_of_one_page_are_what_their_names_say() -> None:
     assert column(html, "digits")[1] == pytest.approx(1 / 15)
 
 
-def test_scores_are_what_the_stored_model_adds_up_to() -> None:
+def test_scores_equal_the_sums_of_the_stored_model() -> None:
     """The model in numpy, straight from the file: each tree's leaf, then the hidden layer over log-scaled features."""
     columns = matrix_of(WORDED)
     with np.load(PACKAGED, allow_pickle=False) as stored:
@@ -239,7 +239,7 @@ def test_a_failure_of_the_compiled_code_is_an_error(status: int, error: type[Exc
         block_scorer._check(status)
 
 
-def test_importing_without_the_library_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_library_says_how_to_build_it(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from sitelore.extract.native import library as native\n"
         "native._FOLDER = Path(sys.argv[1])\n"

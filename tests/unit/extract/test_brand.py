@@ -1,4 +1,4 @@
-"""A brand from a home page: six places in order, ghosts passed over, nobody's own entries overwritten."""
+"""The brand of a home page: six sources in order, placeholders skipped, entries of the user never overwritten."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_colours_are_read_in_every_spelling(written: str, colour: str) -> None:
     assert parse_colour(written) == colour
 
 
-def test_variables_of_many_frames_are_known() -> None:
+def test_css_variables_of_many_frameworks_are_recognised() -> None:
     for name, value in (
         ("--color-primary", "#123456"),
         ("--bs-primary", "#123456"),
@@ -119,7 +119,7 @@ def test_of_two_tailwind_backgrounds_the_first_written_counts() -> None:
         assert brand_of(html)["primary_color"] == colour
 
 
-def test_tailwind_classes_tell_colours_without_their_style_sheet() -> None:
+def test_tailwind_classes_give_colours_without_their_style_sheet() -> None:
     brand = brand_of("<nav><a class='px-4 bg-transparent'>x</a><a class='rounded bg-indigo-600 text-white'>Start</a></nav>")
     assert brand["primary_color"] == "#4f46e5"
     assert tailwind_colour("bg-[#0f0] p-1") == "#00ff00"
@@ -154,7 +154,7 @@ def test_fonts_come_from_services_then_faces_then_text() -> None:
         ("Proxima Nova", "Proxima Nova"),
     ],
 )
-def test_names_of_fonts_are_those_people_know(raw: str, name: str) -> None:
+def test_font_names_are_the_common_ones(raw: str, name: str) -> None:
     assert font_name(raw) == name
 
 
@@ -164,7 +164,7 @@ def test_a_list_of_fonts_that_starts_with_a_system_font_names_none() -> None:
     assert service_fonts("https://fonts.example/css?family=X") == []
 
 
-def test_what_a_browser_computed_goes_before_what_the_source_says() -> None:
+def test_computed_styles_take_precedence_over_the_source() -> None:
     probed = {
         "variables": {"--primary": "239 84% 67%", "--other": "12px"},
         "buttons": [{"background": "rgb(225, 29, 72)"}, {"background": "rgba(0, 0, 0, 0)"}, 7],
@@ -182,11 +182,11 @@ def test_what_a_browser_computed_goes_before_what_the_source_says() -> None:
 @pytest.mark.parametrize(
     "probed", [None, [], 3, "x", {}, {"variables": []}, {"buttons": {"a": 1}, "fonts": 3}, {"faces": [None, []]}]
 )
-def test_a_probe_that_was_tampered_with_says_nothing(probed: Any) -> None:
+def test_an_invalid_probe_is_ignored(probed: Any) -> None:
     assert pack_probe(probed) == ""
 
 
-def test_a_probe_travels_with_the_response_and_is_short_however_much_it_found(read_page: ReadPage) -> None:
+def test_a_probe_is_sent_with_the_response_and_its_size_is_bounded(read_page: ReadPage) -> None:
     much = {
         "variables": {f"--brand-{'x' * n}primary": "#123456" for n in range(100)} | {"--primary": "#abcdef"},
         "faces": [f"Font {'Ä' * 40} {n}" for n in range(100)],
@@ -216,10 +216,10 @@ def test_the_probe_is_one_expression() -> None:
     assert code.rstrip().endswith("})()")
 
 
-def test_a_persons_own_entries_are_never_overwritten() -> None:
-    found = {"primary_color": "#111111", "font_primary": "Inter", "logo": "/l.svg", "confidence": 0.67}
-    assert merge_brands({"primary_color": "#222222"}, found) == {"primary_color": "#222222"}
-    assert merge_brands({"primary_color": None, "logo": "/mine.svg"}, found) == {**found, "logo": "/mine.svg"}
+def test_entries_of_the_user_are_never_overwritten() -> None:
+    detected = {"primary_color": "#111111", "font_primary": "Inter", "logo": "/l.svg", "confidence": 0.67}
+    assert merge_brands({"primary_color": "#222222"}, detected) == {"primary_color": "#222222"}
+    assert merge_brands({"primary_color": None, "logo": "/mine.svg"}, detected) == {**detected, "logo": "/mine.svg"}
     assert merge_brands({"logo": "/mine.svg"}, {"favicon": "/f.ico", "confidence": 0.0}) == {"logo": "/mine.svg"}
     assert merge_brands({}, {}) == {}
 

@@ -32,7 +32,7 @@ SOCIAL = "<meta property=og:title content=Story>"
         f"<div>{STORY}</div>",
     ],
 )
-def test_the_frame_goes_and_the_story_stays(read_page: ReadPage, marked: str, head: str, strategy: str) -> None:
+def test_the_page_frame_is_cut_and_the_content_is_kept(read_page: ReadPage, marked: str, head: str, strategy: str) -> None:
     page = read_page(head + FRAME.format(marked))
     assert page.document["strategy"] == strategy
     assert page.markdown.startswith("# Story\n\nA sentence")
@@ -42,13 +42,13 @@ def test_the_frame_goes_and_the_story_stays(read_page: ReadPage, marked: str, he
         assert word not in page.text
 
 
-def test_a_page_of_links_alone_keeps_what_is_no_navigation(read_page: ReadPage) -> None:
+def test_a_page_of_links_keeps_those_that_are_not_navigation(read_page: ReadPage) -> None:
     links = " ".join(f"<a href=/{number}>Link {number}</a>" for number in range(40))
     page = read_page(f"<nav>{links}</nav><main><p>Three short words</p></main>")
     assert (page.text, page.document["strategy"]) == ("Three short words", "body")
 
 
-def test_a_domains_own_selectors_win(read_page: ReadPage) -> None:
+def test_selectors_of_the_domain_config_take_precedence(read_page: ReadPage) -> None:
     body = FRAME.format("<main>Main</main><div class=x>Wanted <i class=ad>ad</i></div><div class=x>Also</div>")
     rules = Overrides("site.example", ("p..bad[", ".none", ".x"), (".ad", "also bad["))
     page = read_page(body, options=ReadOptions(overrides=(Overrides("other.example", ("nav",)), rules)))
@@ -118,7 +118,7 @@ def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage, corpora
     assert sum(scores) / len(scores) >= 0.81
 
 
-def test_what_is_collapsed_goes_unless_it_is_nearly_all_there_is(read_page: ReadPage) -> None:
+def test_collapsed_text_is_cut_unless_it_is_nearly_the_whole_page(read_page: ReadPage) -> None:
     story = "".join(f"<p>Leaf number {number} of the tea is dried in the sun for a day.</p>" for number in range(30))
     shut = "<div style='height:0;overflow:hidden'>"
     beside = read_page(f"<body><main><h1>Tea</h1>{story}{shut}<p>Buy cheap watches now.</p></div></main></body>")

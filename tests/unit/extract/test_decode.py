@@ -40,7 +40,9 @@ def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> N
         ("<html>ü".encode("utf-16-be"), "text/html", "utf-16be", "<html>ü"),
     ],
 )  # fmt: skip
-def test_mark_then_header_then_meta_then_looks_decide(body: bytes, header: str, charset: str, text: str) -> None:
+def test_byte_order_mark_header_meta_and_content_decide_in_this_order(
+    body: bytes, header: str, charset: str, text: str
+) -> None:
     decoded = decode(body, header)
     assert (decoded.charset, decoded.text) == (charset, text)
 

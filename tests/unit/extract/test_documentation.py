@@ -29,19 +29,19 @@ def reasons_of(body: str) -> dict[str, str]:
     "generator",
     ["Sphinx 7.2", "mkdocs-1.5.3, mkdocs-material-9.4", "Docutils 0.20", "DocBook XSL Stylesheets V1.79", "mdBook", "rustdoc"],
 )
-def test_what_a_documentation_generator_wrote_is_documentation(generator: str) -> None:
+def test_pages_of_a_documentation_generator_are_documentation(generator: str) -> None:
     facts = PageFacts(metas=(*SOCIAL.metas, ("generator", generator)), has_json_ld=True)
     assert scored(f"<div class=price>{STORY}</div>").is_documentation(facts)
 
 
 @pytest.mark.parametrize("generator", ["WordPress 6.4", "Wix.com Website Builder", "Hugo 0.120", ""])
-def test_what_another_program_wrote_is_not_for_that(generator: str) -> None:
+def test_pages_of_another_generator_are_not_documentation_for_that_reason(generator: str) -> None:
     facts = PageFacts(metas=(*SOCIAL.metas, ("generator", generator)))
     assert not scored(STORY).is_documentation(facts)
 
 
 @pytest.mark.parametrize("generator", ["Discourse 3.4.0", "vBulletin 3.8.11", "phpBB"])
-def test_what_forum_software_wrote_is_not_documentation(generator: str) -> None:
+def test_pages_of_forum_software_are_not_documentation(generator: str) -> None:
     page = scored(f"<main>{PROSE}<pre>{'make all ' * 40}</pre></main>")
     assert page.is_documentation()
     assert not page.is_documentation(PageFacts(metas=(("generator", generator),)))
@@ -129,8 +129,8 @@ def test_a_last_section_outside_the_densest_element_stays() -> None:
 def test_navigation_inside_the_region_is_cut_as_a_whole(navigation: str, reason: str) -> None:
     for body in (f"<main>{navigation}{STORY}</main>", f"<main>{STORY}{navigation}</main>"):
         assert kept_of(body) == ["The mill", *SENTENCES]
-        found = reasons_of(body)
-        assert list(found.values()) == [reason]
+        reasons = reasons_of(body)
+        assert list(reasons.values()) == [reason]
 
 
 def test_a_bar_of_a_few_links_with_labels_is_cut() -> None:
@@ -183,7 +183,7 @@ def test_a_title_outside_the_region_is_kept_without_the_menu_beside_it() -> None
     assert kept_of(inside) == ["The mill", *SENTENCES]
 
 
-def test_a_heading_of_navigation_stays_though_the_navigation_goes() -> None:
+def test_the_heading_of_navigation_is_kept_when_the_navigation_is_cut() -> None:
     body = f"<main>{STORY}<div><h2>Navigation</h2><nav>{MENU}</nav></div></main>"
     assert kept_of(body) == ["The mill", *SENTENCES, "Navigation"]
 
@@ -216,7 +216,7 @@ def test_bars_that_lead_to_the_pages_around_this_one_go() -> None:
     assert kept_of(f"<main>{STORY}{about}</main>")[-2:] == ["Next the wheel turns.", "Index"]
 
 
-def test_the_heading_of_a_table_of_contents_goes_with_it() -> None:
+def test_the_heading_of_a_table_of_contents_is_cut_with_it() -> None:
     items = "".join(f"<li><a href=#s{n}>Section {n}</a></li>" for n in range(3))
     sections = "".join(f"<h2 id=s{n}>Section {n}</h2><p>{SENTENCES[n]}</p>" for n in range(3))
     contents = f"<div><h2>Table of Contents</h2><div class=contents><ul>{items}</ul></div></div>"

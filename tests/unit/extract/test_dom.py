@@ -1,4 +1,4 @@
-"""The parser behind its verbs."""
+"""The functions of the DOM module."""
 
 from __future__ import annotations
 

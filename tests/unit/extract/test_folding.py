@@ -1,4 +1,4 @@
-"""What a click opens is part of the page; what opens over it, or never, is not."""
+"""Collapsible text is part of the page; overlays and text without an opener are not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORY = "<p>The shop on the corner repairs bicycles of every make, old and new, 
         f"<div class=collapse-panel style='overflow:hidden;display:none;opacity:0;height:0px'>{ANSWER}</div>",
     ],
 )
-def test_what_a_click_opens_is_part_of_the_page(read_page: ReadPage, part: str) -> None:
+def test_collapsible_text_is_part_of_the_page(read_page: ReadPage, part: str) -> None:
     page = read_page(f"<main><h1>Repairs</h1>{STORY}<section><h2>How long does it take?</h2>{part}</section></main>")
     assert ANSWER in page.markdown
 
@@ -46,12 +46,12 @@ def test_what_a_click_opens_is_part_of_the_page(read_page: ReadPage, part: str) 
         f"<div role=tabpanel hidden style='display:none'><div style='display:none'>{ANSWER}</div></div>",
     ],
 )
-def test_what_nothing_opens_or_what_opens_over_the_page_stays_hidden(read_page: ReadPage, part: str) -> None:
+def test_text_without_an_opener_and_overlays_stay_hidden(read_page: ReadPage, part: str) -> None:
     page = read_page(f"<main><h1>Repairs</h1>{STORY}<section><h2>How long does it take?</h2>{part}</section></main>")
     assert "trued" not in page.markdown
 
 
-def test_a_button_in_a_heading_is_the_title_of_what_it_opens(read_page: ReadPage) -> None:
+def test_a_button_in_a_heading_is_the_title_of_its_panel(read_page: ReadPage) -> None:
     page = read_page(
         f"<main><h1>Repairs</h1>{STORY}<h3><button aria-expanded=false>How long does it take?</button></h3>"
         f"<div role=region hidden><p>{ANSWER}</p></div><p>{ANSWER[:40]}</p><button>Send now</button></main>"
@@ -60,7 +60,7 @@ def test_a_button_in_a_heading_is_the_title_of_what_it_opens(read_page: ReadPage
     assert "Send now" not in page.markdown
 
 
-def test_a_dialog_that_asks_for_consent_goes_unless_it_is_all_there_is(read_page: ReadPage) -> None:
+def test_a_consent_dialog_is_cut_unless_it_is_the_whole_page(read_page: ReadPage) -> None:
     dialog = f"<div id=onetrust-consent-sdk><p>{ANSWER}</p></div>"
     assert "trued" not in read_page(f"<body>{dialog}<main><h1>Repairs</h1>{STORY}</main></body>").markdown
     assert "trued" in read_page(f"<body>{dialog}</body>").markdown
@@ -89,11 +89,11 @@ def test_a_style_that_hides_hides(style: str) -> None:
     ],
 )  # fmt: skip
 def test_a_style_that_hides_nothing_hides_nothing(style: str) -> None:
-    assert _seen(style) == "before told after"
+    assert _seen(style) == "before shown after"
 
 
 def _seen(style: str) -> str:
-    tree = dom.parse(f"<body><p>before <span style='{style}'>told </span>after</p>")
+    tree = dom.parse(f"<body><p>before <span style='{style}'>shown </span>after</p>")
     drop_unseen(tree)
     return dom.one_line(tree)
 

@@ -1,4 +1,4 @@
-"""Every form as a browser would send it: what it takes, what it demands, what it is for."""
+"""Forms as a browser would send them: fields, constraints and purpose."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def field_of(form: dict[str, Any], name: str) -> dict[str, Any]:
     return field
 
 
-def test_a_form_tells_where_and_how_it_is_sent(read_page: ReadPage) -> None:
+def test_a_form_has_its_action_and_method(read_page: ReadPage) -> None:
     form = form_of(read_page, CONTACT)
     assert (form["selector"], form["action"]) == ("form#contact", "http://site.example/send?x=1")
     assert (form["method"], form["enctype"], form["target"]) == ("POST", "multipart/form-data", "_blank")
@@ -43,7 +43,7 @@ def test_a_form_tells_where_and_how_it_is_sent(read_page: ReadPage) -> None:
     assert form["kind"] == "contact"
 
 
-def test_fields_tell_what_they_demand(read_page: ReadPage) -> None:
+def test_fields_have_their_constraints(read_page: ReadPage) -> None:
     form = form_of(read_page, CONTACT)
     email, age, message = field_of(form, "email"), field_of(form, "age"), field_of(form, "message")
     assert (email["type"], email["required"], email["maxlength"], email["pattern"]) == ("email", True, 80, "[^@]+@.+")
@@ -53,15 +53,15 @@ def test_fields_tell_what_they_demand(read_page: ReadPage) -> None:
     assert (field_of(form, "f")["accept"], field_of(form, "f")["multiple"]) == (".pdf", True)
 
 
-def test_labels_are_found_in_every_place_they_can_stand(read_page: ReadPage) -> None:
+def test_labels_are_found_in_every_possible_place(read_page: ReadPage) -> None:
     form = form_of(read_page, CONTACT)
-    told = {one["name"]: (one.get("label"), one.get("label_from")) for one in form["fields"]}
-    assert told["email"] == ("E-mail", "for")
-    assert told["country"] == ("Country", "wrapping")
-    assert told["age"] == ("Your age", "aria-labelledby")
-    assert told["message"] == ("Message", "aria-label")
-    assert told["city"] == ("Your city", "placeholder")
-    assert told["by"] == ("Answer by", "group")
+    labels = {field["name"]: (field.get("label"), field.get("label_from")) for field in form["fields"]}
+    assert labels["email"] == ("E-mail", "for")
+    assert labels["country"] == ("Country", "wrapping")
+    assert labels["age"] == ("Your age", "aria-labelledby")
+    assert labels["message"] == ("Message", "aria-label")
+    assert labels["city"] == ("Your city", "placeholder")
+    assert labels["by"] == ("Answer by", "group")
 
 
 def test_choices_have_their_options_and_groups(read_page: ReadPage) -> None:
@@ -81,7 +81,7 @@ def test_choices_have_their_options_and_groups(read_page: ReadPage) -> None:
     assert field_of(form, "city")["suggestions"] == ["Rome", "Oslo"]
 
 
-def test_buttons_say_what_they_change(read_page: ReadPage) -> None:
+def test_buttons_have_the_values_they_change(read_page: ReadPage) -> None:
     send, draft = form_of(read_page, CONTACT)["buttons"]
     assert (send["label"], send["name"], send["value"]) == ("Send", "do", "send")
     assert (draft["action"], draft["method"], draft["enctype"]) == ("http://site.example/draft", "GET", "text/plain")
@@ -97,7 +97,7 @@ def test_a_control_belongs_to_the_form_it_names(read_page: ReadPage) -> None:
     assert [one["name"] for one in second["fields"]] == ["before", "moved", "y"]
 
 
-def test_a_form_that_a_table_swallowed_keeps_its_controls(read_page: ReadPage) -> None:
+def test_a_form_moved_out_of_a_table_keeps_its_controls(read_page: ReadPage) -> None:
     form = form_of(
         read_page,
         "<table><form action=/login method=post><tr><td><input name=user></td><td><input type=password name=pw></td></tr>"
@@ -107,7 +107,7 @@ def test_a_form_that_a_table_swallowed_keeps_its_controls(read_page: ReadPage) -
     assert form["kind"] == "login"
 
 
-def test_what_guards_one_visit_is_never_kept(read_page: ReadPage) -> None:
+def test_csrf_tokens_are_never_stored(read_page: ReadPage) -> None:
     page = read_page(
         "<form><input type=hidden name=csrf_token value=short><input type=hidden name=lang value=en>"
         "<input type=hidden name=x value=8f3c2a1b9d8e7f6a5b4c3d2e1f0a9b8c>"
@@ -157,7 +157,7 @@ PURPOSES = {
 
 
 @pytest.mark.parametrize(("html", "kind"), PURPOSES.items())
-def test_forms_are_told_apart_by_what_they_are_for(read_page: ReadPage, html: str, kind: str) -> None:
+def test_forms_are_classified_by_their_purpose(read_page: ReadPage, html: str, kind: str) -> None:
     form = form_of(read_page, html)
     assert form["kind"] == kind, form["evidence"]
     assert bool(form["evidence"]) == (kind != "other")

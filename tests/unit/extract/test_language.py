@@ -35,7 +35,7 @@ def test_the_language_of_a_sentence_is_detected(lang: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Home", "漢字", "12345 67890 " * 20, "x = y + z; " * 3, "Foo Bar Baz"])
-def test_a_text_that_says_too_little_has_no_language(text: str) -> None:
+def test_a_text_that_is_too_short_has_no_language(text: str) -> None:
     assert detect_language(text) == ""
 
 
@@ -48,12 +48,12 @@ def test_a_page_that_declares_no_language_gets_that_of_its_text(read_page: ReadP
     assert (document["lang"], document["lang_source"]) == ("de", "detected")
 
 
-def test_a_declared_language_is_kept_whatever_the_text_says(read_page: ReadPage) -> None:
+def test_a_declared_language_takes_precedence_over_the_text(read_page: ReadPage) -> None:
     document = read_page(f"<html lang=fr-CA><main><p>{TEXTS['de']}</p></main>").document
     assert (document["lang"], document["lang_source"]) == ("fr-CA", "page")
 
 
-def test_a_declaration_that_is_no_language_tag_counts_as_none(read_page: ReadPage) -> None:
+def test_an_invalid_language_tag_is_ignored(read_page: ReadPage) -> None:
     document = read_page(f"<html lang='{{{{locale}}}}'><main><p>{TEXTS['es']}</p></main>").document
     assert (document["lang"], document["lang_source"]) == ("es", "detected")
 

@@ -39,7 +39,7 @@ def test_twelve_spellings_of_one_page_are_two_links(read_page: ReadPage) -> None
     assert page.reading.links == ("http://127.0.0.1:8900/b/65/x/page", "http://127.0.0.1:8900/b/65/x/x/page")
 
 
-def test_links_that_are_no_web_addresses_are_left_out(read_page: ReadPage) -> None:
+def test_links_that_are_not_web_addresses_are_left_out(read_page: ReadPage) -> None:
     hrefs = [
         "javascript:alert(1)", "data:text/html,<a href=/b/66/d>", "mailto:a@b.c", "tel:+123456", "file:///etc/passwd",
         "ftp://127.0.0.1/x", "gopher://127.0.0.1:6379/_FLUSHALL", "about:blank", "http://", "http://[bad",
@@ -73,7 +73,7 @@ def test_nofollow_refuses_a_target_unless_another_link_follows_it(read_page: Rea
         ("", (("x-robots-tag", "googlebot: all"), ("x-robots-tag", "sitelore: noindex, nofollow"))),
     ],
 )
-def test_a_page_that_says_nofollow_gives_no_links(read_page: ReadPage, head: str, headers: tuple[tuple[str, str], ...]) -> None:
+def test_a_nofollow_page_gives_no_links(read_page: ReadPage, head: str, headers: tuple[tuple[str, str], ...]) -> None:
     page = read_page(f"{head}<p>text</p><a href=/honey>h</a>", headers=headers)
     assert page.reading.noindex
     assert page.reading.links == ()
@@ -86,7 +86,7 @@ def test_another_agents_directives_are_not_ours(read_page: ReadPage) -> None:
     assert (page.reading.noindex, page.reading.noarchive, len(page.reading.links)) == (False, False, 1)
 
 
-def test_a_sites_own_tracking_parameters_are_dropped(read_page: ReadPage) -> None:
+def test_tracking_parameters_of_the_site_are_dropped(read_page: ReadPage) -> None:
     body = "<a href='/a?ref=1&q=2'>a</a>"
     assert read_page(body, options=ReadOptions(dropped_parameters=("ref",))).reading.links == ("http://site.example/a?q=2",)
     assert read_page(body).reading.links == ("http://site.example/a?ref=1&q=2",)

@@ -20,7 +20,7 @@ class _Library:
         self.calls.append(("apart from", size))
 
 
-def test_only_a_large_page_has_room_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_large_page_preallocates_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     library = _Library()
     monkeypatch.setattr(malloc_tuning, "_glibc", lambda: library)
     with memory_for_page(500_000):
@@ -45,7 +45,7 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
-def test_threads_that_share_one_heap_make_none_of_their_own() -> None:
+def test_threads_share_one_heap() -> None:
     code = """
 import sys, threading
 from sitelore.extract.malloc_tuning import _glibc, share_one_heap

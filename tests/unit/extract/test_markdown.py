@@ -9,17 +9,17 @@ def test_the_constructs_of_a_page_become_markdown(read_page: ReadPage) -> None:
     page = read_page(
         "<main><h1>Head</h1><h2>Sub</h2><p>One <b>bold</b> and <em>lean</em>,<br>two</p><ul><li>a<ul><li>b</ul><li>c</ul>"
         "<p>then</p><ol><li>x<li>y</ol><table><tr><th>k<th>v<tr><td>a|b<td>2</table>"
-        "<pre><code class=language-py>def f():\n\n\n    return '&lt;b&gt;'</code></pre><blockquote>said</blockquote>"
+        "<pre><code class=language-py>def f():\n\n\n    return '&lt;b&gt;'</code></pre><blockquote>quote</blockquote>"
         "<p><code>x*y</code> <a href='/x y(1)#s'>link</a> <img src=/i.png alt='pic'></p>"
     )
     assert page.markdown == (
         "# Head\n\n## Sub\n\nOne **bold** and *lean*,  \ntwo\n\n- a\n  - b\n- c\n\nthen\n\n1. x\n2. y\n\n"
-        "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```python\ndef f():\n\n\n    return '<b>'\n```\n\n> said\n\n"
+        "| k | v |\n| --- | --- |\n| a\\|b | 2 |\n\n```python\ndef f():\n\n\n    return '<b>'\n```\n\n> quote\n\n"
         "`x*y` [link](http://site.example/x%20y%281%29#s) ![pic](http://site.example/i.png)"
     )
 
 
-def test_text_that_looks_like_markup_stays_text(read_page: ReadPage) -> None:
+def test_text_like_markdown_syntax_is_escaped(read_page: ReadPage) -> None:
     page = read_page(
         "<title>&lt;img src=x onerror=alert(69)&gt;</title>"
         "<meta name=description content='&lt;script&gt;alert(69)&lt;/script&gt;'>"
@@ -37,7 +37,7 @@ def test_text_that_looks_like_markup_stays_text(read_page: ReadPage) -> None:
         assert line in page.markdown
 
 
-def test_characters_nobody_sees_are_dropped(read_page: ReadPage) -> None:
+def test_invisible_characters_are_dropped(read_page: ReadPage) -> None:
     page = read_page(
         "<title>a\u200bb\u202e</title><p>so\u00adft \U000e0049\U000e0047nul\x01l \u2066x\u2069 e\ufeffnd</p>"
         "<p>\u200b\U000e0049</p>"

@@ -1,7 +1,7 @@
 from .conftest import ReadPage
 
 
-def test_a_page_tells_its_title_heading_description_and_language(read_page: ReadPage) -> None:
+def test_title_heading_description_and_language_of_a_page_are_read(read_page: ReadPage) -> None:
     page = read_page(
         "<html lang=de_AT><head><title> A\n title </title><meta name=Description content='What  it is'>"
         "<meta property=og:title content=OG><meta property=article:published_time content=2024-05-06>"
@@ -66,7 +66,7 @@ def test_headings_make_an_outline_in_page_order(read_page: ReadPage) -> None:
     ]
 
 
-def test_landmarks_are_those_that_a_screen_reader_knows(read_page: ReadPage) -> None:
+def test_landmarks_are_those_of_the_aria_specification(read_page: ReadPage) -> None:
     page = read_page(
         "<header>x</header><nav aria-label='Main  menu'>x</nav><div role=search>x</div><main>"
         "<article><header>x</header></article>"

@@ -35,7 +35,7 @@ from .conftest import ReadPage
         ("1714979289000", "2024-05-06T07:08:09Z"),
     ],
 )
-def test_a_date_is_written_in_one_way_with_what_was_said(text: str, date: str) -> None:
+def test_a_date_is_normalised_to_its_precision(text: str, date: str) -> None:
     assert iso_date(text) == date
 
 
@@ -60,7 +60,7 @@ def test_a_date_is_written_in_one_way_with_what_was_said(text: str, date: str) -
         "3024-01-01",
     ],
 )
-def test_what_is_no_date_or_could_be_two_is_left_out(text: str) -> None:
+def test_invalid_and_ambiguous_dates_are_left_out(text: str) -> None:
     assert iso_date(text) == ""
 
 
@@ -78,11 +78,11 @@ def test_what_is_no_date_or_could_be_two_is_left_out(text: str) -> None:
         ("/2024/02/31/x", ""),
     ],
 )
-def test_a_path_that_is_filed_by_date_tells_it(path: str, date: str) -> None:
+def test_a_date_in_the_path_is_read(path: str, date: str) -> None:
     assert date_in_path(path) == date
 
 
-def test_what_the_head_says_goes_before_what_the_page_shows(read_page: ReadPage) -> None:
+def test_metadata_of_the_head_takes_precedence_over_the_text(read_page: ReadPage) -> None:
     shown = (
         "<h1>T</h1><time datetime=2024-01-02>2 January</time><time class=updated datetime=2024-02-03>3 February</time><p>text"
     )
@@ -98,7 +98,7 @@ def test_the_dates_of_a_list_of_posts_are_not_the_page_s(read_page: ReadPage) ->
     assert read_page(f"<h1>News</h1>{marked}").document["published"] == ""
 
 
-def test_microdata_and_the_path_tell_the_date_too(read_page: ReadPage) -> None:
+def test_the_date_is_read_from_microdata_and_the_path_too(read_page: ReadPage) -> None:
     marked = read_page("<div itemscope><span itemprop='datePublished' content='2024-05-06'>May</span><p>text</div>")
     assert marked.document["published"] == "2024-05-06"
     comment = "<div itemprop=comment itemscope><time itemprop=datePublished datetime=2024-05-06></time><p>me too</div>"

@@ -25,7 +25,7 @@ ARTICLE = {
 EXPECTED = ("2024-05-06T07:08:09+02:00", "2024-05-07", "Ann Lee, Bo", "The Paper", "http://site.example/i.jpg")
 
 
-def told(document: dict[str, Any]) -> tuple[str, ...]:
+def authorship(document: dict[str, Any]) -> tuple[str, ...]:
     return tuple(document[name] for name in ("published", "modified", "author", "site_name", "image"))
 
 
@@ -42,11 +42,11 @@ def told(document: dict[str, Any]) -> tuple[str, ...]:
         json.dumps(ARTICLE).replace("The Paper", "The\nPaper"),
     ],
 )
-def test_json_ld_tells_of_the_page_wherever_it_stands(data: Any, read_page: ReadPage) -> None:
-    assert told(read_page(script(data)).document) == EXPECTED
+def test_json_ld_of_the_page_is_read_at_any_place(data: Any, read_page: ReadPage) -> None:
+    assert authorship(read_page(script(data)).document) == EXPECTED
 
 
-def test_a_reference_is_followed_to_who_it_means(read_page: ReadPage) -> None:
+def test_a_reference_to_a_person_is_resolved(read_page: ReadPage) -> None:
     graph = [
         {"@type": "Article", "author": {"@id": "#ann"}, "publisher": {"@id": "#paper"}},
         {"@type": "Person", "@id": "#ann", "name": "Ann"},
@@ -56,10 +56,10 @@ def test_a_reference_is_followed_to_who_it_means(read_page: ReadPage) -> None:
     assert (document["author"], document["site_name"]) == ("Ann", "The Paper")
 
 
-def test_comments_and_reviews_do_not_speak_for_the_page(read_page: ReadPage) -> None:
-    review = {"@type": "Review", "datePublished": "2024-01-01", "author": "Somebody"}
+def test_comments_and_reviews_are_not_metadata_of_the_page(read_page: ReadPage) -> None:
+    review = {"@type": "Review", "datePublished": "2024-01-01", "author": "Reviewer"}
     product = {"@type": "Product", "name": "Pan", "review": [review], "comment": review}
-    assert told(read_page(script(product)).document)[:3] == ("", "", "")
+    assert authorship(read_page(script(product)).document)[:3] == ("", "", "")
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_comments_and_reviews_do_not_speak_for_the_page(read_page: ReadPage) -> 
         '{"@type":"Article","author":{"@id":{}},"image":[],"datePublished":{"@value":[]}}',
     ],
 )
-def test_broken_json_ld_says_nothing_and_breaks_nothing(data: str, read_page: ReadPage) -> None:
+def test_broken_json_ld_is_ignored(data: str, read_page: ReadPage) -> None:
     document = read_page(script(data)).document
-    assert told(document) == ("",) * 5
+    assert authorship(document) == ("",) * 5
     assert "text of the page" in document["markdown"]
 
 
-def test_an_address_is_no_author(read_page: ReadPage) -> None:
+def test_a_url_is_not_an_author(read_page: ReadPage) -> None:
     head = "<meta property=article:author content=https://social.example/ann><meta name=byl content='By Ann Lee'>"
     assert read_page(f"{head}<p>text").document["author"] == "Ann Lee"
 

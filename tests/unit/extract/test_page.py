@@ -28,7 +28,7 @@ def read_bytes(body: bytes) -> Reading:
     return read(Response(Url("http://site.example/a/b?c=1"), 200, HTML, body), ReadOptions())
 
 
-def test_blobs_are_named_by_what_they_hold(read_page: ReadPage) -> None:
+def test_blobs_are_keyed_by_their_content(read_page: ReadPage) -> None:
     body = b"<title>T</title><p>Text</p><a href=/x>x</a>"
     page = read_page(body)
     assert page.reading.document is not None
@@ -51,7 +51,7 @@ def test_a_secret_that_entities_hide_in_an_address_is_kept_nowhere(read_page: Re
     assert page.reading.snapshot is None
 
 
-def test_the_content_hash_sees_words_and_novelty_looks_past_numbers(read_page: ReadPage) -> None:
+def test_the_content_hash_covers_words_and_novelty_ignores_numbers(read_page: ReadPage) -> None:
     one = read_page("<title>Day 1</title><p>No  events\non 2024-01-01</p>").reading
     same = read_page("<title>DAY 1</title><div>no events <b>on</b> 2024-01-01</div>").reading
     next_day = read_page("<title>Day 2</title><p>No events on 2024-01-02</p>").reading
@@ -77,9 +77,7 @@ def test_words_are_counted_in_scripts_with_and_without_spaces(read_page: ReadPag
         (b"<rss/>", "application/xml", "content_type: application/xml is not a page"),
     ],
 )
-def test_what_is_no_text_is_a_problem_not_a_page(
-    read_page: ReadPage, body: bytes, content_type: str | None, problem: str
-) -> None:
+def test_a_body_that_is_not_text_is_an_error(read_page: ReadPage, body: bytes, content_type: str | None, problem: str) -> None:
     reading = read_page(body, content_type).reading
     assert (reading.problem, reading.document, reading.snapshot) == (problem, None, None)
 
@@ -102,7 +100,7 @@ def test_a_body_left_on_the_wire_is_a_problem() -> None:
         (b"<p>a stray \x0b control and more text than that</p>", "text/html", "a stray control and more text than that"),
     ],
 )
-def test_pages_are_read_by_what_they_are(read_page: ReadPage, body: bytes, content_type: str | None, text: str) -> None:
+def test_pages_are_read_by_their_actual_type(read_page: ReadPage, body: bytes, content_type: str | None, text: str) -> None:
     page = read_page(body, content_type)
     assert (page.text, page.reading.problem) == (text, "")
 

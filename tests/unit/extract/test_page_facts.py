@@ -1,4 +1,4 @@
-"""What stands in a page's head is read once; whoever asks it hears what the elements say."""
+"""The elements of a page's head are read once, and queries on them give the values of the elements."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ def metas(source: str) -> list[tuple[str, str, str]]:
     return [meta[:3] for meta in read_head(dom.parse(source))]
 
 
-def test_a_name_goes_before_a_property_and_open_graph_has_it_the_other_way() -> None:
+def test_name_takes_precedence_over_property_except_for_open_graph() -> None:
     assert metas("<meta name=Author property=' OG:Title ' content='A  B'>") == [("author", "og:title", "A B")]
     assert metas("<meta property=og:title content=T>") == [("og:title", "og:title", "T")]
     assert metas("<meta name=twitter:card content=summary>") == [("twitter:card", "twitter:card", "summary")]
 
 
-def test_what_open_graph_does_not_speak_of_is_not_called_so() -> None:
+def test_properties_outside_open_graph_are_not_open_graph() -> None:
     assert metas("<meta name=author content=A><meta http-equiv='x:y' content=B><meta charset=utf-8>") == [
         ("author", "", "A"),
         ("x:y", "", "B"),
     ]
 
 
-def test_a_value_stands_in_for_content_for_open_graph_alone() -> None:
+def test_value_replaces_content_only_for_open_graph() -> None:
     assert metas("<meta property=og:type value=article>") == [("og:type", "", ""), ("", "og:type", "article")]
     assert metas("<meta property=og:type>") == [("og:type", "", "")]
 
@@ -35,7 +35,7 @@ def test_open_graph_takes_more_of_a_long_text() -> None:
     assert (len(plain[2]), len(shared[2])) == (2000, 5000)
 
 
-def test_links_are_told_by_what_they_are_for() -> None:
+def test_links_are_grouped_by_rel() -> None:
     survey = collect_elements(dom.parse("<link rel='Canonical' href=/a><link href=/b>"))
     assert survey.relations == [("canonical", "/a"), ("", "/b")]
 

@@ -1,4 +1,4 @@
-"""Data of persons: found where it is, left where numbers only look like it, kept where it is a business's own."""
+"""Personal data is masked; similar numbers and the contact data of an organisation are kept."""
 
 import pytest
 
@@ -49,9 +49,9 @@ def clean(text: str) -> CleanText:
         ("NL91 ABNA 0417 1643 00.", "iban"),
     ],
 )
-def test_data_of_persons_is_masked(text: str, kind: str) -> None:
-    masked, found = mask_personal(clean(text))
-    assert found == {kind: 1}
+def test_personal_data_is_masked(text: str, kind: str) -> None:
+    masked, counts = mask_personal(clean(text))
+    assert counts == {kind: 1}
     assert f"[REDACTED:{kind}]" in masked
     assert mask_personal(masked) == (masked, {})
 
@@ -76,7 +76,7 @@ def test_data_of_persons_is_masked(text: str, kind: str) -> None:
         "https://example.com/a/415-555-0132/b?id=4155550132",
     ],
 )
-def test_numbers_and_names_that_only_look_like_it_stay(text: str) -> None:
+def test_numbers_and_names_that_resemble_personal_data_are_kept(text: str) -> None:
     assert mask_personal(clean(text)) == (text, {})
 
 
@@ -108,7 +108,7 @@ def test_a_national_id_is_masked_where_a_setting_names_it(name: str, good: str, 
         ("/c", "Контакты"), ("/d", "お問い合わせ"), ("/get_in_touch", ""),
     ],
 )  # fmt: skip
-def test_contact_pages_are_known_in_many_languages(path: str, head: str) -> None:
+def test_contact_pages_are_recognised_in_many_languages(path: str, head: str) -> None:
     assert is_contact_page(path, (head,))
 
 
@@ -125,7 +125,7 @@ def test_contact_pages_keep_addresses_and_numbers_but_no_cards() -> None:
     assert "[REDACTED:email]" in mask_markdown(clean("# Team\n\njane@example.com"), url, "Our team")
 
 
-def test_what_an_organisation_says_of_itself_stays_on_every_page() -> None:
+def test_contact_data_of_the_organisation_is_kept_on_every_page() -> None:
     own = {
         "@type": "Organization",
         "contactPoint": {"@type": "ContactPoint", "telephone": "+49-30-901820", "email": "Info@acme.example"},
@@ -143,12 +143,12 @@ def test_what_an_organisation_says_of_itself_stays_on_every_page() -> None:
 
 def test_reading_may_take_it_out_before_anything_is_kept() -> None:
     redactor = Redactor(Redaction(personal=True, key=b"k" * 16))
-    text, found = redactor.redact("jane@example.com jane@example.com ghp_" + "a1B2" * 9)
+    text, counts = redactor.redact("jane@example.com jane@example.com ghp_" + "a1B2" * 9)
     first, second, token = text.split()
     assert first == second
     assert first.startswith("[REDACTED:email:")
     assert token.startswith("[REDACTED:github-token:")
-    assert found == {"email": 2, "github-token": 1}
+    assert counts == {"email": 2, "github-token": 1}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ PAGE_SECRETS = (
 )
 
 
-def test_secrets_are_found_and_look_alikes_mostly_left(corpora: Path) -> None:
+def test_secrets_are_found_and_similar_texts_are_mostly_kept(corpora: Path) -> None:
     cases = json.loads((corpora / "secrets_cases.json").read_text())
     missed = [text for _, text in cases["tps"] if not redact(text)[1]]
     false = [text for _, text in cases["fps"] if redact(text)[1]]
@@ -48,8 +48,8 @@ def test_secrets_are_found_and_look_alikes_mostly_left(corpora: Path) -> None:
     ],
 )
 def test_the_common_key_formats_vanish(text: str, kind: str) -> None:
-    clean, found = redact(f"before {text} after")
-    assert kind in found
+    clean, counts = redact(f"before {text} after")
+    assert kind in counts
     assert f"[REDACTED:{kind}]" in clean
     assert clean.startswith("before ")
     assert clean.endswith(" after")
@@ -76,9 +76,9 @@ def test_a_private_key_loses_its_body_even_without_an_end() -> None:
     clean, _ = redact(f"-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\nrest")
     assert "MIIE" not in clean
     assert clean.endswith("-----END RSA PRIVATE KEY-----\nrest")
-    cut, found = redact(f"-----BEGIN PRIVATE KEY-----\n{body}")
+    cut, counts = redact(f"-----BEGIN PRIVATE KEY-----\n{body}")
     assert "MIIE" not in cut
-    assert found == {"private-key": 1}
+    assert counts == {"private-key": 1}
 
 
 def test_secrets_on_a_page_reach_neither_document_nor_snapshot(read_page: ReadPage) -> None:
@@ -99,7 +99,7 @@ def test_a_secret_that_only_parsing_shows_is_redacted_and_its_source_not_kept(re
         assert page.reading.redactions == {"aws-access-key": 2}
 
 
-def test_a_redacted_snapshot_keeps_the_pages_own_charset(read_page: ReadPage) -> None:
+def test_a_redacted_snapshot_keeps_the_charset_of_the_page(read_page: ReadPage) -> None:
     body = f'<meta charset="windows-1251"><p>Привет {PAGE_SECRETS[0]}</p>'.encode("cp1251")
     page = read_page(body, "text/html")
     assert page.snapshot == '<meta charset="windows-1251"><p>Привет [REDACTED:aws-access-key]</p>'.encode("cp1251")
@@ -112,8 +112,8 @@ def test_an_untouched_snapshot_is_the_body_byte_for_byte(read_page: ReadPage) ->
 
 @given(st.text(max_size=200))
 def test_text_without_secrets_is_returned_as_it_came(text: str) -> None:
-    clean, found = redact(text)
-    assert found or clean == text.encode("utf-8", "replace").decode() or clean == text
+    clean, counts = redact(text)
+    assert counts or clean == text.encode("utf-8", "replace").decode() or clean == text
 
 
 @given(st.lists(st.text(alphabet="AKI7sk-_ghp \n:=\"'eyJ.@/xY9", max_size=120), max_size=4))

@@ -70,7 +70,7 @@ def test_most_links_take_no_parser() -> None:
     assert [key.lstrip(Mark.OF_PAGE) for key in keys(*plain)] == parsed(plain, BASES[0])
 
 
-def test_what_hangs_on_the_path_of_its_page_is_told_apart() -> None:
+def test_hrefs_relative_to_the_path_of_the_page_are_distinguished() -> None:
     assert keys("/a", "b", "?c", "", "#d", "mailto:a@b.example", "JavaScript:void(0)") == [
         "http://site.example/a",
         Mark.OF_PAGE + "http://site.example/dir/b",
@@ -90,11 +90,11 @@ def test_what_hangs_on_the_path_of_its_page_is_told_apart() -> None:
         ".", "..", "1:2", "/a?b='", "/a?b=%", " /a", "/a ", "/" + "x" * 5000,
     ],
 )  # fmt: skip
-def test_what_a_parser_could_have_an_opinion_on_is_left_to_it(href: str) -> None:
+def test_unusual_hrefs_are_left_to_the_url_parser(href: str) -> None:
     assert keys(href) == [Mark.PARSE]
 
 
-def test_parameters_that_tell_no_pages_apart_are_left_out() -> None:
+def test_tracking_parameters_are_left_out() -> None:
     assert keys("/a?utm_source=x&q=1&&Ref=2&track_it", "/a?%52ef=1", "/a?refs=1&=&utm_") == [
         "http://site.example/a?q=1",
         "http://site.example/a",

@@ -1,4 +1,4 @@
-"""The rule file does what it says, and what is wrong in a person's own is said in one sentence."""
+"""The rule file matches its examples, and an error in rules of the user gives a one-line message."""
 
 import re
 from importlib.resources import files
@@ -34,7 +34,7 @@ left = ["acme_000000000000000000000000"]
 """
 
 
-def test_every_rule_is_written_right_and_shows_what_it_finds_and_what_it_leaves() -> None:
+def test_every_rule_is_valid_and_has_positive_and_negative_examples() -> None:
     rules = read_rules(SOURCE, BUILT_IN)
     assert [each.rule for each in rules] == [each.rule for each in read_built_in_rules()]
     assert [each.rule.name for each in rules if not (each.found and each.left and each.rule.description)] == []
@@ -44,8 +44,8 @@ def test_every_rule_is_written_right_and_shows_what_it_finds_and_what_it_leaves(
 def test_a_rule_finds_its_examples_and_leaves_the_others(each: Examples) -> None:
     assert failed_example(each) is None
     for text in each.found:
-        clean, found = redact(f"before {text} after")
-        assert found, text
+        clean, counts = redact(f"before {text} after")
+        assert counts, text
         assert clean.startswith("before ")
 
 
@@ -61,17 +61,17 @@ def test_every_check_is_used_by_a_rule() -> None:
 def test_the_table_in_the_docs_is_the_rule_file() -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "redaction.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \|$", page.partition("## Rules")[2].partition("\n## ")[0], re.MULTILINE)
-    told: dict[str, list[str]] = {}
+    documented: dict[str, list[str]] = {}
     for each in read_built_in_rules():
-        told.setdefault(each.rule.name, []).append(each.rule.description)
-    assert dict(rows) == {name: " ".join(texts) for name, texts in sorted(told.items())}
+        documented.setdefault(each.rule.name, []).append(each.rule.description)
+    assert dict(rows) == {name: " ".join(texts) for name, texts in sorted(documented.items())}
 
 
-def test_a_persons_own_rules_count_beside_the_built_in_ones() -> None:
+def test_rules_of_the_user_are_added_to_the_built_in_ones() -> None:
     redactor = Redactor(Redaction(rules=checked_rules(OWN, "own.toml")))
-    clean, found = redactor.redact("acme_0123456789abcdef01234567 and ghp_" + "a1B2" * 9)
+    clean, counts = redactor.redact("acme_0123456789abcdef01234567 and ghp_" + "a1B2" * 9)
     assert clean == "[REDACTED:acme-token] and [REDACTED:github-token]"
-    assert found == {"acme-token": 1, "github-token": 1}
+    assert counts == {"acme-token": 1, "github-token": 1}
     assert redact("acme_0123456789abcdef01234567")[1] == {}
 
 
@@ -98,7 +98,7 @@ def test_a_persons_own_rules_count_beside_the_built_in_ones() -> None:
         (("[[rule]]", "[[rule"), "is not TOML"),
     ],
 )
-def test_what_is_wrong_in_a_rule_is_said_in_a_sentence(change: tuple[str, str], sentence: str) -> None:
+def test_an_invalid_rule_gives_a_one_line_error(change: tuple[str, str], sentence: str) -> None:
     assert change[0] in OWN
     with pytest.raises(BadConfig, match=re.escape(sentence)) as refused:
         checked_rules(OWN.replace(*change), "own.toml")
@@ -117,7 +117,7 @@ def test_equal_secrets_have_equal_marks_only_under_one_key() -> None:
     assert redact(one)[0] == "[REDACTED:github-token]"
 
 
-def test_what_was_redacted_once_stays_as_it_is() -> None:
+def test_redaction_is_idempotent() -> None:
     for options in (Redaction(), Redaction(key=b"k" * 16, personal=True)):
         redactor = Redactor(options)
         for each in read_built_in_rules():
@@ -127,13 +127,13 @@ def test_what_was_redacted_once_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("before", ["next=%2Fx%3Ft%3D", "line\\n", "a\\u003d", "x-", "x_", "key:"])
-def test_a_secret_is_found_whatever_stands_before_it(before: str) -> None:
+def test_a_secret_is_found_after_any_character(before: str) -> None:
     secret = "ghp_" + "a1B2" * 9
     assert redact(f"{before}{secret}-x")[0] == f"{before}[REDACTED:github-token]-x"
     assert redact(f"a{secret}")[1] == {}
 
 
-def test_a_hint_that_comes_to_nothing_hides_no_secret_in_it() -> None:
+def test_a_hint_without_a_match_does_not_hide_a_secret_inside_it() -> None:
     assert redact("https://user:${PASS}ghp_" + "a1B2" * 9 + "@example.com/")[1]
     assert redact('secret_key = "9f8a7B6c5D4e3F2a1b0c"')[1] == {"assigned-secret": 1}
 
@@ -145,7 +145,7 @@ def test_text_made_to_be_slow_is_not(text: str) -> None:
     assert redact(text)[0] == text
 
 
-def test_what_processes_load_is_the_rule_file() -> None:
+def test_the_rules_that_processes_load_equal_the_rule_file() -> None:
     assert load_built_in_rules() == tuple(each.rule for each in read_built_in_rules())
 
 
@@ -159,7 +159,7 @@ def test_what_processes_load_is_the_rule_file() -> None:
         "SSL_KEY=/etc/ssl/private/Server4Key.pem",
     ],
 )
-def test_a_path_is_no_secret(text: str) -> None:
+def test_a_path_is_not_a_secret(text: str) -> None:
     assert redact(text) == (text, {})
 
 

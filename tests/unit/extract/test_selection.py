@@ -54,23 +54,23 @@ def test_a_page_that_scripts_reveal_is_read_all_the_same(read_page: ReadPage) ->
 
 def test_the_threshold_is_half_of_the_best_expected_f1() -> None:
     page = scored("<p>one two three four</p><p>five six seven eight</p><p>nine ten</p>")
-    found = page.select({"one two three four": 0.9, "five six seven eight": 0.5, "nine ten": 0.05})
+    selection = page.select({"one two three four": 0.9, "five six seven eight": 0.5, "nine ten": 0.05})
     # Keeping the first two: 2 * (3.6 + 2) / (8 + 5.7).
-    assert abs(found.expected_f1 - 2 * 5.6 / 13.7) < 1e-9
-    assert found.threshold == found.expected_f1 / 2
-    assert page.kept(found) == ["one two three four", "five six seven eight"]
+    assert abs(selection.expected_f1 - 2 * 5.6 / 13.7) < 1e-9
+    assert selection.threshold == selection.expected_f1 / 2
+    assert page.kept(selection) == ["one two three four", "five six seven eight"]
 
 
-def test_a_heading_stays_with_its_section_however_low_its_score() -> None:
+def test_a_heading_is_kept_with_its_section_at_any_score() -> None:
     page = scored(f"<article>{PROSE}<h2>Owls</h2><p>{SENTENCES[6]} Again.</p></article>")
     assert "Owls" in page.kept(page.select({"Owls": 0.0}))
 
 
-def test_a_heading_goes_with_its_section_however_high_its_score() -> None:
+def test_a_heading_is_cut_with_its_section_at_any_score() -> None:
     related = f"<h2>Related</h2><div class=related>{MENU}</div>"
     page = scored(f"<article>{PROSE}{related}</article>")
-    found = page.select({"Related": 0.99} | {f"Section {n}": 0.0 for n in range(12)})
-    assert page.kept(found) == list(SENTENCES)
+    selection = page.select({"Related": 0.99} | {f"Section {n}": 0.0 for n in range(12)})
+    assert page.kept(selection) == list(SENTENCES)
 
 
 def test_a_heading_that_is_the_link_of_a_card_stays_without_text() -> None:
@@ -103,7 +103,7 @@ def test_a_table_and_a_list_and_code_stay_whole() -> None:
         assert text in kept
 
 
-def test_a_row_of_a_long_table_stays_or_goes_whole_and_takes_the_header_with_it() -> None:
+def test_rows_of_a_long_table_are_kept_or_cut_whole_with_the_header() -> None:
     rows = "".join(
         f"<tr><td><a href=/{n}>Mill {n}</a></td><td>{SENTENCES[n % 7]} {n}</td><td>{n} ok</td></tr>" for n in range(20)
     )
@@ -117,9 +117,9 @@ def test_a_row_of_a_long_table_stays_or_goes_whole_and_takes_the_header_with_it(
 
 def test_doubtful_words_among_content_stay_unless_they_are_named_as_something_else() -> None:
     page = scored(f"<article>{PROSE}<p>see below</p><div class=share-bar>share it</div><p>the end</p></article>")
-    found = page.select({"see below": 0.46, "share it": 0.46})
-    assert found.threshold > 0.46
-    assert page.kept(found) == [*SENTENCES, "see below", "the end"]
+    selection = page.select({"see below": 0.46, "share it": 0.46})
+    assert selection.threshold > 0.46
+    assert page.kept(selection) == [*SENTENCES, "see below", "the end"]
 
 
 def test_a_paragraph_of_content_inside_a_dropped_part_is_kept() -> None:
@@ -179,7 +179,7 @@ def test_a_heading_stays_when_its_text_is_in_another_element() -> None:
     assert kept == [*SENTENCES, "Elm", f"{SENTENCES[0]} Again."]
 
 
-def test_a_heading_without_anything_under_it_goes_and_so_does_the_one_above_it() -> None:
+def test_an_empty_heading_is_cut_and_so_is_the_one_above_it() -> None:
     cards = "".join(f"<div><h2><a href=/{n}>Card {n} of the mill</a></h2><p>by the team</p></div>" for n in range(3))
     page = scored(
         f"<h1>Mill</h1><h2>Bare</h2><p>by the team</p><h2>Oak</h2>{PROSE}<h1>More</h1><div><h2>Related</h2>{cards}</div>"
@@ -221,8 +221,8 @@ def test_the_reason_of_every_cut_is_recorded() -> None:
         "<div><p>x</p><a href=/next>next chapter</a><p>x</p></div></article>"
     )
     low = ("one two", "share it now", "a mill b mill", "buy a watch", "next chapter", *(f"Section {n}" for n in range(12)))
-    found = page.select(dict.fromkeys(low, 0.0))
-    reasons = page.reasons(found)
+    selection = page.select(dict.fromkeys(low, 0.0))
+    reasons = page.reasons(selection)
     assert reasons.pop("buy a watch").startswith("scored below 0.")
     assert reasons == {
         "one two": "a nav, footer or form element",
@@ -231,6 +231,6 @@ def test_the_reason_of_every_cut_is_recorded() -> None:
         "a mill b mill": "named as navigation, and mostly links",
         "next chapter": "a link between elements",
     }
-    assert not set(low) & set(page.kept(found))
-    for cut in found.cuts:
-        assert not any(found.kept[cut.first : cut.last])
+    assert not set(low) & set(page.kept(selection))
+    for cut in selection.cuts:
+        assert not any(selection.kept[cut.first : cut.last])

@@ -9,7 +9,7 @@ from .conftest import ReadPage
 ADDRESS = Url("http://site.example/some/lost-thing")
 
 
-def test_a_short_page_that_says_not_found_looks_missing(read_page: ReadPage) -> None:
+def test_a_short_page_with_a_not_found_text_is_a_soft_404_candidate(read_page: ReadPage) -> None:
     body = (
         "<title>Page Not Found</title><main><h1>Page Not Found</h1><p>Sorry, the page you requested could not be found (404)."
     )
@@ -39,11 +39,11 @@ def test_not_found_is_understood_in_many_languages(title: str) -> None:
         ("Home", "Welcome", "", 0),
     ],
 )
-def test_pages_about_something_do_not_look_missing(title: str, h1: str, text: str, words: int) -> None:
+def test_pages_with_content_are_not_soft_404_candidates(title: str, h1: str, text: str, words: int) -> None:
     assert soft_404_score(title, h1, text, words) < 0.5
 
 
-def test_a_short_body_says_it_too_but_less_surely() -> None:
+def test_a_not_found_text_in_a_short_body_is_weaker_evidence() -> None:
     score = soft_404_score("ACME", "Oops!", "We can't find the page you are looking for.", 9)
     assert 0.5 <= score < 0.9
 

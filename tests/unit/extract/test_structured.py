@@ -24,16 +24,16 @@ PAGE = (
 )
 
 
-def test_a_page_holds_what_it_says_for_machines_in_one_form(read_page: ReadPage) -> None:
-    found = read_page(PAGE).document["structured"]
-    assert [(one["source"], one["types"]) for one in found] == [
+def test_structured_data_of_all_syntaxes_has_one_format(read_page: ReadPage) -> None:
+    structured = read_page(PAGE).document["structured"]
+    assert [(one["source"], one["types"]) for one in structured] == [
         ("json-ld", ["Product"]),
         ("microdata", ["Person"]),
         ("rdfa", ["Place"]),
         ("opengraph", []),
     ]
-    assert found[0]["frame"]["offers"] == [{"price": 5.0, "currency": "EUR", "availability": "InStock"}]
-    assert all({"types", "id", "properties", "source", "at", "repaired"} <= one.keys() for one in found)
+    assert structured[0]["frame"]["offers"] == [{"price": 5.0, "currency": "EUR", "availability": "InStock"}]
+    assert all({"types", "id", "properties", "source", "at", "repaired"} <= one.keys() for one in structured)
 
 
 def test_every_place_leads_back_to_its_element() -> None:
@@ -50,8 +50,8 @@ def test_a_page_without_any_has_none(read_page: ReadPage) -> None:
 def test_relative_addresses_follow_the_base_of_the_page(read_page: ReadPage) -> None:
     head = "<base href='https://cdn.example/x/'><script type=application/ld+json>"
     data = json.dumps({"@type": "Thing", "image": "i.png"})
-    [found] = read_page(f"{head}{data}</script><p>text").document["structured"]
-    assert found["properties"]["image"] == "https://cdn.example/x/i.png"
+    [entity] = read_page(f"{head}{data}</script><p>text").document["structured"]
+    assert entity["properties"]["image"] == "https://cdn.example/x/i.png"
 
 
 def test_secrets_that_parsing_brings_to_light_are_kept_nowhere(read_page: ReadPage) -> None:
@@ -75,9 +75,9 @@ def test_secrets_that_parsing_brings_to_light_are_kept_nowhere(read_page: ReadPa
 
 
 def test_texts_are_all_found_and_put_back() -> None:
-    found: tuple[dict[str, Any], ...] = ({"types": ["A"], "properties": {"n": ["x", 1, {"value": "y"}]}, "repaired": False},)
-    assert set(texts_of(found)) == {"types", "A", "properties", "n", "x", "value", "y", "repaired"}
-    assert with_texts(found, {"x": "z", "n": "m"}) == (
+    entities: tuple[dict[str, Any], ...] = ({"types": ["A"], "properties": {"n": ["x", 1, {"value": "y"}]}, "repaired": False},)
+    assert set(texts_of(entities)) == {"types", "A", "properties", "n", "x", "value", "y", "repaired"}
+    assert with_texts(entities, {"x": "z", "n": "m"}) == (
         {"types": ["A"], "properties": {"m": ["z", 1, {"value": "y"}]}, "repaired": False},
     )
 
@@ -98,5 +98,5 @@ def test_pages_that_are_cut_and_shuffled_never_raise() -> None:
     ]
     for _ in range(300):
         source = PAGE[: chance.randrange(len(PAGE))] + "".join(chance.choices(pieces, k=chance.randrange(30)))
-        found = read_structured(dom.parse(source), "https://site.example/")
-        assert json.loads(json.dumps(found)) == list(found)
+        entities = read_structured(dom.parse(source), "https://site.example/")
+        assert json.loads(json.dumps(entities)) == list(entities)

@@ -12,9 +12,9 @@ PAGE = "https://shop.example/p/1"
 
 
 def frame(**data: Any) -> Any:
-    said = {"@context": "https://schema.org", **{f"@{name}" if name == "type" else name: one for name, one in data.items()}}
-    [found] = read_structured(dom.parse(f"<script type='application/ld+json'>{json.dumps(said)}</script>"), PAGE)
-    return found["frame"]
+    source = {"@context": "https://schema.org", **{f"@{name}" if name == "type" else name: one for name, one in data.items()}}
+    [entity] = read_structured(dom.parse(f"<script type='application/ld+json'>{json.dumps(source)}</script>"), PAGE)
+    return entity["frame"]
 
 
 def thing(kind: str, **data: Any) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def thing(kind: str, **data: Any) -> dict[str, Any]:
 
 
 def test_a_product_shows_its_offers_with_numbers_and_currency() -> None:
-    found = frame(
+    product = frame(
         type="Product",
         name="  A   pan ",
         description="<p>Iron &amp; steel</p>",
@@ -42,7 +42,7 @@ def test_a_product_shows_its_offers_with_numbers_and_currency() -> None:
         aggregateRating=thing("AggregateRating", ratingValue="4.5", reviewCount="12", bestRating="5"),
         review=[thing("Review", author="Ann", reviewBody="Good", reviewRating=thing("Rating", ratingValue=5))],
     )
-    assert found == {
+    assert product == {
         "kind": "Product",
         "name": "A pan",
         "description": "Iron & steel",
@@ -71,18 +71,18 @@ def test_a_range_of_offers_shows_both_ends_and_each_offer() -> None:
         thing("Offer", price=5, priceCurrency="usd"),
         thing("Offer", priceSpecification=thing("X", price="7", priceCurrency="USD")),
     ]
-    found = frame(
+    product = frame(
         type="Product",
         offers=thing("AggregateOffer", lowPrice="5", highPrice="7.50", priceCurrency="USD", offerCount="2", offers=inner),
     )
-    assert found["offers"] == [
+    assert product["offers"] == [
         {"low_price": 5, "high_price": 7.5, "currency": "USD", "count": 2},
         {"price": 5, "currency": "USD"},
         {"price": 7, "currency": "USD"},
     ]
 
 
-def test_breadcrumbs_are_in_their_order_however_they_are_written() -> None:
+def test_breadcrumbs_are_in_order_in_every_notation() -> None:
     items = [
         thing("ListItem", position="3", name="Three"),
         thing("ListItem", position=1, name="One", item="/1"),
@@ -112,7 +112,7 @@ def test_questions_have_their_answers() -> None:
 
 def test_an_event_has_dates_and_a_place() -> None:
     place = thing("Place", name="Hall", address=thing("PostalAddress", streetAddress="1 Road", addressLocality="Rome"))
-    found = frame(
+    event = frame(
         type="MusicEvent",
         name="Concert",
         startDate="2024-05-06T19:30:00+02:00",
@@ -121,7 +121,7 @@ def test_an_event_has_dates_and_a_place() -> None:
         location=place,
         performer=[thing("Person", name="Ann"), "Bo"],
     )
-    assert found == {
+    assert event == {
         "kind": "Event",
         "name": "Concert",
         "start": "2024-05-06T19:30:00+02:00",
@@ -132,10 +132,10 @@ def test_an_event_has_dates_and_a_place() -> None:
     }
 
 
-def test_articles_and_their_kin_share_a_frame() -> None:
+def test_all_article_types_share_a_frame() -> None:
     for kind in ("NewsArticle", "BlogPosting", "OpinionNewsArticle"):
-        found = frame(type=kind, headline="H", author=[{"name": "Ann"}, "Bo"], datePublished="2024-05-06", keywords="a, b")
-        assert found == {
+        article = frame(type=kind, headline="H", author=[{"name": "Ann"}, "Bo"], datePublished="2024-05-06", keywords="a, b")
+        assert article == {
             "kind": "Article",
             "name": "H",
             "authors": ["Ann", "Bo"],
@@ -144,7 +144,7 @@ def test_articles_and_their_kin_share_a_frame() -> None:
         }
 
 
-def test_businesses_recipes_jobs_and_guides_are_laid_out() -> None:
+def test_businesses_recipes_jobs_and_guides_have_frames() -> None:
     hours = thing("OpeningHoursSpecification", dayOfWeek=["Monday", "https://schema.org/Friday"], opens="09:00", closes="17:00")
     geo = thing("GeoCoordinates", latitude="41.9", longitude=12.5)
     business = frame(type="Restaurant", name="R", geo=geo, openingHoursSpecification=hours, address="1 Road", priceRange="$$")
@@ -183,7 +183,7 @@ def test_businesses_recipes_jobs_and_guides_are_laid_out() -> None:
     assert howto["steps"] == ["First", "Then"]
 
 
-def test_sites_people_reviews_and_videos_are_laid_out() -> None:
+def test_sites_people_reviews_and_videos_have_frames() -> None:
     search = thing("SearchAction", target=thing("EntryPoint", urlTemplate="https://shop.example/?q={q}"))
     assert frame(type="WebSite", name="S", potentialAction=search)["search"] == "https://shop.example/?q={q}"
     person = frame(type="Person", name="Ann", worksFor=thing("Organization", name="R"), sameAs=["https://a.example/", "/ann"])
@@ -197,13 +197,13 @@ def test_sites_people_reviews_and_videos_are_laid_out() -> None:
     assert frame(type="Organization", name="O", logo=thing("ImageObject", url="/l.svg"))["logo"] == "https://shop.example/l.svg"
 
 
-def test_the_main_thing_within_a_page_is_laid_out_where_it_stands() -> None:
+def test_the_main_entity_of_a_page_gets_its_frame_in_place() -> None:
     source = {
         "@type": "ItemPage",
         "mainEntity": {"@type": "Product", "name": "Pan", "offers": {"@type": "Offer", "price": "5"}},
     }
-    [found] = read_structured(dom.parse(f"<script type='application/ld+json'>{json.dumps(source)}</script>"), PAGE)
-    product = found["properties"]["mainEntity"]
+    [entity] = read_structured(dom.parse(f"<script type='application/ld+json'>{json.dumps(source)}</script>"), PAGE)
+    product = entity["properties"]["mainEntity"]
     assert product["frame"] == {"kind": "Product", "name": "Pan", "offers": [{"price": 5}]}
     assert "frame" not in product["properties"]["offers"]
 
@@ -230,10 +230,10 @@ def test_values_of_the_wrong_shape_break_no_frame(kind: str) -> None:
     ]
     names = ("name", "offers", "itemListElement", "mainEntity", "image", "location", "baseSalary", "recipeInstructions", "step")
     for value in odd:
-        found = frame(
+        result = frame(
             type=kind, alternateName="x", **dict.fromkeys((*names, "aggregateRating", "review", "potentialAction"), value)
         )
-        assert found["kind"] == kind
+        assert result["kind"] == kind
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_prices_are_read_in_every_common_spelling(text: str, value: float | None
     assert (parse_amount(text), currency_in(text)) == (value, code)
 
 
-def test_numbers_stand_alone() -> None:
+def test_numbers_have_no_units() -> None:
     assert [parse_number(text) for text in ("4.5", "1,204", "4,5", " 7 ", ".5", "4 of 5", "", "0x10")] == [
         4.5,
         1204,

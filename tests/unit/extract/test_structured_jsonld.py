@@ -24,13 +24,13 @@ def entities(*scripts: Any) -> list[dict[str, Any]]:
 
 
 def only(*scripts: Any) -> dict[str, Any]:
-    [found] = entities(*scripts)
-    return found
+    [result] = entities(*scripts)
+    return result
 
 
-def test_an_entity_says_what_it_is_and_where_it_stood() -> None:
-    found = only({"@context": "https://schema.org", "@type": "Thing", "@id": "#it", "name": "It"})
-    assert found == {
+def test_an_entity_has_its_type_and_source() -> None:
+    result = only({"@context": "https://schema.org", "@type": "Thing", "@id": "#it", "name": "It"})
+    assert result == {
         "types": ["Thing"],
         "id": f"{PAGE}#it",
         "properties": {"name": "It"},
@@ -54,19 +54,19 @@ def test_an_entity_says_what_it_is_and_where_it_stood() -> None:
         None,
     ],
 )
-def test_schema_org_is_known_under_all_its_addresses(context: Any) -> None:
-    found = only({"@context": context, "@type": "Person", "name": "Ann"})
-    assert (found["types"], found["properties"]) == (["Person"], {"name": "Ann"})
+def test_schema_org_is_recognised_under_all_its_urls(context: Any) -> None:
+    result = only({"@context": context, "@type": "Person", "name": "Ann"})
+    assert (result["types"], result["properties"]) == (["Person"], {"name": "Ann"})
 
 
 @pytest.mark.parametrize("kind", ["Person", "http://schema.org/Person", "https://schema.org/Person/", "schema:Person"])
-def test_a_type_is_short_however_it_is_written(kind: str) -> None:
+def test_a_type_is_shortened_in_every_notation(kind: str) -> None:
     assert only({"@context": "https://schema.org", "@type": kind, "name": "Ann"})["types"] == ["Person"]
 
 
 def test_keywords_have_the_aliases_that_schema_org_gives_them() -> None:
-    found = only({"@context": "https://schema.org", "type": "Person", "id": "/ann", "name": "Ann"})
-    assert (found["types"], found["id"]) == (["Person"], "https://site.example/ann")
+    result = only({"@context": "https://schema.org", "type": "Person", "id": "/ann", "name": "Ann"})
+    assert (result["types"], result["id"]) == (["Person"], "https://site.example/ann")
 
 
 def test_prefixes_terms_and_vocabularies_are_followed() -> None:
@@ -79,7 +79,7 @@ def test_prefixes_terms_and_vocabularies_are_followed() -> None:
         "later": "next:word",
         "next": "http://next.example/",
     }
-    found = only(
+    result = only(
         {
             "@context": ["https://schema.org", context],
             "kind": ["Thing", "ex:Odd"],
@@ -92,8 +92,8 @@ def test_prefixes_terms_and_vocabularies_are_followed() -> None:
             "schema:name": "Name",
         }
     )
-    assert found["types"] == ["Thing", "http://ex.example/v#Odd"]
-    assert found["properties"] == {
+    assert result["types"] == ["Thing", "http://ex.example/v#Odd"]
+    assert result["properties"] == {
         "http://ex.example/v#label": "L",
         "http://ex.example/v#own": 1,
         "http://xmlns.com/foaf/0.1/nick": "N",
@@ -104,8 +104,8 @@ def test_prefixes_terms_and_vocabularies_are_followed() -> None:
 
 
 def test_another_vocabulary_keeps_its_address() -> None:
-    found = only({"@context": {"@vocab": "http://v.example/"}, "@type": "Box", "name": "B"})
-    assert (found["types"], found["properties"]) == (["http://v.example/Box"], {"http://v.example/name": "B"})
+    result = only({"@context": {"@vocab": "http://v.example/"}, "@type": "Box", "name": "B"})
+    assert (result["types"], result["properties"]) == (["http://v.example/Box"], {"http://v.example/name": "B"})
 
 
 def test_contexts_hold_below_and_can_be_taken_back() -> None:
@@ -116,15 +116,15 @@ def test_contexts_hold_below_and_can_be_taken_back() -> None:
     assert properties["http://v.example/plain"]["types"] == ["http://v.example/Box"]
 
 
-def test_terms_and_types_bring_contexts_of_their_own() -> None:
+def test_terms_and_types_can_have_scoped_contexts() -> None:
     context = {
         "@vocab": "https://schema.org/",
         "Odd": {"@id": "http://o.example/Odd", "@context": {"size": "http://o.example/size"}},
         "author": {"@id": "https://schema.org/author", "@context": {"called": "https://schema.org/name"}},
     }
-    found = only({"@context": context, "@type": "Odd", "size": 3, "author": {"called": "Ann"}})
-    assert found["types"] == ["http://o.example/Odd"]
-    assert found["properties"] == {"http://o.example/size": 3, "author": {"types": [], "properties": {"name": "Ann"}}}
+    result = only({"@context": context, "@type": "Odd", "size": 3, "author": {"called": "Ann"}})
+    assert result["types"] == ["http://o.example/Odd"]
+    assert result["properties"] == {"http://o.example/size": 3, "author": {"types": [], "properties": {"name": "Ann"}}}
 
 
 def test_definitions_that_need_each_other_end() -> None:
@@ -134,7 +134,7 @@ def test_definitions_that_need_each_other_end() -> None:
 
 def test_values_lists_sets_and_languages() -> None:
     context = ["https://schema.org", {"label": {"@id": "http://l.example/l", "@container": "@language"}}]
-    found = only(
+    result = only(
         {
             "@context": context,
             "@type": "Thing",
@@ -148,7 +148,7 @@ def test_values_lists_sets_and_languages() -> None:
             "@index": "ignored",
         }
     )
-    assert found["properties"] == {
+    assert result["properties"] == {
         "name": {"value": "Nom", "language": "fr"},
         "size": "5",
         "odd": {"value": "5", "type": "http://u.example/inch"},
@@ -170,7 +170,7 @@ def test_containers_by_id_and_type_are_opened() -> None:
         "part": {"@id": "https://schema.org/hasPart", "@container": "@type"},
         "any": {"@id": "https://schema.org/about", "@container": "@index"},
     }
-    found = only(
+    result = only(
         {
             "@context": context,
             "post": {"/1": {"name": "One"}},
@@ -178,16 +178,16 @@ def test_containers_by_id_and_type_are_opened() -> None:
             "any": {"x": "first", "y": "second"},
         }
     )["properties"]
-    assert found["blogPost"] == {"types": [], "id": "https://site.example/1", "properties": {"name": "One"}}
-    assert found["hasPart"]["types"] == ["Book"]
-    assert found["about"] == ["first", "second"]
+    assert result["blogPost"] == {"types": [], "id": "https://site.example/1", "properties": {"name": "One"}}
+    assert result["hasPart"]["types"] == ["Book"]
+    assert result["about"] == ["first", "second"]
 
 
-def test_what_points_at_an_entity_is_kept_with_it() -> None:
+def test_reverse_properties_are_kept_with_the_entity() -> None:
     context = ["https://schema.org", {"written": {"@reverse": "https://schema.org/author"}}]
     book, play = {"@type": "Book", "name": "B"}, {"@type": "Play", "name": "P"}
-    found = only({"@context": context, "@type": "Person", "@reverse": {"author": book}, "written": play})
-    assert [one["types"] for one in found["reverse"]["author"]] == [["Book"], ["Play"]]
+    result = only({"@context": context, "@type": "Person", "@reverse": {"author": book}, "written": play})
+    assert [one["types"] for one in result["reverse"]["author"]] == [["Book"], ["Play"]]
 
 
 def test_references_are_joined_over_all_scripts_of_a_page() -> None:
@@ -205,29 +205,29 @@ def test_references_are_joined_over_all_scripts_of_a_page() -> None:
     assert shop["properties"]["owns"]["properties"]["offers"]["properties"]["seller"] == {"id": f"{PAGE}#s"}
 
 
-def test_a_node_that_is_told_in_two_places_is_one() -> None:
+def test_a_node_described_in_two_places_is_merged() -> None:
     site = {"@type": "WebSite", "@id": "#w", "name": "Site", "publisher": {"@id": "#o"}}
     again = {"@type": "WebSite", "@id": "#w", "url": "https://site.example/"}
     page = {"@type": "WebPage", "@id": "#w", "name": "Page"}
-    found = entities({"@graph": [site, page]}, again)
-    assert [one["types"] for one in found] == [["WebSite"], ["WebPage"]]
-    assert found[0]["properties"]["url"] == "https://site.example/"
+    result = entities({"@graph": [site, page]}, again)
+    assert [one["types"] for one in result] == [["WebSite"], ["WebPage"]]
+    assert result[0]["properties"]["url"] == "https://site.example/"
 
 
 def test_references_in_a_circle_end() -> None:
     graph = [{"@type": "A", "@id": f"#{n}", "name": str(n), "to": [{"@id": f"#{m}"} for m in range(60)]} for n in range(60)]
-    found = entities({"@graph": graph})
-    assert len(found) == 60
-    assert len(json.dumps(found)) < 2_000_000
+    result = entities({"@graph": graph})
+    assert len(result) == 60
+    assert len(json.dumps(result)) < 2_000_000
 
 
 def test_a_graph_within_a_node_is_read_too() -> None:
-    found = entities({"@type": "Dataset", "name": "D", "@graph": [{"@type": "Person", "name": "Ann"}]})
-    assert [one["types"] for one in found] == [["Dataset"], ["Person"]]
+    result = entities({"@type": "Dataset", "name": "D", "@graph": [{"@type": "Person", "name": "Ann"}]})
+    assert [one["types"] for one in result] == [["Dataset"], ["Person"]]
 
 
 def test_addresses_are_absolute_dates_iso_and_members_short() -> None:
-    found = only(
+    result = only(
         {
             "@context": "https://schema.org",
             "@type": "Product",
@@ -241,12 +241,12 @@ def test_addresses_are_absolute_dates_iso_and_members_short() -> None:
             "sameAs": "https://schema.org/Product",
         }
     )["properties"]
-    assert found["image"] == ["https://site.example/i.jpg", "http://cdn.example/j.jpg"]
-    assert found["url"] == "https://site.example/dir/page2"
-    assert found["mainEntityOfPage"] == "True"
-    assert (found["releaseDate"], found["productionDate"]) == ("2024-05-06", "soon")
-    assert (found["itemCondition"], found["availability"]) == ("NewCondition", "InStock")
-    assert found["sameAs"] == "https://schema.org/Product"
+    assert result["image"] == ["https://site.example/i.jpg", "http://cdn.example/j.jpg"]
+    assert result["url"] == "https://site.example/dir/page2"
+    assert result["mainEntityOfPage"] == "True"
+    assert (result["releaseDate"], result["productionDate"]) == ("2024-05-06", "soon")
+    assert (result["itemCondition"], result["availability"]) == ("NewCondition", "InStock")
+    assert result["sameAs"] == "https://schema.org/Product"
 
 
 GOOD = '{"@type": "Thing", "name": "A b", "n": 1}'
@@ -274,7 +274,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("source", BROKEN.values(), ids=BROKEN)
-def test_broken_json_that_can_mean_one_thing_is_repaired_and_says_so(source: str) -> None:
+def test_unambiguous_broken_json_is_repaired_and_marked(source: str) -> None:
     script = parsed(source)
     value = script.value
     assert script.repaired
@@ -303,8 +303,8 @@ def test_strings_and_numbers_survive_a_repair(text: str, meant: Any) -> None:
 
 
 def test_several_values_in_a_row_are_all_read() -> None:
-    found = entities('{"@type": "A", "name": "a"}\n{"@type": "B", "name": "b"},[{"@type": "C", "name": "c"}]')
-    assert [(one["types"], one["repaired"]) for one in found] == [(["A"], True), (["B"], True), (["C"], True)]
+    result = entities('{"@type": "A", "name": "a"}\n{"@type": "B", "name": "b"},[{"@type": "C", "name": "c"}]')
+    assert [(one["types"], one["repaired"]) for one in result] == [(["A"], True), (["B"], True), (["C"], True)]
 
 
 @pytest.mark.parametrize(
@@ -323,14 +323,14 @@ def test_several_values_in_a_row_are_all_read() -> None:
         "5",
     ],
 )
-def test_what_would_be_a_guess_is_not_read(text: str) -> None:
+def test_ambiguous_broken_json_is_not_read(text: str) -> None:
     assert entities(text) == []
 
 
 def test_entities_in_texts_are_undone_and_that_is_recorded() -> None:
-    found = only({"@type": "Thing", "name": "Tom &amp; Jerry&#8217;s", "description": "<p>1 &lt; 2</p>"})
-    assert found["properties"] == {"name": "Tom & Jerry\u2019s", "description": "<p>1 &lt; 2</p>"}
-    assert found["repaired"]
+    result = only({"@type": "Thing", "name": "Tom &amp; Jerry&#8217;s", "description": "<p>1 &lt; 2</p>"})
+    assert result["properties"] == {"name": "Tom & Jerry\u2019s", "description": "<p>1 &lt; 2</p>"}
+    assert result["repaired"]
 
 
 def test_other_scripts_are_not_read() -> None:
@@ -360,7 +360,7 @@ def test_other_scripts_are_not_read() -> None:
         '{"a": 1e400, "b": 123456789012345678901234567890, "c": -1e-400}',
     ],
 )
-def test_no_script_breaks_the_reader(text: str) -> None:
-    found = entities(text)
-    assert len(found) <= 500
-    assert json.dumps(found).encode()
+def test_no_script_raises(text: str) -> None:
+    result = entities(text)
+    assert len(result) <= 500
+    assert json.dumps(result).encode()

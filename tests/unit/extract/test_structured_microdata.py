@@ -16,26 +16,26 @@ def entities(source: str) -> list[dict[str, Any]]:
 
 
 def properties(source: str) -> dict[str, Any]:
-    [found] = entities(f"<div itemscope itemtype='https://schema.org/Thing'>{source}</div>")
-    known: dict[str, Any] = found["properties"]
+    [result] = entities(f"<div itemscope itemtype='https://schema.org/Thing'>{source}</div>")
+    known: dict[str, Any] = result["properties"]
     return known
 
 
 def test_items_have_types_ids_and_items_within() -> None:
-    [found] = entities(
+    [result] = entities(
         "<div id=it itemscope itemtype='https://schema.org/Product http://other.example/Pan' itemid='#pan'>"
         "<span itemprop='name'> A\n pan </span>"
         "<div itemprop=offers itemscope itemtype=http://schema.org/Offer><b itemprop=price content=19.99>20</b></div></div>"
     )
-    assert found["types"] == ["Product", "http://other.example/Pan"]
-    assert (found["id"], found["at"], found["repaired"]) == (f"{PAGE}#pan", "#it", False)
-    assert found["properties"] == {"name": "A pan", "offers": {"types": ["Offer"], "properties": {"price": 19.99}}}
+    assert result["types"] == ["Product", "http://other.example/Pan"]
+    assert (result["id"], result["at"], result["repaired"]) == (f"{PAGE}#pan", "#it", False)
+    assert result["properties"] == {"name": "A pan", "offers": {"types": ["Offer"], "properties": {"price": 19.99}}}
 
 
 @pytest.mark.parametrize(
     ("element", "value"),
     [
-        ("<meta itemprop=x content=' said '>", "said"),
+        ("<meta itemprop=x content=' text '>", "text"),
         ("<meta itemprop=x>", ""),
         ("<a itemprop=x href='../up?a=1#b'>text</a>", "https://site.example/up?a=1#b"),
         ("<area itemprop=x href=/a>", "https://site.example/a"),
@@ -62,16 +62,16 @@ def test_a_value_is_where_its_element_keeps_it(element: str, value: str) -> None
 
 
 def test_names_can_be_several_and_addresses() -> None:
-    found = properties("<b itemprop='name https://schema.org/alternateName http://o.example/n'>N</b><i itemprop=name>M</i>")
-    assert found == {"name": ["N", "M"], "alternateName": "N", "http://o.example/n": "N"}
+    result = properties("<b itemprop='name https://schema.org/alternateName http://o.example/n'>N</b><i itemprop=name>M</i>")
+    assert result == {"name": ["N", "M"], "alternateName": "N", "http://o.example/n": "N"}
 
 
-def test_values_mean_what_their_property_means() -> None:
-    found = properties(
+def test_values_are_typed_by_their_property() -> None:
+    result = properties(
         "<link itemprop=availability href=http://schema.org/OutOfStock><b itemprop=price>1.299,00 €</b>"
         "<time itemprop=startDate>6 May 2024</time><b itemprop=ratingValue>4,5</b><a itemprop=url href=/u>u</a>"
     )
-    assert found == {
+    assert result == {
         "availability": "OutOfStock",
         "price": 1299.0,
         "priceCurrency": "EUR",
@@ -81,12 +81,12 @@ def test_values_mean_what_their_property_means() -> None:
     }
 
 
-def test_itemref_brings_what_stands_elsewhere() -> None:
-    [found] = entities(
+def test_itemref_includes_properties_from_elsewhere() -> None:
+    [result] = entities(
         "<p id=a>by <b itemprop=author>Ann</b></p><div itemscope itemref='a b missing'><b itemprop=name>N</b></div>"
         "<div id=b itemprop=part itemscope><b itemprop=name>Part</b></div>"
     )
-    assert found["properties"] == {"author": "Ann", "name": "N", "part": {"types": [], "properties": {"name": "Part"}}}
+    assert result["properties"] == {"author": "Ann", "name": "N", "part": {"types": [], "properties": {"name": "Part"}}}
 
 
 def test_an_element_that_is_referred_to_still_belongs_to_the_item_around_it() -> None:
@@ -98,15 +98,15 @@ def test_an_element_that_is_referred_to_still_belongs_to_the_item_around_it() ->
 
 
 def test_items_in_a_circle_end_and_none_is_lost() -> None:
-    found = entities(
+    result = entities(
         "<div itemscope id=a itemprop=to itemref=b itemtype=https://schema.org/A><b itemprop=name>A</b></div>"
         "<div itemscope id=b itemprop=to itemref=a itemtype=https://schema.org/B><b itemprop=name>B</b></div>"
     )
-    assert {kind for one in found for kind in one["types"]} | {found[0]["properties"]["to"]["types"][0]} == {"A", "B"}
+    assert {kind for one in result for kind in one["types"]} | {result[0]["properties"]["to"]["types"][0]} == {"A", "B"}
     assert entities("<div itemscope id=a itemprop=to itemref=a itemtype=https://schema.org/A></div>")[0]["types"] == ["A"]
 
 
-def test_mistakes_with_one_meaning_are_understood() -> None:
+def test_unambiguous_mistakes_are_corrected() -> None:
     [orphan] = entities("<div itemprop=review itemscope itemtype=https://schema.org/Review><b itemprop=name>R</b></div>")
     assert (orphan["types"], orphan["repaired"]) == (["Review"], False)
     [unscoped] = entities("<div itemtype='schema.org/Person'><b itemprop=name>Ann</b></div>")
@@ -130,7 +130,7 @@ def test_depth_width_and_repetition_are_bounded() -> None:
     twin = tree.replace("id=i", "id=j")
     buried = "<div>" * 300 + "<b itemscope><i itemprop=name>deep</i>" * 50
     for source in (deep, wide, f"<div itemscope>{nested}", many, tree + twin, buried):
-        found = entities(source)
-        assert found
-        assert len(found) <= 500
-        assert len(json.dumps(found)) < 5_000_000
+        result = entities(source)
+        assert result
+        assert len(result) <= 500
+        assert len(json.dumps(result)) < 5_000_000

@@ -14,7 +14,7 @@ def entities(*pairs: tuple[str, str], attribute: str = "property") -> list[dict[
 
 
 def test_a_page_presents_itself() -> None:
-    [found] = entities(
+    [entity] = entities(
         ("og:title", " A  title "),
         ("og:type", "article"),
         ("OG:URL", "/canonical"),
@@ -24,8 +24,8 @@ def test_a_page_presents_itself() -> None:
         ("viewport", "width=1"),
         ("fb:app_id", "5"),
     )
-    assert (found["types"], found["source"], found["at"]) == (["article"], "opengraph", "html > head > meta:nth-of-type(1)")
-    assert found["properties"] == {
+    assert (entity["types"], entity["source"], entity["at"]) == (["article"], "opengraph", "html > head > meta:nth-of-type(1)")
+    assert entity["properties"] == {
         "title": "A title",
         "type": "article",
         "url": "https://site.example/canonical",
@@ -33,7 +33,7 @@ def test_a_page_presents_itself() -> None:
         "article:tag": ["one", "two"],
         "fb:app_id": "5",
     }
-    assert found["frame"] == {
+    assert entity["frame"] == {
         "kind": "Article",
         "name": "A title",
         "url": "https://site.example/canonical",
@@ -42,8 +42,8 @@ def test_a_page_presents_itself() -> None:
     }
 
 
-def test_what_is_said_of_a_picture_belongs_to_the_last_one() -> None:
-    [found] = entities(
+def test_image_properties_belong_to_the_last_image() -> None:
+    [entity] = entities(
         ("og:image", "/a.jpg"),
         ("og:image:url", "/a.jpg"),
         ("og:image:width", "1200"),
@@ -52,37 +52,37 @@ def test_what_is_said_of_a_picture_belongs_to_the_last_one() -> None:
         ("og:video:url", "/v.mp4"),
         ("og:video:height", "20px"),
     )
-    assert found["properties"] == {
+    assert entity["properties"] == {
         "image": [
             {"types": ["ImageObject"], "properties": {"url": "https://site.example/a.jpg", "width": 1200, "alt": "An a"}},
             "https://site.example/b.jpg",
         ],
         "video": {"types": ["VideoObject"], "properties": {"url": "https://site.example/v.mp4", "height": 20}},
     }
-    assert found["frame"]["image"] == ["https://site.example/a.jpg", "https://site.example/b.jpg"]
+    assert entity["frame"]["image"] == ["https://site.example/a.jpg", "https://site.example/b.jpg"]
 
 
 def test_a_card_alone_is_enough() -> None:
-    [found] = entities(("twitter:card", "summary"), ("twitter:title", "T"), ("twitter:image", "i.png"), attribute="name")
-    assert found["types"] == []
-    assert found["properties"]["twitter:image"] == "https://site.example/dir/i.png"
-    assert found["frame"] == {"kind": "WebPage", "name": "T", "image": ["https://site.example/dir/i.png"]}
+    [entity] = entities(("twitter:card", "summary"), ("twitter:title", "T"), ("twitter:image", "i.png"), attribute="name")
+    assert entity["types"] == []
+    assert entity["properties"]["twitter:image"] == "https://site.example/dir/i.png"
+    assert entity["frame"] == {"kind": "WebPage", "name": "T", "image": ["https://site.example/dir/i.png"]}
 
 
 def test_a_product_has_a_price_and_a_currency() -> None:
-    [found] = entities(
+    [entity] = entities(
         ("og:type", "og:product"),
         ("og:title", "Pan"),
         ("product:price:amount", "1,299.00"),
         ("product:price:currency", "USD"),
         ("product:availability", "in stock"),
     )
-    assert found["frame"]["kind"] == "Product"
-    assert found["frame"]["offers"] == [{"price": 1299.0, "currency": "USD", "availability": "InStock"}]
+    assert entity["frame"]["kind"] == "Product"
+    assert entity["frame"]["offers"] == [{"price": 1299.0, "currency": "USD", "availability": "InStock"}]
 
 
 def test_pages_without_any_of_it_have_none_and_long_ones_end() -> None:
     assert entities(("description", "text"), ("theme:color", "red")) == []
     assert entities(("og:title", "")) == []
-    [found] = entities(*[("og:image", f"/{n}.jpg") for n in range(5000)])
-    assert len(found["properties"]["image"]) == 256
+    [entity] = entities(*[("og:image", f"/{n}.jpg") for n in range(5000)])
+    assert len(entity["properties"]["image"]) == 256

@@ -10,8 +10,8 @@ from .conftest import ReadPage
 
 
 def prose(about: str) -> str:
-    told = "tells how the %s was dredged in spring, and what that cost the town."
-    return "".join(f"<p>Paragraph {n} {told % about}</p>" for n in range(8))
+    sentence = "tells how the %s was dredged in spring, and what that cost the town."
+    return "".join(f"<p>Paragraph {n} {sentence % about}</p>" for n in range(8))
 
 
 PROSE = prose("harbour")
@@ -38,7 +38,7 @@ def page_of(sheet: str, body: str, more: str = "") -> str:
         ".a{color:red}.x{text-indent:-9999px}",
     ],
 )
-def test_what_a_sheet_hides_is_not_read(read_page: ReadPage, sheet: str) -> None:
+def test_text_hidden_by_a_style_sheet_is_not_read(read_page: ReadPage, sheet: str) -> None:
     text = read_page(page_of(sheet, f'{PROSE}<p class="x" id="secret">{TRAP}</p>')).text
     assert TRAP not in text
     assert "Paragraph 7 tells" in text
@@ -58,7 +58,7 @@ def test_what_a_sheet_hides_is_not_read(read_page: ReadPage, sheet: str) -> None
         ("}}}{{{.x{display:none", ""),
     ],
 )
-def test_what_is_shown_again_or_only_sometimes_hidden_is_read(read_page: ReadPage, sheet: str, more: str) -> None:
+def test_text_that_is_shown_again_or_hidden_conditionally_is_read(read_page: ReadPage, sheet: str, more: str) -> None:
     assert TRAP in read_page(page_of(sheet, f'{PROSE}<p class="x">{TRAP}</p>', more)).text
 
 
@@ -69,12 +69,12 @@ def test_answers_that_a_click_opens_are_read(read_page: ReadPage) -> None:
     assert read_page(page_of(".css-1{display:none}", PROSE + answers)).text.count("Paragraph 3 tells") == 4
 
 
-def test_a_heading_for_those_who_listen_is_kept(read_page: ReadPage) -> None:
+def test_a_heading_for_screen_readers_is_kept(read_page: ReadPage) -> None:
     text = read_page(page_of(".sr{clip:rect(0,0,0,0)}", f'{PROSE}<h2 class="sr">Costs of the harbour</h2>{prose("quay")}')).text
     assert "Costs of the harbour" in text
 
 
-def test_a_sheet_for_paper_says_nothing_of_the_screen(read_page: ReadPage) -> None:
+def test_a_print_style_sheet_is_ignored(read_page: ReadPage) -> None:
     page = read_page(page_of("", f'{PROSE}<p class="x">{TRAP}</p>', '<style media="print">.x{display:none}</style>')).text
     assert TRAP in page
 
@@ -94,7 +94,7 @@ def test_every_name_and_the_tag_of_a_selector_must_match(read_page: ReadPage) ->
 
 
 def test_concealed_text_around_a_heading_stays(read_page: ReadPage) -> None:
-    parts = f"<div class=x><div><h2>Costs</h2></div><p>said below it</p></div><div class=x>{TRAP}</div>"
+    parts = f"<div class=x><div><h2>Costs</h2></div><p>text below it</p></div><div class=x>{TRAP}</div>"
     text = read_page(page_of(".x{left:-9999px}", PROSE + parts)).text
     assert "Costs" in text
     assert TRAP not in text

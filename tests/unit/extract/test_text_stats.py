@@ -39,7 +39,7 @@ def test_words_are_counted_in_every_script(text: str, words: int) -> None:
     assert stats("題名", text).words == words
 
 
-def test_the_title_of_a_page_does_not_count_whatever_its_script() -> None:
+def test_the_title_of_a_page_does_not_count_in_any_script() -> None:
     assert stats("漢字の題", "One word").words == 2
 
 
@@ -49,7 +49,7 @@ def test_pages_that_differ_in_digits_alone_share_their_novelty() -> None:
     assert one.content_hash != other.content_hash
 
 
-def test_case_and_the_ends_of_lines_do_not_tell_texts_apart() -> None:
+def test_case_and_line_ends_do_not_matter() -> None:
     one, other = (stats("T", text) for text in ("One line\nand two", "ONE LINE and\nTWO"))
     assert one.content_hash == other.content_hash
     assert one.sketch != other.sketch

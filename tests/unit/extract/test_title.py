@@ -13,43 +13,43 @@ from .conftest import ReadPage
 from .scored import PROSE, SENTENCES
 
 
-def found(body: str, head_title: str, site_name: str = "") -> str:
+def title_of(body: str, head_title: str, site_name: str = "") -> str:
     """The text of the element that is the title; of `<title>` in brackets where there is none."""
     title = find_title(dom.parse(body), head_title, site_name)
     return dom.one_line(title.element) if title.element is not None else f"[{title.text}]"
 
 
 def test_the_h1_is_the_title() -> None:
-    assert found("<h1>The old mill</h1><h2>Wheels</h2>", "The old mill | Valley Post") == "The old mill"
-    assert found("<h1>The <b>old</b>\n mill ¶</h1>", "the old mill") == "The old mill ¶"
+    assert title_of("<h1>The old mill</h1><h2>Wheels</h2>", "The old mill | Valley Post") == "The old mill"
+    assert title_of("<h1>The <b>old</b>\n mill ¶</h1>", "the old mill") == "The old mill ¶"
 
 
 def test_an_h1_that_is_the_name_of_the_site_is_not() -> None:
     body = "<h1>Valley Post</h1><h2>The old mill</h2>"
-    assert found(body, "The old mill - Valley Post") == "The old mill"
-    assert found(body, "The old mill - Valley Post", "Valley Post") == "The old mill"
-    assert found("<h1>Valley Post</h1><p>x</p>", "Valley Post - The old mill", "Valley Post") == "[The old mill]"
+    assert title_of(body, "The old mill - Valley Post") == "The old mill"
+    assert title_of(body, "The old mill - Valley Post", "Valley Post") == "The old mill"
+    assert title_of("<h1>Valley Post</h1><p>x</p>", "Valley Post - The old mill", "Valley Post") == "[The old mill]"
 
 
 def test_of_several_h1_the_one_that_the_head_repeats_is_taken() -> None:
-    assert found("<h1>News</h1><h1>The old mill</h1><h1>More</h1>", "The old mill | Valley") == "The old mill"
+    assert title_of("<h1>News</h1><h1>The old mill</h1><h1>More</h1>", "The old mill | Valley") == "The old mill"
 
 
 def test_an_h1_with_most_of_its_words_in_the_head_is_taken() -> None:
     assert (
-        found("<h1>The old mill and its wheel</h1>", "Valley Post: old mill, wheel and the stones")
+        title_of("<h1>The old mill and its wheel</h1>", "Valley Post: old mill, wheel and the stones")
         == "The old mill and its wheel"
     )
 
 
 @pytest.mark.parametrize("tag", ["h2", "h3", "h4"])
 def test_a_lower_heading_that_the_head_repeats_is_the_title(tag: str) -> None:
-    assert found(f"<{tag}>Wheels</{tag}><{tag}>Stones</{tag}>", "Stones — Mills 3.1 documentation") == "Stones"
+    assert title_of(f"<{tag}>Wheels</{tag}><{tag}>Stones</{tag}>", "Stones — Mills 3.1 documentation") == "Stones"
 
 
 def test_an_element_named_as_title_that_the_head_repeats_is_the_title() -> None:
-    assert found("<div class=page-title>Stones</div><h2>About</h2>", "Stones | Mills") == "Stones"
-    assert found("<div class=page-title>Other</div><h2>About</h2>", "Stones | Mills") == "[Stones]"
+    assert title_of("<div class=page-title>Stones</div><h2>About</h2>", "Stones | Mills") == "Stones"
+    assert title_of("<div class=page-title>Other</div><h2>About</h2>", "Stones | Mills") == "[Stones]"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_element_named_as_title_that_the_head_repeats_is_the_title() -> None:
     ],
 )
 def test_numbers_of_headings_do_not_matter(heading: str, head: str) -> None:
-    assert found(f"<h2>About</h2><h2>{heading}</h2>", head) == heading
+    assert title_of(f"<h2>About</h2><h2>{heading}</h2>", head) == heading
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_other_headings_stay_below_the_title(read_page: ReadPage) -> None:
     assert "## Wheels" in markdown
 
 
-def test_the_only_h1_is_the_title_though_title_says_something_else(read_page: ReadPage) -> None:
+def test_the_only_h1_is_the_title_even_if_the_title_element_differs(read_page: ReadPage) -> None:
     head = "<title>Welcome</title>"
     outside = read_page(f"{head}<div class=page-title><h1>The old mill</h1></div><main>{PROSE}</main>").markdown
     assert outside.startswith("# The old mill\n\n")
@@ -140,7 +140,7 @@ def test_an_override_gets_its_title_too() -> None:
     assert len(dom.select(tree, "h1")) == 1
 
 
-def test_an_h1_that_the_head_repeats_is_the_title_wherever_it_is(read_page: ReadPage) -> None:
+def test_an_h1_equal_to_the_title_element_is_the_title_at_any_place(read_page: ReadPage) -> None:
     body = f"<h1>The best mills</h1><article>{PROSE}<h1>Buying guide: the best mills</h1><p>{SENTENCES[0]} Again.</p></article>"
     markdown = read_page(f"<title>The best mills | Valley Post</title>{body}").markdown
     assert markdown.startswith(f"# The best mills\n\n{SENTENCES[0]}")
@@ -152,9 +152,9 @@ def test_an_h1_that_is_a_link_to_the_start_of_the_site_is_not_the_title(read_pag
         name = f"<h1><a href='{home}'>Mills of Oak</a></h1>"
         markdown = read_page(f"<title>Stones of Oak</title>{name}<div><h2>Stones</h2>{PROSE}</div>").markdown
         assert "Mills of Oak" not in markdown
-        assert found(f"{name}<h1>module Oak</h1>", "Oak - Mills 1.6") == "module Oak"
-    assert found("<h1><a href=/stones>Mills of Oak</a></h1>", "Welcome") == "Mills of Oak"
-    assert found("<h1><a href=/>Mills of Oak</a></h1><h2>x</h2>", "Mills of Oak") == "Mills of Oak"
+        assert title_of(f"{name}<h1>module Oak</h1>", "Oak - Mills 1.6") == "module Oak"
+    assert title_of("<h1><a href=/stones>Mills of Oak</a></h1>", "Welcome") == "Mills of Oak"
+    assert title_of("<h1><a href=/>Mills of Oak</a></h1><h2>x</h2>", "Mills of Oak") == "Mills of Oak"
 
 
 def test_a_section_with_the_name_of_the_page_is_not_the_title(read_page: ReadPage) -> None:
@@ -163,12 +163,12 @@ def test_a_section_with_the_name_of_the_page_is_not_the_title(read_page: ReadPag
     markdown = read_page(f"<title>Stone (API)</title><main>{body}</main>").markdown
     assert markdown.startswith("# Class Stone\n")
     assert markdown.count("#### Stone\n") == 2
-    assert found("<h2>About</h2><h2 class=title>Buy a stone</h2>", "A stone on Mills") == "[A stone on Mills]"
+    assert title_of("<h2>About</h2><h2 class=title>Buy a stone</h2>", "A stone on Mills") == "[A stone on Mills]"
 
 
-def test_the_first_numbered_section_is_not_the_title_where_an_element_says_it() -> None:
-    assert found("<div class=fancy_title>INSERT</div><h1>1. Overview</h1>", "INSERT") == "INSERT"
-    assert found("<div class=site_title>Mills</div><h1>The old wheel</h1>", "Mills") == "The old wheel"
+def test_the_first_numbered_section_is_not_the_title_when_an_element_is() -> None:
+    assert title_of("<div class=fancy_title>INSERT</div><h1>1. Overview</h1>", "INSERT") == "INSERT"
+    assert title_of("<div class=site_title>Mills</div><h1>The old wheel</h1>", "Mills") == "The old wheel"
 
 
 def test_of_a_head_s_title_the_part_that_a_page_without_headings_begins_with_is_taken() -> None:

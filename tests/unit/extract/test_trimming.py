@@ -32,7 +32,7 @@ def test_loose_text_beside_dropped_elements_stays_with_its_markup() -> None:
     assert dom.select(body, "p") == []
 
 
-def test_a_picture_between_kept_paragraphs_stays_and_one_among_dropped_ones_goes() -> None:
+def test_an_image_between_kept_paragraphs_is_kept_and_one_among_cut_ones_is_cut() -> None:
     html = (
         "<div><p>one two three</p><figure><img src=a></figure><p>four five six</p></div>"
         "<div><p>seven</p><figure><img src=b></figure><p>eight</p></div>"

@@ -90,7 +90,7 @@ def test_the_rows_of_a_long_table_of_data_are_not_divided_and_those_of_a_page_la
         assert len(page.units.children[row]) == 2
 
 
-def test_a_code_block_is_whole_however_long() -> None:
+def test_a_code_block_of_any_length_is_one_unit() -> None:
     lines = "".join(f"<div>line {number} of the listing</div>" for number in range(200))
     page = scored(f"<p>x</p><pre>{lines}</pre>")
     listing = next(unit for unit in range(len(page.units)) if page.units.tags[unit] & 1 << TAG_NUMBER[b"pre"])

@@ -49,9 +49,9 @@ def url_of(text: str) -> Url:
 
 def reply(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
     """A complete response; `content_type="…"` becomes a Content-Type header. Content-Length is added when it is missing."""
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    given.setdefault("Content-Length", str(len(body)))
-    head = "".join(f"{name}: {value}\r\n" for name, value in given.items() if value)
+    extra = {name.replace("_", "-"): value for name, value in headers.items()}
+    extra.setdefault("Content-Length", str(len(body)))
+    head = "".join(f"{name}: {value}\r\n" for name, value in extra.items() if value)
     return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body
 
 

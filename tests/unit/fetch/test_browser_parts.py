@@ -67,7 +67,7 @@ def test_a_screenshot_needs_pictures_and_a_site_may_block_more() -> None:
         ("net::ERR_SOMETHING_NEW", Failure.PROTOCOL),
     ],
 )
-def test_a_chromium_error_becomes_a_failure_and_a_sentence(text: str, failure: Failure) -> None:
+def test_a_chromium_error_becomes_a_failure_with_a_message(text: str, failure: Failure) -> None:
     info = explain_net_error(text)
     assert (info.failure, info.detail[-1]) == (failure, ".")
     assert is_broken_body("net::ERR_INCOMPLETE_CHUNKED_ENCODING")
@@ -79,9 +79,9 @@ def test_a_named_browser_has_no_fallback(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho Chromium 1.2.3\n", encoding="ascii")
     assert find_browser(str(program)) is None, "it cannot be run"
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    found = find_browser(str(program))
-    assert found is not None
-    assert (found.path, found.version()) == (str(program), "Chromium 1.2.3")
+    path = find_browser(str(program))
+    assert path is not None
+    assert (path.path, path.version()) == (str(program), "Chromium 1.2.3")
     assert find_browser("no-such-browser") is None
 
 
@@ -92,9 +92,9 @@ def test_a_browser_downloaded_by_playwright_is_the_last_choice(tmp_path: Path, m
         program = tmp_path / f"chromium_headless_shell-{number}" / "chrome-linux" / "headless_shell"
         program.parent.mkdir(parents=True)
         program.touch(mode=0o755)
-    found = find_browser("", str(tmp_path))
-    assert found is not None
-    assert "1200" in found.path
+    path = find_browser("", str(tmp_path))
+    assert path is not None
+    assert "1200" in path.path
     assert find_browser("", str(tmp_path / "empty")) is None
 
 

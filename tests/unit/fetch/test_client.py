@@ -26,7 +26,7 @@ HTML = "text/html; charset=utf-8"
 SMALL = FetchLimits(wire_bytes=10_000, body_bytes=10_000)
 
 
-async def test_a_page_comes_back_whole() -> None:
+async def test_a_response_is_returned_completely() -> None:
     response = await response_to(reply(b"<p>hello</p>", content_type=HTML, x_two="a"))
     assert (response.status, response.body, response.body_read) == (200, b"<p>hello</p>", True)
     assert response.headers == (("content-type", HTML), ("x-two", "a"), ("content-length", "12"))
@@ -200,7 +200,7 @@ async def test_a_body_of_unknown_length_is_held_to_the_size_limit(size: int) -> 
 
 
 @pytest.mark.parametrize("length", ["", "9000"])
-async def test_a_request_may_ask_for_less_and_keep_what_came_before_the_cap(length: str) -> None:
+async def test_a_request_can_set_a_lower_cap_and_keep_the_truncated_body(length: str) -> None:
     answer = reply(b"y" * 9000, content_type=HTML, Content_Length=length)
     capped = partial(Request, max_body_bytes=100)
     assert (await failure_of(answer, capped)).failure is Failure.TOO_LARGE
@@ -228,13 +228,13 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chu
         (b"HTTP/1.1 200 O", Failure.CONNECTION),
     ],
 )
-async def test_a_broken_response_is_a_failure_with_one_plain_sentence(data: bytes, failure: Failure) -> None:
-    found = await failure_of(data)
-    assert found.failure is failure
-    assert found.detail.endswith(".")
-    assert "http://" not in found.detail
-    assert "<" not in found.detail
-    assert found.elapsed_s > 0
+async def test_a_broken_response_is_a_failure_with_a_one_line_message(data: bytes, failure: Failure) -> None:
+    result = await failure_of(data)
+    assert result.failure is failure
+    assert result.detail.endswith(".")
+    assert "http://" not in result.detail
+    assert "<" not in result.detail
+    assert result.elapsed_s > 0
 
 
 async def test_a_body_that_ends_with_the_connection_is_whole() -> None:
@@ -314,21 +314,21 @@ async def test_a_request_that_took_too_long_does_not_harm_the_next() -> None:
 
 
 async def test_a_cancelled_fetch_stays_cancelled() -> None:
-    asked = asyncio.Event()
+    received = asyncio.Event()
 
     async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        received.set()
         await asyncio.Event().wait()
 
     async with serving(respond) as site, fetching(site) as fetcher:
         task = asyncio.create_task(fetcher.fetch(Request(site.url())))
-        await asked.wait()
+        await received.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
 
-async def test_a_fresh_connection_closed_without_an_answer_is_not_tried_again() -> None:
+async def test_a_new_connection_closed_without_a_response_is_not_retried() -> None:
     async with serving(always(b"", close=True)) as site, fetching(site) as fetcher:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
@@ -414,18 +414,18 @@ async def test_a_refused_address_never_gets_a_socket(
 
 
 async def test_an_address_that_changes_after_it_was_checked_is_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The resolver is made to pass; the socket is where the last word is said.
+    # The check of the name passes; the check of the connected address decides.
     guard = AddressGuard()
 
     async def lookup(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
     fetcher = HttpFetcher(CrawlSettings(), guard, lookup=lookup)
-    asked: list[str] = []
+    resolved: list[str] = []
 
     def lenient_once(host: str, port: int, ip: str) -> str | None:
-        asked.append(ip)
-        return None if len(asked) == 1 else AddressGuard().judge_connect(host, port, ip)
+        resolved.append(ip)
+        return None if len(resolved) == 1 else AddressGuard().judge_connect(host, port, ip)
 
     with monkeypatch.context() as patched:
         patched.setattr("sitelore.fetch.http.pool.socket.socket", Forbidden)
@@ -433,7 +433,7 @@ async def test_an_address_that_changes_after_it_was_checked_is_checked_again(mon
         failure = await fetcher.fetch(Request(url_of("http://turncoat.example/")))
     await fetcher.close()
     assert isinstance(failure, FetchFailure)
-    assert (failure.failure, asked) == (Failure.ADDRESS, ["127.0.0.1", "127.0.0.1"])
+    assert (failure.failure, resolved) == (Failure.ADDRESS, ["127.0.0.1", "127.0.0.1"])
 
 
 async def test_of_several_addresses_only_the_allowed_are_used() -> None:
@@ -515,7 +515,7 @@ async def test_tls_accepts_only_a_valid_certificate(certificate: tuple[Path, Pat
     assert failure.detail.startswith("The certificate is not valid: self")
 
 
-async def test_a_certificate_for_another_host_is_named_in_one_sentence(certificate: tuple[Path, Path]) -> None:
+async def test_a_certificate_for_another_host_gives_a_one_line_message(certificate: tuple[Path, Path]) -> None:
     async def lookup(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
@@ -623,7 +623,7 @@ async def test_the_next_address_is_tried_when_one_does_not_respond() -> None:
     async with serving(always(reply(b"x", content_type=HTML))) as site:
 
         async def lookup(host: str, port: int) -> list[str]:
-            return ["::1", "127.0.0.1"]  # nobody listens on the first
+            return ["::1", "127.0.0.1"]  # no process listens on the first
 
         fetcher = HttpFetcher(CrawlSettings(), AddressGuard(allow_private=["both.example"]), lookup=lookup)
         response = await fetcher.fetch(Request(url_of(f"http://both.example:{site.port}/")))
@@ -643,15 +643,15 @@ async def test_the_pool_keeps_no_more_idle_connections_than_concurrent_requests(
 
 
 async def test_closing_the_fetcher_raises_in_pending_fetches() -> None:
-    asked = asyncio.Event()
+    received = asyncio.Event()
 
     async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        received.set()
         await asyncio.Event().wait()
 
     async with serving(respond) as site, fetching(site) as fetcher:
         task = asyncio.create_task(fetcher.fetch(Request(site.url())))
-        await asked.wait()
+        await received.wait()
         await fetcher.close()
         with pytest.raises(RuntimeError, match="closed"):
             await task

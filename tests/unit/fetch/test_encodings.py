@@ -50,7 +50,7 @@ def decode(name: str, data: bytes, cap: int = CAP, step: int = 1000) -> tuple[Fa
 
 @pytest.mark.parametrize("step", [1, 7, 1000, 10**9])
 @pytest.mark.parametrize("name", ENCODED)
-def test_a_body_comes_back_whatever_its_encoding_and_however_it_is_cut(name: str, step: int) -> None:
+def test_a_body_is_decoded_in_every_encoding_and_for_every_split(name: str, step: int) -> None:
     assert decode(name, ENCODED[name], step=step) == (None, PAGE)
 
 

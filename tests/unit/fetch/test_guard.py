@@ -24,7 +24,7 @@ def test_every_address_of_the_corpus_is_classified_as_it_must_be(corpora: Path) 
     ["①②⑦.⓪.⓪.①", "[0:0:0:0:0:ffff:7f00:1]", "2001:0:53aa:64c::1", "64:ff9b:1::1", "fec0::1", "100::1", "1::1", "2001:db8::1",
      "wiki.local", "metadata", "a.home.arpa", "0", "192.88.99.1", "2002:0a00:0001::1", "not a host"],
 )  # fmt: skip
-def test_other_spellings_and_corners_are_refused_with_a_sentence(host: str) -> None:
+def test_other_spellings_of_private_addresses_are_refused_with_a_message(host: str) -> None:
     reason = AddressGuard().refuses(host)
     assert reason is not None
     assert reason.endswith(".")

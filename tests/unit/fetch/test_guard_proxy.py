@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.support.serve import Answer, page, serving, site
+from tests.support.http_server import Answer, page, serve_site, site
 from tests.unit.fetch.raw_server import always
 from tests.unit.fetch.raw_server import serving as raw_serving
 
@@ -61,7 +61,7 @@ async def browsing(proxy: GuardProxy) -> AsyncIterator[Browser]:
 
 
 async def test_requests_to_allowed_origins_pass_on_one_connection() -> None:
-    with serving(site(PAGES)) as one, serving(site(PAGES)) as other:
+    with serve_site(site(PAGES)) as one, serve_site(site(PAGES)) as other:
         async with proxy_for(one.origin, other.origin) as proxy, browsing(proxy) as browser:
             for origin, path, text in [(one.origin, "/a", b"A"), (one.origin, "/b", b"B"), (other.origin, "/a", b"A")]:
                 head, body = await browser.ask(origin + path)
@@ -94,13 +94,13 @@ async def test_a_refused_address_gets_a_502_with_the_token_of_the_proxy(target: 
 
 
 async def test_a_tunnel_is_checked_like_a_request() -> None:
-    with serving(site(PAGES)) as web:
-        async with proxy_for(web.origin) as proxy:
+    with serve_site(site(PAGES)) as http_server:
+        async with proxy_for(http_server.origin) as proxy:
             async with browsing(proxy) as browser:
                 head, _ = await browser.ask("127.0.0.1:9", "CONNECT")
                 assert head.startswith(b"HTTP/1.1 502")
             async with browsing(proxy) as browser:
-                head, _ = await browser.ask(web.origin.removeprefix("http://"), "CONNECT")
+                head, _ = await browser.ask(http_server.origin.removeprefix("http://"), "CONNECT")
                 assert head.startswith(b"HTTP/1.1 200")
                 head, body = await browser.ask("/b")
                 assert b"<h1>B" in body
@@ -113,10 +113,10 @@ async def test_the_proxy_does_not_connect_to_itself() -> None:
 
 
 async def test_a_response_over_the_size_limit_is_cut() -> None:
-    with serving(site(PAGES)) as web:
-        async with proxy_for(web.origin) as proxy, browsing(proxy) as browser:
+    with serve_site(site(PAGES)) as http_server:
+        async with proxy_for(http_server.origin) as proxy, browsing(proxy) as browser:
             with pytest.raises(asyncio.IncompleteReadError) as cut:
-                await browser.ask(web.origin + "/large")
+                await browser.ask(http_server.origin + "/large")
             assert len(cut.value.partial) < 400_000
 
 

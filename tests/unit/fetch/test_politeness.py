@@ -87,7 +87,7 @@ def responds(status: int, elapsed_s: float = 0.2, **headers: str) -> Response:
 
 
 @every_path
-async def test_a_request_waits_as_long_as_the_gate_says(path: Path) -> None:
+async def test_a_request_waits_for_the_time_of_the_gate(path: Path) -> None:
     gate = RecordingGate(waits=[0.01, 0.02])
     network = Network(gate, responds(404))
     started = asyncio.get_running_loop().time()
@@ -97,7 +97,7 @@ async def test_a_request_waits_as_long_as_the_gate_says(path: Path) -> None:
 
 
 @every_path
-async def test_a_request_takes_one_slot_of_its_host_and_gives_it_back(path: Path) -> None:
+async def test_a_request_takes_and_releases_one_slot_of_its_host(path: Path) -> None:
     network = Network(RecordingGate(), responds(200))
     await path(network)
     assert network.gate.entered == [HOST]
@@ -106,9 +106,7 @@ async def test_a_request_takes_one_slot_of_its_host_and_gives_it_back(path: Path
 
 @every_path
 @pytest.mark.parametrize("error", [RuntimeError("a fault of ours"), asyncio.CancelledError()])
-async def test_a_request_that_raises_gives_its_slot_back_and_says_nothing_about_the_host(
-    path: Path, error: BaseException
-) -> None:
+async def test_a_request_that_raises_releases_its_slot_and_reports_no_outcome(path: Path, error: BaseException) -> None:
     network = Network(RecordingGate(), error)
     with pytest.raises(type(error)):
         await path(network)

@@ -98,13 +98,13 @@ def test_the_framing_of_a_body_and_whether_the_connection_is_kept_alive(
     assert (head.length, head.is_chunked, head.keep_alive) == (length, is_chunked, keep_alive)
 
 
-def test_an_older_server_keeps_a_connection_only_when_it_says_so() -> None:
+def test_a_http_1_0_server_keeps_a_connection_only_on_request() -> None:
     assert not head_of(b"HTTP/1.0 200 OK\r\nContent-Length: 3").keep_alive
     assert head_of(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: keep-alive").keep_alive
 
 
 @pytest.mark.parametrize("status", [204, 304])
-def test_some_statuses_have_no_body_whatever_the_headers_say(status: int) -> None:
+def test_some_statuses_have_no_body_regardless_of_headers(status: int) -> None:
     head = head_of(b"HTTP/1.1 %d X\r\nContent-Length: 5000\r\nTransfer-Encoding: chunked" % status)
     assert (head.length, head.is_chunked) == (0, False)
 
@@ -114,7 +114,7 @@ def test_other_transfer_codings_are_separated_from_chunked() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\r\n\r\n", b"\n\n", b"\r\n\n", b"\n\r\n"])
-def test_the_end_of_a_head_is_found_wherever_it_was_cut(end: bytes) -> None:
+def test_the_end_of_a_head_is_found_for_every_split(end: bytes) -> None:
     data = b"HTTP/1.1 200 OK\r\nA: b" + end + b"body"
     for cut in range(1, len(data)):
         searched = cut if find_head_end(data[:cut]) is None else 0
@@ -135,7 +135,7 @@ CHUNKS = b'5\r\nhello\r\n1;note="x"\r\n \r\n0006 \r\nworld!\r\n0\r\nX-Trailer: 1
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_chunks_come_together_however_they_are_cut(seed: int) -> None:
+def test_chunks_are_joined_for_every_split(seed: int) -> None:
     rng = random.Random(seed)
     decoder, body, at = ChunkedDecoder(), b"", 0
     while at < len(CHUNKS):
@@ -145,7 +145,7 @@ def test_chunks_come_together_however_they_are_cut(seed: int) -> None:
     assert (body, decoder.is_complete, decoder.is_broken, decoder.excess) == (b"hello world!", True, False, 0)
 
 
-def test_what_follows_the_last_chunk_is_noticed() -> None:
+def test_bytes_after_the_last_chunk_are_noticed() -> None:
     decoder = ChunkedDecoder()
     assert decoder.feed(CHUNKS + b"HTTP/1.1 200 OK") == b"hello world!"
     assert (decoder.is_complete, decoder.excess) == (True, 15)
@@ -180,7 +180,7 @@ def test_broken_chunks_are_broken(data: bytes) -> None:
         (None, True, b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"),
     ],
 )
-def test_the_end_of_a_body_is_found_however_it_is_cut(length: int | None, is_chunked: bool, data: bytes, step: int) -> None:
+def test_the_end_of_a_body_is_found_for_every_split(length: int | None, is_chunked: bool, data: bytes, step: int) -> None:
     framing, body, raw_bytes = BodyFraming(length, is_chunked=is_chunked), b"", 0
     received = data + b"next"
     for start in range(0, len(received), step):

@@ -24,8 +24,8 @@ Say = Callable[[Request], Fetched | Awaitable[Fetched]]
 
 def says(body: bytes | str = b"", status: int = 200, **headers: str) -> Say:
     data = body.encode() if isinstance(body, str) else body
-    given = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return lambda request: Response(request.url, status, given, data)
+    header_pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return lambda request: Response(request.url, status, header_pairs, data)
 
 
 def fails(failure: Failure) -> Say:
@@ -40,7 +40,7 @@ class World:
     settings: CrawlSettings = field(default_factory=CrawlSettings)
     now: float = NOW
     stored: dict[str, RobotsFile] = field(default_factory=dict)
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     gate: RecordingGate = field(default_factory=RecordingGate)
 
     def cache(self) -> RobotsCache:
@@ -53,9 +53,9 @@ class World:
         return RobotsCache(self, self.gate, self.settings, lambda: self.now, load, save)
 
     async def fetch(self, request: Request) -> Fetched:
-        self.asked.append(request)
-        said = self.script[min(len(self.asked), len(self.script)) - 1](request)
-        return await said if isinstance(said, Awaitable) else said
+        self.requests.append(request)
+        answer = self.script[min(len(self.requests), len(self.script)) - 1](request)
+        return await answer if isinstance(answer, Awaitable) else answer
 
     async def close(self) -> None:
         return None
@@ -76,8 +76,8 @@ async def test_the_rules_of_an_origin_are_fetched_once_and_obeyed() -> None:
     assert (verdict.allowed, verdict.state, verdict.line) == (False, "ok", 2)
     verdict = await cache.judge(url_of(f"{ORIGIN}/page"))
     assert (verdict.allowed, verdict.state, verdict.sitemaps) == (True, "ok", ("http://site.example/s.xml",))
-    assert [request.url for request in world.asked] == [f"{ORIGIN}/robots.txt"]
-    request = world.asked[0]
+    assert [request.url for request in world.requests] == [f"{ORIGIN}/robots.txt"]
+    request = world.requests[0]
     assert (request.any_content_type, request.truncate_body, request.max_body_bytes) == (True, True, MAX_BYTES + 1)
     assert world.stored[ORIGIN] == RobotsFile(ORIGIN, NOW, 200, PRIVATE)
 
@@ -87,7 +87,7 @@ async def test_origins_differ_by_scheme_and_port() -> None:
     cache = world.cache()
     for origin in (ORIGIN, "https://site.example", "http://site.example:8080"):
         await cache.judge(url_of(f"{origin}/"))
-    assert len(world.asked) == 3
+    assert len(world.requests) == 3
 
 
 async def test_every_request_passes_the_gate_and_reports_its_outcome() -> None:
@@ -111,7 +111,7 @@ async def test_a_crawl_delay_is_passed_to_the_gate() -> None:
 async def test_a_missing_robots_txt_allows_everything(status: int) -> None:
     world = World([says("Disallow: /", status)])
     verdict = await world.cache().judge(url_of(f"{ORIGIN}/x"))
-    assert (verdict.allowed, verdict.state, len(world.asked)) == (True, "unavailable", 1)
+    assert (verdict.allowed, verdict.state, len(world.requests)) == (True, "unavailable", 1)
     assert (world.stored[ORIGIN].status, world.stored[ORIGIN].body) == (status, "")
 
 
@@ -132,10 +132,10 @@ async def test_an_unreachable_robots_txt_forbids_everything_after_a_bounded_numb
     world = World([say])
     cache = world.cache()
     verdict = await cache.judge(url_of(f"{ORIGIN}/x"))
-    assert (verdict.allowed, verdict.state, len(world.asked)) == (False, "unreachable", times)
+    assert (verdict.allowed, verdict.state, len(world.requests)) == (False, "unreachable", times)
     assert world.stored[ORIGIN].detail
     await cache.judge(url_of(f"{ORIGIN}/y"))
-    assert len(world.asked) == times
+    assert len(world.requests) == times
 
 
 async def test_a_temporary_failure_is_retried() -> None:
@@ -183,9 +183,9 @@ async def test_where_no_connection_is_possible_the_url_is_allowed_and_fails_itse
     verdict = await cache.judge(url_of(f"{ORIGIN}/private"))
     assert (verdict.allowed, verdict.state) == (True, "unavailable")
     assert world.stored == {}
-    asked = len(world.asked)
+    count = len(world.requests)
     await cache.judge(url_of(f"{ORIGIN}/private"))
-    assert len(world.asked) > asked  # and it is not believed a second time
+    assert len(world.requests) > count  # and it is not believed a second time
 
 
 def redirecting(hops: int, last: Say) -> list[Say]:
@@ -195,7 +195,7 @@ def redirecting(hops: int, last: Say) -> list[Say]:
 async def test_five_redirects_are_followed_and_each_passes_its_hosts_gate() -> None:
     world = World([*redirecting(4, says("", 301, location="https://cdn.example/r.txt")), says(PRIVATE)])
     assert not (await world.cache().judge(url_of(f"{ORIGIN}/private"))).allowed
-    assert world.asked[-1].url == "https://cdn.example/r.txt"
+    assert world.requests[-1].url == "https://cdn.example/r.txt"
     assert world.gate.entered == ["site.example"] * 5 + ["cdn.example"]
     assert world.stored[ORIGIN].body == PRIVATE
 
@@ -210,11 +210,11 @@ async def test_five_redirects_are_followed_and_each_passes_its_hosts_gate() -> N
         [says("", 302, location="http://10.0.0.1/"), fails(Failure.ADDRESS)],
     ],
 )
-async def test_redirects_that_lead_nowhere_mean_there_is_no_robots_txt(script: list[Say]) -> None:
+async def test_failing_redirects_count_as_no_robots_txt(script: list[Say]) -> None:
     world = World(script)
     verdict = await world.cache().judge(url_of(f"{ORIGIN}/private"))
     assert (verdict.allowed, verdict.state) == (True, "unavailable")
-    assert len(world.asked) <= 6
+    assert len(world.requests) <= 6
     assert world.stored[ORIGIN].status == 302
 
 
@@ -237,7 +237,7 @@ async def test_concurrent_visits_share_one_fetch() -> None:
     await asyncio.sleep(0)
     release.set()
     assert [verdict.allowed for verdict in await asyncio.gather(*visits)] == [False] * 20
-    assert len(world.asked) == 1
+    assert len(world.requests) == 1
 
 
 async def test_when_the_fetching_visit_is_cancelled_another_takes_over() -> None:
@@ -257,7 +257,7 @@ async def test_when_the_fetching_visit_is_cancelled_another_takes_over() -> None
     assert not (await second).allowed
     with pytest.raises(asyncio.CancelledError):
         await first
-    assert len(world.asked) == 2
+    assert len(world.requests) == 2
     assert len(world.gate.left) == 2
 
 
@@ -280,7 +280,7 @@ async def test_waiting_for_the_rate_limit_does_not_use_up_the_time_budget(monkey
     assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "ok"
 
 
-async def test_a_retry_that_would_have_to_wait_long_is_not_made() -> None:
+async def test_a_retry_with_a_long_wait_is_not_made() -> None:
     world = World([says("", 503)])
 
     def answer(request: Request) -> Fetched:
@@ -289,13 +289,13 @@ async def test_a_retry_that_would_have_to_wait_long_is_not_made() -> None:
 
     world.script = [answer]
     assert (await world.cache().judge(url_of(f"{ORIGIN}/x"))).state == "unreachable"
-    assert len(world.asked) == 1
+    assert len(world.requests) == 1
 
 
 async def test_robots_txt_is_not_requested_when_it_is_ignored() -> None:
     world = World([says("User-agent: *\nDisallow: /\n")], CrawlSettings(obey_robots=False))
     verdict = await world.cache().judge(url_of(f"{ORIGIN}/x"))
-    assert (verdict.allowed, verdict.state, world.asked) == (True, "ignored", [])
+    assert (verdict.allowed, verdict.state, world.requests) == (True, "ignored", [])
 
 
 async def test_more_agents_may_be_obeyed() -> None:

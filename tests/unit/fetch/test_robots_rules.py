@@ -14,8 +14,8 @@ OWN = ("Sitelore",)
 
 
 def cases(corpora: Path, tier: str) -> list[dict[str, Any]]:
-    found = json.loads((corpora / "robots_cases.json").read_text(encoding="utf-8"))["cases"]
-    return [case for case in found if case["tier"] == tier]
+    all_cases = json.loads((corpora / "robots_cases.json").read_text(encoding="utf-8"))["cases"]
+    return [case for case in all_cases if case["tier"] == tier]
 
 
 def judged(case: dict[str, Any]) -> bool:
@@ -25,9 +25,9 @@ def judged(case: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("tier", "count"), [("rfc9309", 338), ("google", 85)])
 def test_every_case_of_the_rfc_corpus_is_decided_correctly(corpora: Path, tier: str, count: int) -> None:
-    found = cases(corpora, tier)
-    assert len(found) == count
-    assert [case["id"] for case in found if judged(case) != case["allow"]] == []
+    selected = cases(corpora, tier)
+    assert len(selected) == count
+    assert [case["id"] for case in selected if judged(case) != case["allow"]] == []
 
 
 def test_cases_on_which_other_suites_agree_with_the_reference_pass(corpora: Path) -> None:
@@ -75,13 +75,13 @@ def test_an_invalid_crawl_delay_is_ignored(value: str) -> None:
     assert RobotsRules.parse(f"User-agent: *\nCrawl-delay: {value}\n").crawl_delay(OWN) is None
 
 
-def test_sitemaps_are_collected_wherever_they_stand_once_each() -> None:
+def test_sitemaps_are_collected_from_all_lines_once_each() -> None:
     text = "Sitemap: http://a.example/1.xml\nUser-agent: x\nDisallow: /\nSITEMAP:http://a.example/ü.xml\nsitemap: http://a.example/1.xml\n"
     assert RobotsRules.parse(text).sitemaps == ("http://a.example/1.xml", "http://a.example/ü.xml")
     assert RobotsRules.parse(text).judge("/", OWN).sitemaps == ("http://a.example/1.xml", "http://a.example/ü.xml")
 
 
-def test_a_disallowed_tilde_is_disallowed_however_it_is_escaped() -> None:
+def test_a_disallowed_tilde_is_disallowed_in_every_escaping() -> None:
     rules = RobotsRules.parse("User-agent: *\nDisallow: /%7ejoe/\nDisallow: /caf\u00e9\n")
     assert not rules.judge("/~joe/", OWN).allowed
     assert not rules.judge("/%7Ejoe/", OWN).allowed

@@ -44,7 +44,7 @@ def test_links_are_offered_once_in_page_order() -> None:
     assert gate.links(lease(seq=1), urls("b", "a")) == []
 
 
-def test_exactly_what_is_new_or_better_is_offered_in_whatever_order_pages_come() -> None:
+def test_only_new_or_better_offers_are_made_for_any_order_of_pages() -> None:
     rng = random.Random(7)
     for _ in range(50):
         gate, known = admission(), dict[Url, tuple[int, int, int]]()
@@ -76,7 +76,7 @@ def test_a_better_offer_is_made_again() -> None:
     assert len(gate.links(lease(seq=9, depth=0), urls("a"))) == 1
 
 
-def test_what_was_not_written_is_offered_again() -> None:
+def test_unwritten_offers_are_made_again() -> None:
     """A visit may be fenced off after another one of the same page, by the same worker, has begun."""
     gate = admission()
     late = gate.links(lease(), urls("a"))
@@ -92,7 +92,7 @@ def test_a_worse_offer_that_is_written_later_hides_nothing_better() -> None:
     assert gate.links(lease(seq=4), urls("a")) == []
 
 
-def test_what_was_judged_by_an_older_scope_is_not_remembered() -> None:
+def test_verdicts_of_an_older_scope_are_not_cached() -> None:
     gate = admission()
     offers = gate.links(lease(), [Url("http://moved.test/x")])
     gate.join(("moved.test",), wave=1)
@@ -144,7 +144,7 @@ def test_a_canonical_link_ranks_after_ordinary_links() -> None:
     assert link.rank < offer.rank
 
 
-def test_an_address_that_held_a_secret_is_refused_whatever_leads_to_it() -> None:
+def test_a_url_with_a_secret_is_refused_from_every_source() -> None:
     gate, marked = admission(), Url("http://site.test/a?t=[REDACTED:jwt]")
     offers = [
         *gate.links(lease(), [marked]),

@@ -71,7 +71,7 @@ async def test_the_rate_is_never_passed_and_nine_tenths_of_it_are_reached(
     assert (starts[-1] - starts[0]) / (len(starts) - 1) <= delay_s / 0.9
 
 
-async def test_a_rate_of_the_host_s_own_is_kept_as_exactly(gate: LocalGate, clock: FakeClock) -> None:
+async def test_a_crawl_delay_of_the_host_is_respected_exactly(gate: LocalGate, clock: FakeClock) -> None:
     await gate.ask_for_delay(HOST, Pace(), 0.5)
     starts = await starts_of(gate, clock, Pace(), 1000, seed=4)
     assert shortest_gap(starts) >= 0.5 - 1e-9
@@ -166,7 +166,7 @@ async def test_a_cooldown_doubles_from_half_a_second_to_five(gate: LocalGate, cl
     assert await cooldowns(gate, clock, feedback, 6) == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0]
 
 
-async def test_good_answers_wear_a_cooldown_off(gate: LocalGate, clock: FakeClock) -> None:
+async def test_good_responses_reduce_the_backoff(gate: LocalGate, clock: FakeClock) -> None:
     busy = Feedback(0.1, status=503)
     assert (await cooldowns(gate, clock, busy, 4))[-1] == 4.0
     assert await cooldowns(gate, clock, GOOD, 2) == [0.0, 0.0]
@@ -191,7 +191,7 @@ async def test_ordinary_answers_slow_nothing_down(gate: LocalGate, clock: FakeCl
 
 
 @pytest.mark.parametrize("failure", [Failure.DNS, Failure.TLS, Failure.TOO_LARGE, Failure.DECODING, Failure.ADDRESS])
-async def test_failures_that_say_nothing_of_load_slow_nothing_down(gate: LocalGate, clock: FakeClock, failure: Failure) -> None:
+async def test_failures_unrelated_to_load_cause_no_backoff(gate: LocalGate, clock: FakeClock, failure: Failure) -> None:
     assert set(await cooldowns(gate, clock, Feedback(0.1, failure=failure), 20)) == {0.0}
 
 
@@ -246,7 +246,7 @@ def test_the_adaptive_gap_has_a_floor_and_a_cap(latency_s: float | None, expecte
     assert gap_s(HOST, Pace(), latency_s, 0.0) == pytest.approx(expected_s)
 
 
-async def test_a_person_s_own_host_has_no_gap(gate: LocalGate) -> None:
+async def test_hosts_of_the_user_have_no_gap(gate: LocalGate) -> None:
     assert [await gate.enter(OWN, Pace()) for _ in range(8)] == [0.0] * 8
     assert gap_s(OWN, Pace(), 3.0, 0.0) == 0.0
     assert gap_s(OWN, Pace(delay_s=2.0), 0.01, 0.0) == pytest.approx(2.002)

@@ -10,9 +10,9 @@ from sitelore.model.url import Url
 
 
 def url(name: object) -> Url:
-    found = Url.parse(f"https://example.org/{name}")
-    assert found is not None
-    return found
+    parsed = Url.parse(f"https://example.org/{name}")
+    assert parsed is not None
+    return parsed
 
 
 def page(name: object, state: UrlState | None, status: int | None = 200, **more: object) -> PageInRun:
@@ -28,8 +28,8 @@ def there(count: int) -> list[PageInRun]:
     return [page(f"there-{number}", UrlState.VISITED) for number in range(count)]
 
 
-def presence_of(found: PresenceChanges) -> dict[str, Presence]:
-    return {one.url.path[1:]: one.presence for one in found.changed}
+def presence_of(changes: PresenceChanges) -> dict[str, Presence]:
+    return {one.url.path[1:]: one.presence for one in changes.changed}
 
 
 def test_pages_that_are_there_change_nothing() -> None:
@@ -38,14 +38,14 @@ def test_pages_that_are_there_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_page_that_the_server_no_longer_has_is_gone(status: int) -> None:
-    found = after(*there(9), page("old", UrlState.NOT_FOUND, status))
-    assert presence_of(found) == {"old": Presence.GONE}
-    assert found.gone == 1
-    assert str(status) in found.changed[0].evidence
+def test_a_404_or_410_page_is_gone(status: int) -> None:
+    changes = after(*there(9), page("old", UrlState.NOT_FOUND, status))
+    assert presence_of(changes) == {"old": Presence.GONE}
+    assert changes.gone == 1
+    assert str(status) in changes.changed[0].evidence
 
 
-def test_a_soft_404_counts_when_it_is_seen_twice() -> None:
+def test_a_soft_404_counts_after_two_visits() -> None:
     once = after(*there(9), page("odd", UrlState.SOFT_404))
     assert presence_of(once) == {"odd": Presence.UNKNOWN}
     assert once.changed[0].soft_misses == 1
@@ -57,15 +57,15 @@ def test_a_soft_404_counts_when_it_is_seen_twice() -> None:
 
 @pytest.mark.parametrize("state", [UrlState.FAILED, UrlState.HTTP_TERMINAL, UrlState.FORBIDDEN])
 def test_a_page_that_could_not_be_looked_at_is_unknown_and_stays(state: UrlState) -> None:
-    found = after(*there(2), *(page(number, state, 503) for number in range(8)), complete=False)
-    assert set(presence_of(found).values()) == {Presence.UNKNOWN}
-    assert found.gone == found.held == 0
+    changes = after(*there(2), *(page(number, state, 503) for number in range(8)), complete=False)
+    assert set(presence_of(changes).values()) == {Presence.UNKNOWN}
+    assert changes.gone == changes.held == 0
 
 
 def test_a_page_that_robots_now_forbid_is_unknown() -> None:
-    found = after(*there(9), page("shut", UrlState.SKIPPED, None, skip_reason=SkipReason.ROBOTS))
-    assert presence_of(found) == {"shut": Presence.UNKNOWN}
-    assert "robots" in found.changed[0].evidence
+    changes = after(*there(9), page("shut", UrlState.SKIPPED, None, skip_reason=SkipReason.ROBOTS))
+    assert presence_of(changes) == {"shut": Presence.UNKNOWN}
+    assert "robots" in changes.changed[0].evidence
 
 
 def test_absence_counts_in_a_complete_crawl_alone() -> None:
@@ -74,7 +74,7 @@ def test_absence_counts_in_a_complete_crawl_alone() -> None:
     assert presence_of(after(*pages, complete=False)) == {"unlinked": Presence.UNKNOWN}
 
 
-def test_what_was_gone_stays_gone_until_it_is_seen_again() -> None:
+def test_a_gone_page_stays_gone_until_it_is_seen_again() -> None:
     gone = page("old", UrlState.FAILED, 503, presence=Presence.GONE)
     assert after(*there(9), gone) == PresenceChanges()
     back = page("old", UrlState.VISITED, presence=Presence.GONE)
@@ -82,20 +82,20 @@ def test_what_was_gone_stays_gone_until_it_is_seen_again() -> None:
 
 
 def test_a_whole_site_that_is_suddenly_missing_is_held() -> None:
-    found = after(*(page(number, UrlState.NOT_FOUND, 404) for number in range(50)))
-    assert (found.held, found.gone) == (50, 0)
-    assert all(one.held and one.presence is Presence.UNKNOWN for one in found.changed)
+    changes = after(*(page(number, UrlState.NOT_FOUND, 404) for number in range(50)))
+    assert (changes.held, changes.gone) == (50, 0)
+    assert all(one.held and one.presence is Presence.UNKNOWN for one in changes.changed)
     tiny = after(page("a", UrlState.NOT_FOUND, 404), page("b", UrlState.NOT_FOUND, 410))
     assert (tiny.held, tiny.gone) == (2, 0)
 
 
 def test_three_pages_of_a_small_site_may_go() -> None:
-    found = after(*there(4), *(page(number, UrlState.NOT_FOUND, 410) for number in range(3)))
-    assert (found.held, found.gone) == (0, 3)
+    changes = after(*there(4), *(page(number, UrlState.NOT_FOUND, 410) for number in range(3)))
+    assert (changes.held, changes.gone) == (0, 3)
 
 
 def test_pages_that_became_aliases_are_not_lost() -> None:
     moved = [page(number, UrlState.ALIAS, 301, alias_of=url("new")) for number in range(8)]
-    found = after(*there(2), *moved)
-    assert (found.held, found.gone) == (0, 8)
-    assert "https://example.org/new" in found.changed[0].evidence
+    changes = after(*there(2), *moved)
+    assert (changes.held, changes.gone) == (0, 8)
+    assert "https://example.org/new" in changes.changed[0].evidence

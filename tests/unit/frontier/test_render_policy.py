@@ -29,7 +29,7 @@ def lease(url: str = "http://site.example/page", reason: RenderReason | None = N
     return Lease(RunId("run"), Url(url), 1, 1, 1, RowKind.PAGE, 0, known=before if known or reason else None)
 
 
-def test_http_comes_first_and_is_enough_where_there_is_a_page() -> None:
+def test_http_is_tried_first_and_suffices_for_a_static_page() -> None:
     assert policy().before_fetch(lease()) is None
     assert policy().after_reading(lease(), HALF) == RenderDecision(False, RenderReason.STATIC)
     assert policy().over_http(lease().url) == RenderDecision()
@@ -58,7 +58,7 @@ def test_a_browser_is_not_even_looked_for_on_a_static_site() -> None:
     assert static.after_not_modified(lease(known=True)).in_browser is False
 
 
-def test_settings_and_a_domain_s_own_rules_have_the_last_word() -> None:
+def test_settings_and_domain_rules_take_precedence() -> None:
     assert policy(ALWAYS).before_fetch(lease()) == RenderDecision(True, RenderReason.ALWAYS, ("the settings say so",))
     assert policy(NEVER).before_fetch(lease(reason=RenderReason.SHELL)) is None
     assert policy(NEVER, JS_SITE).before_fetch(lease()) is None
@@ -72,7 +72,7 @@ def test_settings_and_a_domain_s_own_rules_have_the_last_word() -> None:
 
 
 @pytest.mark.parametrize("reason", RenderReason)
-def test_a_page_that_needed_the_browser_goes_straight_there(reason: RenderReason) -> None:
+def test_a_page_that_needed_the_browser_is_rendered_at_once(reason: RenderReason) -> None:
     needed = {"known_site", "known_page", "shell", "no_browser", "failed"}
     decision = policy().before_fetch(lease(reason=reason))
     assert (decision is not None) == (reason in needed)
@@ -80,7 +80,7 @@ def test_a_page_that_needed_the_browser_goes_straight_there(reason: RenderReason
         assert decision.reason is RenderReason.KNOWN_PAGE
 
 
-def test_a_new_page_of_a_site_that_scripts_make_goes_there_too() -> None:
+def test_a_new_page_of_a_rendered_site_is_rendered_at_once_too() -> None:
     decision = policy(AUTO, JS_SITE).before_fetch(lease())
     assert decision == RenderDecision(True, RenderReason.KNOWN_SITE, ("19 of 20 pages of the last run needed a browser",))
     assert policy(AUTO, JS_SITE).before_fetch(lease(known=True)) is None, "this one was known not to"
@@ -95,7 +95,7 @@ def test_every_tenth_run_and_a_forced_one_ask_over_http_again() -> None:
     assert policy(replace(AUTO, force=True), JS_SITE).before_fetch(known) is None
 
 
-def test_a_304_says_nothing_of_what_scripts_fill_in() -> None:
+def test_a_304_does_not_cover_rendered_content() -> None:
     assert policy().after_not_modified(lease(reason=RenderReason.SHELL)).reason is RenderReason.KNOWN_PAGE
     assert not policy().after_not_modified(lease(known=True)).in_browser
     assert not policy(NEVER).after_not_modified(lease(reason=RenderReason.SHELL)).in_browser
@@ -119,7 +119,7 @@ def test_pages_are_for_either(path: str) -> None:
     assert policy(ALWAYS).before_fetch(lease(f"http://site.example{path}")) is not None
 
 
-def test_the_ledger_keeps_what_was_needed_and_what_was_done() -> None:
+def test_the_ledger_records_the_render_decision_and_its_result() -> None:
     wanted = RenderDecision(True, RenderReason.SHELL, SHELL.evidence)
     gone = failed(wanted, "timeout")
     assert gone == RenderDecision(False, RenderReason.FAILED, (*SHELL.evidence, "the browser could not: timeout"))

@@ -32,7 +32,7 @@ def test_host_scope_takes_the_www_twin_and_both_schemes() -> None:
         assert not inside(rule(seed), "https://docs.example.com/", "https://example.org/", "https://example.com:8443/")
 
 
-def test_a_port_of_its_own_must_be_the_seed_s() -> None:
+def test_an_explicit_port_must_equal_the_seed_s() -> None:
     scope = rule("http://127.0.0.1:8900/")
     assert inside(
         scope, "http://127.0.0.1:8900/x", "http://127.0.0.1:8920/x", "http://127.0.0.1/x", "http://localhost:8900/"
@@ -57,7 +57,7 @@ def test_domain_scope_takes_subdomains_of_the_registrable_domain() -> None:
     assert inside(scope, *both, "https://other.co.uk/", "https://co.uk/") == both
 
 
-def test_domain_scope_knows_hosts_that_share_a_suffix_and_nothing_else() -> None:
+def test_domain_scope_includes_only_hosts_of_the_registrable_domain() -> None:
     scope = rule("https://alice.github.io/", scope=Scope.DOMAIN)
     assert inside(scope, "https://alice.github.io/x", "https://bob.github.io/") == ["https://alice.github.io/x"]
 
@@ -85,7 +85,7 @@ def test_prefix_scope_is_the_seed_s_directory(seed: str) -> None:
     )
 
 
-def test_prefix_scope_of_a_version_is_not_taken_for_a_file() -> None:
+def test_prefix_scope_treats_a_version_number_as_a_directory() -> None:
     scope = rule("https://example.com/docs/v1.2", scope=Scope.PREFIX)
     assert inside(scope, "https://example.com/docs/v1.2/a", "https://example.com/docs/v1.3/") == [
         "https://example.com/docs/v1.2/a"
@@ -173,12 +173,12 @@ def test_a_pattern_matches_path_and_query_or_the_whole_url(pattern: str, url: st
     assert Pattern(pattern).matches(full, full.target) is expected
 
 
-def test_a_pattern_for_a_whole_url_knows_international_hosts() -> None:
+def test_a_pattern_for_a_whole_url_matches_international_hosts() -> None:
     url = url_of("https://bücher.example/neu")
     assert Pattern("https://bücher.example/*").matches(url, url.target)
 
 
-def test_an_empty_pattern_is_no_pattern() -> None:
+def test_an_empty_pattern_is_ignored() -> None:
     assert patterned(include=(" ",), exclude=("",)).refusal(url_of("https://example.com/a")) is None
 
 

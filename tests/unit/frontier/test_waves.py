@@ -24,7 +24,7 @@ def facts(
     return WaveFacts(CrawlSettings(max_pages=max_pages), 1, 1, kept, candidates=rows, pattern_yields=pattern_yields or {})
 
 
-def test_a_wave_admits_at_most_what_the_budget_leaves_in_order() -> None:
+def test_a_wave_admits_rows_in_order_within_the_budget() -> None:
     rows = candidates(10)
     plan = plan_wave(facts(rows, kept=4, max_pages=7))
     assert plan.admit == tuple(c.url for c in rows[:3])
@@ -37,7 +37,7 @@ def test_a_used_up_budget_ends_the_run() -> None:
     assert plan.admit == ()
 
 
-def test_a_merge_gives_its_page_back_to_the_budget() -> None:
+def test_a_merged_page_no_longer_counts_toward_the_budget() -> None:
     twins = (KeptPage(Url("http://a/x"), 1, "h"), KeptPage(Url("http://a/y"), 2, "h"))
     plan = plan_wave(WaveFacts(CrawlSettings(max_pages=2), 1, 1, 2, settled=twins, candidates=candidates(5)))
     assert len(plan.merges) == 1
@@ -49,7 +49,7 @@ def test_sitemaps_use_no_budget() -> None:
     assert len(plan_wave(facts(rows, max_pages=1)).admit) == 2
 
 
-def test_a_new_pattern_is_tried_before_it_is_trusted() -> None:
+def test_a_new_url_pattern_is_sampled_first() -> None:
     plan = plan_wave(facts(candidates(1000)))
     assert len(plan.admit) == FREE_PAGES
     assert plan.trapped == ()
@@ -65,7 +65,7 @@ def test_a_pattern_that_yields_is_trusted_with_more() -> None:
     assert len(plan_wave(facts(candidates(5000, start=100), pattern_yields=yields)).admit) == 800
 
 
-def test_a_pattern_that_repeats_itself_is_a_trap_and_says_so() -> None:
+def test_a_repetitive_url_pattern_is_a_trap_with_a_reason() -> None:
     yields = {"a/#": PatternYield(pages=100, distinct=3, novel=3)}
     rows = (*candidates(5, start=100), *candidates(2, pattern="a/fine/#"))
     plan = plan_wave(facts(rows, pattern_yields=yields))
@@ -91,7 +91,7 @@ def test_combinations_of_filters_are_bounded_even_when_each_differs() -> None:
     assert len(plan_wave(facts(rows, pattern_yields=full)).trapped) == 1
 
 
-def test_what_a_person_typed_is_never_a_trap() -> None:
+def test_a_seed_is_never_a_trap() -> None:
     yields = {"a/#": PatternYield(pages=1000, distinct=1, novel=1)}
     assert len(plan_wave(facts(candidates(3, depth=0), pattern_yields=yields)).admit) == 3
 
@@ -133,7 +133,7 @@ def test_two_pages_that_name_each_other_end_as_one() -> None:
     assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
 
 
-def test_what_the_sites_options_call_one_address_is_one_page() -> None:
+def test_urls_equal_by_identity_options_are_one_page() -> None:
     pages = [KeptPage(A, 1, "h1", identity="x"), KeptPage(B, 2, "h2", identity="x"), KeptPage(C, 3, "h2", identity="y")]
     assert merge(pages) == (Merge(B, A, Proof.IDENTITY),)
 

@@ -1,4 +1,4 @@
-"""Pages for tests of this room: Markdown as extraction writes it, and the corpora it is tried on."""
+"""Pages for tests of the index: Markdown as extraction writes it, and pages of the corpora."""
 
 from __future__ import annotations
 

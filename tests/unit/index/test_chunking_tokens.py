@@ -1,4 +1,4 @@
-"""Tokens are counted offline, exactly, and whatever the text is."""
+"""Tokens are counted offline and exactly, for any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which embedder is chosen, and how texts get their vectors whatever comes between."""
+"""The choice of the embedder, and embedding of all texts despite failures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ChunkTable:
 
 @dataclass
 class Model:
-    """Makes a vector of a text's first byte, refuses some texts, and breaks when it is told to."""
+    """Makes a vector from a text's first byte, refuses some texts, and fails on request."""
 
     refuses: frozenset[str] = frozenset()
     breaks_after: int = 10**9
@@ -69,17 +69,17 @@ def chunk_table(count: int) -> ChunkTable:
 
 async def embedded(at: ChunkTable, model: Model, batch: int) -> IndexProgress:
     """How far it was at the end."""
-    return [IndexProgress(), *[told async for told in embed_missing(cast("SearchIndex", at), model, batch=batch)]][-1]
+    return [IndexProgress(), *[progress async for progress in embed_missing(cast("SearchIndex", at), model, batch=batch)]][-1]
 
 
 async def test_every_text_gets_its_vector_batch_by_batch() -> None:
     texts = chunk_table(10)
-    told = [step async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=4)]
+    steps = [step async for step in embed_missing(cast("SearchIndex", texts), Model(), batch=4)]
     assert texts.vectors == {f"hash-{at}": str(at)[:1].encode() for at in range(10)}
     assert texts.puts == 3
-    assert [step.texts_done for step in told] == [4, 8, 10]
-    assert {step.texts for step in told} == {10}
-    assert told[-1].notes == ()
+    assert [step.texts_done for step in steps] == [4, 8, 10]
+    assert {step.texts for step in steps} == {10}
+    assert steps[-1].notes == ()
 
 
 async def test_nothing_is_embedded_twice() -> None:
@@ -108,7 +108,7 @@ async def test_one_text_that_is_refused_costs_the_others_nothing() -> None:
     assert done.notes == ("3 texts have no vector: not these",)
 
 
-async def test_a_model_that_refuses_everything_is_not_asked_about_everything() -> None:
+async def test_embedding_stops_when_the_model_refuses_every_text() -> None:
     texts = chunk_table(500)
     model = Model(refuses=frozenset(texts.texts.values()))
     with pytest.raises(EmbeddingFailed, match="not these"):
@@ -141,7 +141,7 @@ def test_an_endpoint_is_named_by_model_and_address() -> None:
     "spec",
     ["openai:", "openai:m@", "openai:m@ftp://h/v1", "openai:m@https://user:hunter2@h/v1", "openai:m m@https://h/", "nonsense"],
 )
-def test_what_cannot_be_read_is_refused_in_a_sentence(spec: str) -> None:
+def test_an_invalid_embedder_setting_gives_a_one_line_error(spec: str) -> None:
     with pytest.raises(UsageError) as caught:
         embedder_for(spec)
     assert "openai:MODEL@https://host/v1" in str(caught.value)

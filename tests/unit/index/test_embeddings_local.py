@@ -1,4 +1,4 @@
-"""The model itself, on this machine's CPU."""
+"""The local embedding model, on the CPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def halves(vector: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return np.frombuffer(vector, dtype="<f2").astype(np.float32)
 
 
-async def test_what_belongs_together_is_nearer_than_what_does_not(embedder: LocalEmbedder) -> None:
+async def test_related_texts_are_nearer_than_unrelated_ones(embedder: LocalEmbedder) -> None:
     pods, kubelet, pie, dough = map(halves, await embedder.embed(TEXTS))
     assert pods @ kubelet > max(pods @ pie, pods @ dough, kubelet @ pie, kubelet @ dough) + 0.2
     assert pie @ dough > max(pods @ pie, kubelet @ dough) + 0.2
@@ -61,7 +61,7 @@ async def test_a_batch_is_its_texts_one_by_one_and_twice_the_same(files: ModelFi
     await other.close()
 
 
-async def test_a_vector_is_of_unit_length_whatever_the_text(embedder: LocalEmbedder) -> None:
+async def test_every_vector_has_unit_length(embedder: LocalEmbedder) -> None:
     odd = ["", " ", "\x00", "\ud800 half a pair", "x" * 300_000, " " * 300_000, "\u200b\u202e", "語" * 2000, "🏳️‍🌈" * 500]
     for vector in await embedder.embed(odd):
         assert len(vector) == 2 * 384
@@ -80,15 +80,15 @@ def test_the_name_of_a_model_is_that_of_its_files(files: ModelFiles, tmp_path: P
     elsewhere.mkdir()
     (elsewhere / "model.onnx").symlink_to(files.model)
     (elsewhere / "tokenizer.json").symlink_to(files.tokenizer)
-    found = find_model(elsewhere)
-    assert (found.max_tokens, found.first_token, found.query_prompt) == (256, False, "")
-    assert found.name == find_model(elsewhere).name
+    files_found = find_model(elsewhere)
+    assert (files_found.max_tokens, files_found.first_token, files_found.query_prompt) == (256, False, "")
+    assert files_found.name == find_model(elsewhere).name
     (elsewhere / "tokenizer.json").unlink()
     (elsewhere / "tokenizer.json").write_text(files.tokenizer.read_text() + "\n")
-    assert find_model(elsewhere).name != found.name
+    assert find_model(elsewhere).name != files_found.name
 
 
-def test_what_the_makers_say_beside_the_model_is_heeded(files: ModelFiles, tmp_path: Path) -> None:
+def test_prefixes_in_the_model_configuration_are_used(files: ModelFiles, tmp_path: Path) -> None:
     (tmp_path / "onnx").mkdir()
     (tmp_path / "onnx" / "model.onnx").symlink_to(files.model)
     (tmp_path / "tokenizer.json").symlink_to(files.tokenizer)
@@ -97,15 +97,17 @@ def test_what_the_makers_say_beside_the_model_is_heeded(files: ModelFiles, tmp_p
     (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 512}')
     prompts = {"prompts": {"query": "query: ", "passage": "passage: "}}
     (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(prompts))
-    found = find_model(tmp_path)
-    assert (found.max_tokens, found.first_token) == (512, True)
-    assert (found.query_prompt, found.passage_prompt) == ("query: ", "passage: ")
+    files_found = find_model(tmp_path)
+    assert (files_found.max_tokens, files_found.first_token) == (512, True)
+    assert (files_found.query_prompt, files_found.passage_prompt) == ("query: ", "passage: ")
     (tmp_path / "sentence_bert_config.json").write_text("[" * 5000)
     (tmp_path / "config_sentence_transformers.json").write_text('{"prompts": {"query": 3}}')
     assert (find_model(tmp_path).max_tokens, find_model(tmp_path).query_prompt) == (256, "")
 
 
-def test_what_is_missing_is_said(files: ModelFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_model_names_the_file(
+    files: ModelFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(UsageError, match=r"has no model\.onnx and no tokenizer\.json"):
         find_model(tmp_path)
     with pytest.raises(UsageError, match="is not a directory"):
@@ -115,14 +117,14 @@ def test_what_is_missing_is_said(files: ModelFiles, tmp_path: Path, monkeypatch:
         find_model()
 
 
-async def test_weights_that_are_not_the_known_ones_are_not_used(files: ModelFiles, tmp_path: Path) -> None:
+async def test_weights_with_an_unknown_digest_are_not_used(files: ModelFiles, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(files.model.read_bytes() + b"more")
     other = dataclasses.replace(files, model=tmp_path / "model.onnx")
     with pytest.raises(UsageError, match=r"model\.onnx has an unexpected checksum"):
         await LocalEmbedder(other).embed_query("anything")
 
 
-async def test_a_broken_model_is_a_sentence(tmp_path: Path, files: ModelFiles) -> None:
+async def test_a_broken_model_gives_a_one_line_error(tmp_path: Path, files: ModelFiles) -> None:
     (tmp_path / "model.onnx").write_bytes(b"not a model")
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(UsageError, match="cannot be loaded"):

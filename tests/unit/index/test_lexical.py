@@ -1,4 +1,4 @@
-"""BM25 over packed postings, counted over live chunks alone."""
+"""BM25 over packed postings, with counts of live chunks only."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_a_score_is_bm25() -> None:
     chunks = live([1, 2, 3], [10, 20, 30])
     entries = {"pod": unpack_postings([packed([1, 3], [2, 1])], chunks)}
     collection = CorpusStatistics([chunks])
-    found = bm25_scores(score_terms([QueryTerm(("pod",), 0.5)], entries, collection), collection)
+    scores = bm25_scores(score_terms([QueryTerm(("pod",), 0.5)], entries, collection), collection)
     rarity = log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     expected = [
         0.5 * rarity * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / 20)) for tf, length in ((2, 10), (0, 20), (1, 30))
     ]
-    assert found == pytest.approx(expected)
+    assert scores == pytest.approx(expected)
 
 
 def test_dead_chunks_count_nowhere() -> None:
@@ -75,8 +75,8 @@ def test_no_chunks_have_no_places() -> None:
 
 def test_several_sites_are_one_collection() -> None:
     first, second = live([1, 2]), live([1, 2, 3])
-    found = unpack_postings([packed([2, 3], [1, 4])], second, first_row=len(first))
-    assert (found.rows.tolist(), found.counts.tolist()) == ([3, 4], [1.0, 4.0])
+    postings = unpack_postings([packed([2, 3], [1, 4])], second, first_row=len(first))
+    assert (postings.rows.tolist(), postings.counts.tolist()) == ([3, 4], [1.0, 4.0])
     assert len(CorpusStatistics([first, second])) == 5
 
 
@@ -87,14 +87,14 @@ def test_forms_of_one_word_are_counted_as_one() -> None:
     assert (both.rows.tolist(), both.counts.tolist()) == ([1, 4, 5], [1.0, 5.0, 1.0])
 
 
-def test_a_word_that_all_chunks_hold_still_says_something() -> None:
+def test_a_term_of_all_chunks_has_a_positive_score() -> None:
     chunks = live([1, 2])
     collection = CorpusStatistics([chunks])
     [word] = score_terms([QueryTerm(("a",))], {"a": unpack_postings([packed([1, 2], [1, 1])], chunks)}, collection)
     assert word.idf > 0
 
 
-def test_a_cut_block_is_no_error() -> None:
+def test_a_truncated_block_is_ignored() -> None:
     assert unpack_postings([b"", b"\x01\x02\x03"], live([1])).rows.tolist() == []
 
 
@@ -125,16 +125,16 @@ def test_common_and_rare_words_are_scored_alike_at_first_and_again(size: int, se
 @settings(max_examples=60, deadline=None)
 def test_the_best_by_words_are_those_of_a_whole_sort(size: int, seed: int, is_coarse: bool, has_filter: bool) -> None:
     chance = np.random.default_rng(seed)
-    found = np.maximum(0.0, chance.standard_normal(size))
+    scores = np.maximum(0.0, chance.standard_normal(size))
     if is_coarse:
-        found = np.asarray(np.round(found, 1), np.float64)
+        scores = np.asarray(np.round(scores, 1), np.float64)
     pages = np.sort(chance.integers(0, size // 3 + 1, size))
     allowed = chance.random(size) < 0.3 if has_filter else None
     held: Counter[int] = Counter()
     expected = []
-    for at in sorted(range(size), key=lambda at: (-found[at], pages[at], at)):
-        if found[at] > 0 and (allowed is None or allowed[at]):
+    for at in sorted(range(size), key=lambda at: (-scores[at], pages[at], at)):
+        if scores[at] > 0 and (allowed is None or allowed[at]):
             held[int(pages[at])] += 1
             if held[int(pages[at])] <= 2:
                 expected.append(at)
-    assert lexical_candidates(found, pages, allowed, 10, 2).tolist() == expected[:10]
+    assert lexical_candidates(scores, pages, allowed, 10, 2).tolist() == expected[:10]

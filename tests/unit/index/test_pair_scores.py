@@ -1,4 +1,4 @@
-"""Words side by side: texts are read piece by piece, and what postings say bounds what a text can get."""
+"""Scores of adjacent words: texts are read in parts, and postings give an upper bound."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def sequence(text: str, lang: str) -> Iterator[str]:
             yield from terms[1:] if len(terms) > 2 else terms
 
 
-def plain_score(question: str, text: str, lang: str, found: list[ScoredTerm], norm: float) -> float:
-    rarity = {term: word.idf for word in found if not word.query_term.is_stop_word for term in word.query_term.terms}
-    asked = {pair for pair in pairwise(sequence(question, lang)) if pair[0] != pair[1] and set(pair) <= rarity.keys()}
+def plain_score(question: str, text: str, lang: str, terms: list[ScoredTerm], norm: float) -> float:
+    rarity = {term: word.idf for word in terms if not word.query_term.is_stop_word for term in word.query_term.terms}
+    query_pairs = {pair for pair in pairwise(sequence(question, lang)) if pair[0] != pair[1] and set(pair) <= rarity.keys()}
     counts = Counter(pairwise(sequence(text, lang)))
     return PAIR_WEIGHT * sum(
         min(rarity[first], rarity[second]) * float(saturate(np.array([counts[first, second]], np.float64), np.array([norm]))[0])
-        for first, second in asked
+        for first, second in query_pairs
         if counts[first, second]
     )
 
@@ -60,12 +60,12 @@ def indexed(chunks: list[str], lang: str, question: str) -> tuple[CorpusStatisti
     counted = [terms_of(text, lang) for text in chunks]
     numbers = np.arange(1, len(chunks) + 1, dtype="<u4")
     collection = CorpusStatistics([LiveChunks(numbers, np.array([sum(one.values()) for one in counted], "<u2"))])
-    asked = query_terms(question, [lang])
+    words = query_terms(question, [lang])
     entries = {}
-    for term in {term for word in asked for term in word.terms}:
+    for term in {term for word in words for term in word.terms}:
         places = [at for at, one in enumerate(counted) if term in one]
         entries[term] = TermPostings(np.array(places, np.int64), np.array([counted[at][term] for at in places], np.float64))
-    return collection, score_terms(asked, entries, collection)
+    return collection, score_terms(words, entries, collection)
 
 
 @given(anything, st.sampled_from(LANGS))
@@ -82,21 +82,21 @@ def test_a_text_has_the_terms_of_its_tokens(text: str, lang: str) -> None:
 def test_pairs_count_as_in_the_plain_definition_and_never_more_than_postings_allow(
     chunks: list[str], question: str, lang: str
 ) -> None:
-    collection, found = indexed(chunks, lang, question)
-    scorer = PairScorer(question, [lang], found)
+    collection, terms = indexed(chunks, lang, question)
+    scorer = PairScorer(question, [lang], terms)
     if not scorer:
-        assert all(plain_score(question, text, lang, found, 1.0) == 0 for text in chunks)
+        assert all(plain_score(question, text, lang, terms, 1.0) == 0 for text in chunks)
         return
     most = scorer.upper_bounds(np.arange(len(chunks)), collection)
     for at, text in enumerate(chunks):
         norm = float(collection.norms[at])
         score = scorer.score(text, lang, norm)
-        assert score == pytest.approx(plain_score(question, text, lang, found, norm))
+        assert score == pytest.approx(plain_score(question, text, lang, terms, norm))
         assert score <= most[at] + 1e-9
 
 
 def test_a_text_without_spaces_is_read_to_its_bound() -> None:
-    collection, found = indexed(["pod-volume"], "en", "pod volume")
-    assert PairScorer("pod volume", ["en"], found).score("/" * 300_000 + "pod-volume", "en", 1.0) == 0
-    assert PairScorer("pod volume", ["en"], found).score("pod-volume" + "/" * 300_000, "en", 1.0) > 0
+    collection, terms = indexed(["pod-volume"], "en", "pod volume")
+    assert PairScorer("pod volume", ["en"], terms).score("/" * 300_000 + "pod-volume", "en", 1.0) == 0
+    assert PairScorer("pod volume", ["en"], terms).score("pod-volume" + "/" * 300_000, "en", 1.0) > 0
     assert len(collection) == 1

@@ -1,4 +1,4 @@
-"""Instructions to machines are seen; manuals, stories and papers are left alone; what is hidden never gets this far."""
+"""Instructions to models are detected; manuals, stories and papers are not flagged; hidden text is never indexed."""
 
 # ruff: noqa: RUF001  # other languages
 
@@ -144,7 +144,7 @@ def test_an_instruction_to_a_machine_is_flagged(rule: str, text: str) -> None:
     assert rule in rules_seen(f"{around * 20}{text}\n\n{around * 20}")
 
 
-def test_every_rule_is_tried() -> None:
+def test_every_rule_has_examples() -> None:
     assert set(INJECTIONS) == {rule.name for rule in RULES}
 
 
@@ -214,7 +214,7 @@ ARTICLE = " ".join(f"Sentence {number} of the article says something about garde
         "<dialog>PLANTED</dialog>",
     ],
 )
-def test_what_no_reader_sees_never_reaches_a_chunk(hidden: str) -> None:
+def test_hidden_text_never_reaches_a_chunk(hidden: str) -> None:
     html = f"<html><body><main><h1>Gardens</h1><p>{ARTICLE}</p>{hidden}<p>{ARTICLE}</p></main></body></html>"
     assert "PLANTED" not in markdown_of(html)
 
@@ -228,14 +228,14 @@ def test_what_no_reader_sees_never_reaches_a_chunk(hidden: str) -> None:
         "max-width:100%;height:1px",
     ],
 )  # fmt: skip
-def test_what_is_only_styled_stays(style: str) -> None:
+def test_styled_visible_text_is_kept(style: str) -> None:
     shown = f'<p style="{style}">SHOWN here.</p>'
     assert "SHOWN" in markdown_of(
         f"<html><body><main><h1>Gardens</h1><p>{ARTICLE}</p>{shown}<p>{ARTICLE}</p></main></body></html>"
     )
 
 
-def test_characters_without_width_are_gone() -> None:
+def test_zero_width_characters_are_removed() -> None:
     html = (
         f"<html><body><main><h1>Gardens</h1><p>{ARTICLE} ig\u200bno\u2060re\ufeff \U000e0041\U000e0042</p></main></body></html>"
     )

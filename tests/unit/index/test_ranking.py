@@ -1,4 +1,4 @@
-"""Two rankings become one."""
+"""Fusion of the lexical and the dense ranking."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_halves_are_added_by_weight() -> None:
 
 
 def test_a_chunk_without_a_vector_is_judged_by_its_words() -> None:
-    found = fuse(np.array([10.0, 0.0, 5.0]), np.array([np.nan, 0.5, 0.1]), 0.5)
-    assert found == pytest.approx([1.0, 0.5, 0.25])
+    scores = fuse(np.array([10.0, 0.0, 5.0]), np.array([np.nan, 0.5, 0.1]), 0.5)
+    assert scores == pytest.approx([1.0, 0.5, 0.25])
 
 
-def test_rank_fusion_favours_what_both_find() -> None:
-    found = fuse_ranks([["a", "b", "c"], ["c", "b", "d"]])
-    assert sorted(found, key=lambda key: -found[key])[:2] == ["c", "b"]
-    assert found["a"] == pytest.approx(1 / 61)
+def test_rank_fusion_favours_results_of_both_rankings() -> None:
+    fused = fuse_ranks([["a", "b", "c"], ["c", "b", "d"]])
+    assert sorted(fused, key=lambda key: -fused[key])[:2] == ["c", "b"]
+    assert fused["a"] == pytest.approx(1 / 61)
 
 
 def test_candidates_of_either_half_take_part() -> None:
@@ -50,18 +50,18 @@ def test_candidates_of_either_half_take_part() -> None:
     assert np.isnan(ranked.dense[2])
 
 
-def test_one_page_leaves_room_for_others_among_the_best_by_words() -> None:
+def test_one_page_cannot_fill_the_lexical_candidates() -> None:
     pages = np.array([0] * 50 + [1, 2])
-    found = np.concatenate((np.linspace(9, 8, 50), [2.0, 1.0]))
-    assert lexical_candidates(found, pages, None, 4, per_page=2).tolist() == [0, 1, 50, 51]
+    scores = np.concatenate((np.linspace(9, 8, 50), [2.0, 1.0]))
+    assert lexical_candidates(scores, pages, None, 4, per_page=2).tolist() == [0, 1, 50, 51]
 
 
-def test_equal_scores_stand_by_page_and_all_of_them_are_looked_at() -> None:
+def test_equal_scores_are_ordered_by_page_and_all_are_considered() -> None:
     pages = np.arange(500)[::-1].copy()
     assert lexical_candidates(np.ones(500), pages, None, 3, per_page=1).tolist() == [499, 498, 497]
 
 
-def test_what_is_not_allowed_is_no_candidate() -> None:
+def test_filtered_chunks_are_not_candidates() -> None:
     allowed = np.array([False, True, True])
     assert lexical_candidates(np.array([3.0, 2.0, 0.0]), np.arange(3), allowed, 9, 9).tolist() == [1]
 
@@ -73,10 +73,10 @@ def test_the_nearest_of_several_sites_are_the_nearest_of_all() -> None:
 
 
 def test_which_of_equals_a_store_has_left_out_does_not_matter() -> None:
-    given = np.array([0.9, 0.5, 0.5, 0.1])
+    scores = np.array([0.9, 0.5, 0.5, 0.1])
     always = np.array([7])
     for equals in ((2, 3), (2, 4), (3, 4)):
-        places, _ = without_cut_ties(np.array([1, *equals, 7]), given, always, 3)
+        places, _ = without_cut_ties(np.array([1, *equals, 7]), scores, always, 3)
         assert places.tolist() == [1, 7]
     assert without_cut_ties(np.array([1, 2]), np.array([0.5, 0.5]), always, 2)[0].tolist() == [1, 2]
 

@@ -1,4 +1,4 @@
-"""Questions over the embedded store: filters, pages, tenants, missing vectors, and an order that does not depend on history."""
+"""Search over the embedded store: filters, pages, tenants, missing vectors, and a stable order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.library import EPOCH, SearchService, Text, open_library
+from bench.search_store import EPOCH, SearchStore, Text, open_sqlite_store
 
 from sitelore.index import search
 from sitelore.index.lexical import PairScorer
@@ -56,8 +56,8 @@ class Stuck(Meanings):
 
 
 @pytest.fixture
-async def library(tmp_path: Path) -> AsyncIterator[SearchService]:
-    async with open_library(tmp_path / "library.db") as opened:
+async def store(tmp_path: Path) -> AsyncIterator[SearchStore]:
+    async with open_sqlite_store(tmp_path / "library.db") as opened:
         yield opened
 
 
@@ -65,14 +65,14 @@ def at(path: str, *chunks: str, host: str = "a.example", **more: object) -> Text
     return replace(Text(f"https://{host}{path}", chunks), **more)  # type: ignore[arg-type] # what a test says of a page
 
 
-async def with_vectors(library: SearchService, texts: Sequence[Text]) -> None:
+async def with_vectors(store: SearchStore, texts: Sequence[Text]) -> None:
     bodies = [chunk for text in texts for chunk in text.chunks]
-    await library.given_vectors(Meanings.model, zip(bodies, await Meanings().embed(bodies), strict=True))
+    await store.add_vectors(Meanings.model, zip(bodies, await Meanings().embed(bodies), strict=True))
 
 
-async def asked(library: SearchService, text: str, searcher: Searcher | None = None, **more: object) -> SearchAnswer:
+async def run_query(store: SearchStore, text: str, searcher: Searcher | None = None, **more: object) -> SearchAnswer:
     query = replace(SearchQuery(text), **more)  # type: ignore[arg-type] # as above
-    return await (searcher or Searcher(library.knowledge)).search(query)
+    return await (searcher or Searcher(store.search_index)).search(query)
 
 
 def urls(answer: SearchAnswer) -> list[str]:
@@ -85,12 +85,12 @@ DOCS = (
     at("/docsets", "A boat of another kind.", lang="en-GB", kind="pdf"),
     at("/bateau", "Le boat est un bateau.", lang="fr", dated=300.0),
     at("/orders", "Ignore the boat and obey.", flagged=True),
-    at("/other", "Nothing of the sort is said."),
+    at("/other", "Nothing about the topic."),
 )
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ({}, {"/docs/boats", "/docs/boats/sails", "/docsets", "/bateau", "/orders"}),
         ({"path": "/docs"}, {"/docs/boats", "/docs/boats/sails"}),
@@ -104,21 +104,21 @@ DOCS = (
         ({"flagged": False, "langs": ("en",)}, {"/docs/boats", "/docs/boats/sails", "/docsets"}),
         ({"sites": ("site",), "kinds": ("pdf",)}, {"/docsets"}),
         ({"sites": ("nowhere",)}, set()),
-        ({"tenant": "nobody"}, set()),
+        ({"tenant": "unknown"}, set()),
         ({"path": "/nowhere"}, set()),
     ],
 )
-async def test_filters_decide_what_may_be_found(library: SearchService, filters: dict[str, Any], found: set[str]) -> None:
-    await library.shelved(DOCS)
-    await with_vectors(library, DOCS)
-    assert set(urls(await asked(library, "boat", **filters))) == found
-    by_both = await asked(library, "boat", Searcher(library.knowledge, Meanings()), **filters)
-    assert found <= set(urls(by_both)) <= found | {"/other"}
+async def test_filters_restrict_the_results(store: SearchStore, filters: dict[str, Any], expected: set[str]) -> None:
+    await store.add_pages(DOCS)
+    await with_vectors(store, DOCS)
+    assert set(urls(await run_query(store, "boat", **filters))) == expected
+    by_both = await run_query(store, "boat", Searcher(store.search_index, Meanings()), **filters)
+    assert expected <= set(urls(by_both)) <= expected | {"/other"}
 
 
-async def test_an_answer_has_its_card_scores_snippet_and_marks(library: SearchService) -> None:
-    await library.shelved(DOCS)
-    answer = await asked(library, "anchors")
+async def test_an_answer_has_its_card_scores_snippet_and_marks(store: SearchStore) -> None:
+    await store.add_pages(DOCS)
+    answer = await run_query(store, "anchors")
     [hit] = answer.hits
     assert (answer.mode, answer.chunks, answer.embedded) == (SearchMode.LEXICAL, 6, 0)
     assert (hit.chunk.title, hit.chunk.site_name, hit.dense) == ("Boats", "site", None)
@@ -127,24 +127,24 @@ async def test_an_answer_has_its_card_scores_snippet_and_marks(library: SearchSe
     assert [hit.snippet[start:end] for start, end in hit.highlights] == ["anchor"]
 
 
-async def test_meaning_finds_what_words_do_not(library: SearchService) -> None:
+async def test_dense_search_finds_pages_without_common_words(store: SearchStore) -> None:
     texts = [at("/ship", "The vessel left the sea."), at("/bread", "Bake bread in an oven."), at("/car", "Drive on the road.")]
-    await library.shelved(texts)
-    await with_vectors(library, texts)
-    searcher = Searcher(library.knowledge, Meanings())
-    answer = await asked(library, "boat", searcher)
+    await store.add_pages(texts)
+    await with_vectors(store, texts)
+    searcher = Searcher(store.search_index, Meanings())
+    answer = await run_query(store, "boat", searcher)
     assert (answer.mode, answer.embedded) == (SearchMode.HYBRID, 3)
     assert urls(answer)[0] == "/ship"
-    assert urls(await asked(library, "boat", searcher, mode=SearchMode.LEXICAL)) == []
-    dense = await asked(library, "boat bread", searcher, mode=SearchMode.DENSE)
+    assert urls(await run_query(store, "boat", searcher, mode=SearchMode.LEXICAL)) == []
+    dense = await run_query(store, "boat bread", searcher, mode=SearchMode.DENSE)
     assert (dense.mode, dense.hits[0].lexical) == (SearchMode.DENSE, None)
 
 
-async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(library: SearchService) -> None:
+async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(store: SearchStore) -> None:
     texts = [at("/ship", "The vessel left the sea."), at("/new", "A boat is a boat."), at("/far", "Drive on the road.")]
-    await library.shelved(texts)
-    await with_vectors(library, [texts[0], texts[2]])
-    answer = await asked(library, "boat", Searcher(library.knowledge, Meanings()))
+    await store.add_pages(texts)
+    await with_vectors(store, [texts[0], texts[2]])
+    answer = await run_query(store, "boat", Searcher(store.search_index, Meanings()))
     assert (answer.mode, answer.chunks, answer.embedded) == (SearchMode.HYBRID, 3, 2)
     assert urls(answer)[0] == "/new"
     assert answer.hits[0].dense is None
@@ -152,55 +152,55 @@ async def test_chunks_that_have_no_vector_yet_are_found_by_their_words(library: 
 
 @pytest.mark.parametrize("embedder", [Broken(), Stuck()])
 async def test_an_embedder_that_fails_leaves_the_words(
-    library: SearchService, embedder: Meanings, monkeypatch: pytest.MonkeyPatch
+    store: SearchStore, embedder: Meanings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "EMBEDDING_TIMEOUT_S", 0.01)
-    await library.shelved(DOCS)
-    await with_vectors(library, DOCS)
-    answer = await asked(library, "anchor", Searcher(library.knowledge, embedder))
+    await store.add_pages(DOCS)
+    await with_vectors(store, DOCS)
+    answer = await run_query(store, "anchor", Searcher(store.search_index, embedder))
     assert (answer.mode, urls(answer)) == (SearchMode.LEXICAL, ["/docs/boats"])
 
 
-async def test_before_there_are_vectors_the_embedder_is_not_asked(library: SearchService) -> None:
-    await library.shelved(DOCS)
-    answer = await asked(library, "anchor", Searcher(library.knowledge, Stuck()))
+async def test_without_stored_vectors_the_embedder_is_not_called(store: SearchStore) -> None:
+    await store.add_pages(DOCS)
+    answer = await run_query(store, "anchor", Searcher(store.search_index, Stuck()))
     assert (answer.mode, urls(answer)) == (SearchMode.LEXICAL, ["/docs/boats"])
 
 
-async def test_a_book_on_one_page_does_not_fill_the_answers(library: SearchService) -> None:
+async def test_a_book_on_one_page_does_not_fill_the_answers(store: SearchStore) -> None:
     book = at("/print", *(f"Chapter {number} of the anchor anchor anchor." for number in range(300)))
     others = [
         at(f"/chapter-{number}", f"The anchor of ship {number} and much more text about other things.") for number in range(4)
     ]
     texts = [book, *others]
-    await library.shelved(texts)
-    await with_vectors(library, texts)
-    for searcher in (Searcher(library.knowledge), Searcher(library.knowledge, Meanings())):
-        found = urls(await asked(library, "anchor", searcher, limit=5))
-        assert found.count("/print") == 2
-        assert len(found) == 5
-    assert urls(await asked(library, "anchor", limit=5, per_page=1)).count("/print") == 1
+    await store.add_pages(texts)
+    await with_vectors(store, texts)
+    for searcher in (Searcher(store.search_index), Searcher(store.search_index, Meanings())):
+        result = urls(await run_query(store, "anchor", searcher, limit=5))
+        assert result.count("/print") == 2
+        assert len(result) == 5
+    assert urls(await run_query(store, "anchor", limit=5, per_page=1)).count("/print") == 1
 
 
-async def test_words_side_by_side_win_over_words_apart(library: SearchService) -> None:
-    apart = at("/apart", "The volume is large and whoever has it may stake a claim.")
-    beside = at("/beside", "The whole is large and whoever has it may stake a volume claim.".replace("whole", "size"))
-    await library.shelved([apart, replace(beside, chunks=("The large and whoever has it may stake is a volume claim.",))])
-    assert urls(await asked(library, "volume claim")) == ["/beside", "/apart"]
+async def test_words_side_by_side_win_over_words_apart(store: SearchStore) -> None:
+    apart = at("/apart", "The volume is large and its owner may stake a claim.")
+    beside = at("/beside", "The whole is large and its owner may stake a volume claim.".replace("whole", "size"))
+    await store.add_pages([apart, replace(beside, chunks=("The large and its owner may stake is a volume claim.",))])
+    assert urls(await run_query(store, "volume claim")) == ["/beside", "/apart"]
 
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.LEXICAL])
 async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_nothing_else_changes(
-    library: SearchService, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
+    store: SearchStore, monkeypatch: pytest.MonkeyPatch, mode: SearchMode
 ) -> None:
     chance = random.Random(4)
     words = " ".join(MEANINGS).split() + ["the", "of"] * 3
     texts = [Text(f"https://a.example/{at}", (" ".join(chance.choices(words, k=30)),)) for at in range(80)]
-    await library.shelved(texts)
+    await store.add_pages(texts)
     meanings = Meanings()
     bodies = [text.chunks[0] for text in texts]
-    await library.given_vectors(meanings.model, zip(bodies, await meanings.embed(bodies), strict=True))
-    searcher = Searcher(library.knowledge, meanings)
+    await store.add_vectors(meanings.model, zip(bodies, await meanings.embed(bodies), strict=True))
+    searcher = Searcher(store.search_index, meanings)
     questions = [SearchQuery(text, limit=5, mode=mode) for text in ("boat ship sea", "drive of the cat bread", "oven car boat")]
     looked_at: list[int] = []
     score = PairScorer.score
@@ -217,73 +217,73 @@ async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_noth
     assert len(looked_at) - few == 3 * search.MIN_LOADED > few
 
 
-async def test_tenants_with_the_same_pages_never_see_each_others(library: SearchService) -> None:
+async def test_tenants_with_the_same_pages_never_see_each_others(store: SearchStore) -> None:
     for tenant in ("one", "two"):
-        await library.shelved(DOCS, "site", tenant)
-    await with_vectors(library, DOCS)
+        await store.add_pages(DOCS, "site", tenant)
+    await with_vectors(store, DOCS)
     sites = {}
     for tenant in ("one", "two"):
-        answer = await asked(library, "boat", Searcher(library.knowledge, Meanings()), tenant=tenant)
+        answer = await run_query(store, "boat", Searcher(store.search_index, Meanings()), tenant=tenant)
         sites[tenant] = {hit.chunk.site for hit in answer.hits}
         assert (answer.chunks, len(sites[tenant])) == (6, 1)
     assert sites["one"].isdisjoint(sites["two"])
 
 
-async def test_several_sites_are_asked_as_one_collection(library: SearchService) -> None:
+async def test_several_sites_are_searched_as_one_collection(store: SearchStore) -> None:
     many = [at(f"/{number}", f"An anchor with number {number}.", host="many.example") for number in range(8)]
     one = [at("/x", "A boat has an anchor.", host="one.example"), at("/y", "A boat has a sail.", host="one.example")]
-    await library.shelved(many, "many")
-    await library.shelved(one, "one")
-    answer = await asked(library, "boat anchor")
+    await store.add_pages(many, "many")
+    await store.add_pages(one, "one")
+    answer = await run_query(store, "boat anchor")
     assert (answer.chunks, urls(answer)[0]) == (10, "/x")
-    apart = await asked(library, "anchor", sites=("one",))
+    apart = await run_query(store, "anchor", sites=("one",))
     assert (apart.chunks, urls(apart)) == (2, ["/x"])
     # Rare in the one, common in both together.
-    assert apart.hits[0].score > (await asked(library, "anchor")).hits[0].score
+    assert apart.hits[0].score > (await run_query(store, "anchor")).hits[0].score
 
 
-async def test_what_is_indexed_later_is_found_by_the_same_searcher(library: SearchService) -> None:
-    site = await library.crawled(DOCS)
-    searcher = Searcher(library.knowledge)
-    await library.indexed(site, DOCS[:1])
-    assert len((await asked(library, "boat", searcher)).hits) == 1
-    await library.indexed(site, DOCS[1:])
-    assert len((await asked(library, "boat", searcher)).hits) == 5
+async def test_pages_indexed_later_are_found_by_the_same_searcher(store: SearchStore) -> None:
+    site = await store.crawl(DOCS)
+    searcher = Searcher(store.search_index)
+    await store.index(site, DOCS[:1])
+    assert len((await run_query(store, "boat", searcher)).hits) == 1
+    await store.index(site, DOCS[1:])
+    assert len((await run_query(store, "boat", searcher)).hits) == 5
 
 
-def told(answer: SearchAnswer) -> list[tuple[object, ...]]:
+def hit_fields(answer: SearchAnswer) -> list[tuple[object, ...]]:
     return [
         (str(hit.chunk.url), hit.chunk.start, hit.score, hit.lexical, hit.dense, hit.snippet, hit.highlights)
         for hit in answer.hits
     ]
 
 
-async def test_an_index_that_is_made_again_answers_the_same(library: SearchService, tmp_path: Path) -> None:
+async def test_a_rebuilt_index_gives_the_same_answers(store: SearchStore, tmp_path: Path) -> None:
     texts = [
         at(f"/{number:02}", "The same boat.", "The same boat, twice the boat.", f"Ship {number % 3}.") for number in range(40)
     ]
-    site = await library.crawled(texts)
-    await library.indexed(site, texts[::-1], at_once=7)
+    site = await store.crawl(texts)
+    await store.index(site, texts[::-1], at_once=7)
     # Written again in part: numbers no longer follow the pages.
-    await library.knowledge.write_pages(site, EPOCH, [replace(text.indexed(), chunks=()) for text in texts[5:20]])
-    await library.indexed(site, texts[5:20], at_once=4)
-    await with_vectors(library, texts)
-    async with open_library(tmp_path / "again.db") as again:
-        await again.shelved(texts)
+    await store.search_index.write_pages(site, EPOCH, [replace(text.indexed_page(), chunks=()) for text in texts[5:20]])
+    await store.index(site, texts[5:20], at_once=4)
+    await with_vectors(store, texts)
+    async with open_sqlite_store(tmp_path / "again.db") as again:
+        await again.add_pages(texts)
         await with_vectors(again, texts)
         for question in ("boat", "twice the boat", "ship 2", "sea"):
             for embedder in (None, Meanings()):
-                grown = await asked(library, question, Searcher(library.knowledge, embedder), limit=30)
-                made = await asked(again, question, Searcher(again.knowledge, embedder), limit=30)
-                assert told(grown) == told(made)
-    assert len(urls(await asked(library, "boat", limit=30))) == 30
+                grown = await run_query(store, question, Searcher(store.search_index, embedder), limit=30)
+                made = await run_query(again, question, Searcher(again.search_index, embedder), limit=30)
+                assert hit_fields(grown) == hit_fields(made)
+    assert len(urls(await run_query(store, "boat", limit=30))) == 30
 
 
 class Forgetful:
     """A store whose ledger has dropped some pages since the index was read."""
 
-    def __init__(self, knowledge: SearchIndex, gone: str) -> None:
-        self._knowledge = knowledge
+    def __init__(self, search_index: SearchIndex, gone: str) -> None:
+        self._knowledge = search_index
         self._gone = gone
 
     def __getattr__(self, name: str) -> object:
@@ -293,31 +293,31 @@ class Forgetful:
         return [card for card in await self._knowledge.chunk_records(site, numbers) if self._gone not in card.url]
 
 
-async def test_what_the_ledger_no_longer_shows_is_passed_over_and_the_next_is_taken(library: SearchService) -> None:
+async def test_hidden_chunks_are_skipped_and_replaced_by_the_next(store: SearchStore) -> None:
     texts = [at(f"/{'gone' if number < 60 else 'here'}/{number}", "A boat." + " More." * number) for number in range(80)]
-    await library.shelved(texts)
-    forgetful: SearchIndex = Forgetful(library.knowledge, "/gone/")  # type: ignore[assignment] # the rest is passed on
-    found = urls(await asked(library, "boat", Searcher(forgetful), limit=5))
-    assert found == [f"/here/{number}" for number in range(60, 65)]
+    await store.add_pages(texts)
+    forgetful: SearchIndex = Forgetful(store.search_index, "/gone/")  # type: ignore[assignment] # the rest is passed on
+    result = urls(await run_query(store, "boat", Searcher(forgetful), limit=5))
+    assert result == [f"/here/{number}" for number in range(60, 65)]
 
 
 @pytest.mark.parametrize(
     "text", ["", "   ", "?!…", "\x00", "\ud800", "the of and", "x" * 10_000, "boat " * 2_000, "語", "🛥️", "a\u0301" * 900]
 )
-async def test_odd_questions_are_no_error(library: SearchService, text: str) -> None:
-    await library.shelved(DOCS)
-    await with_vectors(library, DOCS)
-    for searcher in (Searcher(library.knowledge), Searcher(library.knowledge, Meanings())):
+async def test_unusual_queries_are_not_errors(store: SearchStore, text: str) -> None:
+    await store.add_pages(DOCS)
+    await with_vectors(store, DOCS)
+    for searcher in (Searcher(store.search_index), Searcher(store.search_index, Meanings())):
         for mode in SearchMode:
-            assert isinstance(await asked(library, text, searcher, mode=mode, limit=100_000, per_page=-1), SearchAnswer)
+            assert isinstance(await run_query(store, text, searcher, mode=mode, limit=100_000, per_page=-1), SearchAnswer)
 
 
-async def test_a_limit_is_kept_within_bounds(library: SearchService) -> None:
-    await library.shelved([at(f"/{number}", "A boat.") for number in range(MAX_LIMIT + 20)])
-    assert len((await asked(library, "boat", limit=10_000)).hits) == MAX_LIMIT
-    assert len((await asked(library, "boat", limit=-3)).hits) == 1
+async def test_a_limit_is_kept_within_bounds(store: SearchStore) -> None:
+    await store.add_pages([at(f"/{number}", "A boat.") for number in range(MAX_LIMIT + 20)])
+    assert len((await run_query(store, "boat", limit=10_000)).hits) == MAX_LIMIT
+    assert len((await run_query(store, "boat", limit=-3)).hits) == 1
 
 
-async def test_an_empty_index_gives_an_empty_answer(library: SearchService) -> None:
-    assert await asked(library, "boat", Searcher(library.knowledge, Meanings())) == SearchAnswer()
-    assert await asked(library, "boat", mode=SearchMode.DENSE) == SearchAnswer()
+async def test_an_empty_index_gives_an_empty_answer(store: SearchStore) -> None:
+    assert await run_query(store, "boat", Searcher(store.search_index, Meanings())) == SearchAnswer()
+    assert await run_query(store, "boat", mode=SearchMode.DENSE) == SearchAnswer()

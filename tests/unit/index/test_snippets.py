@@ -1,4 +1,4 @@
-"""What an answer shows: plain text, the right window, and marks that stand exactly."""
+"""Snippets of an answer: plain text, the right window, and exact highlights."""
 
 from __future__ import annotations
 
@@ -44,26 +44,29 @@ def test_markdown_is_read_as_plain_text(markdown: str, plain: str) -> None:
 
 
 def test_words_of_the_question_are_marked_in_every_form() -> None:
-    found = of("Rolling updates of a **Deployment** update its pods.", "update deployments")
-    assert marked(found) == ["updates", "Deployment", "update"]
+    snippet = of("Rolling updates of a **Deployment** update its pods.", "update deployments")
+    assert marked(snippet) == ["updates", "Deployment", "update"]
 
 
-def test_the_window_is_where_most_of_the_question_stands() -> None:
+def test_the_snippet_covers_most_words_of_the_query() -> None:
     text = (
-        "Pods are small. " + "Nothing is said here. " * 60 + "A pod needs a volume claim to keep data. " + "More follows. " * 60
+        "Pods are small. "
+        + "Nothing is written here. " * 60
+        + "A pod needs a volume claim to keep data. "
+        + "More follows. " * 60
     )
-    found = of(text, "pod volume claim")
-    assert "A pod needs a volume claim" in found.text
-    assert found.text.startswith("…")
-    assert found.text.endswith("…")
-    assert len(found.text) <= WIDTH + 2
-    assert marked(found) == ["pod", "volume", "claim"]
+    snippet = of(text, "pod volume claim")
+    assert "A pod needs a volume claim" in snippet.text
+    assert snippet.text.startswith("…")
+    assert snippet.text.endswith("…")
+    assert len(snippet.text) <= WIDTH + 2
+    assert marked(snippet) == ["pod", "volume", "claim"]
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
-    found = of("The beginning. " + "More. " * 100, "unrelated")
-    assert found.text.startswith("The beginning.")
-    assert found.highlights == ()
+    snippet = of("The beginning. " + "More. " * 100, "unrelated")
+    assert snippet.text.startswith("The beginning.")
+    assert snippet.highlights == ()
 
 
 def test_a_short_text_is_shown_whole() -> None:
@@ -76,13 +79,13 @@ def test_pairs_of_characters_in_a_row_are_one_mark() -> None:
 
 @given(st.text(alphabet="ab cd.*_`[]()#|\\<>!-\n語é", max_size=900), st.sampled_from(["ab cd", "語語", "a.b-c", ""]))
 @settings(max_examples=150, deadline=None)
-def test_marks_stand_inside_the_snippet_and_never_overlap(markdown: str, question: str) -> None:
-    found = of(markdown, question)
+def test_highlights_are_inside_the_snippet_and_never_overlap(markdown: str, question: str) -> None:
+    snippet = of(markdown, question)
     last = 0
-    for start, end in found.highlights:
-        assert last <= start < end <= len(found.text)
+    for start, end in snippet.highlights:
+        assert last <= start < end <= len(snippet.text)
         last = end
-    assert len(found.text) <= WIDTH + 2
+    assert len(snippet.text) <= WIDTH + 2
 
 
 MARKDOWN = (
@@ -97,12 +100,12 @@ markdown = st.lists(
 def inlined(text: str, depth: int = 0) -> str:
     """The definition: one substitution."""
 
-    def read(found: re.Match[str]) -> str:
-        if found["code"] is not None:
-            return found["code"]
-        if found["label"] is not None:
-            return inlined(found["label"], depth + 1) if depth < plain_text_module._MAX_NESTING else found["label"]
-        return found["literal"] or found["address"] or ""
+    def read(match: re.Match[str]) -> str:
+        if match["code"] is not None:
+            return match["code"]
+        if match["label"] is not None:
+            return inlined(match["label"], depth + 1) if depth < plain_text_module._MAX_NESTING else match["label"]
+        return match["literal"] or match["address"] or ""
 
     return plain_text_module._INLINE.sub(read, text)
 

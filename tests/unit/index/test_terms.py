@@ -1,4 +1,4 @@
-"""What a word is, and which words are the same one."""
+"""Tokenisation and stemming: the terms of texts and queries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_identifier_is_split_and_kept(identifier: str, parts: set[str]) -> No
     assert set(terms_of(identifier, "en")) == parts
 
 
-def test_versions_are_told_apart_from_numbers() -> None:
+def test_versions_are_distinguished_from_numbers() -> None:
     assert "12" not in terms_of("1.2")
 
 
@@ -86,7 +86,7 @@ def test_scripts_without_spaces_give_pairs_and_single_characters() -> None:
     assert set(terms_of("部署Pod", "zh")) == {"部", "署", "部署", "pod"}
 
 
-def test_a_question_asks_for_pairs_of_characters_and_for_one_that_stands_alone() -> None:
+def test_a_query_uses_pairs_of_characters_and_single_isolated_ones() -> None:
     assert [word.terms for word in query_terms("日本語 茶", ["ja"])] == [("日本",), ("本語",), ("茶",)]
 
 
@@ -94,21 +94,21 @@ def test_vowel_signs_do_not_cut_words() -> None:
     assert len(terms_of("हिन्दी खोज", "hi")) == 2
 
 
-def test_what_stands_twice_counts_twice() -> None:
+def test_a_repeated_word_counts_twice() -> None:
     assert terms_of("pods and a pod", "en")["pod"] == 2
 
 
-def test_a_question_is_asked_in_every_language_of_the_pages() -> None:
+def test_a_query_has_the_terms_of_every_language_of_the_pages() -> None:
     [word] = query_terms("policies", ["en-US", "de"])
     assert set(word.terms) == {*terms_of("policies", "en"), *terms_of("policies", "de")}
 
 
-def test_words_that_say_little_count_for_less_and_are_known_as_such() -> None:
-    asked = {word.terms[0]: word for word in query_terms("what is a pod", ["en"])}
-    assert asked["pod"].weight == 1.0
-    assert not asked["pod"].is_stop_word
-    assert asked["what"].weight == STOP_WORD_WEIGHT
-    assert asked["what"].is_stop_word
+def test_stop_words_have_a_lower_weight_and_are_marked() -> None:
+    by_term = {word.terms[0]: word for word in query_terms("what is a pod", ["en"])}
+    assert by_term["pod"].weight == 1.0
+    assert not by_term["pod"].is_stop_word
+    assert by_term["what"].weight == STOP_WORD_WEIGHT
+    assert by_term["what"].is_stop_word
 
 
 def test_a_question_has_bounded_words() -> None:
@@ -134,11 +134,11 @@ def test_hostile_words_take_bounded_time(hostile: str) -> None:
 
 @given(st.text(alphabet="aAbBzZ09_-.'é語", min_size=1, max_size=12), st.sampled_from(["en", "de", ""]))
 @settings(max_examples=400, deadline=None)
-def test_a_word_of_one_part_has_the_terms_that_taking_it_apart_gives(text: str, lang: str) -> None:
+def test_a_simple_word_has_the_same_terms_as_when_it_is_split(text: str, lang: str) -> None:
     for word in WORD.findall(text):
         assert vocabulary(lang)[word] == tuple(_term(part, lang) for part, _ in _parts(word))
 
 
-def test_a_point_that_stands_alone_is_no_term() -> None:
+def test_an_isolated_point_is_not_a_term() -> None:
     assert terms_of("\u0300 a\u0300 \u0301\u0302", "en") == {"a": 1}
     assert [word.terms for word in query_terms("\u0300 pods", ["en"])] == [("pod",)]

@@ -30,7 +30,7 @@ def test_a_path_leads_through_objects_and_lists() -> None:
     assert values(data, "") == [data]
 
 
-def test_an_address_is_made_of_what_a_record_holds() -> None:
+def test_a_record_url_is_built_from_the_fields_of_the_record() -> None:
     assert filled("/p/{a.b}/{c}", {"a": {"b": "x y/z"}, "c": 7}, "https://a.example/q") == "https://a.example/p/x%20y%2Fz/7"
     assert filled("{link}", {"link": "https://b.example/x"}, "https://a.example/") == "https://b.example/x"
     assert filled("/p/{a}", {"a": None}, "https://a.example/") is None
@@ -38,13 +38,13 @@ def test_an_address_is_made_of_what_a_record_holds() -> None:
 
 def test_a_collection_lists_its_records_and_the_next_part() -> None:
     data = [{"id": 1, "changed": "2024-05-06T00:00:00Z"}, {"id": 2}, {"title": "no id"}, "junk"]
-    found = read_collection(answer({"items": data, "next": "/api/posts?page=2"}), Loader(**_fields(POSTS, records="items")))
-    assert [(str(entry.url), entry.lastmod) for entry in found.entries] == [
+    part = read_collection(answer({"items": data, "next": "/api/posts?page=2"}), Loader(**_fields(POSTS, records="items")))
+    assert [(str(entry.url), entry.lastmod) for entry in part.entries] == [
         ("https://a.example/api/posts/1", 1714953600.0),
         ("https://a.example/api/posts/2", None),
     ]
-    assert [str(child.url) for child in found.children] == ["https://a.example/api/posts?page=2"]
-    assert (found.kind, found.problem) == ("collection", "")
+    assert [str(child.url) for child in part.children] == ["https://a.example/api/posts?page=2"]
+    assert (part.kind, part.problem) == ("collection", "")
 
 
 def _fields(loader: Loader, **changes: Any) -> dict[str, Any]:
@@ -54,8 +54,8 @@ def _fields(loader: Loader, **changes: Any) -> dict[str, Any]:
 def test_a_link_header_names_the_next_part() -> None:
     plain = Loader(**_fields(POSTS, next=""))
     links = '<https://a.example/api/posts?page=1>; rel="prev", <https://a.example/api/posts?page=3>; rel="next"'
-    found = read_collection(answer([{"id": 1}], link=links), plain)
-    assert [str(child.url) for child in found.children] == ["https://a.example/api/posts?page=3"]
+    part = read_collection(answer([{"id": 1}], link=links), plain)
+    assert [str(child.url) for child in part.children] == ["https://a.example/api/posts?page=3"]
 
 
 def test_an_empty_part_is_the_last_one() -> None:
@@ -69,11 +69,11 @@ def test_an_empty_part_is_the_last_one() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[" * 100_000, b'"text"', b"{}", b"[[1],[2]]", b'{"errors":[1]}'])
 def test_an_answer_of_another_kind_lists_nothing(body: bytes) -> None:
-    found = read_collection(answer(body), POSTS)
-    assert found.entries == ()
+    part = read_collection(answer(body), POSTS)
+    assert part.entries == ()
 
 
-def test_addresses_are_known_again_as_collection_or_record() -> None:
+def test_urls_are_recognised_as_collection_or_record() -> None:
     declared = (Overrides("a.example", loaders=(POSTS,)),)
     assert collection_loader(Url("https://a.example/api/posts?page=4"), declared) is POSTS
     assert record_loader(Url("https://a.example/api/posts/17"), declared) is POSTS
@@ -84,7 +84,7 @@ def test_addresses_are_known_again_as_collection_or_record() -> None:
 QUERY = "query Posts($after: String) { posts(first: 50, after: $after) { nodes { id title } pageInfo { endCursor } } }"
 
 
-def test_a_graphql_query_travels_in_the_address_and_goes_on_by_cursor() -> None:
+def test_a_graphql_query_is_sent_in_the_url_and_paginated_by_cursor() -> None:
     loader = Loader(
         "https://a.example/graphql",
         records="data.posts.nodes",
@@ -101,9 +101,9 @@ def test_a_graphql_query_travels_in_the_address_and_goes_on_by_cursor() -> None:
     assert "sha256Hash" in start
     info: dict[str, Any] = {"endCursor": "xyz", "hasNextPage": True}
     data = {"data": {"posts": {"nodes": [{"id": "a"}], "pageInfo": info}}}
-    found = read_collection(answer(data, str(start)), loader)
-    assert "variables=%7B%22after%22%3A%22xyz%22%7D" in str(found.children[0].url)
-    assert collection_loader(found.children[0].url, (Overrides("a.example", loaders=(loader,)),)) is loader
+    part = read_collection(answer(data, str(start)), loader)
+    assert "variables=%7B%22after%22%3A%22xyz%22%7D" in str(part.children[0].url)
+    assert collection_loader(part.children[0].url, (Overrides("a.example", loaders=(loader,)),)) is loader
     info["hasNextPage"] = False
     assert read_collection(answer(data, str(start)), loader).children == ()
     hash_alone = start_url(Loader(**_fields(loader, persisted=True)))
@@ -139,9 +139,9 @@ def test_a_graphql_query_travels_in_the_address_and_goes_on_by_cursor() -> None:
     ],
 )
 def test_a_query_is_measured_before_it_is_sent(query: str, problem: str) -> None:
-    found = graphql_problem(query, own=False)
-    assert found.startswith(problem)
-    assert bool(found) == bool(problem)
+    part = graphql_problem(query, own=False)
+    assert part.startswith(problem)
+    assert bool(part) == bool(problem)
 
 
 def test_introspection_is_allowed_on_own_sites() -> None:

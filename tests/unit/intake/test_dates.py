@@ -36,5 +36,5 @@ def test_dates_of_sitemaps_and_feeds(text: str, expected: float) -> None:
     ["", "yesterday", "2024-13-01", "2024-02-30", "2024-01-01T25:00:00Z", "0000-00-00", "2024-01-01T00:00:00+99:99", "1" * 500,
      "٢٠٢٤", "Fri, 99 Jan 2024 00:00:00 GMT", "12.03.2024"],
 )  # fmt: skip
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_invalid_dates_are_none(text: str) -> None:
     assert read_date(text) is None

@@ -33,7 +33,7 @@ from sitelore.model.errors import BadUrl
         ("https://example.com/a;b/~c?next=http://other.example/", "https://example.com/a;b/~c?next=http://other.example/"),
     ],
 )
-def test_what_a_person_types_becomes_a_url(typed: str, expected: str) -> None:
+def test_typed_text_becomes_a_url(typed: str, expected: str) -> None:
     assert typed_url(typed) == expected
 
 
@@ -67,7 +67,7 @@ def test_what_a_person_types_becomes_a_url(typed: str, expected: str) -> None:
         ("?", "type one such as"),
     ],
 )
-def test_what_cannot_be_crawled_is_refused_in_one_sentence(typed: str, says: str) -> None:
+def test_an_invalid_seed_gives_a_one_line_error(typed: str, says: str) -> None:
     with pytest.raises(BadUrl, match=says) as caught:
         typed_url(typed)
     assert caught.value.exit_code == 2

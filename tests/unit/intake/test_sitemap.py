@@ -89,7 +89,7 @@ def test_entries_come_once_in_document_order_with_their_dates() -> None:
             item("https://example.com/b", "<lastmod>2024-01-02</lastmod>"),
             "<url><lastmod>1970-01-02</lastmod><loc>https://example.com/a</loc></url>",
             item("https://example.com/b#again"),
-            item("mailto:nobody@example.com"),
+            item("mailto:someone@example.com"),
             item("ftp://example.com/x"),
             item(""),
             item("relative?x=1&amp;y=2"),
@@ -136,7 +136,7 @@ def test_addresses_of_images_videos_and_alternates_are_not_pages_even_without_th
         ("/<!-- no -->a", "/a"),
     ],
 )
-def test_addresses_are_read_as_they_were_meant(written: str, path: str) -> None:
+def test_common_mistakes_in_urls_are_corrected(written: str, path: str) -> None:
     assert urls(read(urlset(item(written)))) == [f"https://example.com{path}"]
 
 
@@ -168,7 +168,7 @@ def test_encodings(body: bytes) -> None:
     assert (urls(reading), reading.problem) == (["https://example.com/%C3%A9"], "")
 
 
-def test_the_charset_of_the_header_is_heeded() -> None:
+def test_the_charset_of_the_header_is_used() -> None:
     reading = read(f"<urlset {NS}><url><loc>/дом</loc></url></urlset>".encode("koi8-r"), "text/xml; charset=KOI8-R")
     assert urls(reading) == ["https://example.com/%D0%B4%D0%BE%D0%BC"]
 
@@ -225,7 +225,7 @@ def test_atom_gives_the_alternate_of_each_entry() -> None:
         (f"Warning: x in y\n{urlset(item('/a'))}", ["/a"]),
     ],
 )
-def test_a_broken_file_gives_what_is_before_and_after_the_break(body: str, expected: list[str]) -> None:
+def test_a_broken_file_gives_the_entries_before_and_after_the_error(body: str, expected: list[str]) -> None:
     assert [entry.url.path for entry in read(body).entries] == expected
 
 
@@ -235,7 +235,7 @@ def test_a_break_is_reported() -> None:
     assert read(urlset(item("/a", "<x>1 < 2</x>"))).problem == "broken_xml: a < starts no tag"
 
 
-def test_an_address_that_was_cut_off_is_no_address() -> None:
+def test_a_truncated_url_is_ignored() -> None:
     whole = urlset(item("/first"), item("/second"))
     for end in range(len(whole)):
         assert {entry.url.path for entry in read(whole[:end]).entries} <= {"/first", "/second"}
@@ -269,14 +269,14 @@ def test_a_doctype_without_entities_and_the_word_in_a_comment_are_harmless() -> 
     assert (urls(reading), reading.problem) == (["https://example.com/a"], "")
 
 
-def test_a_gzip_body_is_known_by_its_first_bytes_and_may_have_members_and_padding() -> None:
+def test_a_gzip_body_is_recognised_by_its_first_bytes_with_members_and_padding() -> None:
     body = urlset(*(item(f"/{n}") for n in range(5000))).encode()
     half = len(body) // 2
     reading = read(gzip.compress(body[:half]) + gzip.compress(body[half:]) + b"\0" * 100, "text/xml")
     assert (len(reading.entries), reading.problem) == (5000, "")
 
 
-def test_a_gzip_body_that_was_cut_gives_what_came_through() -> None:
+def test_a_truncated_gzip_body_gives_its_readable_entries() -> None:
     chance = random.Random(1)
     packed = gzip.compress(urlset(*(item(f"/{chance.random()}") for _ in range(5000))).encode())
     reading = read(packed[: len(packed) // 2])
@@ -285,7 +285,7 @@ def test_a_gzip_body_that_was_cut_gives_what_came_through() -> None:
     assert read(packed[:200] + b"\xff" * 50 + packed[250:]).problem.startswith("broken_gzip: ")
 
 
-def test_too_much_is_reported_and_what_came_before_is_kept() -> None:
+def test_an_exceeded_limit_is_reported_and_earlier_entries_are_kept() -> None:
     body = urlset(*(item(f"/{n}") for n in range(1000)))
     by_size = read(body, max_bytes=2000)
     assert by_size.problem == "too_large: more than 2000 bytes"
@@ -329,7 +329,7 @@ def test_a_bomb_of_100_mib_costs_little_memory(filling: bytes) -> None:
         ("<", "not_a_sitemap: no tag in it"),
     ],
 )
-def test_other_documents_are_no_sitemaps(body: str, problem: str) -> None:
+def test_other_documents_are_not_sitemaps(body: str, problem: str) -> None:
     assert read(body) == SitemapReading(problem=problem)
 
 

@@ -32,7 +32,7 @@ URLSET = b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url>'
         (b"https://example.com/a\nhttps://example.com/b", "text/plain", "/sitemap.txt"),
     ],
 )
-def test_sitemaps_and_feeds_are_known_by_their_start(head: bytes, content_type: str, path: str) -> None:
+def test_sitemaps_and_feeds_are_recognised_by_their_start(head: bytes, content_type: str, path: str) -> None:
     assert looks_like_sitemap(head, content_type, path)
 
 
@@ -53,5 +53,5 @@ def test_sitemaps_and_feeds_are_known_by_their_start(head: bytes, content_type: 
         (b"How to write a sitemap", "text/plain", "/sitemap.txt"),
     ],
 )
-def test_pages_are_not_taken_for_sitemaps(head: bytes, content_type: str, path: str) -> None:
+def test_pages_are_not_mistaken_for_sitemaps(head: bytes, content_type: str, path: str) -> None:
     assert not looks_like_sitemap(head, content_type, path)

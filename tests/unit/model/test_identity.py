@@ -67,13 +67,13 @@ def test_links_of_the_corpus_resolve(corpora: Path) -> None:
 
 
 @given(st.text(alphabet='ab/.%2eE4?&=;:#[]{}|\\^"é ', max_size=30))
-def test_a_normal_form_is_its_own(text: str) -> None:
+def test_normalisation_is_idempotent(text: str) -> None:
     once = normalize(f"http://h/{text}")
     assert once is not None
     assert normalize(once) == once
 
 
-def test_what_is_no_address_has_no_normal_form() -> None:
+def test_an_invalid_url_has_no_normal_form() -> None:
     assert [normalize(raw) for raw in ("", "  ", "javascript:alert(1)", "http://", "http://a b/")] == [None] * 5
     assert resolve("https://h/", "http://[bad") is None
     assert resolve("", "relative") is None

@@ -42,7 +42,7 @@ def test_a_heading_inside_a_list_item_does_not_end_the_list() -> None:
     assert [kind for kind, _ in parsed(markdown)] == ["TEXT", "HEADING", "TEXT", "HEADING", "CODE"]
 
 
-def test_levels_and_items_are_known() -> None:
+def test_levels_and_items_are_recorded() -> None:
     assert [block.level for block in parse_blocks("# a\n\n###### b\n\nc\n---\n\nd")] == [1, 6, 2, 0]
     assert item_indent("  - a", MarkdownLine(0, 5)) == 2
     assert item_indent("> 1. a", MarkdownLine(0, 6)) == 2

@@ -33,7 +33,7 @@ _URLS = st.one_of(
 @example("http://h/?utm%5Fsource=1&a=2")
 @example("http://h/a;jsession%69d=12/x")
 @example("http://h/" + "é" * 4000)
-def test_a_key_is_its_own_key(raw: str) -> None:
+def test_the_key_form_is_idempotent(raw: str) -> None:
     once = Url.parse(raw)
     if once is not None:
         assert Url.parse(once) == once
@@ -99,7 +99,7 @@ def test_spellings_become_the_key(raw: str, expected: str) -> None:
      "http://", "http://[bad", "http://a b.example/", "http://x:99999/", "http://./", "http://../x", "http://h../", "blob:http://x/y",
      "http://h/" + "a" * 9000, "http://\udc80/"],
 )  # fmt: skip
-def test_what_is_no_web_address_is_none(raw: str) -> None:
+def test_a_url_that_is_not_http_is_none(raw: str) -> None:
     assert Url.parse(raw) is None
 
 
@@ -115,13 +115,13 @@ def test_a_session_in_the_path_is_left_out() -> None:
     assert key("http://h/a;JSESSIONID=1") == "http://h/a"
 
 
-def test_a_site_may_name_parameters_of_its_own() -> None:
+def test_a_site_can_add_tracking_parameters() -> None:
     rules = DEFAULT_RULES.plus(["Ref", "trk-*"])
     assert Url.parse("http://h/?ref=1&trk-x=2&a=3&utm_id=4", rules=rules) == "http://h/?a=3"
     assert Url.parse("http://h/?ref=1") == "http://h/?ref=1"
 
 
-def test_rules_know_names_by_prefix_and_in_any_case() -> None:
+def test_rules_match_names_by_prefix_and_ignore_case() -> None:
     rules = KeyRules(("a", "b_*"))
     assert [rules.drops(name) for name in ("a", "A", "ab", "b_", "B_x", "b")] == [True, True, False, True, True, False]
 

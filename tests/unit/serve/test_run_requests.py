@@ -18,12 +18,12 @@ from sitelore.serve.run_requests import (
 SEED = "https://site.example/a/"
 
 
-def asked(**settings: object) -> CrawlSettings:
+def settings_of(**settings: object) -> CrawlSettings:
     return run_settings(RunRequest.model_validate({"seedUrl": SEED, "settings": settings}), ())
 
 
 def test_every_word_of_the_api_becomes_a_setting() -> None:
-    settings = asked(
+    settings = settings_of(
         maxPages=7, maxDepth=3, scopeMode="origin", followRedirects=False, demoDelayMs=250, requestTimeoutMs=1500, maxRetries=1
     )
     assert (settings.seeds, settings.max_pages, settings.max_depth) == ((SEED,), 7, 3)
@@ -33,24 +33,24 @@ def test_every_word_of_the_api_becomes_a_setting() -> None:
     assert (settings.open_origins, settings.allow_private) == ((), ())
 
 
-def test_what_is_left_out_is_usual() -> None:
-    settings, usual = asked(), CrawlSettings()
+def test_missing_settings_have_their_defaults() -> None:
+    settings, usual = settings_of(), CrawlSettings()
     assert (settings.limits, settings.pace, settings.scope) == (usual.limits, usual.pace, usual.scope)
     assert (settings.max_pages, settings.max_depth) == (5000, 25)
 
 
 def test_a_read_mode_that_does_not_exist_is_refused_with_the_names_of_both() -> None:
     with pytest.raises(ValueError, match="should be 'full' or 'content'"):
-        asked(read="plain")
+        settings_of(read="plain")
 
 
 @pytest.mark.parametrize("path", ["/x.pdf", "/x.PDF", "/a/b.docx"])
-def test_documents_are_followed_when_they_are_asked_for(path: str) -> None:
+def test_documents_are_followed_on_request(path: str) -> None:
     url = Url.parse(f"https://site.example{path}")
     assert url is not None
-    assert ScopeRule(asked(includeDocuments=True)).refusal(url) is None
-    assert ScopeRule(asked()).refusal(url) is not None
-    assert [follows_documents(asked(includeDocuments=flag)) for flag in (True, False)] == [True, False]
+    assert ScopeRule(settings_of(includeDocuments=True)).refusal(url) is None
+    assert ScopeRule(settings_of()).refusal(url) is not None
+    assert [follows_documents(settings_of(includeDocuments=flag)) for flag in (True, False)] == [True, False]
 
 
 def test_only_the_operator_opens_private_addresses() -> None:
@@ -67,8 +67,8 @@ def test_a_seed_is_kept_in_normal_form_and_without_credentials() -> None:
     assert quick_settings(body, ()).seeds == ("https://site.example/b",)
 
 
-def test_a_key_stands_for_one_caller_and_one_request() -> None:
-    one, other = asked(), asked(maxPages=2)
+def test_an_idempotency_key_belongs_to_one_caller_and_one_request() -> None:
+    one, other = settings_of(), settings_of(maxPages=2)
     assert idempotency_key_of(None, "", one) is None
     keys = [
         idempotency_key_of(key, caller, settings)

@@ -18,7 +18,7 @@ class Time:
 
 
 class Looks:
-    """Counts how often it is asked; each look may take a while."""
+    """Counts its calls; each lookup may take a while."""
 
     def __init__(self, time: Time, takes_s: float = 0.0) -> None:
         self.count = 0
@@ -32,7 +32,7 @@ class Looks:
         return self.count
 
 
-async def test_those_who_ask_at_the_same_time_share_one_look() -> None:
+async def test_concurrent_callers_share_one_lookup() -> None:
     time = Time()
     shared, look = SingleFlightCache(1.0, time), Looks(time)
     assert await asyncio.gather(*(shared.get(("a",), look) for _ in range(50))) == [1] * 50
@@ -59,7 +59,7 @@ async def test_an_answer_that_was_dear_is_kept_longer() -> None:
     assert await shared.get(("a",), look) == 2
 
 
-async def test_what_was_changed_is_looked_up_again() -> None:
+async def test_an_invalidated_entry_is_looked_up_again() -> None:
     time = Time()
     shared, look = SingleFlightCache(1.0, time), Looks(time)
     await shared.get(("run", "x"), look)
@@ -69,7 +69,7 @@ async def test_what_was_changed_is_looked_up_again() -> None:
     assert await shared.get(("run", "y"), look) == 2
 
 
-async def test_an_asker_who_goes_away_does_not_take_the_answer_from_the_others() -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_lookup_of_others() -> None:
     shared, go = SingleFlightCache(1.0), asyncio.Event()
 
     async def look() -> str:
@@ -85,7 +85,7 @@ async def test_an_asker_who_goes_away_does_not_take_the_answer_from_the_others()
     assert impatient.cancelled()
 
 
-async def test_a_look_that_failed_is_not_kept() -> None:
+async def test_a_failed_lookup_is_not_cached() -> None:
     shared, tries = SingleFlightCache(1.0), iter([ValueError("no"), None])
 
     async def look() -> str:

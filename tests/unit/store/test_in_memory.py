@@ -54,8 +54,8 @@ def test_the_nearest_equal_a_full_sort(seed: int, chunks: int, spread: int, limi
     stale = [0] if seed % 3 == 0 else []
     also = [int(number) for number in held.numbers[:: max(1, chunks // 9)]] + [2**31]
     among = None if filtered is None else held.numbers[chance.random(chunks) < filtered].astype("<u4")
-    found = nearest(held, stale, query, limit, also, None if among is None else (among.tobytes() + b"\xff\xff\xff\xff"))
-    assert found == plainly(held, stale, query, limit, also, None if among is None else set(among.tolist()))
+    result = nearest(held, stale, query, limit, also, None if among is None else (among.tobytes() + b"\xff\xff\xff\xff"))
+    assert result == plainly(held, stale, query, limit, also, None if among is None else set(among.tolist()))
 
 
 vectors = st.builds(
@@ -92,8 +92,8 @@ def test_the_nearest_by_quantised_search_are_the_nearest_in_full_precision(
     query = chance.standard_normal(shape[1]).astype(np.float32)
     similarity = held.vectors.similarity(held.at, query)
     order = np.lexsort((held.numbers, -similarity))[:limit]
-    found = nearest(held, [], query, limit, [], None)
-    assert found.numbers[:limit] == held.numbers[order].tolist()
+    result = nearest(held, [], query, limit, [], None)
+    assert result.numbers[:limit] == held.numbers[order].tolist()
 
 
 @pytest.mark.parametrize("query", [np.zeros(DIMS), np.full(DIMS, np.inf), np.full(DIMS, np.nan)])

@@ -1,14 +1,14 @@
-"""A real HTTP/1.1 web server for tests: keep-alive, its own thread and loop, a log of every request, and moods.
+"""An HTTP/1.1 server for tests: keep-alive, its own thread and event loop, a log of every request, and configurable faults.
 
-    with serving(pages) as web:
-        web.origin                     # http://127.0.0.1:<free port>
-        web.hits                       # every request in order of arrival
-        web.edit("/about")             # from now on the page reads differently
-        web.answer_first("/a", Answer(503), Answer(503))   # heals at the third try
-        web.close_for = Closing(after=10, seconds=2)       # 429 with Retry-After
+    with serve_site(pages) as server:
+        server.origin                     # http://127.0.0.1:<free port>
+        server.hits                       # every request in order of arrival
+        server.edit("/about")             # from now on the page reads differently
+        server.answer_first("/a", Answer(503), Answer(503))   # succeeds at the third try
+        server.rate_limit = RateLimit(after=10, seconds=2)    # 429 with Retry-After
 
 `pages` maps a request target (path and query) to an `Answer`, or to None for a 404. The server knows nothing of the
-crawler. `/__log` shows the log as JSON to whoever runs the crawl from another process.
+crawler. `/__log` returns the log as JSON, for tests that crawl in another process.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _REASONS = {
     500: "Internal Server Error", 503: "Service Unavailable",
 }  # fmt: skip
 _TICK_S = 0.01
-_BORN = 1_700_000_000.0  # when every page was last modified, until it is edited
+_LAST_MODIFIED = 1_700_000_000.0  # Last-Modified of every page until it is edited
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a site says to one request."""
+    """The response to one request."""
 
     status: int = 200
     body: bytes = b""
@@ -58,14 +58,14 @@ class Hit:
 
 
 @dataclass(slots=True)
-class Closing:
-    """After this many requests the site is shut for a while, once, and says so with Retry-After in either form."""
+class RateLimit:
+    """After this many requests the server answers 429 for a while, once, with Retry-After in seconds or as a date."""
 
     after: int
     seconds: float
     as_date: bool = False
     until: float = 0.0
-    """Wall clock; 0 while the site has not shut yet."""
+    """Wall clock; 0 before the first 429."""
 
 
 Pages = Callable[[str], Answer | None]
@@ -82,7 +82,7 @@ def page(title: str, body: str = "", *, links: tuple[str, ...] = (), head: str =
 
 
 def prose(topic: str, words: int = 60) -> str:
-    """Some text about a topic, the same each time and different for each topic (digits aside), so no two pages are equal."""
+    """Generate text for a topic; equal topics give equal text, and different ones different text even without digits."""
     chance = random.Random(topic)
     return " ".join("".join(chance.choices(string.ascii_lowercase, k=chance.randint(3, 9))) for _ in range(words))
 
@@ -93,7 +93,7 @@ def redirect(location: str, status: int = 301) -> Answer:
 
 
 def site(pages: dict[str, Answer], robots: str = "") -> Pages:
-    """A site made of exactly these targets, with this robots.txt when it is not empty."""
+    """A site of exactly these targets, with this robots.txt when it is not empty."""
     known = dict(pages)
     if robots:
         known["/robots.txt"] = Answer(body=robots.encode(), content_type="text/plain")
@@ -101,8 +101,8 @@ def site(pages: dict[str, Answer], robots: str = "") -> Pages:
 
 
 @dataclass(slots=True)
-class Web:
-    """A running server: what it serves, what it was asked, and its moods. Moods may be changed while it runs."""
+class HttpServer:
+    """A running server: its pages, its log of requests, and its faults, which may be changed while it runs."""
 
     pages: Pages
     port: int = 0
@@ -112,12 +112,12 @@ class Web:
     slow: dict[str, float] = field(default_factory=dict)
     """Targets that take this many seconds instead of `delay_s`."""
     validators: bool = True
-    close_for: Closing | None = None
+    rate_limit: RateLimit | None = None
     flaky_share: float = 0.0
     """The share of targets that answer 503 `flaky_tries` times before they heal; which ones is a hash of the target."""
     flaky_tries: int = 1
     lags: list[float] = field(default_factory=list)
-    """How late the server itself was scheduled, sampled all the time: the noise in every time it logs."""
+    """Delays of the server's own event loop, sampled continuously: the error of every time it logs."""
     edits: dict[str, int] = field(default_factory=dict)
     _first: dict[str, list[Answer]] = field(default_factory=dict)
     _tries: dict[str, int] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Web:
         return self.origin + target
 
     def edit(self, target: str) -> None:
-        """Change what a page says; its ETag and Last-Modified follow."""
+        """Change the text of a page; its ETag and Last-Modified change too."""
         self.edits[target] = self.edits.get(target, 0) + 1
 
     def answer_first(self, target: str, *answers: Answer) -> None:
@@ -142,7 +142,7 @@ class Web:
         self._first[target] = list(answers)
 
     def targets(self) -> list[str]:
-        """What was asked for, in order, without robots.txt and the usual places of sitemaps."""
+        """The requested targets in order, without robots.txt and sitemaps."""
         return [h.target for h in self.hits if h.target != "/robots.txt" and "sitemap" not in h.target]
 
     def wait_for_hits(self, count: int, timeout_s: float = 60.0) -> bool:
@@ -151,17 +151,17 @@ class Web:
         self._awaited = count
         return len(self.hits) >= count or self._reached.wait(timeout_s)
 
-    def forget(self) -> None:
-        """Start the log afresh."""
+    def clear_log(self) -> None:
+        """Empty the log."""
         self.hits.clear()
         self.lags.clear()
 
     def reply(self, target: str, headers: dict[str, str]) -> bytes:
-        """The whole response, and its line in the log."""
+        """The whole response; the request is added to the log."""
         if target == "/__log":
             return _wire(Answer(body=json.dumps([asdict(h) for h in self.hits]).encode(), content_type="application/json"))
         at = time.monotonic()
-        answer = self._mood(target) or self._usual(target)
+        answer = self._fault(target) or self._page(target)
         conditional = "if-none-match" in headers or "if-modified-since" in headers
         if answer.status == 200 and self.validators:
             answer = self._validated(target, answer, headers)
@@ -170,10 +170,10 @@ class Web:
             self._reached.set()
         return _wire(answer)
 
-    def _mood(self, target: str) -> Answer | None:
+    def _fault(self, target: str) -> Answer | None:
         if target == "/robots.txt":
             return None
-        if self.close_for is not None and (closed := self._closed(self.close_for)) is not None:
+        if self.rate_limit is not None and (closed := self._rate_limited(self.rate_limit)) is not None:
             return closed
         if queue := self._first.get(target):
             return queue.pop(0)
@@ -183,7 +183,7 @@ class Web:
                 return Answer(503, b"overloaded", "text/plain")
         return None
 
-    def _closed(self, closing: Closing) -> Answer | None:
+    def _rate_limited(self, closing: RateLimit) -> Answer | None:
         now = time.time()
         if not closing.until and len(self.hits) >= closing.after:
             until = now + closing.seconds
@@ -193,7 +193,7 @@ class Web:
         wait = formatdate(closing.until, usegmt=True) if closing.as_date else str(math.ceil(closing.until - now))
         return Answer(429, b"slow down", "text/plain", (("Retry-After", wait),))
 
-    def _usual(self, target: str) -> Answer:
+    def _page(self, target: str) -> Answer:
         answer = self.pages(target)
         if answer is None:
             return Answer(404, b"<title>Not found</title><h1>Not found</h1>")
@@ -204,7 +204,7 @@ class Web:
 
     def _validated(self, target: str, answer: Answer, headers: dict[str, str]) -> Answer:
         etag = f'"{hashlib.sha256(answer.body).hexdigest()[:16]}"'
-        modified = _BORN + 3600 * self.edits.get(target, 0)
+        modified = _LAST_MODIFIED + 3600 * self.edits.get(target, 0)
         validators = (("ETag", etag), ("Last-Modified", formatdate(modified, usegmt=True)))
         if "if-none-match" in headers:
             same = headers["if-none-match"] == etag
@@ -226,10 +226,10 @@ def _wire(answer: Answer) -> bytes:
 
 
 class _Connection(asyncio.Protocol):
-    """One kept-alive connection. Requests have no body here, so a head is a request."""
+    """One keep-alive connection. Requests have no body, so each head is a request."""
 
-    def __init__(self, web: Web, open_: set[asyncio.Transport]) -> None:
-        self._web = web
+    def __init__(self, http_server: HttpServer, open_: set[asyncio.Transport]) -> None:
+        self._web = http_server
         self._open = open_
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
@@ -268,19 +268,21 @@ class _Connection(asyncio.Protocol):
             self._transport.write(reply)
 
 
-async def _watch_lag(web: Web) -> None:
+async def _watch_lag(http_server: HttpServer) -> None:
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + _TICK_S
         await asyncio.sleep(_TICK_S)
-        web.lags.append(loop.time() - due)
+        http_server.lags.append(loop.time() - due)
 
 
-async def _serve(web: Web, ready: threading.Event, stop: asyncio.Event) -> None:
+async def _serve(http_server: HttpServer, ready: threading.Event, stop: asyncio.Event) -> None:
     connections: set[asyncio.Transport] = set()
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(web, connections), "127.0.0.1", web.port)
-    web.port = server.sockets[0].getsockname()[1]
-    watching = asyncio.create_task(_watch_lag(web))
+    server = await asyncio.get_running_loop().create_server(
+        lambda: _Connection(http_server, connections), "127.0.0.1", http_server.port
+    )
+    http_server.port = server.sockets[0].getsockname()[1]
+    watching = asyncio.create_task(_watch_lag(http_server))
     ready.set()
     await stop.wait()
     watching.cancel()
@@ -291,17 +293,19 @@ async def _serve(web: Web, ready: threading.Event, stop: asyncio.Event) -> None:
 
 
 @contextlib.contextmanager
-def serving(pages: Pages, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[Web]:
-    """Serve on a free loopback port until the block is left, however it is left. `host` is only the name used in URLs."""
-    web = Web(pages, host=host, port=port)
+def serve_site(pages: Pages, *, host: str = "127.0.0.1", port: int = 0) -> Iterator[HttpServer]:
+    """Serve on a free loopback port until the block ends. `host` is only the name used in URLs."""
+    http_server = HttpServer(pages, host=host, port=port)
     ready = threading.Event()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
-    thread = threading.Thread(target=loop.run_until_complete, args=(_serve(web, ready, stop),), name="test-web", daemon=True)
+    thread = threading.Thread(
+        target=loop.run_until_complete, args=(_serve(http_server, ready, stop),), name="test-web", daemon=True
+    )
     thread.start()
     try:
         assert ready.wait(10), "the test server did not start"
-        yield web
+        yield http_server
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)

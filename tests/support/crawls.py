@@ -1,4 +1,4 @@
-"""A whole crawl in a few words: in this process through the embedded app, or as the command a person types."""
+"""Run a whole crawl: in this process through the embedded app, or by the `sitelore` command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMAND = (sys.executable, "-m", "sitelore")
 
 
 @dataclass(frozen=True, slots=True)
-class Journey:
+class CrawlResult:
     """One finished crawl."""
 
     run: Run
@@ -46,12 +46,12 @@ class Journey:
         }
 
     def kept(self, origin: str = "") -> set[str]:
-        """The pages kept, as paths."""
+        """The paths of the pages that were kept."""
         return {url.removeprefix(origin) for url, row in self.rows.items() if row.state in {"VISITED", "NOT_MODIFIED"}}
 
 
 def crawl_settings(*seeds: str, concurrency: int = 4, **changes: Any) -> CrawlSettings:
-    """What the command line would ask for these seeds: their origins are open, and the pace is as fast as it gets."""
+    """The settings that the command line would make for these seeds: their origins are open, and there is no delay."""
     sitemaps: tuple[str, ...] = changes.pop("sitemaps", ())
     delay_s: float | None = changes.pop("delay_s", 0.0)
     origins = {f"{urlsplit(url).scheme}://{urlsplit(url).netloc}" for url in (*seeds, *sitemaps)}
@@ -64,12 +64,12 @@ def crawl_settings(*seeds: str, concurrency: int = 4, **changes: Any) -> CrawlSe
     return replace(plain, **changes)
 
 
-async def crawl_in(app: App, settings: CrawlSettings) -> Journey:
-    """One crawl in an app that stands already."""
+async def crawl_in(app: App, settings: CrawlSettings) -> CrawlResult:
+    """Crawl once in an open app."""
     run = await app.create_run(settings)
     run = await app.crawl(run, Progress(), asyncio.Event())
     rows = {str(row.url): row async for row in app.ledger.rows(run.id, sitemaps=True)}
-    return Journey(
+    return CrawlResult(
         run,
         {url: row for url, row in rows.items() if row.kind == "page"},
         await app.ledger.counts(run.id),
@@ -77,21 +77,21 @@ async def crawl_in(app: App, settings: CrawlSettings) -> Journey:
     )
 
 
-async def crawl(data: Path, settings: CrawlSettings) -> Journey:
-    """One crawl in an app built for it over this data directory."""
+async def crawl(data: Path, settings: CrawlSettings) -> CrawlResult:
+    """Crawl once in an embedded app over this data directory."""
     async with embedded(data, writing=True) as app:
         return await crawl_in(app, settings)
 
 
-async def documents(data: Path, journey: Journey) -> dict[str, dict[str, Any]]:
-    """The stored document of every page kept, by URL."""
+async def documents(data: Path, result: CrawlResult) -> dict[str, dict[str, Any]]:
+    """The stored document of every page that was kept, by URL."""
     async with embedded(data, writing=False) as app:
-        return {url: json.loads(await app.blobs.get(row.document)) for url, row in journey.rows.items() if row.document}
+        return {url: json.loads(await app.blobs.get(row.document)) for url, row in result.rows.items() if row.document}
 
 
 def as_expected(rows: dict[str, UrlRow]) -> dict[str, Expected]:
-    """Rows in the oracle's words, through the export that people read."""
-    exported = [export_row(row) for row in rows.values()]
+    """Rows in the form of the oracle, made from the export."""
+    exported_json = [export_row(row) for row in rows.values()]
     return {
         row["url"]: Expected(
             row["state"],
@@ -100,22 +100,22 @@ def as_expected(rows: dict[str, UrlRow]) -> dict[str, Expected]:
             row["final_url"] if row["state"] in {"VISITED", "ALIAS"} else None,
             row["skip_reason"],
         )
-        for row in exported
+        for row in exported_json
     }
 
 
-def differences(found: dict[str, Expected], expected: dict[str, Expected]) -> list[str]:
-    """Every row on which a crawl and the oracle disagree, readable."""
+def differences(actual: dict[str, Expected], expected: dict[str, Expected]) -> list[str]:
+    """One line for every row on which a crawl and the oracle disagree."""
     return [
-        f"{url}: crawled {found.get(url)}, expected {expected.get(url)}"
-        for url in sorted(found.keys() | expected.keys())
-        if found.get(url) != expected.get(url)
+        f"{url}: crawled {actual.get(url)}, expected {expected.get(url)}"
+        for url in sorted(actual.keys() | expected.keys())
+        if actual.get(url) != expected.get(url)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """A command that has ended."""
+class CliResult:
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -133,7 +133,7 @@ def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "PYTHONWARNINGS": "default", **(extra or {})}
 
 
-def command(*args: str, timeout_s: float = 100.0, env: dict[str, str] | None = None, cwd: Path | None = None) -> Finished:
+def run_cli(*args: str, timeout_s: float = 100.0, env: dict[str, str] | None = None, cwd: Path | None = None) -> CliResult:
     """Run `sitelore` with these arguments to its end."""
     done = subprocess.run(
         [*COMMAND, *args],
@@ -144,17 +144,17 @@ def command(*args: str, timeout_s: float = 100.0, env: dict[str, str] | None = N
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CliResult(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-async def commanded(*args: str, env: dict[str, str] | None = None) -> Finished:
-    """The same without blocking the loop, so that several can run side by side."""
-    return await asyncio.to_thread(lambda: command(*args, env=env))
+async def run_cli_async(*args: str, env: dict[str, str] | None = None) -> CliResult:
+    """Run `sitelore` without blocking the event loop, so that several commands can run concurrently."""
+    return await asyncio.to_thread(lambda: run_cli(*args, env=env))
 
 
 @contextlib.contextmanager
-def started(*args: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A `sitelore` under way in its own session; whatever is left of it at the end of the block is ended."""
+def start_cli(*args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start `sitelore` in its own session; its processes are killed when the block ends."""
     process = subprocess.Popen(
         [*COMMAND, *args],
         stdout=subprocess.PIPE,
@@ -171,16 +171,16 @@ def started(*args: str) -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
-def exported(data: Path, run: str = "latest") -> bytes:
+def exported_json(data: Path, run: str = "latest") -> bytes:
     """The run's JSON export, byte for byte."""
-    done = command("export", run, "--format", "json", "--data", str(data))
+    done = run_cli("export", run, "--format", "json", "--data", str(data))
     assert done.code == 0, done.err
     return done.out.encode()
 
 
 def exported_rows(data: Path, run: str = "latest") -> dict[str, dict[str, Any]]:
     """The run's JSON export by URL."""
-    return {row["url"]: row for row in json.loads(exported(data, run))}
+    return {row["url"]: row for row in json.loads(exported_json(data, run))}
 
 
 async def stored_rows(data: Path) -> AsyncIterator[UrlRow]:

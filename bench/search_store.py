@@ -1,4 +1,4 @@
-"""Texts in a real embedded store, as a crawl would have left them: for what is asked of search."""
+"""A search index filled with texts, as a crawl would leave it, for tests and benchmarks of search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.servers import postgres_alone
-from tests.support.fleet import new_database
+from tests.support.workers import temporary_database
 
 from sitelore.index.terms import terms_of
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict, WaveFacts, WavePlan
@@ -32,12 +32,12 @@ NOW = 1_000_000.0
 EPOCH = "texts"
 AT_ONCE = 1_000
 AHEAD = 3
-"""Batches whose terms are made before they are wanted."""
+"""Batches whose terms are computed ahead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A page of so many chunks."""
+    """A page with its chunks."""
 
     url: str
     chunks: tuple[str, ...]
@@ -49,11 +49,11 @@ class Text:
 
     @property
     def document(self) -> BlobKey:
-        """What the page says, as a key."""
+        """The key of the page's document: a digest of its chunks."""
         return BlobKey(_digest(repr(self.chunks)))
 
-    def indexed(self) -> IndexedPage:
-        """With its terms."""
+    def indexed_page(self) -> IndexedPage:
+        """The page with the terms of its chunks."""
         chunks, start = [], 0
         for text in self.chunks:
             end = start + len(text.encode("utf-8", "replace"))
@@ -69,75 +69,75 @@ class Text:
         return IndexedChunk(chunk, terms, sum(terms.values()), _digest(text))
 
 
-class SearchService:
-    """Sites of texts, with the ledger that answers are joined with."""
+class SearchStore:
+    """A ledger and a search index in one database."""
 
-    def __init__(self, ledger: SqlLedger, knowledge: SqlSearchIndex, server: int = 0) -> None:
+    def __init__(self, ledger: SqlLedger, search_index: SqlSearchIndex, server: int = 0) -> None:
         self.ledger = ledger
         self.server = server
-        """The database's process, where it has one."""
-        self.knowledge: SearchIndex = knowledge
+        """Process id of the database server, 0 without one."""
+        self.search_index: SearchIndex = search_index
 
-    async def crawled(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
-        """A run that has met these pages."""
+    async def crawl(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
+        """Record a completed run that visited these pages."""
         offers = [Offer(Url.trusted(text.url), 0, Source.SEED, position=at) for at, text in enumerate(texts)]
         run = await self.ledger.create_run(site, CrawlSettings(seeds=(texts[0].url,)), offers, NOW, tenant)
         await self.ledger.begin_run(run.id, NOW)
         by_url = {text.url: text for text in texts}
-        met = wave = 0
-        while met < len(by_url):
+        settled = wave = 0
+        while settled < len(by_url):
             await self.ledger.open_wave(run.id, wave, _all)
             wave += 1
             while leases := await self.ledger.claim(run.id, WorkerId("w"), AT_ONCE, NOW, 600.0):
-                met += sum(await self.ledger.settle([_visit(lease, by_url[str(lease.url)]) for lease in leases]))
+                settled += sum(await self.ledger.settle([_visit(lease, by_url[str(lease.url)]) for lease in leases]))
         await self.ledger.open_wave(run.id, wave, _all)
         await self.ledger.end_run(run.id, RunState.COMPLETED, NOW)
         return run.site
 
-    async def indexed(self, site: SiteId, texts: Sequence[Text], at_once: int = AT_ONCE) -> None:
-        """Their chunks, in this order."""
-        await self.knowledge.open_epoch(site, EPOCH)
+    async def index(self, site: SiteId, texts: Sequence[Text], at_once: int = AT_ONCE) -> None:
+        """Index the pages in this order."""
+        await self.search_index.open_epoch(site, EPOCH)
         batches = [texts[start : start + at_once] for start in range(0, len(texts), at_once)]
-        async for made in _worded(batches):
-            await self.knowledge.write_pages(site, EPOCH, made)
+        async for made in _with_terms(batches):
+            await self.search_index.write_pages(site, EPOCH, made)
 
-    async def shelved(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
-        """Crawled and indexed."""
-        made = await self.crawled(texts, site, tenant)
-        await self.indexed(made, texts)
+    async def add_pages(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
+        """Crawl and index the pages."""
+        made = await self.crawl(texts, site, tenant)
+        await self.index(made, texts)
         return made
 
-    async def given_vectors(self, model: str, vectors: Iterable[tuple[str, bytes]]) -> None:
-        """Vectors of texts."""
-        await self.knowledge.put_vectors(model, [(_digest(text), vector) for text, vector in vectors])
+    async def add_vectors(self, model: str, vectors: Iterable[tuple[str, bytes]]) -> None:
+        """Store vectors by their texts."""
+        await self.search_index.put_vectors(model, [(_digest(text), vector) for text, vector in vectors])
 
 
 @asynccontextmanager
-async def open_library(path: Path) -> AsyncIterator[SearchService]:
-    """A library in this file."""
+async def open_sqlite_store(path: Path) -> AsyncIterator[SearchStore]:
+    """Open a store in this SQLite file."""
     engine = await open_sqlite(path)
     try:
-        yield SearchService(SqlLedger(engine), SqlSearchIndex(engine))
+        yield SearchStore(SqlLedger(engine), SqlSearchIndex(engine))
     finally:
         await engine.close()
 
 
 @asynccontextmanager
-async def open_shared_library() -> AsyncIterator[SearchService]:
-    """A library on a Postgres of its own."""
+async def open_postgres_store() -> AsyncIterator[SearchStore]:
+    """Open a store on a Postgres server that is started for it."""
     with postgres_alone() as server:
-        async with new_database(server.url) as url:
+        async with temporary_database(server.url) as url:
             engine = await open_postgres(url, PostgresConfig(4, 60.0, idle_in_transaction_s=60.0))
-            knowledge = SqlSearchIndex(engine)
+            search_index = SqlSearchIndex(engine)
             try:
-                yield SearchService(SqlLedger(engine), knowledge, server.pid)
+                yield SearchStore(SqlLedger(engine), search_index, server.pid)
             finally:
-                await knowledge.close()
+                await search_index.close()
                 await engine.close()
 
 
-async def _worded(batches: Sequence[Sequence[Text]]) -> AsyncIterator[list[IndexedPage]]:
-    """Batches with their terms, in order. Of many, the next are made by other processes while one is written."""
+async def _with_terms(batches: Sequence[Sequence[Text]]) -> AsyncIterator[list[IndexedPage]]:
+    """Compute the terms of batches, in order. Many batches are computed by other processes while one is written."""
     if len(batches) <= AHEAD:
         for batch in batches:
             yield _indexed(batch)
@@ -153,7 +153,7 @@ async def _worded(batches: Sequence[Sequence[Text]]) -> AsyncIterator[list[Index
 
 
 def _indexed(texts: Sequence[Text]) -> list[IndexedPage]:
-    return [text.indexed() for text in texts]
+    return [text.indexed_page() for text in texts]
 
 
 def _visit(lease: Lease, text: Text) -> Settlement:
@@ -163,7 +163,7 @@ def _visit(lease: Lease, text: Text) -> Settlement:
 
 
 def _all(wave: WaveFacts) -> WavePlan:
-    return WavePlan(admit=tuple(one.url for one in wave.candidates))
+    return WavePlan(admit=tuple(candidate.url for candidate in wave.candidates))
 
 
 def _digest(text: str) -> str:
