@@ -21,6 +21,8 @@ from sitelore.model.frontier import (
     Lease,
     Offer,
     PageSketch,
+    PrefetchFacts,
+    PrefetchTarget,
     QueueStats,
     ReprocessedPage,
     Run,
@@ -260,6 +262,31 @@ class Ledger(Protocol):
 
     async def release(self, run: RunId, now: float, worker: WorkerId | None = None) -> int:
         """Return leases to QUEUED: a worker's own, or (None) all that have expired."""
+        ...
+
+    async def prefetch_facts(self, run: RunId, now: float) -> PrefetchFacts | None:
+        """The facts from which the rows to fetch ahead of their admission are chosen; None when the run is not RUNNING."""
+        ...
+
+    async def start_prefetches(
+        self, run: RunId, worker: WorkerId, targets: Sequence[PrefetchTarget], now: float, lease_s: float
+    ) -> list[Lease]:
+        """Reserve URLs for this worker, which fetches them ahead: their rows can be claimed only by it while the lease holds.
+
+        Gives a provisional lease, without seq and token, of each URL that is free and still to be admitted.
+        """
+        ...
+
+    async def renew_prefetches(self, run: RunId, worker: WorkerId, until: float) -> None:
+        """Extend the reservations of a worker."""
+        ...
+
+    async def end_prefetches(self, run: RunId, worker: WorkerId, ended: Collection[Url], *, are_used: bool) -> None:
+        """End these reservations, whose results are used now or were dropped. What was dropped is counted."""
+        ...
+
+    async def drop_prefetches(self, run: RunId, worker: WorkerId) -> None:
+        """End all reservations of a worker that stops, and count them as unused."""
         ...
 
     async def queue_stats(self, run: RunId, now: float) -> QueueStats:

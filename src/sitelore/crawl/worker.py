@@ -15,6 +15,7 @@ from collections.abc import Collection
 from sitelore.crawl import metrics
 from sitelore.crawl.context import Progress, VisitContext, WorkerContext
 from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run
+from sitelore.crawl.prefetch import Prefetcher
 from sitelore.crawl.settle import Settler, redact_settlement
 from sitelore.crawl.visit import visit
 from sitelore.extract.redaction.redactor import redactor_of
@@ -64,7 +65,10 @@ class Worker:
         self._started_at = context.clock()
         self._next_claim_at = 0.0
         """No claim before this time: the last one emptied the queue. Reset when a wave may have opened."""
+        self._is_queue_empty = False
+        """Whether the last claim got every row that was due."""
         self._settler = Settler(worker_context.ledger, context.blobs, context.clock, self._on_settled)
+        self._prefetcher = Prefetcher(run.id, worker, worker_context, context, self._free_slots, self._wake.set)
 
     async def work(self, stop: asyncio.Event) -> Run:
         """Work until the run has ended. Raises `Interrupted` or `OutOfTime` after a drain that leaves no lease behind."""
@@ -76,6 +80,7 @@ class Worker:
                     self._raise_failures(background)
                     self._check_end(stop)
                     if not await self._step() and (run := await self._reconcile(subscription)):
+                        await self._prefetcher.close()
                         return run
         except BaseException:
             await self._drain(background)
@@ -95,8 +100,15 @@ class Worker:
             if not self._settler.pending:
                 return False
             self._settler.flush()
+        await self._prefetcher.update(self._closed_hosts)
         await self._wait_for_wake()
         return True
+
+    def _free_slots(self) -> int:
+        """How many pages may be fetched ahead: open rows come first."""
+        if self._buffer or self._draining or not self._is_queue_empty:
+            return 0
+        return self._concurrency - len(self._visits) - self._prefetcher.active
 
     async def _claim(self) -> None:
         now = self._context.clock()
@@ -108,12 +120,13 @@ class Worker:
             await self._reload_run()  # another process opened this wave
         self._buffer.extend(leases)
         self._claimed_at.update((lease.url, now) for lease in leases)
-        if len(leases) < limit:
+        self._is_queue_empty = len(leases) < limit
+        if self._is_queue_empty:
             self._next_claim_at = now + _POLL_INTERVAL_S
         self._progress.queued = max(0, self._progress.queued - len(leases))
 
     def _start_visits(self) -> None:
-        while len(self._visits) < self._concurrency and (lease := self._next_lease()) is not None:
+        while len(self._visits) + self._prefetcher.active < self._concurrency and (lease := self._next_lease()) is not None:
             task = asyncio.create_task(self._visit_until_empty(lease))
             self._visits.add(task)
             task.add_done_callback(self._on_visits_done)
@@ -148,7 +161,7 @@ class Worker:
 
     async def _visit(self, lease: Lease) -> None:
         try:
-            settlement = await visit(lease, self._context)
+            settlement = await visit(lease, self._context, await self._prefetcher.take(lease))
         except SiteloreError:
             raise
         except Exception as error:  # noqa: BLE001 see below
@@ -232,6 +245,8 @@ class Worker:
         result = await reconcile_run(self._run.id, self._ledger, self._context, is_shared=self._config.is_shared)
         self._next_claim_at = 0.0
         if result.status is RunStatus.OPENED:
+            self._is_queue_empty = False
+            self._prefetcher.postpone()
             await self._reload_run()
             self._progress.queued += result.admitted
             await announce_wave(self._worker_context, self._run.id, self._run.wave, result.admitted)
@@ -240,6 +255,7 @@ class Worker:
             assert run is not None
             return run
         elif result.wait_s > 0:
+            await self._prefetcher.update(self._closed_hosts)
             self._wake.clear()
             await subscription.wait(self._config.poll_s if self._config.is_shared else min(result.wait_s, _POLL_INTERVAL_S))
         return None
@@ -268,7 +284,9 @@ class Worker:
         while True:
             await asyncio.sleep(self._config.lease_s / 3)
             leases = list(self._leases.values())
-            renewed = await self._ledger.renew(leases, self._context.clock() + self._config.lease_s)
+            until = self._context.clock() + self._config.lease_s
+            renewed = await self._ledger.renew(leases, until)
+            await self._prefetcher.renew(until)
             _LOG.debug("leases renewed", extra={"run": self._run.id, "worker": self._id, "leases": renewed})
 
     async def _publish_progress(self) -> None:
@@ -300,6 +318,7 @@ class Worker:
                 await self._write_pending(background[0])
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_RELEASE_TIMEOUT_S):
+                await self._prefetcher.close()
                 await self._ledger.release(self._run.id, self._context.clock(), self._id)
 
     async def _write_pending(self, writer: asyncio.Task[None]) -> None:

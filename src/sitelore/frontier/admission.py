@@ -117,7 +117,7 @@ class Admission:
             self._verdicts_depth = depth
         verdict = self._verdicts.get(url)
         if verdict is None:
-            verdict = self._verdicts[url] = self.refusal(url, depth) or self._unlisted(url), url_pattern(url)
+            verdict = self._verdicts[url] = self.link_refusal(url, depth), url_pattern(url)
         refusal, pattern = verdict
         return Offer(
             url=url,
@@ -175,6 +175,14 @@ class Admission:
     def is_seed_redirect(lease: Lease) -> bool:
         """Whether this lease is a seed, or the target of a redirecting seed."""
         return lease.depth == 0 and lease.source in {Source.SEED, Source.REDIRECT}
+
+    def is_offered(self, url: Url) -> bool:
+        """Whether a page of this worker has offered the URL. False may also mean that the cache was cleared."""
+        return url in self._best
+
+    def link_refusal(self, url: Url, depth: int) -> Refusal | None:
+        """Why a link is not admitted, whichever page it is on."""
+        return self.refusal(url, depth) or self._unlisted(url)
 
     def refusal(self, url: Url, depth: int) -> Refusal | None:
         """Why a URL is not admitted, whichever page links to it. The checks run in the order in which `explain` shows them."""

@@ -12,7 +12,7 @@ alone proves nothing, because many sites name their front page on every page.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from sitelore.frontier.url_pattern import DATED, FACETED
 from sitelore.model.frontier import Candidate, KeptPage, Merge, PatternYield, RowKind, WaveFacts, WavePlan
@@ -50,7 +50,7 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
             continue
         if remaining is not None and pages >= remaining:
             break
-        credit = _credit(candidate, facts) if facts.settings.detect_traps else None
+        credit = page_credit(candidate, facts.pattern_yields) if facts.settings.detect_traps else None
         if credit is not None:
             if credit <= 0:
                 trapped.append((candidate.url, _trap_detail(candidate.pattern, facts.pattern_yields[candidate.pattern])))
@@ -63,11 +63,11 @@ def plan_wave(facts: WaveFacts, agreed: Collection[tuple[Url, Url]] = ()) -> Wav
     return WavePlan(merges=merges, admit=tuple(admit), trapped=tuple(trapped))
 
 
-def _credit(candidate: Candidate, facts: WaveFacts) -> int | None:
+def page_credit(candidate: Candidate, yields: Mapping[str, PatternYield]) -> int | None:
     """How many more pages of its pattern the next wave may admit; None for seeds, which are not limited."""
     if candidate.depth == 0:
         return None
-    stats = facts.pattern_yields.get(candidate.pattern, PatternYield())
+    stats = yields.get(candidate.pattern, PatternYield())
     is_dated, is_faceted = DATED in candidate.pattern, FACETED in candidate.pattern
     free = FREE_SUSPECT_PAGES if is_dated or is_faceted else FREE_PAGES
     allowed = max(free, int(stats.distinct / MIN_YIELD))

@@ -295,6 +295,8 @@ class RunCounts:
     sitemaps: int = 0
     body_bytes: int = 0
     words: int = 0
+    prefetch_unused: int = 0
+    """Pages that were fetched ahead of their admission and not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +319,8 @@ class Candidate:
     kind: RowKind
     depth: int
     pattern: str
+    source_rank: int = 0
+    parent_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +399,46 @@ class WaveOpened:
 
 
 CANDIDATES_PER_WAVE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRow:
+    """An admitted row that has not settled."""
+
+    depth: int
+    seq: int
+    kind: RowKind
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchFacts:
+    """The state of a run from which the rows to fetch ahead of their admission are chosen."""
+
+    settings: CrawlSettings
+    kept: int
+    """Pages kept so far, before the merges of the open wave."""
+    open_rows: tuple[OpenRow, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    """Rows that are not admitted, in order of admission; the first ones when there are many."""
+    candidate_count: int = 0
+    started: frozenset[Url] = frozenset()
+    """Candidates that a worker has fetched ahead or is fetching."""
+    bets: int = 0
+    """How many of the rows fetched ahead may turn out to be beyond the page limit."""
+    shapes: dict[str, PatternYield] = field(default_factory=dict)
+    """The yield of every URL pattern in `candidates`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchTarget:
+    """A URL to fetch ahead: a candidate, or a link of a page that was itself fetched ahead."""
+
+    url: Url
+    depth: int
+    kind: RowKind = RowKind.PAGE
+    is_bet: bool = False
+    """The page limit may end the run before the URL is admitted."""
 
 
 class EventKind(StrEnum):

@@ -104,6 +104,16 @@ class ReadMode(StrEnum):
         return cls.CONTENT if value == "plain" else None
 
 
+class Prefetch(StrEnum):
+    """Which pages are fetched ahead of their admission, while the crawl waits for slow pages."""
+
+    ON = "on"
+    """Pages that will be admitted, and under a page limit also some (at most 5 % of the limit) that may not be."""
+    CERTAIN = "certain"
+    """Only pages that will be admitted."""
+    OFF = "off"
+
+
 class LinkStyle(StrEnum):
     """How links are written in exported Markdown. Stored documents keep absolute links."""
 
@@ -219,6 +229,7 @@ class CrawlSettings:
     allow_private: tuple[str, ...] = ()
     keep_snapshots: bool = True
     detect_traps: bool = True
+    prefetch: Prefetch = Prefetch.ON
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
     """National ids that count as personal data (`docs/reference/redaction.md`)."""

@@ -16,7 +16,7 @@ from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.store import pages
 from sitelore.store.engine import Repository, iterate_pages, read, read_long, write
-from sitelore.store.frontier import claims, waves
+from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
 from sitelore.store.runs import finalize, lifecycle, listing
 
@@ -41,6 +41,11 @@ class SqlLedger(Repository):
     settle = write(settlements.settle)
     release = write(claims.release)
     queue_stats = read(claims.queue_stats)
+    prefetch_facts = read(prefetch.prefetch_facts)
+    start_prefetches = write(prefetch.start_prefetches)
+    renew_prefetches = write(prefetch.renew_prefetches)
+    end_prefetches = write(prefetch.end_prefetches)
+    drop_prefetches = write(prefetch.drop_prefetches)
     open_wave = write(waves.open_wave)
     canonical_claims = read(waves.canonical_claims)
 

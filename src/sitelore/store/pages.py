@@ -16,7 +16,7 @@ from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.frontier.settle import page_columns
 from sitelore.store.rows import KNOWN_COLUMNS, ROW_COLUMNS, is_kept, is_page, known_of, storable, url_row
-from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, redactions, robots, urls
+from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, redactions, robots, runs, urls
 from sitelore.store.statements import execute_many, insert_for, reprocessed_page_statement, reprocessed_url_statement
 
 ROWS_PER_PAGE = 500
@@ -121,6 +121,7 @@ def counts(conn: sa.Connection, run: RunId) -> RunCounts:
         sitemaps=sums["sitemaps"],
         body_bytes=sums["body_bytes"],
         words=sums["words"],
+        prefetch_unused=conn.scalar(sa.select(runs.c.prefetch_unused).where(runs.c.id == run)) or 0,
     )
 
 

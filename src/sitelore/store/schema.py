@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0005"
+REVISION = "0006"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -72,6 +72,8 @@ runs = sa.Table(
     sa.Column("site_rendering", sa.Text),
     # 1 once this run's results were used to mark pages as gone. Not a timestamp, because runs can commit out of order.
     sa.Column("reckoned", sa.Integer, nullable=False, server_default="0"),
+    # Pages that were fetched ahead of their admission and not used.
+    sa.Column("prefetch_unused", sa.Integer, nullable=False, server_default="0"),
 )
 
 redactions = sa.Table(
@@ -175,6 +177,18 @@ _partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "turn")
 _partial_of(runs, "runs_to_reckon", "reckoned = 0", "site_id", "finished_at", "id")
 sa.Index("runs_made", runs.c.created_at, runs.c.id)
 sa.Index("runs_state", runs.c.state)
+
+prefetches = sa.Table(
+    "prefetches",
+    metadata,
+    sa.Column("run_id", _Key, primary_key=True),
+    sa.Column("url", _Key, primary_key=True),
+    sa.Column("worker", sa.Text, nullable=False),
+    sa.Column("lease_until", sa.Double, nullable=False),
+    sa.Column("is_bet", sa.Integer, nullable=False),
+)
+"""URLs that a worker fetches, or has fetched, ahead of their admission. The result is in the memory of that worker, so the row
+is reserved for it until the lease ends."""
 
 pattern_stats = sa.Table(
     "shape_yields",

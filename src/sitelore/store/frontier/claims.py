@@ -7,10 +7,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Lease, Offer, QueueStats
+from sitelore.model.frontier import KnownPage, Lease, Offer, QueueStats
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, known_of, lease_of, offer_tuple
-from sitelore.store.schema import key_of, pages, runs, urls
+from sitelore.store.schema import key_of, pages, prefetches, runs, urls
 from sitelore.store.statements import (
     BATCH,
     execute_many,
@@ -57,10 +57,17 @@ def offer(conn: sa.Connection, offers: Iterable[tuple[RunId, Offer]]) -> None:
 _run_is_workable = sa.exists().where(
     runs.c.id == sa.bindparam("run"), runs.c.state.in_(["QUEUED", "RUNNING"]), runs.c.retry_at.is_(None)
 )
+_is_prefetched_elsewhere = (
+    sa.exists()
+    .where(prefetches.c.run_id == urls.c.run_id, prefetches.c.url == urls.c.url)
+    .where(prefetches.c.worker != sa.bindparam("worker"), prefetches.c.lease_until > sa.bindparam("now"))
+    .correlate(urls)
+)
 _due = (
     sa.select(*LEASE_COLUMNS)
     .where(urls.c.run_id == sa.bindparam("run"), urls.c.state == _QUEUED, urls.c.seq.is_not(None), _run_is_workable)
     .where(sa.or_(urls.c.retry_at.is_(None), urls.c.retry_at <= sa.bindparam("now")))
+    .where(~_is_prefetched_elsewhere)
     .order_by(urls.c.seq)
     .limit(sa.bindparam("max_rows", type_=sa.Integer))
     .with_for_update(skip_locked=True, of=urls)  # ignored by SQLite, which has one writer
@@ -81,17 +88,24 @@ def claim(
     lease_s: float,
     closed_hosts: Collection[str] = (),
 ) -> list[Lease]:
-    """Lease QUEUED rows that are due to this worker, in `seq` order, and raise their fencing tokens."""
-    values: dict[str, Any] = {"run": run, "max_rows": limit, "now": now}
+    """Lease QUEUED rows that are due to this worker, in `seq` order, and raise their fencing tokens.
+
+    Rows that another worker has fetched ahead are left to that worker.
+    """
+    values: dict[str, Any] = {"run": run, "worker": worker, "max_rows": limit, "now": now}
     if closed_hosts:
         values["closed_hosts"] = sorted(closed_hosts)
     rows = conn.execute(_due_on_open_hosts if closed_hosts else _due, values).all()
     # One UPDATE for each key: Postgres plans one UPDATE over a subquery as a scan of the whole run while it has no statistics,
     # which is when a run is young and grows fastest.
     execute_many(conn, lease_statement, [(worker, now + lease_s, run, row[0]) for row in rows])
-    keys = [row[0] for row in rows]
-    known = {row[0]: known_of(row[1:]) for row in select_in_batches(conn, _known_pages, keys, run=run)}
+    known = known_pages(conn, run, [row[0] for row in rows])
     return [lease_of(run, row, known.get(row[0])) for row in rows]
+
+
+def known_pages(conn: sa.Connection, run: RunId, keys: Iterable[str]) -> dict[str, KnownPage]:
+    """What earlier visits stored about these URLs of the run's site, by key."""
+    return {row[0]: known_of(row[1:]) for row in select_in_batches(conn, _known_pages, keys, run=run)}
 
 
 _tokens_of_leased = (

@@ -33,6 +33,7 @@ CREATE TABLE runs (
 	turn INTEGER DEFAULT '0' NOT NULL,
 	site_rendering TEXT,
 	reckoned INTEGER DEFAULT '0' NOT NULL,
+	prefetch_unused INTEGER DEFAULT '0' NOT NULL,
 	PRIMARY KEY (id)
 );
 CREATE TABLE redactions (
@@ -93,6 +94,14 @@ CREATE TABLE urls (
 	rendering TEXT,
 	screenshot TEXT,
 	sketch BLOB,
+	PRIMARY KEY (run_id, url)
+);
+CREATE TABLE prefetches (
+	run_id TEXT NOT NULL,
+	url TEXT NOT NULL,
+	worker TEXT NOT NULL,
+	lease_until DOUBLE NOT NULL,
+	is_bet INTEGER NOT NULL,
 	PRIMARY KEY (run_id, url)
 );
 CREATE TABLE shape_yields (

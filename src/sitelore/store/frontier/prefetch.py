@@ -1,0 +1,154 @@
+"""Rows that workers fetch ahead of their admission. Every function is part of one transaction.
+
+What was fetched is in the memory of a worker. The table `prefetches` reserves each of these URLs for its worker, so that no
+two workers fetch one page, until the worker claims the row or its lease ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.frontier import Candidate, KnownPage, Lease, OpenRow, PrefetchFacts, PrefetchTarget, RowKind, Source
+from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.states import RunState
+from sitelore.model.url import Url
+from sitelore.store.frontier.claims import known_pages, lock_runs
+from sitelore.store.frontier.pattern_stats import count_pages
+from sitelore.store.rows import hops, is_kept, settings_of
+from sitelore.store.schema import key_of, prefetches, runs, urls
+from sitelore.store.statements import BATCH, Statement, batches, execute_many, insert_for, select_in_batches
+
+_MAX_CANDIDATES = 500
+"""Candidates read at a time."""
+
+_run: sa.BindParameter[str] = sa.bindparam("run", type_=sa.Text)
+_now = sa.bindparam("now", type_=sa.Double)
+_running_run = sa.select(runs).where(runs.c.id == _run, runs.c.state == RunState.RUNNING.value)
+_open_rows = sa.select(urls.c.depth, urls.c.seq, urls.c.kind, urls.c.shape).where(
+    urls.c.run_id == _run, urls.c.state.in_(["QUEUED", "IN_PROGRESS"]), urls.c.seq.is_not(None)
+)
+_kept_in_wave = sa.select(sa.func.count()).where(
+    urls.c.run_id == _run, is_kept(), urls.c.seq >= sa.bindparam("first_seq", type_=sa.Integer)
+)
+_is_candidate = sa.and_(urls.c.run_id == _run, urls.c.state == sa.text("'DISCOVERED'"))
+_candidate_count = sa.select(sa.func.count()).where(_is_candidate)
+_reserved = (
+    sa.exists()
+    .where(prefetches.c.run_id == urls.c.run_id, prefetches.c.url == urls.c.url, prefetches.c.lease_until > _now)
+    .correlate(urls)
+)
+_candidates = (
+    sa.select(
+        urls.c.url, urls.c.long_url, urls.c.kind, urls.c.depth, urls.c.shape, urls.c.source_rank, urls.c.parent_seq, _reserved
+    )
+    .where(_is_candidate)
+    .order_by(urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, urls.c.url)
+    .limit(_MAX_CANDIDATES)
+)
+_free_candidates = _candidates.where(~_reserved)
+_bets = sa.select(sa.func.count()).where(
+    prefetches.c.run_id == _run, prefetches.c.is_bet == sa.text("1"), prefetches.c.lease_until > _now
+)
+_KINDS = {kind.value: kind for kind in RowKind}
+
+
+def prefetch_facts(conn: sa.Connection, run: RunId, now: float) -> PrefetchFacts | None:
+    """The facts from which the rows to fetch ahead are chosen; None when the run is not RUNNING."""
+    current = conn.execute(_running_run, {"run": run}).one_or_none()
+    if current is None:
+        return None
+    settings = settings_of(current.settings)
+    has_limit = settings.max_pages is not None
+    # Only a limit makes places in the order count; without one, reserved rows need not be read again.
+    rows = conn.execute(_candidates if has_limit else _free_candidates, {"run": run, "now": now}).all()
+    candidates = tuple(
+        Candidate(Url.trusted(row[1] or row[0]), _KINDS[row[2]], row[3], row[4], source_rank=row[5], parent_seq=row[6])
+        for row in rows
+    )
+    return PrefetchFacts(
+        settings=settings,
+        kept=current.kept_before + (conn.scalar(_kept_in_wave, {"run": run, "first_seq": current.wave_seq}) or 0),
+        open_rows=tuple(OpenRow(row[0], row[1], _KINDS[row[2]], row[3]) for row in conn.execute(_open_rows, {"run": run})),
+        candidates=candidates,
+        candidate_count=conn.scalar(_candidate_count, {"run": run}) or 0 if has_limit else 0,
+        started=frozenset(candidate.url for candidate, row in zip(candidates, rows, strict=True) if row[7]),
+        bets=conn.scalar(_bets, {"run": run, "now": now}) or 0 if has_limit else 0,
+        shapes=count_pages(conn, run, (candidate.shape for candidate in candidates)),
+    )
+
+
+_states = sa.select(urls.c.url, urls.c.state, urls.c.source, urls.c.chain, urls.c.lastmod).where(
+    urls.c.run_id == _run, urls.c.url.in_(BATCH)
+)
+_reservations = sa.select(prefetches.c.url).where(
+    prefetches.c.run_id == _run, prefetches.c.url.in_(BATCH), prefetches.c.worker == sa.bindparam("worker")
+)
+
+
+def start_prefetches(
+    conn: sa.Connection, run: RunId, worker: WorkerId, targets: Sequence[PrefetchTarget], now: float, lease_s: float
+) -> list[Lease]:
+    """Reserve URLs for this worker. Gives a provisional lease, without seq and token, of each that is still to be admitted and
+    that no other worker has reserved.
+    """
+    by_key = {key_of(target.url): target for target in targets}
+    rows = {row.url: row for row in select_in_batches(conn, _states, by_key, run=run)}
+    free = [key for key in sorted(by_key) if key not in rows or rows[key].state == "DISCOVERED"]
+    values = [(run, key, worker, now + lease_s, int(by_key[key].is_bet), now) for key in free]
+    execute_many(conn, _reserve_statement, values)
+    reserved = {row.url for row in select_in_batches(conn, _reservations, free, run=run, worker=worker)}
+    known = known_pages(conn, run, reserved)
+    keys = [key for key in by_key if key in reserved]
+    return [_provisional_lease(run, by_key[key], rows.get(key), known.get(key)) for key in keys]
+
+
+def _provisional_lease(run: RunId, target: PrefetchTarget, row: Any, known: KnownPage | None) -> Lease:
+    source, chain, lastmod = (Source(row.source), hops(row.chain), row.lastmod) if row else (Source.LINK, (), None)
+    return Lease(run, target.url, 0, target.depth, 0, target.kind, 0, source, chain, lastmod, known)
+
+
+def _reserve_statement(dialect_name: str) -> Statement:
+    """Reserve a URL for a worker, unless another one holds it."""
+    names = ("run_id", "url", "worker", "lease_until", "is_bet")
+    insert = insert_for(dialect_name)(prefetches).values({name: sa.bindparam(name) for name in names})
+    statement = insert.on_conflict_do_update(
+        index_elements=["run_id", "url"],
+        set_={name: insert.excluded[name] for name in names[2:]},
+        where=prefetches.c.lease_until <= _now,
+    )
+    return statement, (*names, "now")
+
+
+def renew_prefetches(conn: sa.Connection, run: RunId, worker: WorkerId, until: float) -> None:
+    """Extend the reservations of a worker."""
+    own = sa.update(prefetches).where(prefetches.c.run_id == run, prefetches.c.worker == worker)
+    conn.execute(own.values(lease_until=until))
+
+
+def end_prefetches(conn: sa.Connection, run: RunId, worker: WorkerId, ended: Collection[Url], *, are_used: bool) -> None:
+    """End these reservations of a worker, which uses their results now or has dropped them."""
+    lock_runs(conn, [run])  # before the reservations, in the same order as the end of a run
+    keys = sorted(key_of(url) for url in ended)
+    count = sum(conn.execute(_own(run, worker).where(prefetches.c.url.in_(batch))).rowcount for batch in batches(keys))
+    if not are_used:
+        _count_unused(conn, run, count)
+
+
+def drop_prefetches(conn: sa.Connection, run: RunId, worker: WorkerId | None = None) -> None:
+    """End all reservations of a worker that stops, or (None) of a run that ends."""
+    lock_runs(conn, [run])
+    _count_unused(conn, run, conn.execute(_own(run, worker)).rowcount)
+
+
+def _own(run: RunId, worker: WorkerId | None) -> sa.Delete:
+    statement = sa.delete(prefetches).where(prefetches.c.run_id == run)
+    return statement if worker is None else statement.where(prefetches.c.worker == worker)
+
+
+def _count_unused(conn: sa.Connection, run: RunId, count: int) -> None:
+    if count:
+        total = runs.c.prefetch_unused + count
+        conn.execute(sa.update(runs).where(runs.c.id == run).values(prefetch_unused=total))
