@@ -152,6 +152,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "avg_markdown_chars": round(summary.markdown_chars, 1),
         "words": counts.words,
         "fetched": counts.fetched,
+        "prefetch_unused": counts.prefetch_unused,
         "new": counts.new,
         "changed": counts.changed,
         "saved": summary.saved,
@@ -206,6 +207,8 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("rendered in a browser", f"{summary.rendered:,}  ({_by_count(counts.rendering)})"))
     if counts.redactions:
         lines.append(("secrets redacted", _by_count(counts.redactions)))
+    if counts.prefetch_unused:
+        lines.append(("fetched ahead, unused", f"{counts.prefetch_unused:,}"))
     session = summary.session
     requests = counted(counts.fetched, "request")
     took = f"{duration(session.elapsed_s)}, {summary.rate:.1f} pages/s, {requests}, {size(counts.body_bytes)}"

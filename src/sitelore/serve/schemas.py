@@ -71,6 +71,7 @@ class RunNumbers(msgspec.Struct, frozen=True):
     queued: int
     in_progress: int
     fetched: int
+    prefetch_unused: int
     new: int
     changed: int
     sitemaps: int
@@ -276,6 +277,7 @@ def summary_view(run: Run, counts: RunCounts) -> RunSummary:
         queued=counts.states.get(UrlState.QUEUED, 0),
         in_progress=counts.states.get(UrlState.IN_PROGRESS, 0),
         fetched=counts.fetched,
+        prefetch_unused=counts.prefetch_unused,
         new=counts.new,
         changed=counts.changed,
         sitemaps=counts.sitemaps,

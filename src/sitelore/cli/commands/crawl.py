@@ -36,6 +36,7 @@ from sitelore.model.settings import (
     Pace,
     PersonalPolicy,
     Pipeline,
+    Prefetch,
     ReadMode,
     Rendering,
     RenderMode,
@@ -93,6 +94,7 @@ class CrawlOptions:
     personal_ids: tuple[str, ...] = ()
     delay_s: float | None = None
     concurrency: int = 8
+    prefetch: Prefetch = Prefetch.ON
     user_agent: str | None = None
     ttl: str | None = None
     force: bool = False
@@ -168,6 +170,12 @@ def crawl(
         typer.Option(min=0, max=3600, metavar="S", help="Seconds between requests to a host.  [default: adapts to the host]"),
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")] = 8,
+    prefetch: Annotated[
+        Prefetch,
+        typer.Option(
+            help="Fetch pages ahead while slow ones are awaited: on, certain (with --max-pages: never a page too many), or off."
+        ),
+    ] = Prefetch.ON,
     user_agent: Annotated[
         str | None,
         typer.Option(metavar="UA", help="User-Agent header. robots.txt is still matched for Sitelore."),
@@ -211,6 +219,7 @@ def crawl(
         personal_ids=tuple(personal_id or ()),
         delay_s=delay,
         concurrency=concurrency,
+        prefetch=prefetch,
         user_agent=user_agent,
         ttl=ttl,
         force=force,
@@ -274,6 +283,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         force=options.force,
         time_limit_s=None if options.time_limit is None else parse_duration(options.time_limit, "--time-limit"),
         pace=Pace(delay_s=options.delay_s, concurrency=options.concurrency, per_host=options.concurrency),
+        prefetch=options.prefetch,
         overrides=overrides,
         read=options.read,
         rendering=options.rendering,
