@@ -36,7 +36,7 @@ from sitelore.model.url import Url
 _LOG = logging.getLogger(__name__)
 
 _LOOK_INTERVAL_S = 0.1
-"""The ledger is asked for candidates at most this often. A wave of quick pages has settled before that."""
+"""Least time between two queries for candidates. A wave of quick pages has settled before that."""
 _MAX_HELD_BYTES = 64 * 2**20
 _MAX_HELD_PAGES = 5_000
 _MAX_QUEUED_LINKS = 10_000
