@@ -140,7 +140,7 @@ def test_every_problem_is_explained_with_its_status() -> None:
 
 def test_every_metric_is_explained_with_its_kind() -> None:
     import sitelore.serve.app  # noqa: F401  # a server's own metrics are registered with its routes
-    from sitelore.crawl.metrics import REGISTRY
+    from sitelore.metrics import REGISTRY
 
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", page("metrics.md"), re.MULTILINE)
     families = [(family.name + "_total" * (family.type == "counter"), family.type) for family in REGISTRY.collect()]

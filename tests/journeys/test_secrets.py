@@ -23,7 +23,7 @@ from sitelore.app.logs import JsonLines
 from sitelore.app.wiring import embedded
 from sitelore.cli.export_files import write_export, write_tree
 from sitelore.cli.main import main
-from sitelore.crawl.metrics import exposition
+from sitelore.metrics import exposition
 from sitelore.model.errors import UsageError
 from sitelore.model.redaction import Redaction
 from sitelore.model.search import SearchQuery

@@ -19,7 +19,7 @@ from functools import partial
 
 import msgspec
 
-from sitelore.crawl import metrics
+from sitelore import metrics
 from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.frontier.waves import SIMILAR, plan_wave
 from sitelore.model.errors import StorageError

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from sitelore.crawl.context import VisitContext
 from sitelore.fetch.politeness import PoliteRenderer
-from sitelore.frontier.classify import retry_at
 from sitelore.frontier.freshness import request_for
 from sitelore.frontier.render_policy import failed, noted
+from sitelore.frontier.retry import retry_at
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.frontier import Lease, RowKind

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
+from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.crawl.visit import PageRead, read_page
-from sitelore.crawl.visit_context import VisitContext
-from sitelore.crawl.worker_context import WorkerContext
 from sitelore.frontier.classify import Redirected, classify
 from sitelore.frontier.freshness import unchanged
 from sitelore.frontier.prefetch import allowed_bets, pages_in_sight, prefetch_targets
@@ -167,7 +166,7 @@ class Prefetcher:
             if facts is None:
                 return []
             self._in_sight, self._bets = pages_in_sight(facts), facts.bets
-            self._yields.update(facts.shapes)
+            self._yields.update(facts.pattern_yields)
             candidates = (target for target in prefetch_targets(facts) if target.url not in self._tried)
             targets += islice((target for target in candidates if target.url.authority not in closed_hosts), count)
         for _ in range(len(self._links)):

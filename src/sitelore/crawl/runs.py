@@ -17,7 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from sitelore.crawl import metrics
+from sitelore import metrics
 from sitelore.crawl.context import Progress
 from sitelore.extract.redaction.redactor import Redactor, redactor_of
 from sitelore.frontier.url_pattern import url_pattern

@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Collection
 
-from sitelore.crawl import metrics
+from sitelore import metrics
 from sitelore.crawl.context import Progress, VisitContext, WorkerContext
 from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run
 from sitelore.crawl.prefetch import Prefetcher

@@ -65,7 +65,7 @@ def _judged(facts: PrefetchFacts, limit: int | None) -> Iterator[tuple[Candidate
     first_offer = _first_possible_offer(facts)
     lowest = facts.candidates[0].depth if facts.candidates else 0
     places = None if limit is None else limit - facts.kept - sum(row.kind is RowKind.PAGE for row in facts.open_rows)
-    used = Counter(row.shape for row in facts.open_rows)
+    used = Counter(row.pattern for row in facts.open_rows)
     for candidate in facts.candidates:
         if candidate.kind is RowKind.SITEMAP:
             yield candidate, True
@@ -77,9 +77,9 @@ def _judged(facts: PrefetchFacts, limit: int | None) -> Iterator[tuple[Candidate
         )
         if places is not None:
             places -= 1
-        credit = page_credit(candidate, facts.shapes) if facts.settings.detect_traps else None
-        used[candidate.shape] += 1
-        if credit is None or used[candidate.shape] <= credit:
+        credit = page_credit(candidate, facts.pattern_yields) if facts.settings.detect_traps else None
+        used[candidate.pattern] += 1
+        if credit is None or used[candidate.pattern] <= credit:
             yield candidate, is_certain
 
 

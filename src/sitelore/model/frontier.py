@@ -408,7 +408,7 @@ class OpenRow:
     depth: int
     seq: int
     kind: RowKind
-    shape: str
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +426,7 @@ class PrefetchFacts:
     """Candidates that a worker has fetched ahead or is fetching."""
     bets: int = 0
     """How many of the rows fetched ahead may turn out to be beyond the page limit."""
-    shapes: dict[str, PatternYield] = field(default_factory=dict)
+    pattern_yields: dict[str, PatternYield] = field(default_factory=dict)
     """The yield of every URL pattern in `candidates`."""
 
 

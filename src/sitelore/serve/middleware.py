@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sitelore.crawl.metrics import REGISTRY, histogram
+from sitelore.metrics import REGISTRY, histogram
 from sitelore.model.errors import StorageError
 from sitelore.serve import problems
 from sitelore.serve.context import ApiSettings

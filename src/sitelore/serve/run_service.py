@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 from starlette.requests import Request
 
-from sitelore.crawl import metrics
+from sitelore import metrics
 from sitelore.crawl.runs import refuse_secrets, start_run, start_run_once
 from sitelore.export.boilerplate import Repeats, find_repeats
 from sitelore.extract.redaction.redactor import redactor_of

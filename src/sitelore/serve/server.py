@@ -17,7 +17,7 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sitelore.crawl.metrics import CONTENT_TYPE, exposition
+from sitelore.metrics import CONTENT_TYPE, exposition
 from sitelore.model.errors import UsageError
 from sitelore.serve.app import application
 from sitelore.serve.context import ApiSettings, AppContext

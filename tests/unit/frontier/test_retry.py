@@ -2,7 +2,7 @@ from email.utils import formatdate
 
 import pytest
 
-from sitelore.frontier.classify import FAILURES, retry_at
+from sitelore.frontier.retry import FAILURES, retry_at
 from sitelore.model.response import Failure, FetchFailure, Response
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url

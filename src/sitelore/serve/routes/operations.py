@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from prometheus_client import Gauge
 from starlette.responses import Response
 
-from sitelore.crawl.metrics import CONTENT_TYPE, REGISTRY, exposition
+from sitelore.metrics import CONTENT_TYPE, REGISTRY, exposition
 from sitelore.model.states import RunState
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers

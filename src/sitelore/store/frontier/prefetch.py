@@ -16,7 +16,7 @@ from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import known_pages, lock_runs
-from sitelore.store.frontier.pattern_stats import count_pages
+from sitelore.store.frontier.waves import count_pages
 from sitelore.store.rows import hops, is_kept, settings_of
 from sitelore.store.schema import key_of, prefetches, runs, urls
 from sitelore.store.statements import BATCH, Statement, batches, execute_many, insert_for, select_in_batches
@@ -76,7 +76,7 @@ def prefetch_facts(conn: sa.Connection, run: RunId, now: float) -> PrefetchFacts
         candidate_count=conn.scalar(_candidate_count, {"run": run}) or 0 if has_limit else 0,
         started=frozenset(candidate.url for candidate, row in zip(candidates, rows, strict=True) if row[7]),
         bets=conn.scalar(_bets, {"run": run, "now": now}) or 0 if has_limit else 0,
-        shapes=count_pages(conn, run, (candidate.shape for candidate in candidates)),
+        pattern_yields=count_pages(conn, run, (candidate.pattern for candidate in candidates)),
     )
 
 

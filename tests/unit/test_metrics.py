@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from sitelore.crawl import metrics
+from sitelore import metrics
 
 
 def test_everything_has_its_help_and_its_type() -> None:
