@@ -261,7 +261,7 @@ class Ledger(Protocol):
         ...
 
     async def release(self, run: RunId, now: float, worker: WorkerId | None = None) -> int:
-        """Return leases to QUEUED: a worker's own, or (None) all that have expired."""
+        """Return leases to QUEUED and end reservations of prefetched rows: a worker's own, or (None) all that have expired."""
         ...
 
     async def prefetch_facts(self, run: RunId, now: float) -> PrefetchFacts | None:
@@ -283,10 +283,6 @@ class Ledger(Protocol):
 
     async def end_prefetches(self, run: RunId, worker: WorkerId, ended: Collection[Url], *, are_used: bool) -> None:
         """End these reservations, whose results are used now or were dropped. What was dropped is counted."""
-        ...
-
-    async def drop_prefetches(self, run: RunId, worker: WorkerId) -> None:
-        """End all reservations of a worker that stops, and count them as unused."""
         ...
 
     async def queue_stats(self, run: RunId, now: float) -> QueueStats:

@@ -131,7 +131,9 @@ async def test_a_stopped_worker_leaves_no_lease_and_the_others_continue(servers:
                 assert run.state is RunState.COMPLETED
                 rows = {str(row.url): row async for row in app.ledger.rows(run.id)}
                 assert not differences(as_expected(rows), graph.expected(http_server.origin))
-                assert max(Counter(http_server.targets()).values()) == 1
+                # What the worker had fetched ahead is lost with it, and counted.
+                unused = (await app.ledger.counts(run.id)).prefetch_unused
+                assert len(http_server.targets()) - len(set(http_server.targets())) <= unused
 
 
 async def test_the_rate_limit_holds_for_all_workers_together_and_a_closed_host_is_closed_for_all(servers: LocalServers) -> None:

@@ -234,7 +234,7 @@ async def _fetch_ahead(ledger: SqlLedger, run: RunId, rng: random.Random, ahead:
     worker = WorkerId(f"w{rng.randrange(3)}")
     own = ahead.held.setdefault(worker, {})
     if rng.random() < 0.1:
-        await ledger.drop_prefetches(run, worker)
+        await ledger.release(run, now, worker)
         own.clear()
     facts = await ledger.prefetch_facts(run, now)
     assert facts is not None

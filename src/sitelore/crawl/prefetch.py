@@ -141,13 +141,11 @@ class Prefetcher:
             await self._ledger.renew_prefetches(self._run, self._worker, until)
 
     async def close(self) -> None:
-        """Stop fetching and give the reservations back."""
+        """Stop fetching. The reservations end with the leases of the worker, or with the run."""
         entries, self._entries = list(self._entries.values()), {}
         for entry in entries:
             entry.task.cancel()
         await asyncio.gather(*(entry.task for entry in entries), return_exceptions=True)
-        if self._tried:
-            await self._ledger.drop_prefetches(self._run, self._worker)
 
     async def _report(self) -> None:
         for urls, are_used in ((self._used, True), (self._unused, False)):

@@ -308,6 +308,7 @@ class Worker:
         A failing ledger must not hide the original error, and an unreachable one must not block the process.
         """
         self._draining = True
+        await self._prefetcher.close()
         if self._visits:
             _, late = await asyncio.wait(self._visits, timeout=self._config.drain_s)
             for visit_task in late:
@@ -318,7 +319,6 @@ class Worker:
                 await self._write_pending(background[0])
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_RELEASE_TIMEOUT_S):
-                await self._prefetcher.close()
                 await self._ledger.release(self._run.id, self._context.clock(), self._id)
 
     async def _write_pending(self, writer: asyncio.Task[None]) -> None:

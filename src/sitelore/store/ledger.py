@@ -45,7 +45,6 @@ class SqlLedger(Repository):
     start_prefetches = write(prefetch.start_prefetches)
     renew_prefetches = write(prefetch.renew_prefetches)
     end_prefetches = write(prefetch.end_prefetches)
-    drop_prefetches = write(prefetch.drop_prefetches)
     open_wave = write(waves.open_wave)
     canonical_claims = read(waves.canonical_claims)
 

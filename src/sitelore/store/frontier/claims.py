@@ -129,17 +129,30 @@ def renew(conn: sa.Connection, leases: Sequence[Lease], until: float) -> int:
 
 
 def release(conn: sa.Connection, run: RunId, now: float, worker: WorkerId | None = None) -> int:
-    """Queue leased rows again: a worker's own, or (None) every one whose lease has expired.
+    """Queue leased rows again, and end reservations of rows fetched ahead: a worker's own, or (None) all that have expired.
 
     Tokens stay. The next claim raises them, so that a former holder's settlement is rejected.
     """
     whose = urls.c.lease_until <= now if worker is None else urls.c.claimed_by == worker
+    whose_reservation = prefetches.c.lease_until <= now if worker is None else prefetches.c.worker == worker
     # Checked without a lock first: usually there is none, and writers of the run need not wait for that answer.
-    if conn.execute(sa.select(urls.c.url).where(_leased(run), whose).limit(1)).first() is None:
+    leased = conn.execute(sa.select(urls.c.url).where(_leased(run), whose).limit(1)).first()
+    reserved = conn.execute(sa.select(prefetches.c.url).where(prefetches.c.run_id == run, whose_reservation).limit(1)).first()
+    if leased is None and reserved is None:
         return 0
     lock_runs(conn, [run])
     statement = sa.update(urls).where(_leased(run), whose)
-    return conn.execute(statement.values(state=_QUEUED, claimed_by=None, lease_until=None)).rowcount
+    released = conn.execute(statement.values(state=_QUEUED, claimed_by=None, lease_until=None)).rowcount
+    return released + end_reservations(conn, run, whose_reservation, are_used=False)
+
+
+def end_reservations(conn: sa.Connection, run: RunId, which: sa.ColumnElement[bool], *, are_used: bool) -> int:
+    """Delete reservations of rows fetched ahead. Those whose result was not used are counted in the run."""
+    count = conn.execute(sa.delete(prefetches).where(prefetches.c.run_id == run, which)).rowcount
+    if count and not are_used:
+        total = runs.c.prefetch_unused + count
+        conn.execute(sa.update(runs).where(runs.c.id == run).values(prefetch_unused=total))
+    return count
 
 
 def _leased(run: RunId) -> sa.ColumnElement[bool]:

@@ -15,7 +15,7 @@ from sitelore.model.frontier import Candidate, KnownPage, Lease, OpenRow, Prefet
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
-from sitelore.store.frontier.claims import known_pages, lock_runs
+from sitelore.store.frontier.claims import end_reservations, known_pages, lock_runs
 from sitelore.store.frontier.waves import count_pages
 from sitelore.store.rows import hops, is_kept, settings_of
 from sitelore.store.schema import key_of, prefetches, runs, urls
@@ -94,6 +94,7 @@ def start_prefetches(
     """Reserve URLs for this worker. Gives a provisional lease, without seq and token, of each that is still to be admitted and
     that no other worker has reserved.
     """
+    lock_runs(conn, [run])  # otherwise a row could be admitted and claimed between the two statements
     by_key = {key_of(target.url): target for target in targets}
     rows = {row.url: row for row in select_in_batches(conn, _states, by_key, run=run)}
     free = [key for key in sorted(by_key) if key not in rows or rows[key].state == "DISCOVERED"]
@@ -131,24 +132,6 @@ def renew_prefetches(conn: sa.Connection, run: RunId, worker: WorkerId, until: f
 def end_prefetches(conn: sa.Connection, run: RunId, worker: WorkerId, ended: Collection[Url], *, are_used: bool) -> None:
     """End these reservations of a worker, which uses their results now or has dropped them."""
     lock_runs(conn, [run])  # before the reservations, in the same order as the end of a run
-    keys = sorted(key_of(url) for url in ended)
-    count = sum(conn.execute(_own(run, worker).where(prefetches.c.url.in_(batch))).rowcount for batch in batches(keys))
-    if not are_used:
-        _count_unused(conn, run, count)
-
-
-def drop_prefetches(conn: sa.Connection, run: RunId, worker: WorkerId | None = None) -> None:
-    """End all reservations of a worker that stops, or (None) of a run that ends."""
-    lock_runs(conn, [run])
-    _count_unused(conn, run, conn.execute(_own(run, worker)).rowcount)
-
-
-def _own(run: RunId, worker: WorkerId | None) -> sa.Delete:
-    statement = sa.delete(prefetches).where(prefetches.c.run_id == run)
-    return statement if worker is None else statement.where(prefetches.c.worker == worker)
-
-
-def _count_unused(conn: sa.Connection, run: RunId, count: int) -> None:
-    if count:
-        total = runs.c.prefetch_unused + count
-        conn.execute(sa.update(runs).where(runs.c.id == run).values(prefetch_unused=total))
+    is_own = prefetches.c.worker == worker
+    for keys in batches(sorted(key_of(url) for url in ended)):
+        end_reservations(conn, run, sa.and_(is_own, prefetches.c.url.in_(keys)), are_used=are_used)

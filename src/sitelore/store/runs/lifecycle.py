@@ -18,8 +18,7 @@ from sitelore.model.frontier import Offer, Run
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
-from sitelore.store.frontier.claims import lock_runs, offer
-from sitelore.store.frontier.prefetch import drop_prefetches
+from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
 from sitelore.store.schema import runs, sites, urls
@@ -170,7 +169,7 @@ def end_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error:
     moved = move_run(conn, run, state, now, error)
     if moved:
         finish_rows(conn, run)
-        drop_prefetches(conn, run)
+        end_reservations(conn, run, sa.true(), are_used=False)
         update_render_stats(conn, run)
     return moved
 
