@@ -17,7 +17,7 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-content bench-docs bench-structured train-content bench-memory \
+.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
 	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled fuzz fuzz-native lint-native wheels clean
 
 help:  ## show this list
@@ -83,6 +83,9 @@ LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --
 
 bench-crawl: $(DEV_STAMP)  ## CPU per page, compared with Scrapy
 	$(PY) -m bench.crawl $(ARGS)
+
+bench-latency: $(DEV_STAMP)  ## wall time on sites with slow pages, side by side with Scrapy and Crawlee [ARGS="--shape blog"]
+	$(PY) -m bench.latency $(ARGS)
 
 bench-content: $(DEV_STAMP)  ## main content and Markdown, compared with other libraries
 	$(PY) -m bench.content $(ARGS)

@@ -111,6 +111,8 @@ class HttpServer:
     delay_s: float = 0.0
     slow: dict[str, float] = field(default_factory=dict)
     """Targets that take this many seconds instead of `delay_s`."""
+    held: dict[str, int] = field(default_factory=dict)
+    """Targets that are answered only once this many requests were logged."""
     validators: bool = True
     rate_limit: RateLimit | None = None
     flaky_share: float = 0.0
@@ -258,10 +260,16 @@ class _Connection(asyncio.Protocol):
             if method == "HEAD":
                 reply = reply[: reply.index(b"\r\n\r\n") + 4]
             delay_s = self._web.slow.get(target, self._web.delay_s)
-            if delay_s:
-                asyncio.get_running_loop().call_later(delay_s, self._send, reply)
+            if delay_s or target in self._web.held:
+                asyncio.get_running_loop().call_later(delay_s, self._send_when_due, target, reply)
             else:
                 self._send(reply)
+
+    def _send_when_due(self, target: str, reply: bytes) -> None:
+        if len(self._web.hits) < self._web.held.get(target, 0):
+            asyncio.get_running_loop().call_later(_TICK_S, self._send_when_due, target, reply)
+        else:
+            self._send(reply)
 
     def _send(self, reply: bytes) -> None:
         if self._transport is not None:
