@@ -146,7 +146,7 @@ def test_what_cannot_be_served_is_one_sentence(arguments: tuple[str, ...], sente
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sitelore.cli.commands.mcp.find_spec", lambda name: None)
+    monkeypatch.setattr("sitelore.model.extras.find_spec", lambda name: None)
     assert "pip install 'sitelore[mcp]'" in complaint(sitelore("mcp", "--data", tmp_path))
 
 

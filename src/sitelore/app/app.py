@@ -42,6 +42,7 @@ from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
+from sitelore.model.extras import require_extra
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
@@ -346,6 +347,7 @@ class LazySearch:
     def service(self) -> SearchService:
         """The search service; one object for the life of the application."""
         if self._service is None:
+            require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
             from sitelore.crawl.search_service import Indexer, SearchService  # noqa: PLC0415 see above
             from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
