@@ -146,7 +146,7 @@ def test_an_invalid_option_gives_a_one_line_error(arguments: tuple[str, ...], se
 
 
 def test_without_the_extra_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sitelore.cli.commands.mcp.find_spec", lambda name: None)
+    monkeypatch.setattr("sitelore.extras.find_spec", lambda name: None)
     assert "pip install 'sitelore[mcp]'" in error_line(sitelore("mcp", "--data", tmp_path))
 
 

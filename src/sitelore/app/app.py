@@ -31,6 +31,7 @@ from sitelore.crawl.settle import redacting_saver
 from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.crawl.worker import Worker
 from sitelore.extract.redaction.redactor import redactor_of
+from sitelore.extras import require_extra
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
@@ -346,6 +347,7 @@ class LazySearch:
     def service(self) -> SearchService:
         """The search service; one object for the life of the application."""
         if self._service is None:
+            require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
             from sitelore.crawl.search_service import Indexer, SearchService  # noqa: PLC0415 see above
             from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above

@@ -12,10 +12,10 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from sitelore.app.settings import OperatorSettings, installed_browser
+from sitelore.extras import install_command, missing_libraries
 from sitelore.fetch.browser.chromium import INSTALL_HINT, has_playwright
 from sitelore.model.errors import SiteloreError, StorageError
 
@@ -38,15 +38,16 @@ class Check(NamedTuple):
 
 
 def check_libraries() -> list[Check]:
-    """The two compiled libraries: where each is, and the version of its interface."""
+    """The compiled libraries: where each is, and the version of its interface. `int8_dot` belongs to the extra `search`."""
     from sitelore.extract.native import library as native  # noqa: PLC0415 a missing library is reported, not raised
-    from sitelore.store.vectors import in_memory  # noqa: PLC0415 as above
 
+    loaders = [("extract", native.library, native.VERSION)]
+    if not missing_libraries("search"):
+        from sitelore.store.vectors import in_memory  # noqa: PLC0415 it imports numpy
+
+        loaders.append(("int8_dot", in_memory.native_library, in_memory.NATIVE_VERSION))
     checks: list[Check] = []
-    for name, load, version in (
-        ("extract", native.library, native.VERSION),
-        ("int8_dot", in_memory.native_library, in_memory.NATIVE_VERSION),
-    ):
+    for name, load, version in loaders:
         try:
             checks.append(Check(name, True, f"Compiled library {load()._name}, version {version}."))  # noqa: SLF001 as ctypes names it
         except ImportError as problem:
@@ -70,9 +71,8 @@ def check_browser() -> Check:
 
 async def check_services(settings: OperatorSettings) -> list[Check]:
     """Connect to the database, Redis and the blob store, and use each."""
-    missing = [name for name in ("asyncpg", "redis", "obstore") if find_spec(name) is None]
-    if missing:
-        return [Check("servers", False, f"Missing: {', '.join(missing)}. Install them with: pip install 'sitelore[scaled]'.")]
+    if missing := missing_libraries("scaled"):
+        return [Check("servers", False, f"Missing: {', '.join(missing)}. Install them with: {install_command('scaled')}")]
     return list(
         await asyncio.gather(
             _result("database", _use_database(settings)),

@@ -9,10 +9,10 @@ from __future__ import annotations
 import fcntl
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from sitelore.model.errors import BadConfig, DataDirBusy, DiskFull, NoSuchRun
+from sitelore.extras import require_extra
+from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
 
-_SCALED_LIBRARIES = ("asyncpg", "greenlet", "obstore", "redis")
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
 
@@ -83,8 +82,7 @@ async def embedded(
 @asynccontextmanager
 async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
     """The application on Postgres, Redis and an object store. Redis and the object store are connected on first use."""
-    if missing := [name for name in _SCALED_LIBRARIES if find_spec(name) is None]:
-        raise BadConfig(f"Postgres, Redis and S3 need {', '.join(missing)}: pip install 'sitelore[scaled]'")
+    require_extra("scaled", "a deployment on Postgres, Redis and S3")
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext

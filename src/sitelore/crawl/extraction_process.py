@@ -146,6 +146,7 @@ SITEMAP = msgspec.msgpack.Decoder(SitemapReading, dec_hook=_typed)
 
 def main(memory_bytes: int) -> None:
     """Read length-prefixed jobs from stdin and write length-prefixed answers to stdout."""
+    gc.disable()  # imports create no garbage, and looking for it takes time
     from sitelore.extract.malloc_tuning import give_back_large_blocks  # noqa: PLC0415 as below
     from sitelore.extract.page import read  # noqa: PLC0415 the pool imports this module for its messages, and never extracts
 
@@ -158,6 +159,7 @@ def main(memory_bytes: int) -> None:
     widen(sink)
     decoder = job_decoder()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(_GC_THRESHOLD, 20, 20)
     _write(sink, READY)
     while (job := _next_job(sys.stdin.buffer, decoder)) is not None:

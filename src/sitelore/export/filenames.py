@@ -20,7 +20,8 @@ from urllib.parse import unquote
 
 from sitelore.model.url import Url
 
-_SAFE_PUNCTUATION = frozenset("-_.~+,@!()")
+_UNSAFE = re.compile(r"[^\w.~+,@!()-]")
+_UNSAFE_OR_PUNCTUATION = re.compile(r"[^\w.-]")
 _SPACES = re.compile(r"[\s_]*\s[\s_]*")
 _PAGE_ENDINGS = (".html", ".htm", ".xhtml")
 _RESERVED = frozenset(
@@ -125,8 +126,7 @@ def _segment(text: str, *, keep_punctuation: bool = True) -> str:
         name = text
     else:
         text = _SPACES.sub("-", unicodedata.normalize("NFC", text).strip())
-        allowed = _SAFE_PUNCTUATION if keep_punctuation else "-_."
-        name = "".join(char if char in allowed or (char.isalnum() and char.isprintable()) else "_" for char in text)
+        name = (_UNSAFE if keep_punctuation else _UNSAFE_OR_PUNCTUATION).sub("_", text)
         if name.startswith("."):
             name = f"_{name[1:]}"
         if name.endswith((".", "-")):

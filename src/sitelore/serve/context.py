@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sitelore.crawl.search_service import SearchService
 from sitelore.model.ids import RunId
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.ports import Blobs, Clock, Ledger
+
+if TYPE_CHECKING:
+    from sitelore.crawl.search_service import SearchService
 
 
 @dataclass(frozen=True, slots=True)

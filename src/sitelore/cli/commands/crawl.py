@@ -391,13 +391,14 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
 async def _exit_code(app: App, run: Run, summary: Summary) -> int:
     """1, with the reason on stderr, if the run failed or kept no page."""
-    from sitelore.crawl.explain import seed_problems
     from sitelore.model.states import RunState
 
     if run.state is RunState.FAILED:
         note(f"sitelore: run {run.id} failed: {run.error or 'no reason was recorded'}")
         return 1
     if not summary.counts.pages:
+        from sitelore.crawl.explain import seed_problems
+
         note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run)}")
         return 1
     return 0

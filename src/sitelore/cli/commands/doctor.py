@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 _MIN_FREE_BYTES = 500_000_000
 _REQUIRED = ("ada_url", "alembic", "brotli", "msgspec", "re2", "sqlalchemy", "turbohtml", "zstandard")
-_OPTIONAL = {"asyncpg": "Postgres", "redis": "Redis", "obstore": "S3"}
+_OPTIONAL = {
+    "numpy": ("search", "search"),
+    "asyncpg": ("scaled", "Postgres"),
+    "redis": ("scaled", "Redis"),
+    "obstore": ("scaled", "S3"),
+}
+"""Libraries of extras: the extra, and what it is for."""
 
 
 def doctor(as_json: AsJson = False, data: Data = DATA) -> int:
@@ -68,17 +74,18 @@ def _packages() -> Iterator[Check]:
     from importlib.util import find_spec
 
     from sitelore.app.checks import Check
+    from sitelore.extras import install_command
 
     missing = [name for name in _REQUIRED if find_spec(name) is None]
     message = (
         f"Missing packages: {', '.join(missing)}. Reinstall sitelore." if missing else "All required packages are installed."
     )
     yield Check("libraries", not missing, message)
-    for name, use in _OPTIONAL.items():
+    for name, (extra, use) in _OPTIONAL.items():
         if find_spec(name) is not None:
             yield Check(name, True, f"{name} is installed ({use}).")
         else:
-            yield Check(name, None, f"{name} is not installed. For {use}: pip install 'sitelore[scaled]'.")
+            yield Check(name, None, f"{name} is not installed. For {use}: {install_command(extra)}")
 
 
 def _services() -> Iterator[Check]:

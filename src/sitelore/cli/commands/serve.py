@@ -36,9 +36,11 @@ def serve(
 
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
+    from sitelore.extras import require_extra
     from sitelore.fetch.guard import AddressGuard
     from sitelore.serve.server import listening_socket
 
+    require_extra("search", "the HTTP API")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
     listening = listening_socket(host, port, with_tokens=bool(operator.tokens))

@@ -21,6 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sitelore.extras import install_command
+
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
     from playwright.async_api import CDPSession, Playwright
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 INSTALL_HINT = (
-    "Pages that scripts make are read as they come over HTTP; for a browser, pip install 'sitelore[browser]' and "
+    f"Pages that scripts make are read as they come over HTTP; for a browser, {install_command('browser')} and "
     "apt install chromium-headless-shell (or: playwright install chromium-headless-shell)."
 )
 
@@ -277,7 +279,7 @@ class Browser:
             if process is not None:
                 self._retire(process, at_once=process.is_dead)
             if not self.is_available():
-                raise BrowserUnavailable(INSTALL_HINT)
+                raise BrowserUnavailable("No browser is available.")  # stored with the URL, so without paths of this machine
             assert self._executable is not None
             self._process = await BrowserProcess.start(self._executable)
             self.starts += 1

