@@ -11,8 +11,8 @@ from tests.support.crawls import crawl_in, crawl_settings, run_cli
 from tests.support.http_server import Answer, prose, serve_site
 
 from sitelore.app.wiring import embedded
-from sitelore.cli.export_files import write_manifest
 from sitelore.export.action_manifest import manifest_schema
+from sitelore.export.formats import ExportSource, write_manifest
 from sitelore.export.pages import document_of
 from sitelore.extract.page_objects.brand import brand_probe, pack_probe, unpack_probe
 from sitelore.fetch.browser.chromium import find_browser
@@ -77,7 +77,7 @@ async def test_forms_and_actions_of_a_site_become_a_manifest_that_changes_only_w
             home, kettle = [await document_of(result.rows[http_server.url(path)], app.blobs) for path in ("/", "/kettle")]
             assert (home["brand"]["primary_color"], home["brand"]["font_primary"]) == ("#0f1729", "Inter")
             assert kettle["brand"] == {}
-            manifest, is_new = await write_manifest(app, result.run, out)
+            manifest, is_new = await write_manifest(ExportSource(result.run, app.ledger, app.blobs), out)
             first = out.read_bytes()
             assert is_new
             assert [(action["id"], action["pages"]) for action in manifest["actions"]] == [
@@ -88,7 +88,8 @@ async def test_forms_and_actions_of_a_site_become_a_manifest_that_changes_only_w
             ]
             jsonschema_rs.validate(manifest_schema(), json.loads(first))
             shop.more = "<p>Another sentence.</p>"
-            manifest, is_new = await write_manifest(app, (await crawl_in(app, settings)).run, out)
+            run = (await crawl_in(app, settings)).run
+            manifest, is_new = await write_manifest(ExportSource(run, app.ledger, app.blobs), out)
             assert (manifest["version"], is_new, out.read_bytes()) == (1, False, first)
             shop.more = NEWSLETTER
             await crawl_in(app, settings)

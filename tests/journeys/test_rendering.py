@@ -18,9 +18,9 @@ from tests.support.spa import SPA_SITES, Article, articles, document, react, sta
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
-from sitelore.cli.export_files import write_tree
 from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
+from sitelore.export.formats import ExportSource, write_tree
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.model.settings import Overrides, Rendering, RenderMode
 
@@ -246,7 +246,7 @@ async def test_rendered_pages_can_be_explained_exported_and_reprocessed(app: App
     assert "nothing stands in <div#root>" in gate.detail
     assert secret not in str(await _documents(app, result, http_server)), "rendered content is redacted too"
     assert result.rows[http_server.url("/coffee")].screenshot is None, "a picture of a secret cannot be redacted"
-    tree = await write_tree(app, result.run, tmp_path / "out")
+    tree = await write_tree(ExportSource(result.run, app.ledger, app.blobs), tmp_path / "out")
     assert tree.pages == 3
     pictures = {path.name: path.read_bytes() for path in (tmp_path / "out").rglob("*.jpg")}
     assert pictures.keys() == {"index.screenshot.jpg", "tea.screenshot.jpg"}

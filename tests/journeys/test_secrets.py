@@ -21,8 +21,8 @@ from tests.support.http_server import Answer, page, prose, redirect, serve_site,
 
 from sitelore.app.logs import JsonLines
 from sitelore.app.wiring import embedded
-from sitelore.cli.export_files import write_export, write_tree
 from sitelore.cli.main import main
+from sitelore.export.formats import FORMATS, ExportSource, write_tree
 from sitelore.metrics import exposition
 from sitelore.model.errors import UsageError
 from sitelore.model.redaction import Redaction
@@ -158,12 +158,12 @@ async def test_no_secret_is_stored_logged_or_exported(
             http_server.pages = at_origin(hostile_site(), http_server.origin).get
             async with embedded(data, writing=True, redaction=Redaction(key=b"a key for this test alone")) as app:
                 result = await crawl_in(app, crawl_settings(http_server.url("/")))
-                await write_tree(app, result.run, tmp_path / "md")
+                await write_tree(ExportSource(result.run, app.ledger, app.blobs), tmp_path / "md")
                 answer = await app.search_service.search(SearchQuery("keys paper letter notes", limit=50))
                 (tmp_path / "answer").write_bytes(msgspec.json.encode(answer, enc_hook=str))
                 for form in ("json", "csv", "jsonl", "warc", "llms-txt", "actions", "tools"):
                     with (tmp_path / f"export.{form}").open("wb") as sink:
-                        assert await write_export(app, result.run, form, sink) > 0
+                        assert await FORMATS[form].write(ExportSource(result.run, app.ledger, app.blobs), sink) > 0
             targets = http_server.targets()
     finally:
         logger.removeHandler(lines)

@@ -12,7 +12,7 @@ import typer
 from sitelore.model.settings import LinkStyle, PersonalPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
     from rich.console import Console
 
@@ -34,6 +34,17 @@ Links = Annotated[
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 InRun = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, a prefix of one, or `latest`.")]
 DATA = Path("sitelore-data")
+
+
+def one_of(names: Sequence[str]) -> Callable[[str], str]:
+    """A parser for an option that takes one of these names."""
+
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}.")
+        return text
+
+    return parse
 
 
 def run_async(work: Coroutine[Any, Any, _Result]) -> _Result:

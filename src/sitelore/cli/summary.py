@@ -13,8 +13,8 @@ import msgspec
 
 from sitelore.app.app import App
 from sitelore.cli.console import counted, visible
-from sitelore.cli.export_files import ExportedFiles
 from sitelore.cli.progress import duration
+from sitelore.export.formats import FORMATS, MARKDOWN, ExportedFiles
 from sitelore.export.rows import is_page
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.rendering import IN_BROWSER
@@ -213,8 +213,8 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
     requests = counted(counts.fetched, "request")
     took = f"{duration(session.elapsed_s)}, {summary.rate:.1f} pages/s, {requests}, {size(counts.body_bytes)}"
     lines += [("took", took), ("database", str(summary.data / "sitelore.db"))]
-    names = {"md": "Markdown", "jsonl": "JSON Lines", "warc": "WARC", "llms-txt": "llms.txt"}
-    lines += [(names.get(kind, kind), path) for kind, path in summary.written.paths.items()]
+    labels = {MARKDOWN: "Markdown", **{name: form.label or name for name, form in FORMATS.items()}}
+    lines += [(labels[name], path) for name, path in summary.written.paths.items()]
     return lines
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,9 +22,11 @@ from sitelore.cli.console import (
     enable_garbage_collection,
     log_everything,
     note,
+    one_of,
     print_json,
     run_async,
 )
+from sitelore.export.formats import FORMATS, MARKDOWN
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.settings import (
     USER_AGENT,
@@ -58,19 +59,16 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
 
 
-class Output(StrEnum):
-    """Files that a crawl can write."""
-
-    DB = "db"
-    MD = "md"
-    JSONL = "jsonl"
-    WARC = "warc"
-    LLMS_TXT = "llms-txt"
-
+DATABASE = "db"
+_OUTPUTS = [DATABASE, MARKDOWN, *FORMATS]
 
 Outputs = Annotated[
-    list[Output] | None,
-    typer.Option(help="Files to write besides the database; db writes none. Repeatable.  [default: md]"),
+    list[str] | None,
+    typer.Option(
+        parser=one_of(_OUTPUTS),
+        metavar="|".join(_OUTPUTS),
+        help="Files to write besides the database; db writes none. Repeatable.  [default: md]",
+    ),
 ]
 OutputFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]")]
 
@@ -231,7 +229,7 @@ def crawl(
         from sitelore.cli.fetch_once import show_plan
 
         return show_plan(settings, as_json=as_json)
-    outputs = frozenset(output or [Output.MD])
+    outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
     return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json))
 
 
@@ -254,7 +252,7 @@ def pipeline(
 
         return await start_pipeline(app.ledger, site, name, urls or (), app.clock(), app.redaction)
 
-    outputs = frozenset(output or [Output.MD])
+    outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
     return _run(create_run, OutputOptions(data, out or data / "pages", outputs, links, as_json=as_json))
 
 
@@ -361,9 +359,9 @@ def _run(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> 
 async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> int:
     import time
 
-    from sitelore.cli.export_files import ExportedFiles, PageStyle, write_exports
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
+    from sitelore.export.formats import ExportedFiles, ExportSource, write_exports
     from sitelore.model.rendering import RenderReason
 
     async with build_app(output.data, writing=True) as app:
@@ -374,7 +372,8 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
         session = Session(progress.pages, time.monotonic() - began)
         files = ExportedFiles()
         if not isinstance(stopped, Interrupted):
-            files = await write_exports(app, run, output.out, output.outputs, PageStyle(links=output.links))
+            source = ExportSource(run, app.ledger, app.blobs, links=output.links)
+            files = await write_exports(source, output.out, output.outputs)
         summary = await summarise(app, run, output.data, files, session)
         _show_summary(summary, output)
         if missing := summary.counts.rendering.get(RenderReason.NO_BROWSER):

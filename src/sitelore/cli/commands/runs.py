@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,10 +19,12 @@ from sitelore.cli.console import (
     data_console,
     data_option,
     note,
+    one_of,
     print_json,
     run_async,
     visible,
 )
+from sitelore.export.formats import FORMATS, MARKDOWN
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.settings import LinkStyle
 
@@ -31,27 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from sitelore.app.app import App
-    from sitelore.cli.export_files import PageStyle
     from sitelore.export.compare import Difference
     from sitelore.export.rows import Row
     from sitelore.model.frontier import Run, RunCounts
 
 _SEARCHED_RUNS = 1000
 _SHOWN_CHARS = 160
-_ENTRY_NAMES = {"json": "row", "csv": "row", "tools": "action"}
-
-
-class Format(StrEnum):
-    """Files that a run can be written to."""
-
-    JSON = "json"
-    CSV = "csv"
-    JSONL = "jsonl"
-    MD = "md"
-    WARC = "warc"
-    LLMS_TXT = "llms-txt"
-    ACTIONS = "actions"
-    TOOLS = "tools"
+_FORMATS = [*FORMATS, MARKDOWN]
 
 
 def runs(as_json: AsJson = False, data: Data = DATA) -> None:
@@ -85,13 +72,15 @@ def show(run: RunName = "latest", as_json: AsJson = False, data: Data = DATA) ->
 def export(
     run: RunName = "latest",
     form: Annotated[
-        Format,
+        str,
         typer.Option(
             "--format",
+            parser=one_of(_FORMATS),
+            metavar="|".join(_FORMATS),
             help="json, csv: one row per URL. jsonl, md, llms-txt: the pages. warc: the responses. "
             "actions, tools: the site's actions.",
         ),
-    ] = Format.JSON,
+    ] = "json",
     out: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="A file, or a folder for md.  [default: stdout; DATA/pages for md]"),
@@ -103,9 +92,7 @@ def export(
     data: Data = DATA,
 ) -> None:
     """Write a run to a file. Rows are sorted, so two exports of equal crawls are equal."""
-    from sitelore.cli.export_files import PageStyle
-
-    run_async(_export_run(data, run, form.value, out, PageStyle(whole, links)))
+    run_async(_export_run(data, run, form, out, whole=whole, links=links))
 
 
 def compare(
@@ -181,26 +168,26 @@ async def _show_run(data: Path, name: str, *, as_json: bool) -> None:
             console.print(f"  {key} = {msgspec.json.encode(value).decode()}", markup=False, soft_wrap=True)
 
 
-async def _export_run(data: Path, name: str, form: str, out: Path | None, style: PageStyle) -> None:
-    from sitelore.cli.export_files import write_export, write_manifest, write_tree
+async def _export_run(data: Path, name: str, form: str, out: Path | None, *, whole: bool, links: LinkStyle) -> None:
     from sitelore.export.files import atomic_file
+    from sitelore.export.formats import ExportSource, write_manifest, write_tree
 
     async with build_app(data, writing=False) as app:
-        run = await find_run(app, data, name)
-        if form == "md":
-            tree = await write_tree(app, run, out or data / "pages", style)
+        source = ExportSource(await find_run(app, data, name), app.ledger, app.blobs, whole, links)
+        if form == MARKDOWN:
+            tree = await write_tree(source, out or data / "pages")
             note(f"{counted(tree.pages, 'page')} written to {tree.folder}, {counted(tree.removed, 'old file')} removed")
         elif form == "actions" and out is not None:
-            manifest, is_new = await write_manifest(app, run, out)
+            manifest, is_new = await write_manifest(source, out)
             result = f"written to {out}" if is_new else f"{out} is up to date"
             note(f"{counted(len(manifest['actions']), 'action')}, version {manifest['version']}: {result}")
         elif out is None:
-            await write_export(app, run, form, sys.stdout.buffer, style)
+            await FORMATS[form].write(source, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         else:
             with atomic_file(out) as sink:
-                count = await write_export(app, run, form, sink, style)
-            note(f"{counted(count, _ENTRY_NAMES.get(form, 'page'))} written to {out}")
+                count = await FORMATS[form].write(source, sink)
+            note(f"{counted(count, FORMATS[form].entry)} written to {out}")
 
 
 async def _compare(data: Path, before: str, after: str, *, as_json: bool) -> int:
