@@ -152,7 +152,7 @@ class Copy:
         try:
             output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            # The test session ends the servers it started when it is told to stop; what is left of its group is killed.
+            # The test session ends the servers it started when it gets SIGTERM; what is left of its group is killed.
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=_STOP_LIMIT_S)

@@ -84,7 +84,7 @@ MUTANTS = (
         "fetch/http/connection.py",
         "self.is_reusable = failure is None and self._keep_alive and self._transport is not None",
         "self.is_reusable = failure is None and self._transport is not None",
-        "A connection is reused after the server announced its end, or after bytes that nobody requested.",
+        "A connection is reused after the server announced its end, or after bytes without a request.",
         _CLIENT,
     ),
     Mutant(
@@ -251,7 +251,7 @@ MUTANTS = (
         _POLITENESS,
     ),
     Mutant(
-        "gate-not-told-of-retry-after",
+        "retry-after-not-reported-to-the-gate",
         "fetch/politeness.py",
         "status=fetched.status, retry_after_s=fetched.retry_after_s(now))",
         "status=fetched.status)",
