@@ -214,6 +214,29 @@ async def test_a_cancelled_enter_keeps_no_slot(shared: Shared) -> None:
     await pass_through(other, HOST, FAST)
 
 
+async def test_a_cancelled_enter_gives_its_slot_back_before_the_slot_expires(shared: Shared) -> None:
+    from sitelore.store.redis_gate import RedisGate
+
+    one, other = RedisGate(shared.clients[0], slot_s=60.0), shared.gates[1]
+    entering = [asyncio.create_task(one.enter(HOST, FAST)) for _ in range(FAST.per_host)]
+    await asyncio.sleep(0)  # both calls are on their way
+    for task in entering:
+        task.cancel()
+    await asyncio.gather(*entering, return_exceptions=True)
+    await one.close()
+    assert [await other.enter(HOST, FAST) for _ in range(FAST.per_host)] == [0.0] * FAST.per_host
+
+
+async def test_a_host_that_redis_has_evicted_keeps_its_gap_through_a_process_that_knows_it(shared: Shared) -> None:
+    (one, other), slow = shared.gates, Pace(delay_s=60.0, per_host=2)
+    assert await one.enter(HOST, slow) == 0.0
+    await one.leave(HOST, slow, GOOD)
+    await one.close()
+    assert await shared.redis.delete(f"sitelore:gate:{HOST}") == 1
+    await one.ask_for_delay(HOST, slow, 0.0)
+    assert await other.enter(HOST, slow) > 0
+
+
 async def test_after_a_flush_the_gap_holds_and_known_state_is_restored(shared: Shared) -> None:
     one, other = shared.gates
     began = await pass_through(one)

@@ -149,6 +149,24 @@ async def test_a_row_skipped_as_a_trap_ignores_offers(ledger: SqlLedger) -> None
     assert (row.state, row.skip_reason, row.detail) == (UrlState.SKIPPED, SkipReason.TRAP, "grows for ever")
 
 
+async def test_a_better_offer_does_not_revive_a_trap(ledger: SqlLedger) -> None:
+    run, [first] = await started(ledger, "1")
+    await ledger.settle([visited(first, "a", [link("t", first, 4), link("next", first, 5)])])
+    opened = await ledger.open_wave(run.id, 1, lambda _: WavePlan(admit=(u("next"),), trapped=((u("t"), "grows for ever"),)))
+    assert opened is not None
+    [lease] = await leases(ledger, run)
+    await ledger.settle([visited(lease, "b", [Offer(u("t"), 0, Source.REDIRECT, lease.url, lease.seq)])])
+    row = await the_row(ledger, run, "t")
+    assert (row.state, row.skip_reason, row.depth) == (UrlState.SKIPPED, SkipReason.TRAP, 1)
+
+
+async def test_redactions_of_a_run_are_counted_over_all_its_visits(ledger: SqlLedger) -> None:
+    run, [first, second] = await started(ledger, "a", "b")
+    await ledger.settle([visited(first, "a", redactions={"aws": 2})])
+    await ledger.settle([visited(second, "b", redactions={"aws": 1, "jwt": 1})])
+    assert (await ledger.counts(run.id)).redactions == {"aws": 3, "jwt": 1}
+
+
 async def test_the_largest_lastmod_is_stored_whichever_offer_wins(ledger: SqlLedger) -> None:
     run, [one, two] = await started(ledger, "1", "2")
     good = [link("p", one, 0, lastmod=10.0), link("q", one, 1)]

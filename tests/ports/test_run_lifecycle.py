@@ -8,13 +8,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
+import sqlalchemy as sa
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, W2, admit_all, begin, leases, link, seed, started, the_row, visited
 from tests.support.workers import temporary_database
 
 from sitelore.model.ids import RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
+from sitelore.store.engine import PostgresEngine
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.schema import runs, sites
 
 if TYPE_CHECKING:
     from sitelore.store.engine import Engine
@@ -184,6 +187,45 @@ async def test_a_lease_has_its_wave_and_the_run_has_the_hosts_of_the_wave(ledger
     assert stored is not None
     assert stored.wave_hosts == ("www.site.test",)
     assert [lease.wave for lease in await leases(ledger, run)] == [2]
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_ending_a_run_locks_its_site_before_the_run_like_beginning_one(database: Database) -> None:
+    """Two transactions that lock both in different orders would wait for each other."""
+    engine = await database.engine()
+    assert isinstance(engine, PostgresEngine)
+    ledger = SqlLedger(engine)
+    run = await begin(ledger, seed("a"))
+    await ledger.begin_run(run.id, NOW)
+    async with engine._engine.connect() as holder, engine._engine.connect() as other:
+        holder_pid = await holder.scalar(sa.text("SELECT pg_backend_pid()"))
+        await holder.execute(sa.select(sites.c.id).with_for_update())
+        ending = asyncio.create_task(ledger.end_run(run.id, RunState.COMPLETED, NOW))
+        waiting = sa.text("SELECT count(*) FROM pg_stat_activity WHERE :holder = ANY(pg_blocking_pids(pid))")
+        while not await other.scalar(waiting, {"holder": holder_pid}):
+            await other.rollback()
+        assert await other.scalar(sa.select(runs.c.id).with_for_update(skip_locked=True)) == run.id, "the run is not locked yet"
+        await other.rollback()
+        await holder.rollback()
+        assert await ending
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+async def test_a_transaction_that_postgres_ended_because_of_a_deadlock_is_run_again(database: Database) -> None:
+    engine, attempts, locked = await database.engine(), list[int](), set[int]()
+
+    def lock_both(conn: sa.Connection, first: int, second: int) -> int:
+        attempts.append(first)
+        conn.execute(sa.text("SET LOCAL deadlock_timeout = '50ms'"))
+        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(first)))
+        locked.add(first)
+        while len(locked) < 2:
+            conn.execute(sa.text("SELECT 1"))  # the other transaction runs meanwhile
+        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(second)))
+        return first
+
+    assert list(await asyncio.gather(engine.write(lock_both, 1, 2), engine.write(lock_both, 2, 1))) == [1, 2]
+    assert len(attempts) == 3
 
 
 async def test_a_lease_unknown_to_its_worker_expires(ledger: SqlLedger) -> None:

@@ -137,6 +137,12 @@ async def test_a_document_that_outlasts_the_limit_is_given_up() -> None:
         await pool.close()
 
 
+async def test_the_time_limit_of_a_document_in_the_pipe_starts_when_its_turn_comes() -> None:
+    process = _Process(lambda _: True, time_limit_s=0.01)
+    process.pipe_data_received(1, READY + b"\0\0\0\3one")
+    assert await process.ended == "reading took longer than 0.01 s"
+
+
 async def test_a_reading_process_that_ends_between_two_documents_costs_none() -> None:
     pool = ExtractionPool(1)
     try:

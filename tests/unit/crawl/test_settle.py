@@ -1,20 +1,36 @@
-"""Redaction covers headers, details, errors and URLs of a settlement."""
+"""Settlements: redaction of headers, details, errors and URLs, scope of redirects, and the order of writes."""
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import pytest
+from tests.ports.frontier import NOW, W2, leases, started, the_row, visited
+
+from sitelore.crawl.context import VisitContext
+from sitelore.crawl.page_fetch import PageFetch
 from sitelore.crawl.runs import refuse_secrets
-from sitelore.crawl.settle import redact_settlement, redacting_saver
+from sitelore.crawl.settle import Settler, redact_settlement, redacting_saver, settle_redirect
 from sitelore.extract.redaction.redactor import Redactor
-from sitelore.model.errors import UsageError
+from sitelore.fetch.guard import AddressGuard
+from sitelore.frontier.admission import Admission
+from sitelore.frontier.classify import Redirected
+from sitelore.model.document import Blob
+from sitelore.model.errors import DiskFull, UsageError
 from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageFacts, RowKind, Settlement, Source, Verdict
-from sitelore.model.ids import NO_TEXT, BlobKey, RunId
+from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, RunId
 from sitelore.model.rendering import RenderNote, RenderReason
-from sitelore.model.response import RobotsFile
+from sitelore.model.response import Response, RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
+from sitelore.store.engine import open_sqlite
+from sitelore.store.ledger import SqlLedger
+from sitelore.store.sqlite_blobs import SqliteBlobs
 
 SECRET = "ghp_" + "a1B2" * 9
 MARK = "[REDACTED:github-token]"
@@ -107,3 +123,98 @@ def test_a_requested_url_with_a_secret_is_refused_without_repeating_it(settings:
         refuse_secrets(settings, Redactor())
     assert SECRET not in str(refused.value)
     refuse_secrets(CrawlSettings(seeds=(AT,)), Redactor())
+
+
+@pytest.mark.parametrize(
+    ("target", "refusal", "joins_host"),
+    [("http://moved.test/", None, "moved.test"), ("http://10.0.0.1/", SkipReason.ADDRESS, None)],
+)
+def test_a_redirecting_seed_takes_the_host_of_an_admitted_target_into_scope(
+    target: str, refusal: SkipReason | None, joins_host: str | None
+) -> None:
+    seed = url("/")
+    admission = Admission(CrawlSettings(seeds=(seed,)), (), AddressGuard().judge_url)
+    context = cast("VisitContext", SimpleNamespace(admission=admission))
+    lease = Lease(RunId("r"), seed, 1, 0, 1, RowKind.PAGE, 0, source=Source.SEED)
+    redirected = Redirected(Verdict(UrlState.ALIAS, 301), Url(target), (Hop(seed, 301),))
+    effects = settle_redirect(lease, PageFetch(Response(seed, 301, (), b"")), redirected, context).effects
+    assert [offer.refusal for offer in effects.offers] == [refusal]
+    assert (effects.alias_of, effects.joins_host) == (target, joins_host)
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[SqlLedger]:
+    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"))
+    yield ledger
+    await ledger.close()
+
+
+class Results:
+    """Records what a settler reports, and ends it after a number of settlements."""
+
+    def __init__(self, count: int) -> None:
+        self.accepted: dict[Url, bool] = {}
+        self._count = count
+        self.complete = asyncio.Event()
+
+    def __call__(self, settlement: Settlement, is_accepted: bool) -> None:
+        self.accepted[settlement.lease.url] = is_accepted
+        if len(self.accepted) == self._count:
+            self.complete.set()
+
+
+async def test_no_row_points_to_a_blob_that_could_not_be_written(ledger: SqlLedger, tmp_path: Path) -> None:
+    run, [lease] = await started(ledger, "p")
+    blobs, results = SqliteBlobs(tmp_path / "no such directory" / "blobs.db"), Results(1)
+    settler = Settler(ledger, blobs, lambda: NOW, results)
+    settler.add(visited(lease, "page", blobs=(Blob(BlobKey("docpage"), CleanBytes(b"data")),)))
+    settler.flush()
+    with pytest.raises(DiskFull):
+        await settler.write_forever()
+    await blobs.close()
+    row = await the_row(ledger, run, "p")
+    assert (row.state, row.document) == (UrlState.IN_PROGRESS, None)
+    assert not results.accepted
+
+
+async def test_a_settlement_whose_lease_was_lost_is_reported_as_rejected(ledger: SqlLedger, tmp_path: Path) -> None:
+    run, [lost, held] = await started(ledger, "lost", "held")
+    await ledger.release(run.id, NOW + 60.0)
+    await leases(ledger, run, W2, limit=1, now=NOW + 60.0)
+    [held] = await leases(ledger, run, limit=1, now=NOW + 60.0)
+    blobs, results = SqliteBlobs(tmp_path / "blobs.db"), Results(2)
+    settler = Settler(ledger, blobs, lambda: NOW, results)
+    settler.add(visited(lost, "page"))
+    settler.add(visited(held, "other"))
+    settler.flush()
+    writer = asyncio.create_task(settler.write_forever())
+    await results.complete.wait()
+    writer.cancel()
+    await blobs.close()
+    assert results.accepted == {lost.url: False, held.url: True}
+
+
+async def test_settlements_are_pending_until_they_are_durable(
+    ledger: SqlLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, [lease] = await started(ledger, "p")
+    writing, may_write, settle = asyncio.Event(), asyncio.Event(), ledger.settle
+
+    async def settle_when_allowed(settlements: Sequence[Settlement]) -> list[bool]:
+        writing.set()
+        await may_write.wait()
+        return await settle(settlements)
+
+    monkeypatch.setattr(ledger, "settle", settle_when_allowed)
+    blobs, results = SqliteBlobs(tmp_path / "blobs.db"), Results(1)
+    settler = Settler(ledger, blobs, lambda: NOW, results)
+    settler.add(visited(lease, "page"))
+    settler.flush()
+    writer = asyncio.create_task(settler.write_forever())
+    await writing.wait()
+    assert settler.pending == 1
+    may_write.set()
+    await results.complete.wait()
+    assert settler.pending == 0
+    writer.cancel()
+    await blobs.close()

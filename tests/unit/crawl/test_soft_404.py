@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from sitelore.crawl.soft_404 import Soft404Detector
@@ -50,3 +52,21 @@ async def test_ordinary_pages_and_the_root_page_are_never_probed() -> None:
     assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.2, fingerprint=SKETCH)) is None
     assert await site.probes.soft_404(Url("http://site.test/"), SUSPECT) is None
     assert site.requested == []
+
+
+async def test_a_visit_that_is_cancelled_leaves_the_probe_to_the_others() -> None:
+    site, started, may_answer = Site(), asyncio.Event(), asyncio.Event()
+
+    async def fetch_when_allowed(request: Request) -> Fetched:
+        started.set()
+        await may_answer.wait()
+        return await site.fetch(request)
+
+    detector = Soft404Detector(fetch_when_allowed, site.read, "salt")
+    cancelled, other = [asyncio.create_task(detector.soft_404(PAGE, SUSPECT)) for _ in range(2)]
+    await started.wait()
+    cancelled.cancel()
+    await asyncio.wait({cancelled})
+    may_answer.set()
+    assert await other
+    assert len(site.requested) == 1

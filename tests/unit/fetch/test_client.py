@@ -18,7 +18,10 @@ import pytest
 from tests.unit.fetch.raw_server import ReceivedRequest, always, failure_of, fetching, reply, response_to, serving, url_of
 
 from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.client import HttpFetcher
+from sitelore.fetch.http.deadlines import DeadlineTimer, RequestDeadline
+from sitelore.fetch.http.response_parser import ResponseHead
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 
@@ -199,6 +202,18 @@ async def test_a_body_of_unknown_length_is_held_to_the_size_limit(size: int) -> 
         assert len((await response_to(answer, limits=SMALL)).body) == size
 
 
+async def test_the_size_limit_applies_to_all_pieces_of_a_body_together() -> None:
+    timer = DeadlineTimer(SMALL)
+    reader = ResponseReader(Request(url_of("http://a/")), timer, documents=False)
+    assert reader.on_head(ResponseHead(200, (("content-type", HTML),), None, False, (), False))
+    assert reader.on_data(b"x" * 6_000)
+    assert not reader.on_data(b"x" * 6_000)
+    timer.close()
+    failure = reader.result()
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.TOO_LARGE
+
+
 @pytest.mark.parametrize("length", ["", "9000"])
 async def test_a_request_can_set_a_lower_cap_and_keep_the_truncated_body(length: str) -> None:
     answer = reply(b"y" * 9000, content_type=HTML, Content_Length=length)
@@ -295,6 +310,19 @@ async def test_a_slow_body_times_out(limits: FetchLimits, detail: str) -> None:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
     assert (failure.failure, failure.detail) == (Failure.TIMEOUT, detail)
+
+
+async def test_a_body_that_starts_fast_must_not_drip_afterwards() -> None:
+    timer, messages = DeadlineTimer(FetchLimits(slow_after_s=10.0, slow_bytes_per_s=500)), list[str]()
+    deadline = RequestDeadline(timer, messages.append)
+    deadline.start_body(1000.0)
+    deadline.received = 1_000_000
+    deadline.check(1010.0)
+    assert messages == []
+    deadline.received += 10
+    deadline.check(1020.0)
+    timer.close()
+    assert messages == ["The body came slower than 500 bytes a second."]
 
 
 async def test_a_request_that_took_too_long_does_not_harm_the_next() -> None:

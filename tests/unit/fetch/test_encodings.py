@@ -106,6 +106,11 @@ def test_a_bomb_in_an_intermediate_layer_is_too_large() -> None:
     assert decode("gzip, gzip", inner)[0] in {Failure.TOO_LARGE, Failure.DECODING}
 
 
+def test_an_intermediate_layer_is_limited_even_where_the_body_is_small() -> None:
+    padded = gzip.compress(gzip.compress(b"small") + bytes(CAP + 1), compresslevel=1)
+    assert decode("gzip, gzip", padded)[0] is Failure.TOO_LARGE
+
+
 def test_a_window_larger_than_the_web_allows_is_too_large() -> None:
     parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=25)
     stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()

@@ -1,6 +1,9 @@
 import random
 from collections.abc import Iterable
 
+import pytest
+
+from sitelore.frontier import admission as admission_module
 from sitelore.frontier.admission import Admission
 from sitelore.model.document import SitemapEntry
 from sitelore.model.frontier import Lease, Offer, RowKind, Source
@@ -131,6 +134,33 @@ def test_a_redirecting_seed_may_leave_its_host_and_takes_it_into_scope() -> None
     assert gate.redirect(lease(depth=1, source=Source.LINK), target, ()).refusal is SkipReason.SCOPE
     gate.join(("moved.test",), wave=1)
     assert reasons(gate.links(lease(), [Url("http://moved.test/x")])) == [None]
+
+
+def test_the_target_of_a_redirect_has_the_depth_of_the_page_that_redirects() -> None:
+    gate = admission(max_depth=1)
+    offer = gate.redirect(lease(depth=1, source=Source.LINK), Url("http://site.test/moved"), ())
+    assert (offer.depth, offer.refusal) == (1, None)
+
+
+def test_the_second_redirect_of_a_linked_page_stays_in_scope() -> None:
+    gate, elsewhere = admission(), Url("http://elsewhere.test/")
+    linked = lease("http://site.test/moved", depth=1, source=Source.REDIRECT)
+    assert not gate.is_seed_redirect(linked)
+    assert gate.redirect(linked, elsewhere, ()).refusal is SkipReason.SCOPE
+
+
+def test_links_refused_by_an_earlier_scope_are_offered_again_once_their_host_has_joined() -> None:
+    gate, elsewhere = admission(), Url("http://elsewhere.test/page")
+    assert reasons(written(gate, lease(), gate.links(lease(), [elsewhere]))) == [SkipReason.SCOPE]
+    gate.join(("elsewhere.test",), 1)
+    assert reasons(gate.links(lease(seq=1), [elsewhere])) == [None]
+
+
+def test_the_sitemaps_of_a_run_are_limited_over_all_pages_that_list_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission_module, "MAX_SOURCES", 3)
+    gate = admission()
+    assert reasons(gate.sitemaps(lease(), urls("1.xml", "2.xml"))) == [None, None]
+    assert reasons(gate.sitemaps(lease(), urls("3.xml", "4.xml"))) == [None, SkipReason.TRAP]
 
 
 def test_no_redirect_reaches_a_refused_address() -> None:

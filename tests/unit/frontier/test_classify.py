@@ -87,6 +87,14 @@ def test_redirects_that_lead_nowhere_end_with_a_verdict() -> None:
     assert verdict(answer(302, ("location", "/y")), long).error.startswith("too_many_redirects")
 
 
+def test_as_many_redirects_as_the_run_allows_are_followed() -> None:
+    settings = CrawlSettings(max_redirects=3)
+    chains = [tuple(Hop(Url(f"http://a/{i}"), 302) for i in range(length)) for length in (2, 3)]
+    outcomes = [judged(answer(302, ("location", "/y")), lease(chain=chain), settings) for chain in chains]
+    assert isinstance(outcomes[0], Redirected)
+    assert isinstance(outcomes[1], Verdict)
+
+
 def test_a_redirect_that_is_not_followed_keeps_its_status_as_state() -> None:
     outcome = judged(answer(301, ("location", "/y")), settings=CrawlSettings(follow_redirects=False))
     assert isinstance(outcome, Redirected)

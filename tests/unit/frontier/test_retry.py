@@ -35,6 +35,12 @@ def test_retries_are_bounded_by_the_run() -> None:
     assert all(row.times <= 4 for row in FAILURES.values())
 
 
+def test_a_429_is_retried_even_where_the_run_allows_no_retries() -> None:
+    never = CrawlSettings(max_retries=0)
+    assert [retry_at(answer(429), attempts, never, NOW) is not None for attempts in range(6)] == [True] * 4 + [False] * 2
+    assert retry_at(answer(503), 0, never, NOW) is None
+
+
 def test_every_failure_has_a_row() -> None:
     assert set(FAILURES) == set(Failure)
     assert retry_at(FetchFailure(HERE, Failure.TLS), 0, CrawlSettings(), NOW) is None
