@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -38,6 +40,23 @@ def corpora() -> Path:
     if not folder.is_dir():
         pytest.skip("the corpora are not on this machine (set SITELORE_CORPORA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A self-signed certificate for 127.0.0.1, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl command on this machine")
+    folder = tmp_path_factory.mktemp("tls")
+    crt, key = folder / "a.crt", folder / "a.key"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", crt, "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return crt, key
 
 
 @pytest.fixture(scope="session")

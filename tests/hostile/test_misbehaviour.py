@@ -1,0 +1,80 @@
+"""One crawl of servers that misbehave: each ends with its own outcome after few requests, and the canary is never reached."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+from tests.hostile.behaviours import CASES
+from tests.support.crawls import Journey, crawl_in, crawl_settings
+from tests.support.misbehaving import Misbehaving, misbehaving
+
+from sitelore.app.wiring import embedded
+from sitelore.model.frontier import UrlRow
+from sitelore.model.settings import FetchLimits
+
+LIMITS = FetchLimits(headers_s=1.0, slow_after_s=1.0, body_bytes=2**20, wire_bytes=2**20)
+MOST_REQUESTS = 4  # a request, and at most three retries
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """The crawl of all servers, and the requests that they saw."""
+
+    journey: Journey
+    server: Misbehaving
+    stored: int
+    """The longest stored document, in bytes."""
+
+    def row(self, name: str) -> UrlRow:
+        return self.journey.rows[self.server.url(name)]
+
+    def last(self, name: str) -> UrlRow:
+        """The row at which redirects end."""
+        row, seen = self.row(name), set()
+        while row.final_url and row.final_url not in seen and row.final_url in self.journey.rows:
+            seen.add(row.final_url)
+            row = self.journey.rows[row.final_url]
+        return row
+
+
+@pytest.fixture(scope="module")
+def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
+    with misbehaving({name: case.behaviour for name, case in CASES.items()}) as server:
+        seeds = [server.url(name) for name in CASES]
+        settings = replace(crawl_settings(*seeds, concurrency=16), limits=LIMITS, max_retries=1)
+
+        async def crawl() -> Aftermath:
+            async with embedded(tmp_path_factory.mktemp("misbehaviour"), writing=True) as app:
+                journey = await crawl_in(app, settings)
+                documents = [await app.blobs.get(row.document) for row in journey.rows.values() if row.document]
+                assert all("Readable text" in json.loads(document)["markdown"] for document in documents)
+                return Aftermath(journey, server, max(map(len, documents)))
+
+        yield asyncio.run(crawl())
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", CASES)
+def test_every_misbehaviour_ends_with_its_outcome(name: str, aftermath: Aftermath) -> None:
+    rows = (aftermath.row(name), aftermath.last(name))
+    outcomes = {word for row in rows for word in (row.state, row.skip_reason, row.error.partition(":")[0]) if word}
+    assert CASES[name].outcome in outcomes, rows
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("redirect")])
+def test_a_server_that_misbehaves_gets_few_requests(name: str, aftermath: Aftermath) -> None:
+    assert 1 <= len(aftermath.server.requests[name]) <= MOST_REQUESTS
+
+
+def test_the_crawl_completes_and_never_connects_to_the_canary(aftermath: Aftermath) -> None:
+    assert aftermath.journey.run.state == "COMPLETED"
+    assert aftermath.server.canary_connections == 0
+
+
+def test_endless_redirects_end_and_bombs_are_not_stored(aftermath: Aftermath) -> None:
+    assert len(aftermath.server.requests["redirects without an end"]) <= 25
+    assert aftermath.stored < 100_000
