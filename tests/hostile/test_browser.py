@@ -78,17 +78,13 @@ def make_renderer(browser: Browser, settings: CrawlSettings, opened: list[str]) 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def renderer(browser: Browser, hostile: Misbehaving, http_server: HttpServer) -> AsyncIterator[HostileRenderer]:
-    made = make_renderer(
-        browser, SETTINGS, [*map(hostile.origin, CASES), http_server.origin]
-    )
+    made = make_renderer(browser, SETTINGS, [*map(hostile.origin, CASES), http_server.origin])
     yield made
     await made.renderer.close()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def impatient_renderer(
-    browser: Browser, hostile: Misbehaving, http_server: HttpServer
-) -> AsyncIterator[HostileRenderer]:
+async def impatient_renderer(browser: Browser, hostile: Misbehaving, http_server: HttpServer) -> AsyncIterator[HostileRenderer]:
     made = make_renderer(browser, HASTY, [*map(hostile.origin, CASES), http_server.origin])
     yield made
     await made.renderer.close()
@@ -233,7 +229,9 @@ async def test_a_page_that_is_never_idle_is_read_at_the_time_limit(
 
 
 @pytest.mark.parametrize("name", ["gzip bomb", "brotli bomb", "zstd bomb", "endless body"])
-async def test_a_bomb_is_too_large_and_costs_little(impatient_renderer: HostileRenderer, hostile: Misbehaving, name: str) -> None:
+async def test_a_bomb_is_too_large_and_costs_little(
+    impatient_renderer: HostileRenderer, hostile: Misbehaving, name: str
+) -> None:
     failure = await impatient_renderer.failure(hostile.url(name))
     assert failure.failure in {Failure.TOO_LARGE, Failure.TIMEOUT}
     running = impatient_renderer.browser.current
@@ -283,7 +281,9 @@ async def test_a_slow_response_times_out(impatient_renderer: HostileRenderer, ho
     assert (await impatient_renderer.failure(hostile.url(name))).failure is Failure.TIMEOUT
 
 
-async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(renderer: HostileRenderer, hostile: Misbehaving) -> None:
+async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(
+    renderer: HostileRenderer, hostile: Misbehaving
+) -> None:
     seen = await renderer.render(hostile.url("redirect to the canary"))
     assert isinstance(seen, Rendered)
     assert (seen.response.status, seen.response.body, seen.metrics.refused) == (302, b"", 1)

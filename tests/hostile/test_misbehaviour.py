@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from tests.hostile.behaviours import CASES
-from tests.support.crawls import Journey, crawl_in, crawl_settings
+from tests.support.crawls import CrawlResult, crawl_in, crawl_settings
 from tests.support.misbehaving import Misbehaving, misbehaving
 
 from sitelore.app.wiring import embedded
@@ -24,7 +24,7 @@ MOST_REQUESTS = 4  # a request, and at most three retries
 class Aftermath:
     """The crawl of all servers, and the requests that they saw."""
 
-    journey: Journey
+    journey: CrawlResult
     server: Misbehaving
     stored: int
     """The longest stored document, in bytes."""

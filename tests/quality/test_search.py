@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from bench.search import CORPORA, Questions, ndcg
+from bench.search import Questions, ndcg
+from tests.support.corpora import corpus
 
 from sitelore.index.lexical import CorpusStatistics, LiveChunks, TermPostings, bm25_scores, score_terms, unpack_postings
 from sitelore.index.ranking import lexical_candidates
@@ -43,9 +44,7 @@ def indexed(docs: Mapping[str, str], vocabulary: frozenset[str]) -> tuple[LiveCh
 
 @pytest.mark.parametrize("name", FLOORS)
 def test_lexical_search_is_no_worse_than_its_floor(name: str) -> None:
-    if not (CORPORA / f"{name}.json").exists():
-        pytest.skip("the retrieval corpora are not on this machine (set SITELORE_CORPORA)")
-    collection = Questions.read(CORPORA / f"{name}.json")
+    collection = Questions.read(corpus(f"retrieval/{name}.json"))
     queries = {key: query_terms(text, ["en"]) for key, text in collection.queries.items()}
     chunks, entries = indexed(collection.docs, frozenset(t for words in queries.values() for word in words for t in word.terms))
     keys, lengths, pages = list(collection.docs), CorpusStatistics([chunks]), np.arange(len(chunks))

@@ -1,9 +1,9 @@
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.extract.dom import charset_named, decode_as
 from sitelore.extract.response_body import decode
@@ -17,8 +17,8 @@ ENCODINGS = (
 )  # fmt: skip
 
 
-def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> None:
-    cases = json.loads((corpora / "encoding_cases.json").read_text())
+def test_the_charset_prescan_agrees_with_the_standards_cases() -> None:
+    cases = json.loads(corpus("encoding_cases.json").read_text())
     wrong = [c for c in cases if decode(c["data_latin1"].encode("latin-1")).charset != c["expected_encoding"]]
     print(f"charset: {len(cases) - len(wrong)} of {len(cases)}")
     assert len(wrong) <= 1  # the one left needs its script to run

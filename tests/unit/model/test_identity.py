@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.model.settings import Identity, QueryForm, SlashForm
 from sitelore.model.url import Url, identity, normalize, resolve
@@ -54,15 +54,15 @@ def test_a_query_may_be_sorted_or_dropped() -> None:
     assert identity_of(raw, Identity(query=QueryForm.DROP)) == "https://h/a"
 
 
-def test_normal_forms_of_the_corpus(corpora: Path) -> None:
-    cases = json.loads((corpora / "url_normalize_cases_cc.json").read_text())
+def test_normal_forms_of_the_corpus() -> None:
+    cases = json.loads(corpus("url_normalize_cases_cc.json").read_text())
     wrong = {case["input"] for case in cases if normalize(case["input"]) != case["expected"]}
     print(f"normalised as expected: {sum(case['input'] not in wrong for case in cases)} of {len(cases)}")
     assert wrong <= _NOT_ADDRESSES
 
 
-def test_links_of_the_corpus_resolve(corpora: Path) -> None:
-    cases = json.loads((corpora / "url_resolve_cases_cc.json").read_text())
+def test_links_of_the_corpus_resolve() -> None:
+    cases = json.loads(corpus("url_resolve_cases_cc.json").read_text())
     assert [case for case in cases if resolve(case["base"], case["input"]) != case["expected"]] == []
 
 
