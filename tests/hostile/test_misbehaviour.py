@@ -13,8 +13,12 @@ from tests.support.crawls import CrawlResult, crawl_in, crawl_settings
 from tests.support.misbehaving import Misbehaving, misbehaving
 
 from sitelore.app.wiring import embedded
+from sitelore.fetch.guard import AddressGuard
+from sitelore.fetch.http.client import HttpFetcher
 from sitelore.model.frontier import UrlRow
-from sitelore.model.settings import FetchLimits
+from sitelore.model.response import Failure, FetchFailure, Request
+from sitelore.model.settings import CrawlSettings, FetchLimits
+from sitelore.model.url import Url
 
 LIMITS = FetchLimits(headers_s=1.0, slow_after_s=1.0, body_bytes=2**20, wire_bytes=2**20)
 MOST_REQUESTS = 4  # a request, and at most three retries
@@ -78,3 +82,36 @@ def test_the_crawl_completes_and_never_connects_to_the_canary(aftermath: Afterma
 def test_endless_redirects_end_and_bombs_are_not_stored(aftermath: Aftermath) -> None:
     assert len(aftermath.server.requests["redirects without an end"]) <= 25
     assert aftermath.stored < 100_000
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0", "127.1", "0x7f000001", "017700000001", "2130706433", "[::1]", "[::]",
+     "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "①②⑦.①", "user:pw@127.0.0.1"],
+)  # fmt: skip
+async def test_the_canary_is_out_of_reach_under_every_name(aftermath: Aftermath, host: str) -> None:
+    server = aftermath.server
+    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([server.origin("plain")]))
+    url = Url.parse(f"http://{host}:{server.canary_port}/internal")
+    assert url is not None
+    failure = await fetcher.fetch(Request(url))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.ADDRESS
+    assert "pw" not in failure.detail
+    assert server.canary_connections == 0
+
+
+async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(aftermath: Aftermath) -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    server = aftermath.server
+    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([server.canary]), lookup=lookup)
+    url = Url.parse(f"http://rebound.example:{server.canary_port}/internal")
+    assert url is not None
+    failure = await fetcher.fetch(Request(url))
+    await fetcher.close()
+    assert isinstance(failure, FetchFailure)
+    assert failure.failure is Failure.ADDRESS
+    assert server.canary_connections == 0

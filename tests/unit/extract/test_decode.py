@@ -47,6 +47,32 @@ def test_byte_order_mark_header_meta_and_content_decide_in_this_order(
     assert (decoded.charset, decoded.text) == (charset, text)
 
 
+@pytest.mark.parametrize(
+    ("head", "charset"),
+    [
+        ("<meta charset=koi8-r>", "koi8-r"),
+        ("<META CHARSET='KOI8-R'>", "koi8-r"),
+        ("<meta charset = koi8-r />", "koi8-r"),
+        ('<meta/charset="koi8-r"/>', "koi8-r"),
+        ("<meta name=x charset=koi8-r>", "koi8-r"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">', "koi8-r"),
+        ('<meta content="text/html;charset=koi8-r" http-equiv=content-type>', "koi8-r"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=\'koi8-r\'">', "koi8-r"),
+        ('<meta content="text/html; charset=koi8-r">', "windows-1252"),  # without http-equiv, content says nothing
+        ('<meta http-equiv="refresh" content="charset=koi8-r">', "windows-1252"),
+        ("<!-- <meta charset=koi8-r> -->", "windows-1252"),
+        ("<p title='<meta charset=koi8-r>'>", "windows-1252"),
+        ("<meta charset=nonsense><meta charset=koi8-r>", "koi8-r"),
+        ("<meta charset=utf-16>", "utf-8"),  # what can be read as ASCII is not UTF-16
+        ("<meta charset=koi8-r><meta charset=utf-8>", "koi8-r"),
+        ("<metadata charset=koi8-r>", "windows-1252"),
+        ("<title>charset=koi8-r</title>", "windows-1252"),
+    ],
+)
+def test_a_page_declares_its_charset_as_the_standard_says(head: str, charset: str) -> None:
+    assert decode(f"<!doctype html>{head}<p>text".encode()).charset == charset
+
+
 def test_a_declaration_far_into_the_page_still_counts() -> None:
     late = b"<!-- " + b"x" * 5000 + b" --><meta charset=windows-1251>" + "Привет".encode("cp1251")
     assert decode(late).text.endswith("Привет")

@@ -66,6 +66,52 @@ def test_links_of_the_corpus_resolve() -> None:
     assert [case for case in cases if resolve(case["base"], case["input"]) != case["expected"]] == []
 
 
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("HTTP://Example.COM", "http://example.com/"),
+        ("http://example.com:80/", "http://example.com/"),
+        ("https://example.com:443/a", "https://example.com/a"),
+        ("https://example.com:80/", "https://example.com:80/"),
+        ("http://example.com/a/./b/../c", "http://example.com/a/c"),
+        ("http://example.com/../../a", "http://example.com/a"),
+        ("http://example.com/a#part", "http://example.com/a"),
+        ("http://example.com/%7Eann", "http://example.com/~ann"),
+        ("http://example.com/a%2fb", "http://example.com/a%2Fb"),
+        ("http://example.com/a b", "http://example.com/a%20b"),
+        ("http://example.com/\u00e9", "http://example.com/%C3%A9"),
+        ("http://b\u00fccher.example/", "http://xn--bcher-kva.example/"),
+        ("http://127.1/", "http://127.0.0.1/"),
+        ("  http://example.com/a\n", "http://example.com/a"),
+        ("http:\\\\example.com\\a", "http://example.com/a"),
+    ],
+)
+def test_a_url_has_one_normal_form(raw: str, normal: str) -> None:
+    assert normalize(raw) == normal
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("c", "https://h.example/a/c"),
+        ("./c", "https://h.example/a/c"),
+        ("../c", "https://h.example/c"),
+        ("../../../c", "https://h.example/c"),
+        ("/c", "https://h.example/c"),
+        ("//other.example/c", "https://other.example/c"),
+        ("?q=1", "https://h.example/a/b?q=1"),
+        ("", "https://h.example/a/b?x=y"),
+        ("#top", "https://h.example/a/b?x=y#top"),
+        ("c?d=../e", "https://h.example/a/c?d=../e"),
+        ("http:c", "http://c/"),
+        (" c ", "https://h.example/a/c"),
+        ("c;v=1/d", "https://h.example/a/c;v=1/d"),
+    ],
+)
+def test_a_link_is_resolved_against_its_page(href: str, url: str) -> None:
+    assert resolve("https://h.example/a/b?x=y", href) == url
+
+
 @given(st.text(alphabet='ab/.%2eE4?&=;:#[]{}|\\^"é ', max_size=30))
 def test_normalisation_is_idempotent(text: str) -> None:
     once = normalize(f"http://h/{text}")
