@@ -57,3 +57,15 @@ def test_every_command_in_the_documentation_exists() -> None:
     }
     assert len(named) > 20
     assert {(page, command) for page, command in named if command not in COMMANDS} == set()
+
+
+def test_every_decision_has_a_status_and_is_listed_with_it() -> None:
+    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| \[\d{4}\]\((.+?\.md)\) \|.*\| (.+?) \|$", index, re.MULTILINE))
+    records = {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "decisions").glob("0*.md")}
+    assert rows.keys() == records.keys()
+    for name, text in records.items():
+        status = re.search(r"^Status: (accepted|superseded)\b.*$", text, re.MULTILINE)
+        assert status is not None, name
+        assert rows[name].startswith(status[1]), name
+        assert status[1] == "accepted" or re.search(r"\]\(\d{4}-", status[0]), f"{name} does not name its successor"
