@@ -133,7 +133,7 @@ def test_three_syntaxes_of_one_thing_give_equal_properties(name: str) -> None:
     described = THINGS[name]
     written = {"json-ld": json_ld(described), "microdata": microdata(described), "rdfa": rdfa(described)}
     entities = {source: read(html, source) for source, html in written.items()}
-    assert {source: len(found) for source, found in entities.items()} == dict.fromkeys(written, 1)
+    assert {source: len(things) for source, things in entities.items()} == dict.fromkeys(written, 1)
     first = entities["json-ld"][0]
     assert found_types(first["properties"]) | set(first["types"]) == named(described)
     for source in ("microdata", "rdfa"):
@@ -161,8 +161,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_json_ld_with_a_common_mistake_is_still_read(name: str) -> None:
-    found = read(f'<script type="application/ld+json">{BROKEN[name]}</script>', "json-ld")
-    assert [(entity["types"], entity["properties"]["name"]) for entity in found] == [(["Product"], "Mug")]
+    things = read(f'<script type="application/ld+json">{BROKEN[name]}</script>', "json-ld")
+    assert [(entity["types"], entity["properties"]["name"]) for entity in things] == [(["Product"], "Mug")]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "Product", '{"name": "no type"}', "<p>hello</p>"])

@@ -1,4 +1,4 @@
-"""A web server that misbehaves in one named way per port, and a canary that nobody may reach. Everything is on loopback.
+"""A web server that misbehaves in one named way per port, and a canary that must not be reached. Everything is on loopback.
 
     with misbehaving(BEHAVIOURS) as server:
         server.url("cut-short")        # http://127.0.0.1:<port of this behaviour>/
