@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
-	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels clean
+	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -162,6 +162,9 @@ STRICT := -O2 -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Werror
 
 wheels: $(DEV_STAMP)  ## build the source distribution and a manylinux wheel, and test each in an empty environment
 	$(PY) -m scripts.wheels $(ARGS)
+
+docs-pictures: $(DEV_STAMP)  ## make the pictures of terminal output in docs/pictures again
+	$(PY) -m scripts.pictures
 
 clean:  ## remove the environment and caches, but no data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,6 +16,8 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from bench.measure import ensure
+
 from sitelore.extract.redaction.personal_data import personal_spans
 from sitelore.extract.redaction.redactor import add_counts, redact, redactor_of
 from sitelore.model.redaction import BUILT_IN_ALONE
@@ -29,6 +31,8 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=300)
     parser.add_argument("--show", action="store_true", help="show missed secrets and false alarms")
     arguments = parser.parse_args()
+    for name in ("secrets_cases.json", "content/wcxb_dev.jsonl.xz"):
+        ensure((CORPORA / name).exists(), f"the corpus is not on this machine: {name} (set SITELORE_CORPORA)")
     pages = load_pages(arguments.pages)
     size_mb = sum(len(utf8) for _, utf8 in pages) / 1e6
     cold_s, counts = redacted(pages)

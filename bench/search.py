@@ -28,7 +28,7 @@ from math import log2
 from pathlib import Path
 
 import numpy as np
-from bench.measure import tree_run_s
+from bench.measure import ensure, tree_run_s
 from bench.search_store import SearchStore, Text, open_postgres_store, open_sqlite_store
 
 from sitelore.index.embeddings.local import LocalEmbedder, find_model
@@ -258,6 +258,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--scaled", action="store_true", help="on Postgres")
     arguments = parser.parse_args()
+    for file in arguments.files:
+        ensure(file.exists(), f"the collection is not on this machine: {file.name} (set SITELORE_CORPORA)")
     with tempfile.TemporaryDirectory() as directory:
 
         def open_store(name: str) -> AbstractAsyncContextManager[SearchStore]:

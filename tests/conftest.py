@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from scripts.servers import CannotStart, LocalServers
+from tests.support.corpora import ABSENT
 
 ROOT = Path(__file__).parents[1]
 _CHILDREN_BEFORE: set[int] = set()
@@ -32,12 +35,20 @@ def restored_logging() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def corpora() -> Path:
-    """The folder of third-party corpora; tests that need it are skipped without it."""
-    folder = Path(os.environ.get("SITELORE_CORPORA", str(ROOT.parent / "shared" / "corpora")))
-    if not folder.is_dir():
-        pytest.skip("the corpora are not on this machine (set SITELORE_CORPORA)")
-    return folder
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A self-signed certificate for 127.0.0.1, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl command on this machine")
+    folder = tmp_path_factory.mktemp("tls")
+    crt, key = folder / "a.crt", folder / "a.key"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", crt, "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return crt, key
 
 
 @pytest.fixture(scope="session")
@@ -63,10 +74,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print how many tests were skipped and why, so that skipped parts of the suite are noticed."""
     reasons = Counter(
-        str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple)
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
     )
+    absent = {reason: count for reason, count in reasons.items() if reason.startswith(ABSENT)}
     for reason, count in reasons.most_common():
-        terminalreporter.write_line(f"skipped {count}: {reason.removeprefix('Skipped: ')}")
+        if reason not in absent:
+            terminalreporter.write_line(f"{count} tests skipped: {reason}")
+    if absent:
+        names = ", ".join(sorted(reason.removeprefix(f"{ABSENT}: ") for reason in absent))
+        terminalreporter.write_line(f"{sum(absent.values())} tests skipped: {ABSENT} ({names}; set SITELORE_CORPORA)")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

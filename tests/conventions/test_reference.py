@@ -10,7 +10,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 import pytest
-from tests.conventions.project import DOCS, SRC
+from tests.conventions.project import DOCS, ROOT, SRC
 
 import sitelore
 from sitelore.model import errors
@@ -168,9 +168,8 @@ def _defines(file: str, name: str) -> bool:
 def test_every_module_that_source_and_docs_name_exists() -> None:
     packages = "|".join(sorted(path.name for path in SRC.iterdir() if path.is_dir() and path.name != "__pycache__"))
     named = re.compile(rf"(?<![\w/.-])((?:{packages})/[\w/]+\.py)")
-    pages = [
-        path for path in DOCS.rglob("*.md") if path.parent.name != "decisions"
-    ]  # decision records keep the paths of their time
+    pages = [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions"]  # records keep the paths of their time
+    pages += ROOT.glob("*.md")
     wrong = {
         f"{path.name}: {name}"
         for path in (*SRC.rglob("*.py"), *pages)

@@ -58,9 +58,6 @@ UNCHECKED = {
 }
 """Python files that are not checked, each with its reason."""
 
-FIRST_RECORD = 19
-"""Older decision records keep the words of their time."""
-
 _STORED = ("reckon", "reckoned", "shelved", "told")
 
 EXCEPTIONS = {
@@ -122,7 +119,7 @@ def checked_files() -> tuple[Path, ...]:
     """Source files, Python files, the documentation, and the pages at the root of the project."""
     files = [path for path in SRC.rglob("*") if path.suffix in SUFFIXES and path.suffix != ".py"]
     files += python_files()
-    files += [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions" or int(path.name[:4]) >= FIRST_RECORD]
+    files += DOCS.rglob("*.md")
     files += [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile")]
     return tuple(sorted(files))
 

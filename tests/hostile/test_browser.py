@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.support.hostile import CANARY, HostileServer, hostile_server
+from tests.hostile.behaviours import CASES, reply
 from tests.support.http_server import Answer, HttpServer, serve_site, site
+from tests.support.misbehaving import Misbehaving, misbehaving
+from tests.unit.fetch import raw_server
 
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer
@@ -28,10 +32,10 @@ BROWSER_BYTES = 900 * 2**20
 
 
 @pytest.fixture(scope="module")
-def hostile() -> Iterator[HostileServer]:
-    with hostile_server() as running:
+def hostile() -> Iterator[Misbehaving]:
+    with misbehaving({name: case.behaviour for name, case in CASES.items()}) as running:
         yield running
-        assert running.canary_hits() == 0
+        assert running.canary_connections == 0
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -73,19 +77,15 @@ def make_renderer(browser: Browser, settings: CrawlSettings, opened: list[str]) 
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def renderer(browser: Browser, hostile: HostileServer, http_server: HttpServer) -> AsyncIterator[HostileRenderer]:
-    made = make_renderer(
-        browser, SETTINGS, [*(hostile.origin(offset) for offset in (*range(10), 11, 12, 13)), http_server.origin]
-    )
+async def renderer(browser: Browser, hostile: Misbehaving, http_server: HttpServer) -> AsyncIterator[HostileRenderer]:
+    made = make_renderer(browser, SETTINGS, [*map(hostile.origin, CASES), http_server.origin])
     yield made
     await made.renderer.close()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def impatient_renderer(
-    browser: Browser, hostile: HostileServer, http_server: HttpServer
-) -> AsyncIterator[HostileRenderer]:
-    made = make_renderer(browser, HASTY, [hostile.origin(), http_server.origin])
+async def impatient_renderer(browser: Browser, hostile: Misbehaving, http_server: HttpServer) -> AsyncIterator[HostileRenderer]:
+    made = make_renderer(browser, HASTY, [*map(hostile.origin, CASES), http_server.origin])
     yield made
     await made.renderer.close()
 
@@ -126,11 +126,11 @@ STUCK = {
 
 
 @pytest.fixture(scope="module")
-def http_server(hostile: HostileServer) -> Iterator[HttpServer]:
-    pages = {path: html(text) for path, text in {**TRAPS, **STUCK, "/reach": reaching(hostile.base_port + CANARY)}.items()}
+def http_server(hostile: Misbehaving) -> Iterator[HttpServer]:
+    pages = {path: html(text) for path, text in {**TRAPS, **STUCK, "/reach": reaching(hostile.canary_port)}.items()}
     pages["/file"] = Answer(body=b"x" * 10, content_type="application/zip", headers=(("Content-Disposition", "attachment"),))
     pages["/sw.js"] = Answer(body=b"fetch('/from-worker')", content_type="text/javascript")
-    canary = f"http://127.0.0.1:{hostile.base_port + CANARY}/by-navigation"
+    canary = f"http://127.0.0.1:{hostile.canary_port}/by-navigation"
     pages["/by-script"] = html(f"<script>location.href = '{canary}'</script>")
     pages["/by-refresh"] = html(f"<meta http-equiv=refresh content='0;url={canary}'>")
     pages["/by-form"] = html(f"<form id=f method=post action='{canary}'></form><script>f.submit()</script>")
@@ -170,24 +170,24 @@ def reaching(port: int) -> str:
 
 
 async def test_nothing_that_a_page_does_reaches_the_canary(
-    renderer: HostileRenderer, hostile: HostileServer, http_server: HttpServer
+    renderer: HostileRenderer, hostile: Misbehaving, http_server: HttpServer
 ) -> None:
     seen = await renderer.render(http_server.origin + "/reach")
     assert isinstance(seen, Rendered)
     assert b"the text" in seen.response.body
     assert seen.metrics.refused > 5
-    assert hostile.canary_hits() == 0
+    assert hostile.canary_connections == 0
 
 
 @pytest.mark.parametrize("path", ["/by-script", "/by-refresh", "/by-form"])
 async def test_a_navigation_to_the_canary_is_refused_and_the_page_remains(
-    renderer: HostileRenderer, hostile: HostileServer, http_server: HttpServer, path: str
+    renderer: HostileRenderer, hostile: Misbehaving, http_server: HttpServer, path: str
 ) -> None:
     seen = await renderer.render(http_server.origin + path)
     assert isinstance(seen, Rendered)
     assert (seen.response.url, seen.metrics.refused) == (http_server.origin + path, 1)
     assert b"the text" in seen.response.body
-    assert hostile.canary_hits() == 0
+    assert hostile.canary_connections == 0
 
 
 async def test_no_datagram_leaves_by_way_of_webrtc(browser: Browser) -> None:
@@ -228,12 +228,11 @@ async def test_a_page_that_is_never_idle_is_read_at_the_time_limit(
     assert impatient_renderer.browser.starts == max(starts, 1)
 
 
-@pytest.mark.parametrize("number", [13, 14, 15, 21])
+@pytest.mark.parametrize("name", ["gzip bomb", "brotli bomb", "zstd bomb", "endless body"])
 async def test_a_bomb_is_too_large_and_costs_little(
-    impatient_renderer: HostileRenderer, hostile: HostileServer, number: int
+    impatient_renderer: HostileRenderer, hostile: Misbehaving, name: str
 ) -> None:
-    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    failure = await impatient_renderer.failure(entry["entry_url"])
+    failure = await impatient_renderer.failure(hostile.url(name))
     assert failure.failure in {Failure.TOO_LARGE, Failure.TIMEOUT}
     running = impatient_renderer.browser.current
     assert running is not None
@@ -241,37 +240,51 @@ async def test_a_bomb_is_too_large_and_costs_little(
 
 
 @pytest.mark.parametrize(
-    ("number", "failure"),
+    ("name", "failure"),
     [
-        (4, Failure.PROTOCOL),
-        (9, Failure.PROTOCOL),
-        (23, Failure.TRUNCATED),
-        (27, Failure.TRUNCATED),
-        (28, Failure.PROTOCOL),
-        (32, Failure.CONNECTION),
-        (111, Failure.TLS),
+        ("cut short", Failure.TRUNCATED),
+        ("cut between chunks", Failure.TRUNCATED),
+        ("not HTTP", Failure.PROTOCOL),
+        ("two lengths", Failure.PROTOCOL),
+        ("reset", Failure.CONNECTION),
+        ("closed without a word", Failure.CONNECTION),
     ],
 )
 async def test_a_transport_misbehaviour_ends_as_its_failure(
-    renderer: HostileRenderer, hostile: HostileServer, number: int, failure: Failure
+    renderer: HostileRenderer, hostile: Misbehaving, name: str, failure: Failure
 ) -> None:
-    if number > 110 and not hostile.has_tls:
-        pytest.skip("the hostile server has no TLS without the openssl command")
-    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    assert (await renderer.failure(entry["entry_url"])).failure is failure
+    assert (await renderer.failure(hostile.url(name))).failure is failure
 
 
-@pytest.mark.parametrize("number", [19, 20])
-async def test_a_slow_response_times_out(impatient_renderer: HostileRenderer, hostile: HostileServer, number: int) -> None:
-    entry = {entry["id"]: entry for entry in hostile.expected()}[number]
-    assert (await impatient_renderer.failure(entry["entry_url"])).failure is Failure.TIMEOUT
+@pytest.mark.parametrize("name", ["redirect to itself", "redirects in a circle", "redirects without an end"])
+async def test_redirects_that_never_arrive_end_soon(renderer: HostileRenderer, hostile: Misbehaving, name: str) -> None:
+    seen = await renderer.render(hostile.url(name))
+    if isinstance(seen, Rendered):
+        assert (seen.response.status, seen.response.body) == (302, b"")
+    else:
+        assert seen.failure is Failure.PROTOCOL
+    assert len(hostile.requests[name]) <= 25
+
+
+async def test_an_invalid_certificate_is_a_tls_error(browser: Browser, certificate: tuple[Path, Path]) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    async with raw_server.serving(raw_server.always(reply()), tls=context) as served:
+        renderer = make_renderer(browser, SETTINGS, [served.origin])
+        assert (await renderer.failure(served.origin + "/")).failure is Failure.TLS
+        await renderer.renderer.close()
+    assert served.requests == []
+
+
+@pytest.mark.parametrize("name", ["no response", "one byte at a time"])
+async def test_a_slow_response_times_out(impatient_renderer: HostileRenderer, hostile: Misbehaving, name: str) -> None:
+    assert (await impatient_renderer.failure(hostile.url(name))).failure is Failure.TIMEOUT
 
 
 async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(
-    renderer: HostileRenderer, hostile: HostileServer
+    renderer: HostileRenderer, hostile: Misbehaving
 ) -> None:
-    entry = {entry["id"]: entry for entry in hostile.expected()}[10]
-    seen = await renderer.render(entry["entry_url"])
+    seen = await renderer.render(hostile.url("redirect to the canary"))
     assert isinstance(seen, Rendered)
     assert (seen.response.status, seen.response.body, seen.metrics.refused) == (302, b"", 1)
-    assert "127.0.0.2" in (seen.response.header("location") or "")
+    assert seen.response.header("location") == f"{hostile.canary}/internal"

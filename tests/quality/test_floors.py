@@ -15,6 +15,7 @@ from multiprocessing import get_context
 import pytest
 from bench.content_reading import scored
 from bench.content_scores import CORPUS, TYPES, Figures, Page, Score, by_type, corpus, figures, score, text_of
+from tests.support.corpora import present
 
 PROCESSES = 2
 AT_ONCE = 24
@@ -38,8 +39,7 @@ ALL_FLOORS = {"f1": 0.884, "precision": 0.868, "recall": 0.942, "with_share": 0.
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, Figures]:
-    if not CORPUS.exists():
-        pytest.skip("the content corpus is not on this machine (set SITELORE_CORPORA)")
+    present(CORPUS)
     scores: list[Score] = []
     waiting: deque[Future[Score]] = deque()
     with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:

@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 from tests.quality.fuzzing import Outcome, outcomes, peak_mb, prepare
+from tests.support.corpora import CORPORA
 
 DOCUMENTS = int(os.environ.get("SITELORE_FUZZ_DOCUMENTS", "1000"))
 BATCH = 25
@@ -26,8 +26,7 @@ KNOWN_PROBLEMS = ("", "content_type")
 @pytest.fixture
 def readers() -> Iterator[tuple[ProcessPoolExecutor, ProcessPoolExecutor]]:
     """Two processes: they hash strings differently and read the documents in different order."""
-    folder = Path(os.environ.get("SITELORE_CORPORA", str(Path(__file__).parents[3] / "shared" / "corpora")))
-    corpus = folder / "content" / "wcxb_dev.jsonl.xz"
+    corpus = CORPORA / "content" / "wcxb_dev.jsonl.xz"
     pages, spawn = corpus if corpus.exists() else None, get_context("spawn")
     pools = (
         ProcessPoolExecutor(1, spawn, initializer=prepare, initargs=(pages,)),

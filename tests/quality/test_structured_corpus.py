@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import Any
 
-import pytest
 from bench.structured_scores import CORPUS, named_types, types_within, written_types
+from tests.support.corpora import present
 
 from sitelore.extract import dom
 from sitelore.extract.structured.entities import read_structured
@@ -25,9 +25,7 @@ RDFA_FLOOR, RDFA_CASES = 269, 269
 
 @cache
 def cases() -> list[dict[str, Any]]:
-    if not CORPUS.exists():
-        pytest.skip("the corpus of schema.org's examples is not on this machine (set SITELORE_CORPORA)")
-    all_cases: list[dict[str, Any]] = json.loads(CORPUS.read_text(encoding="utf-8"))["cases"]
+    all_cases: list[dict[str, Any]] = json.loads(present(CORPUS).read_text(encoding="utf-8"))["cases"]
     return all_cases
 
 

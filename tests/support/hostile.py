@@ -18,12 +18,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.corpora import shared
 
-ROOT = Path(__file__).parents[2]
 CANARY = 20
 _LAST_OFFSET = 20
 
@@ -80,10 +79,7 @@ class HostileServer:
 @contextmanager
 def hostile_server(seconds: float = 600.0) -> Iterator[HostileServer]:
     """Start the server on free ports; it ends with the block, or by itself after `seconds`. Skips where it is absent."""
-    corpora = Path(os.environ.get("SITELORE_CORPORA", str(ROOT.parent / "shared" / "corpora")))
-    script = corpora.parent / "hostile" / "server.py"
-    if not script.is_file():
-        pytest.skip("the hostile server is not on this machine")
+    script = shared("hostile/server.py")
     port = _free_range()
     process = subprocess.Popen(
         [sys.executable, str(script), "--port", str(port), "--seconds", str(seconds)],

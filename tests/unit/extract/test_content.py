@@ -2,9 +2,9 @@ import collections
 import json
 import lzma
 import re
-from pathlib import Path
 
 import pytest
+from tests.support.corpora import corpus
 
 from sitelore.model.document import ReadOptions
 from sitelore.model.settings import Overrides
@@ -102,10 +102,10 @@ def test_a_thread_served_to_readers_without_scripts_is_read(read_page: ReadPage)
     assert "A post of the thread" in read_page(f"<div id=app></div><noscript>{thread}</noscript>").text
 
 
-def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage, corpora: Path) -> None:
+def test_main_content_of_real_pages_keeps_its_floor(read_page: ReadPage) -> None:
     word = re.compile(r"\w+")
     scores = []
-    with lzma.open(corpora / "content" / "wcxb_dev.jsonl.xz", "rt") as lines:
+    with lzma.open(corpus("content/wcxb_dev.jsonl.xz"), "rt") as lines:
         for number, line in enumerate(lines):
             if number % 5:
                 continue  # the corpus is in order of type: every fifth page has all of them

@@ -1,9 +1,9 @@
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.extract.dom import charset_named, decode_as
 from sitelore.extract.response_body import decode
@@ -17,8 +17,8 @@ ENCODINGS = (
 )  # fmt: skip
 
 
-def test_the_charset_prescan_agrees_with_the_standards_cases(corpora: Path) -> None:
-    cases = json.loads((corpora / "encoding_cases.json").read_text())
+def test_the_charset_prescan_agrees_with_the_standards_cases() -> None:
+    cases = json.loads(corpus("encoding_cases.json").read_text())
     wrong = [c for c in cases if decode(c["data_latin1"].encode("latin-1")).charset != c["expected_encoding"]]
     print(f"charset: {len(cases) - len(wrong)} of {len(cases)}")
     assert len(wrong) <= 1  # the one left needs its script to run
@@ -45,6 +45,32 @@ def test_byte_order_mark_header_meta_and_content_decide_in_this_order(
 ) -> None:
     decoded = decode(body, header)
     assert (decoded.charset, decoded.text) == (charset, text)
+
+
+@pytest.mark.parametrize(
+    ("head", "charset"),
+    [
+        ("<meta charset=koi8-r>", "koi8-r"),
+        ("<META CHARSET='KOI8-R'>", "koi8-r"),
+        ("<meta charset = koi8-r />", "koi8-r"),
+        ('<meta/charset="koi8-r"/>', "koi8-r"),
+        ("<meta name=x charset=koi8-r>", "koi8-r"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">', "koi8-r"),
+        ('<meta content="text/html;charset=koi8-r" http-equiv=content-type>', "koi8-r"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=\'koi8-r\'">', "koi8-r"),
+        ('<meta content="text/html; charset=koi8-r">', "windows-1252"),  # without http-equiv, content says nothing
+        ('<meta http-equiv="refresh" content="charset=koi8-r">', "windows-1252"),
+        ("<!-- <meta charset=koi8-r> -->", "windows-1252"),
+        ("<p title='<meta charset=koi8-r>'>", "windows-1252"),
+        ("<meta charset=nonsense><meta charset=koi8-r>", "koi8-r"),
+        ("<meta charset=utf-16>", "utf-8"),  # what can be read as ASCII is not UTF-16
+        ("<meta charset=koi8-r><meta charset=utf-8>", "koi8-r"),
+        ("<metadata charset=koi8-r>", "windows-1252"),
+        ("<title>charset=koi8-r</title>", "windows-1252"),
+    ],
+)
+def test_a_page_declares_its_charset_as_the_standard_says(head: str, charset: str) -> None:
+    assert decode(f"<!doctype html>{head}<p>text".encode()).charset == charset
 
 
 def test_a_declaration_far_into_the_page_still_counts() -> None:

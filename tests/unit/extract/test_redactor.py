@@ -1,9 +1,9 @@
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.extract.redaction import redactor as redacting
 from sitelore.extract.redaction.redactor import redact, redact_all
@@ -19,8 +19,8 @@ PAGE_SECRETS = (
 )
 
 
-def test_secrets_are_found_and_similar_texts_are_mostly_kept(corpora: Path) -> None:
-    cases = json.loads((corpora / "secrets_cases.json").read_text())
+def test_secrets_are_found_and_similar_texts_are_mostly_kept() -> None:
+    cases = json.loads(corpus("secrets_cases.json").read_text())
     missed = [text for _, text in cases["tps"] if not redact(text)[1]]
     false = [text for _, text in cases["fps"] if redact(text)[1]]
     print(f"secrets: {len(cases['tps']) - len(missed)} of {len(cases['tps'])}, false {len(false)} of {len(cases['fps'])}")

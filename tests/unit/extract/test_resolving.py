@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.extract.links import Mark, PlainHrefs, Resolver
 from sitelore.model.url import DEFAULT_RULES, Url
@@ -53,8 +53,8 @@ def test_compiled_and_parser_read_any_href_alike(hrefs: list[str], base: str) ->
     assert compiled(hrefs, base) == parsed(hrefs, base)
 
 
-def test_compiled_and_parser_read_the_cases_of_others_alike(corpora: Path) -> None:
-    cases = json.loads((corpora / "url_resolve_cases_cc.json").read_text(encoding="utf-8"))
+def test_compiled_and_parser_read_the_cases_of_others_alike() -> None:
+    cases = json.loads(corpus("url_resolve_cases_cc.json").read_text(encoding="utf-8"))
     hrefs, bases = [case["input"] for case in cases], {Url.parse(case["base"]) for case in cases} - {None}
     assert bases
     for base in bases:

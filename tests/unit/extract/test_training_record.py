@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from bench.content_scores import CORPUS, ROOT
 from bench.training_record import TOOLS, code_digests, corpus_digest, plain_c, plain_python, stored_record
+from tests.support.corpora import present
 
 from sitelore.extract import content
 
@@ -24,8 +24,7 @@ def test_feature_code_vocabulary_and_training_scripts_are_those_the_model_was_tr
 def test_the_corpus_is_the_one_the_model_was_trained_on() -> None:
     digest = stored_record(PACKAGED)["corpus"]
     assert re.fullmatch("[0-9a-f]{64}", digest)
-    if not CORPUS.exists():
-        pytest.skip("the content corpus is not on this machine (set SITELORE_CORPORA), so its digest cannot be compared")
+    present(CORPUS)
     assert digest == corpus_digest(), (
         f"{CORPUS.name} is not the corpus that {PACKAGED.name} was trained on. Run `make train-content`."
     )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
-import shutil
 import socket
 import ssl
 import struct
-import subprocess
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -508,22 +506,6 @@ async def test_a_closed_port_is_a_connection_error() -> None:
         failure = await fetcher.fetch(Request(site.url()))
     assert isinstance(failure, FetchFailure)
     assert (failure.failure, failure.detail) == (Failure.CONNECTION, "Connection refused.")
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("there is no openssl command on this machine")
-    folder = tmp_path_factory.mktemp("tls")
-    crt, key = folder / "a.crt", folder / "a.key"
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", crt, "-days", "2",
-         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
-    return crt, key
 
 
 async def test_tls_accepts_only_a_valid_certificate(certificate: tuple[Path, Path]) -> None:

@@ -3,18 +3,18 @@ from __future__ import annotations
 import base64
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.corpora import corpus
 
 from sitelore.fetch.robots_rules import MAX_BYTES, RobotsRules
 
 OWN = ("Sitelore",)
 
 
-def cases(corpora: Path, tier: str) -> list[dict[str, Any]]:
-    all_cases = json.loads((corpora / "robots_cases.json").read_text(encoding="utf-8"))["cases"]
+def cases(tier: str) -> list[dict[str, Any]]:
+    all_cases = json.loads(corpus("robots_cases.json").read_text(encoding="utf-8"))["cases"]
     return [case for case in all_cases if case["tier"] == tier]
 
 
@@ -24,15 +24,15 @@ def judged(case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(("tier", "count"), [("rfc9309", 338), ("google", 85)])
-def test_every_case_of_the_rfc_corpus_is_decided_correctly(corpora: Path, tier: str, count: int) -> None:
-    selected = cases(corpora, tier)
+def test_every_case_of_the_rfc_corpus_is_decided_correctly(tier: str, count: int) -> None:
+    selected = cases(tier)
     assert len(selected) == count
     assert [case["id"] for case in selected if judged(case) != case["allow"]] == []
 
 
-def test_cases_on_which_other_suites_agree_with_the_reference_pass(corpora: Path) -> None:
+def test_cases_on_which_other_suites_agree_with_the_reference_pass() -> None:
     tiers = ("reppy", "protego", "crawler-commons", "crawler-commons-substring-agent")
-    agreed = [case for tier in tiers for case in cases(corpora, tier) if case["agreed"]]
+    agreed = [case for tier in tiers for case in cases(tier) if case["agreed"]]
     assert [case["id"] for case in agreed if judged(case) != case["allow"]] == []
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 from collections import defaultdict
 from itertools import islice
-from pathlib import Path
 
-import pytest
 import zstandard
+from tests.support.corpora import corpus
 
 from sitelore.extract.page import read
 from sitelore.model.document import ReadOptions
@@ -18,7 +16,6 @@ from sitelore.model.ids import CleanText
 from sitelore.model.response import Response
 from sitelore.model.url import Url
 
-CORPORA = Path(os.environ.get("SITELORE_CORPORA", "../shared/corpora"))
 PAGE = Url.trusted("https://site.example/dir/page")
 
 
@@ -31,16 +28,10 @@ def markdown_of(html: str) -> CleanText:
     return CleanText(json.loads(zstandard.decompress(reading.document.data))["markdown"])
 
 
-def needs_corpora() -> None:
-    if not CORPORA.is_dir():
-        pytest.skip("the corpora are not here")
-
-
 def kubernetes_pages() -> list[CleanText]:
     """The k8s corpus, its sections joined into the pages they came from."""
-    needs_corpora()
     sections: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for name, text in json.loads((CORPORA / "retrieval" / "k8s.json").read_text())["docs"].items():
+    for name, text in json.loads(corpus("retrieval/k8s.json").read_text())["docs"].items():
         file, number = name.rsplit("#", 1)
         sections[file].append((int(number), text))
     return [CleanText("\n\n".join(text for _, text in sorted(parts))) for parts in sections.values()]
@@ -48,6 +39,5 @@ def kubernetes_pages() -> list[CleanText]:
 
 def real_pages(most: int) -> list[CleanText]:
     """Pages of the content corpus, as extraction writes them."""
-    needs_corpora()
-    with lzma.open(CORPORA / "content" / "wcxb_dev.jsonl.xz", "rt") as lines:
+    with lzma.open(corpus("content/wcxb_dev.jsonl.xz"), "rt") as lines:
         return [markdown_of(json.loads(line)["html"]) for line in islice(lines, most)]

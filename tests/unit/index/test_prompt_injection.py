@@ -9,7 +9,8 @@ import lzma
 from itertools import islice
 
 import pytest
-from tests.unit.index.pages import CORPORA, markdown_of, needs_corpora
+from tests.support.corpora import corpus
+from tests.unit.index.pages import markdown_of
 
 from sitelore.index.prompt_injection import RULES, find_flags
 from sitelore.model.ids import CleanText
@@ -170,11 +171,10 @@ def test_text_made_to_be_slow_is_read_all_the_same(text: str) -> None:
 
 
 def corpus_texts() -> list[str]:
-    needs_corpora()
     texts: list[str] = []
     for name in ("k8s", "cranfield"):
-        texts += json.loads((CORPORA / "retrieval" / f"{name}.json").read_text())["docs"].values()
-    with lzma.open(CORPORA / "content" / "wcxb_dev.jsonl.xz", "rt") as lines:
+        texts += json.loads(corpus(f"retrieval/{name}.json").read_text())["docs"].values()
+    with lzma.open(corpus("content/wcxb_dev.jsonl.xz"), "rt") as lines:
         texts += [json.loads(line)["gold"] for line in islice(lines, 400)]
     return texts
 

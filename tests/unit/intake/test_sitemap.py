@@ -7,12 +7,12 @@ import random
 import subprocess
 import sys
 import zlib
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.intake.sitemap import read_sitemap
 from sitelore.intake.xml_scanner import Scanner
@@ -39,14 +39,14 @@ def item(address: str, rest: str = "") -> str:
     return f"<url><loc>{address}</loc>{rest}</url>"
 
 
-def test_every_case_of_the_corpus_reads_as_expected(corpora: Path) -> None:
+def test_every_case_of_the_corpus_reads_as_expected() -> None:
     """How the corpus is read: an expected rejection is a `problem`; `Sitemaps` are children, `SiteMapUrls` entries.
 
     The options of the Java tests choose between strictness and lenience. The expectations recorded are those of lenient
     reading (namespaces not judged, partial files allowed, other hosts allowed), which is the only way this reader has. Two
     cases have no body in the corpus; `xmlSitemap.gz`, which lists as many URLs as they expect, replaces it.
     """
-    folder = corpora / "sitemaps"
+    folder = corpus("sitemaps")
     cases = json.loads((folder / "crawler_commons.json").read_text())["cases"]
     lost = gzip.decompress((folder / "cc_files" / "xmlSitemap.gz").read_bytes())
     wrong = [case["test"] for case in cases if not _as_expected(case, lost)]
@@ -78,8 +78,8 @@ def _as_expected(case: dict[str, Any], lost: bytes) -> bool:
         ("sitemap-videos.xml", 3),
     ],
 )
-def test_extensions_do_not_add_addresses(corpora: Path, name: str, count: int) -> None:
-    reading = read((corpora / "sitemaps" / "cc_files" / "extension" / name).read_bytes())
+def test_extensions_do_not_add_addresses(name: str, count: int) -> None:
+    reading = read((corpus("sitemaps/cc_files/extension") / name).read_bytes())
     assert (reading.kind, len(reading.entries), reading.problem) == ("urlset", count, "")
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.corpora import corpus
 
 from sitelore.model.settings import Identity, QueryForm, SlashForm
 from sitelore.model.url import Url, identity, normalize, resolve
@@ -54,16 +54,62 @@ def test_a_query_may_be_sorted_or_dropped() -> None:
     assert identity_of(raw, Identity(query=QueryForm.DROP)) == "https://h/a"
 
 
-def test_normal_forms_of_the_corpus(corpora: Path) -> None:
-    cases = json.loads((corpora / "url_normalize_cases_cc.json").read_text())
+def test_normal_forms_of_the_corpus() -> None:
+    cases = json.loads(corpus("url_normalize_cases_cc.json").read_text())
     wrong = {case["input"] for case in cases if normalize(case["input"]) != case["expected"]}
     print(f"normalised as expected: {sum(case['input'] not in wrong for case in cases)} of {len(cases)}")
     assert wrong <= _NOT_ADDRESSES
 
 
-def test_links_of_the_corpus_resolve(corpora: Path) -> None:
-    cases = json.loads((corpora / "url_resolve_cases_cc.json").read_text())
+def test_links_of_the_corpus_resolve() -> None:
+    cases = json.loads(corpus("url_resolve_cases_cc.json").read_text())
     assert [case for case in cases if resolve(case["base"], case["input"]) != case["expected"]] == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("HTTP://Example.COM", "http://example.com/"),
+        ("http://example.com:80/", "http://example.com/"),
+        ("https://example.com:443/a", "https://example.com/a"),
+        ("https://example.com:80/", "https://example.com:80/"),
+        ("http://example.com/a/./b/../c", "http://example.com/a/c"),
+        ("http://example.com/../../a", "http://example.com/a"),
+        ("http://example.com/a#part", "http://example.com/a"),
+        ("http://example.com/%7Eann", "http://example.com/~ann"),
+        ("http://example.com/a%2fb", "http://example.com/a%2Fb"),
+        ("http://example.com/a b", "http://example.com/a%20b"),
+        ("http://example.com/\u00e9", "http://example.com/%C3%A9"),
+        ("http://b\u00fccher.example/", "http://xn--bcher-kva.example/"),
+        ("http://127.1/", "http://127.0.0.1/"),
+        ("  http://example.com/a\n", "http://example.com/a"),
+        ("http:\\\\example.com\\a", "http://example.com/a"),
+    ],
+)
+def test_a_url_has_one_normal_form(raw: str, normal: str) -> None:
+    assert normalize(raw) == normal
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("c", "https://h.example/a/c"),
+        ("./c", "https://h.example/a/c"),
+        ("../c", "https://h.example/c"),
+        ("../../../c", "https://h.example/c"),
+        ("/c", "https://h.example/c"),
+        ("//other.example/c", "https://other.example/c"),
+        ("?q=1", "https://h.example/a/b?q=1"),
+        ("", "https://h.example/a/b?x=y"),
+        ("#top", "https://h.example/a/b?x=y#top"),
+        ("c?d=../e", "https://h.example/a/c?d=../e"),
+        ("http:c", "http://c/"),
+        (" c ", "https://h.example/a/c"),
+        ("c;v=1/d", "https://h.example/a/c;v=1/d"),
+    ],
+)
+def test_a_link_is_resolved_against_its_page(href: str, url: str) -> None:
+    assert resolve("https://h.example/a/b?x=y", href) == url
 
 
 @given(st.text(alphabet='ab/.%2eE4?&=;:#[]{}|\\^"é ', max_size=30))
