@@ -55,9 +55,10 @@ _REMOVED, _UNPAINTED = "removed", "unpainted"
 _STREAMED, _PLACE, _END_OF_PLACE = "S:", "B:", "/$"
 """React streams parts of a page hidden under ids `S:n`, and moves each in place of `<template id="B:n">`."""
 _INLINE = frozenset({"span", "b", "strong", "em", "s", "del", "ins", "small", "bdi", "data"})
-_PRICE = re.compile(
+PRICE = re.compile(
     r"[$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba\u20ab]\s?\d|\d\s?(?:[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20ba\u20ab]|z\u0142|kr\b|CHF|USD|EUR|GBP)|(?:CHF|USD|EUR|GBP)\s?\d"
 )
+"""An amount of money."""
 _PRICE_CHARS = 40
 _BESIDE_CHARS = 400
 _REVEALED_SHARE = 0.15
@@ -194,7 +195,7 @@ def _is_only_price(element: dom.Element) -> bool:
 
     Shops mark prices up this way and put a sentence for screen readers into an `aria-label`.
     """
-    if element.tag not in _INLINE or len(text := dom.one_line(element)) > _PRICE_CHARS or not _PRICE.search(text):
+    if element.tag not in _INLINE or len(text := dom.one_line(element)) > _PRICE_CHARS or not PRICE.search(text):
         return False
     parent = dom.as_element(element.parent)
     return parent is not None and len(beside := parent.text) < _BESIDE_CHARS and beside.count(text) < 2
