@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
 from operator import mul
+from unicodedata import category
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ElementTable, ScoredPage
@@ -21,7 +22,7 @@ from sitelore.extract.content.units import ELEMENT, LINK, PAIR, Templates, Units
 from sitelore.extract.content.visibility import PRICE
 from sitelore.extract.content.vocabulary import INLINE, LANDMARK, MARK, SECONDARY_LANDMARKS, TAG_NUMBER
 
-_LEAVE_COST = 0.08
+_LEAVE_COST = 0.05
 """For each word of a unit that is cut from a kept one."""
 _LEAVE_STRUCTURE_COST = 0.25
 """For each word of code, a table or a definition list that is cut from a kept unit: they are hardly ever navigation."""
@@ -29,11 +30,11 @@ _ENTER_COST, _ENTER_COST_PER_WORD = 3.0, 0.1
 """For a unit that is kept inside a dropped one."""
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
-_REPEATED_WORDS = 4
+_FEW_WORDS = 4
 _PARAGRAPH_WORDS = 25
 _CAPTION_WORDS = 120
 _CARD_WORDS = 150
-_PRICE_WORDS, _PRICE_BYTES = 8, 60
+_PRICE_WORDS, _PRICE_CHARS = 8, 60
 _INTRODUCTION_WORDS = 60
 _MANY_PRICES = 3
 _LONG_RUN, _LONG_RUN_WORDS = 4, 40
@@ -42,6 +43,7 @@ _CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th"))  # dropping an emp
 _TERM, _FORM = TAG_NUMBER[b"dt"], TAG_NUMBER[b"form"]
 _ITEMS = frozenset(TAG_NUMBER[tag] for tag in (b"li", b"dd"))
 _PICTURES = ("img", "picture", "math")
+_PUNCTUATION = frozenset({"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sm", "Sk", "Cf"})  # not "So", which are emoji
 _SENTENCE_WORDS = 5
 _STOPS = tuple(stop.encode() for stop in (".", "!", '"', "\u201d", "\u3002"))
 _KEPT_AROUND = 0.5
@@ -158,6 +160,7 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
     _Prices(page).keep(kept_blocks)
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks, elements)
+    _drop_punctuation(page, kept_blocks)
     cuts = [cut for cut in cuts if not all(kept_blocks[cut.first : cut.last])]
     return Selection(kept_blocks, cuts, threshold, expected_f1)
 
@@ -233,7 +236,6 @@ class _Prices:
 
     def keep(self, kept: list[bool]) -> None:
         """Keep the first price of every kept card, and the price of the product that the page is about."""
-        elements = self._page.elements
         cards, single = set(), []
         for block in self._blocks:
             card = self._card(block)
@@ -241,7 +243,7 @@ class _Prices:
                 single.append(block)
             elif card not in cards:
                 cards.add(card)
-                if any(kept[elements.first[card] : elements.last[card]]):
+                if self._is_named(card, kept):
                     self._keep(block, card, kept)
         self._keep_product_price(single, kept)
 
@@ -256,6 +258,11 @@ class _Prices:
             row = elements.parent[row]
         return -1
 
+    def _is_named(self, card: int, kept: list[bool]) -> bool:
+        """Whether anything but prices is kept of a card."""
+        run, elements = self._run_prices, self._page.elements
+        return any(kept[at] and run[at] == run[at + 1] for at in range(elements.first[card], elements.last[card]))
+
     def _words(self, row: int) -> int:
         elements = self._page.elements
         return self._run_words[elements.last[row]] - self._run_words[elements.first[row]]
@@ -267,19 +274,19 @@ class _Prices:
         prices = [block for block in prices if block > title]
         if not prices or any(kept[block] for block in prices):
             return
-        price = next((block for block in prices if not self._is_secondary(block)), -1)
+        price = next((block for block in prices if not self._is_secondary(block, title)), -1)
         words = sum([page.blocks.words[block] for block in range(title + 1, price) if kept[block]])
         if price >= 0 and words <= _INTRODUCTION_WORDS:
             self._keep(price, -1, kept)
 
-    def _is_secondary(self, block: int) -> bool:
+    def _is_secondary(self, block: int, title: int) -> bool:
         """Whether a price is in navigation, a choice of a filter, or that of a related product."""
         elements, row = self._page.elements, self._page.blocks.element[block]
         if self._page.landmarks[block] & SECONDARY_LANDMARKS:
             return True
-        while row >= 0 and not elements.marks[row] & _NO_PRICE_MARKS:
+        while elements.first[row] > title and not elements.marks[row] & _NO_PRICE_MARKS:
             row = elements.parent[row]
-        return row >= 0
+        return elements.first[row] > title
 
     def _keep(self, block: int, card: int, kept: list[bool]) -> None:
         """Keep a price with the few words around it, such as "Sale price"; not all of a form or a card."""
@@ -294,11 +301,11 @@ class _Prices:
 def _price_blocks(page: ScoredPage) -> list[int]:
     blocks = page.blocks
     short = [
-        (block, begin, end)
+        (block, page.text[begin:end].decode("utf-8", "replace").strip())
         for block, (words, begin, end) in enumerate(zip(blocks.words, blocks.begin, blocks.end, strict=True))
-        if words <= _PRICE_WORDS and end - begin <= _PRICE_BYTES
+        if words <= _PRICE_WORDS
     ]
-    return [block for block, begin, end in short if PRICE.search(page.text[begin:end].decode("utf-8", "replace"))]
+    return [block for block, text in short if len(text) <= _PRICE_CHARS and PRICE.search(text)]
 
 
 def _unit_costs(
@@ -448,11 +455,7 @@ class _Repeats:
     def _drop_run(self, place: int, end: int) -> None:
         """Drop kept blocks, unless they are too short to tell, or the only text under a heading, a term or an item's start."""
         page, run = self._page, self._blocks[place:end]
-        if (
-            not run
-            or page.landmarks[run[0]] & _IN_CODE_OR_TABLE
-            or sum(page.blocks.words[block] for block in run) < _REPEATED_WORDS
-        ):
+        if not run or page.landmarks[run[0]] & _IN_CODE_OR_TABLE or sum(page.blocks.words[block] for block in run) < _FEW_WORDS:
             return
         if place and self._is_all_under(self._blocks[place - 1], place, end):
             return
@@ -491,6 +494,15 @@ def drop_bare_headings(page: ScoredPage, kept: list[bool], in_order: list[dom.El
             kept[block] = _is_sentence(page, block) or _has_picture(page, block, in_order)
         if kept[block]:
             following, last = 0 if is_card else level, block
+
+
+def _drop_punctuation(page: ScoredPage, kept: list[bool]) -> None:
+    """Drop kept blocks of nothing but punctuation, such as the bars between links that were cut. Not in code and tables."""
+    blocks = page.blocks
+    for block, (words, is_kept) in enumerate(zip(blocks.words, kept, strict=True)):
+        if is_kept and words < _FEW_WORDS and not page.landmarks[block] & _IN_CODE_OR_TABLE:
+            text = _plain(page.text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace"))
+            kept[block] = not all(category(char) in _PUNCTUATION for char in text)
 
 
 def _is_sentence(page: ScoredPage, block: int) -> bool:

@@ -23,6 +23,7 @@ from sitelore.extract import dom
 from sitelore.extract.content.visibility import folded, is_unpainted
 
 _MAX_SHEET_CHARS = 16_000  # longer sheets are generated: most of what they hide is shown again by rules only a cascade resolves
+_MAX_LONG_SHEET_CHARS = 400_000
 _MAX_SCRIPT_CHARS = 300_000
 _MAX_SCRIPTS_CHARS = 2_000_000
 _MAX_NAME_SEARCHES = 100  # each is a search through the scripts of the page
@@ -37,6 +38,7 @@ _HINT = re2.compile(
     rb"(?i)display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|:\s*-\d{4}|font-size\s*:\s*(?:0|\.|1p|1\.)|clip\s*:\s*rect"
     rb"|clip-path\s*:\s*inset|[;{\s]color\s*:\s*(?:transparent|white|#fff)"
 )
+_CONCEALED_HINT = re2.compile(rb"(?i):\s*-\d{4}|font-size\s*:\s*(?:0|\.|1p|1\.)|clip\s*:\s*rect|clip-path\s*:\s*inset")
 _BRACE = re.compile(r"([{}])")
 # One element with its classes and id. Combinators, attributes and pseudo-classes select a state of the page.
 _PLAIN = re.compile(r"(?:[a-z][a-z0-9]*)?(?:[.#][a-z_][\w-]*)+$", re.IGNORECASE)
@@ -71,20 +73,24 @@ class Hiding:
     """The style sheets of a page that may hide something, and other places that may mention the same names."""
 
     sheets: tuple[str, ...] = ()
-    elsewhere: tuple[dom.Element, ...] = ()
-    """Scripts, and sheets that are too long to be read."""
+    long_sheets: tuple[str, ...] = ()
+    """Sheets that are too long to be read whole: only their rules that conceal text count."""
+    scripts: tuple[dom.Element, ...] = ()
+    unread: tuple[dom.Element, ...] = ()
+    """Style elements with long sheets."""
 
     def beside(self, tree: dom.Tree) -> Hiding:
         """Add the scripts and unread sheets of the tree; call it before they are cut."""
-        if not self.sheets:
+        if not self.sheets and not self.long_sheets:
             return self
         unread = [style for style in dom.select(tree, "style") if len(dom.raw_text(style)) > _MAX_SHEET_CHARS]
-        return Hiding(self.sheets, (*unread, *dom.select(tree, "script")))
+        return Hiding(self.sheets, self.long_sheets, tuple(dom.select(tree, "script")), tuple(unread))
 
     @property
     def names(self) -> set[str]:
         """Classes and ids, without their sign: every element that the sheets hide has one of them."""
-        return {name for sheet in self.sheets for name in _candidate_names(sheet)}
+        names = {name for sheet in self.sheets for name in _candidate_names(sheet)}
+        return names.union(*(_concealed_names(sheet) for sheet in self.long_sheets))
 
 
 NO_HIDING = Hiding()
@@ -92,9 +98,10 @@ NO_HIDING = Hiding()
 
 def read_hiding(sheets: list[tuple[str, str]]) -> Hiding:
     """Keep the sheets that may hide something on a screen. Each is given with its `media` attribute."""
-    seen = [sheet for media, sheet in sheets if len(sheet) <= _MAX_SHEET_CHARS and media.strip().lower() in _SEEN_MEDIA]
-    hiding = [sheet for sheet in seen if _may_hide(sheet)]
-    return Hiding(tuple(hiding)) if hiding else NO_HIDING
+    seen = [sheet for media, sheet in sheets if media.strip().lower() in _SEEN_MEDIA]
+    hiding = tuple([sheet for sheet in seen if len(sheet) <= _MAX_SHEET_CHARS and _may_hide(sheet)])
+    long_sheets = tuple([sheet for sheet in seen if _MAX_SHEET_CHARS < len(sheet) <= _MAX_LONG_SHEET_CHARS])
+    return Hiding(hiding, long_sheets) if hiding or long_sheets else NO_HIDING
 
 
 @lru_cache(maxsize=64)
@@ -112,8 +119,12 @@ def drop_hidden(hiding: Hiding, tree: dom.Tree, nodes: Sequence[dom.Node]) -> No
     if not any(key[1:] in names for key in index):
         return
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
-    mentions = _Mentions({name for sheet in sheets for name in sheet.shown_again}, hiding.elsewhere)
+    shown_again = {name for sheet in sheets for name in sheet.shown_again}
+    mentions = _Mentions(shown_again, (*hiding.unread, *hiding.scripts))
     concealed = _matching([one for sheet in sheets for one in sheet.concealed], index, mentions)
+    if hiding.long_sheets:
+        named_once = [selector for sheet in hiding.long_sheets for selector in _concealed_selectors(sheet)]
+        concealed += _matching(named_once, index, _Mentions(shown_again, hiding.scripts))
     if concealed:
         heads = _around_headings(nodes)
         for element in concealed:
@@ -225,18 +236,46 @@ def _candidate_names(css: str) -> frozenset[str]:
 
 def _candidates(css: str) -> tuple[str, ...]:
     """Plain selectors of rules that look as if they hide something, found without parsing the sheet."""
-    utf8 = css.encode("utf-8", "replace")
     names: dict[str, None] = {}
+    for selectors, _, _ in _hinted_rules(css.encode("utf-8", "replace"), _HINT):
+        names.update(dict.fromkeys(_plain(selectors)))
+    return tuple(names)
+
+
+@lru_cache(maxsize=64)
+def _concealed_names(css: str) -> frozenset[str]:
+    return frozenset(name for selector in _concealed_selectors(css) for name in _NAME.findall(selector))
+
+
+@lru_cache(maxsize=64)
+def _concealed_selectors(css: str) -> tuple[str, ...]:
+    """Plain selectors of rules of a long sheet that conceal text: rules outside at-rules, with names that occur only there."""
+    utf8 = css.encode("utf-8", "replace")
+    selectors: dict[str, None] = {}
+    for listed, declarations, start in _hinted_rules(utf8, _CONCEALED_HINT):
+        plain = _plain(listed) if _conceals(declarations.lower()) else []
+        if plain and utf8.count(b"{", 0, start) == utf8.count(b"}", 0, start):
+            selectors.update(dict.fromkeys(one for one in plain if all(_is_named_once(key, utf8) for key in _KEY.findall(one))))
+    return tuple(selectors)
+
+
+def _is_named_once(key: str, css: bytes) -> bool:
+    """Whether a sheet mentions a class or id a single time, so that no other rule shows it again."""
+    return len(re2.findall(re2.escape(key.encode()) + rb"(?:[^\w-]|$)", css)) == 1
+
+
+def _hinted_rules(css: bytes, hint: re2._Regexp[bytes]) -> Iterator[tuple[str, str, int]]:
+    """Yield selectors, declarations and the place of the opening brace of each rule that a pattern matches in."""
     past = 0
-    for hint in _HINT.finditer(utf8):
-        if hint.end() > past:
-            start, past = utf8.rfind(b"{", 0, hint.end()), utf8.find(b"}", hint.end())
-            past = len(utf8) if past < 0 else past
+    for match in hint.finditer(css):
+        if match.end() > past:
+            start, past = css.rfind(b"{", 0, match.end()), css.find(b"}", match.end())
+            past = len(css) if past < 0 else past
             before = -1
             for mark in (b"}", b"{", b";", b"*/"):
-                before = max(before, utf8.rfind(mark, before + 1, max(start, 0)))
-            names.update(dict.fromkeys(_plain(utf8[before + 1 : start].decode("utf-8", "replace").lstrip("/"))))
-    return tuple(names)
+                before = max(before, css.rfind(mark, before + 1, max(start, 0)))
+            selectors = css[before + 1 : start].decode("utf-8", "replace").lstrip("/")
+            yield selectors, css[start + 1 : past].decode("utf-8", "replace"), start
 
 
 def _plain(selectors: str) -> list[str]:

@@ -28,7 +28,7 @@ _CELLS = frozenset({TAG_NUMBER[b"td"], TAG_NUMBER[b"th"]})
 _CELL_BLOCKS = 1.5
 _TERM = 9
 """Level of a `dt`: below all headings."""
-_TEMPLATE_MEMBERS = 3
+_TEMPLATE_MEMBERS = 4
 """Siblings with the same signature from which on a template wrote them."""
 _PROSE_TAGS = frozenset({TAG_NUMBER[b"p"], TAG_NUMBER[b"blockquote"], TAG_NUMBER[b"figure"]})
 """Elements that follow each other in a text without being the items of a list."""
