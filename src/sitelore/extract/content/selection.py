@@ -8,6 +8,7 @@ time linear in the number of units.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ _CAPTION_WORDS = 120
 _CARD_WORDS = 150
 _PRICE_WORDS, _PRICE_CHARS = 8, 60
 _INTRODUCTION_WORDS = 60
+_DIGIT = re.compile(rb"\d")
 _MANY_PRICES = 3
 _LONG_RUN, _LONG_RUN_WORDS = 4, 40
 _MANY_LISTINGS = 3  # of code: documentation repeats lines on purpose
@@ -303,7 +305,7 @@ def _price_blocks(page: ScoredPage) -> list[int]:
     short = [
         (block, page.text[begin:end].decode("utf-8", "replace").strip())
         for block, (words, begin, end) in enumerate(zip(blocks.words, blocks.begin, blocks.end, strict=True))
-        if words <= _PRICE_WORDS
+        if words <= _PRICE_WORDS and _DIGIT.search(page.text, begin, end)
     ]
     return [block for block, text in short if len(text) <= _PRICE_CHARS and PRICE.search(text)]
 

@@ -249,18 +249,21 @@ def group_templates(units: Units, page: ScoredPage) -> Templates:
         groups.children.append(list(children))
         members += parts
         open_groups += children
-    for each in members:
-        lone = each[0]
-        groups.kind.append(units.kind[lone])
-        groups.first.append(units.first[lone])
-        groups.last.append(units.last[lone])
-        groups.element.append(units.element[lone])
-        groups.own.append([blocks for unit in each for blocks in units.own[unit]] if each[1:] else units.own[lone])
-        groups.words.append(sum([units.words[unit] for unit in each]))
-        groups.linked.append(sum([units.linked[unit] for unit in each]))
-        # What the members do not have in common says nothing about the template.
-        groups.tags.append(reduce(and_, [units.tags[unit] for unit in each]))
-        groups.marks.append(reduce(and_, [units.marks[unit] for unit in each]))
+    first_members = [each[0] for each in members]
+    for merged, column in (
+        *((groups.kind, units.kind), (groups.first, units.first), (groups.last, units.last), (groups.element, units.element)),
+        *((groups.words, units.words), (groups.linked, units.linked), (groups.tags, units.tags), (groups.marks, units.marks)),
+    ):
+        merged += [column[unit] for unit in first_members]
+    groups.own = [units.own[unit] for unit in first_members]
+    for group, each in enumerate(members):
+        if each[1:]:
+            groups.own[group] = [blocks for unit in each for blocks in units.own[unit]]
+            groups.words[group] = sum([units.words[unit] for unit in each])
+            groups.linked[group] = sum([units.linked[unit] for unit in each])
+            # What the members do not have in common says nothing about the template.
+            groups.tags[group] = reduce(and_, [units.tags[unit] for unit in each])
+            groups.marks[group] = reduce(and_, [units.marks[unit] for unit in each])
     return Templates(groups, members)
 
 
