@@ -20,8 +20,7 @@ from sitelore.extract import dom
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
 from sitelore.extract.content.documentation import PageFacts
 from sitelore.extract.content.main import Content, Title, find_title, main_content, place_title
-from sitelore.extract.content.style_sheets import Hiding, drop_hidden, read_hiding
-from sitelore.extract.content.visibility import drop_unseen, shown
+from sitelore.extract.content.visibility import Hiding, drop_hidden, drop_unseen, read_hiding, shown
 from sitelore.extract.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
 from sitelore.extract.malloc_tuning import LARGE_PAGE, memory_for_page
 from sitelore.extract.markdown import Written, prepare, write

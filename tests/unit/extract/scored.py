@@ -54,7 +54,7 @@ class Scored:
         page = self.page
         if scores is not None:
             page = replace(page, scores=[scores.get(text, 0.95) for text in self.texts()])
-        return select_scored(page, self.units, self.elements, *threshold_of(page.blocks.words, page.scores))
+        return select_scored(page, self.units, self.elements)
 
     def documentation(self) -> Selection:
         return select_documentation(self.page, self.units, self.elements)

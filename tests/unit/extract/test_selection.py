@@ -234,3 +234,9 @@ def test_the_reason_of_every_cut_is_recorded() -> None:
     assert not set(low) & set(page.kept(selection))
     for cut in selection.cuts:
         assert not any(selection.kept[cut.first : cut.last])
+
+
+def test_blocks_of_nothing_but_punctuation_go() -> None:
+    row = "<table><tr><td>a</td><td>-</td></tr></table>"
+    page = scored(f"{PROSE}<div>|</div><div>\u00b7 \u2022</div><div>&lt;&gt;</div><p>\U0001f44d</p><p>4</p><pre>...</pre>{row}")
+    assert page.kept(page.select({}))[len(SENTENCES) :] == ["\U0001f44d", "4", "...", "a", "-"]

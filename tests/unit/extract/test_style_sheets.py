@@ -117,3 +117,27 @@ def test_many_selectors_are_looked_up_and_not_tried_one_by_one(read_page: ReadPa
     assert "hides the dredger" not in text
     assert "Gate 39 shows it" in text
     assert len(checks) == 40
+
+
+FILLER = "".join(f".unit-{n}{{margin:{n}px}}" for n in range(1200))
+
+
+@pytest.mark.parametrize("rule", [".x{position:absolute;left:-9999px}", "p.x{font-size:0}", "#secret{clip:rect(0,0,0,0)}"])
+def test_a_long_sheet_conceals_text_off_the_screen(read_page: ReadPage, rule: str) -> None:
+    page = read_page(page_of(FILLER + rule + FILLER, PROSE + f"<p class=x id=secret>{TRAP}</p>"))
+    assert "Paragraph 7" in page.text
+    assert TRAP not in page.text
+
+
+@pytest.mark.parametrize(
+    ("rule", "more"),
+    [
+        (".x{display:none}", ""),
+        (".x{left:-9999px}.x.open{left:0}", ""),
+        ("@media print{.x{left:-9999px}}", ""),
+        (".x{left:-9999px}", "<script>show('x')</script>"),
+    ],
+)
+def test_what_a_long_sheet_may_show_again_is_read(read_page: ReadPage, rule: str, more: str) -> None:
+    page = read_page(page_of(FILLER + rule + FILLER, PROSE + f"<p class=x>{TRAP}</p>", more))
+    assert TRAP in page.text

@@ -49,7 +49,7 @@ _BLOCK_FIELDS = (
     "marks", "copy", "copies", "digits", "stops", "commas", "bars", "signs", "currency",
 )  # fmt: skip
 _ELEMENT_FIELDS = ("parent", "level", "first", "last", "tag", "marks", "signature", "order")
-_ELEMENT_LISTS = ("parent", "first", "last", "tag", "marks")
+_ELEMENT_LISTS = ("parent", "first", "last", "tag", "marks", "signature")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ class ElementTable:
     tag: list[int]
     """`vocabulary.TAG_NUMBER`, 0 for a tag that is not in it."""
     marks: list[int]
+    signature: list[int]
+    """A hash of its tag, classes and id without digits: elements that one template wrote have the same."""
     order: Sequence[int]
     """Its index among all elements of the page."""
 

@@ -135,9 +135,9 @@ def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
     if page.opened != len(elements):
         return None
     units = build_units(page)
-    threshold, expected_f1 = threshold_of(page.blocks.words, page.scores)
+    _, expected_f1 = threshold_of(page.blocks.words, page.scores)
     steps = {
-        "learned": partial(select_scored, page, units, elements, threshold, expected_f1),
+        "learned": partial(select_scored, page, units, elements),
         "region": partial(select_documentation, page, units, elements),
     }
     if is_documentation(facts, page, elements, expected_f1):

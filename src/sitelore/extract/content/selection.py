@@ -2,21 +2,26 @@
 
 Pages of documentation keep their whole content region but navigation (`documentation`). On all other pages the scores decide:
 every unit is kept or dropped so that the expected gain in content words is largest, where a unit whose state differs from its
-parent's costs something. A small dynamic programme finds the best choice, in time linear in the number of units.
+parent's costs something. Units that one template wrote are decided as one. A small dynamic programme finds the best choice, in
+time linear in the number of units.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
 from operator import mul
+from unicodedata import category
 
 from sitelore.extract import dom
 from sitelore.extract.content.block_scorer import ElementTable, ScoredPage
-from sitelore.extract.content.units import LINK, PAIR, Units
-from sitelore.extract.content.vocabulary import INLINE, LANDMARK, MARK, TAG_NUMBER
+from sitelore.extract.content.units import ELEMENT, LINK, PAIR, Templates, Units, group_templates
+from sitelore.extract.content.visibility import PRICE
+from sitelore.extract.content.vocabulary import INLINE, LANDMARK, MARK, SECONDARY_LANDMARKS, TAG_NUMBER
 
 _LEAVE_COST = 0.05
 """For each word of a unit that is cut from a kept one."""
@@ -26,14 +31,21 @@ _ENTER_COST, _ENTER_COST_PER_WORD = 3.0, 0.1
 """For a unit that is kept inside a dropped one."""
 _MANY_LINKS = 0.5
 _MOSTLY_LINKS = 0.6
-_REPEATED_WORDS = 4
+_FEW_WORDS = 4
 _PARAGRAPH_WORDS = 25
+_CAPTION_WORDS = 120
+_CARD_WORDS = 150
+_PRICE_WORDS, _PRICE_CHARS = 8, 60
+_INTRODUCTION_WORDS = 60
+_DIGIT = re.compile(rb"\d")
+_MANY_PRICES = 3
 _LONG_RUN, _LONG_RUN_WORDS = 4, 40
 _MANY_LISTINGS = 3  # of code: documentation repeats lines on purpose
 _CELLS = frozenset(TAG_NUMBER[tag] for tag in (b"td", b"th"))  # dropping an empty cell would shift its row
-_TERM = TAG_NUMBER[b"dt"]
+_TERM, _FORM = TAG_NUMBER[b"dt"], TAG_NUMBER[b"form"]
 _ITEMS = frozenset(TAG_NUMBER[tag] for tag in (b"li", b"dd"))
 _PICTURES = ("img", "picture", "math")
+_PUNCTUATION = frozenset({"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sm", "Sk", "Cf"})  # not "So", which are emoji
 _SENTENCE_WORDS = 5
 _STOPS = tuple(stop.encode() for stop in (".", "!", '"', "\u201d", "\u3002"))
 _KEPT_AROUND = 0.5
@@ -54,6 +66,9 @@ _SECONDARY_TAGS = tag_bits(b"nav", b"footer", b"form")
 _CONTENT_TAGS = tag_bits(b"table", b"tr", b"section", b"dl", b"p", b"pre")
 """Never taken for navigation because of their links or names."""
 _STRUCTURE_TAGS = tag_bits(b"table", b"dl", b"pre")
+_FIGURE_TAG = tag_bits(b"figure")
+_CAPTION_MARK = mark_bits("caption")
+_NO_PRICE_MARKS = mark_bits("filter", "related")
 _NAVIGATION_MARKS = mark_bits("nav", "page", "related", "share", "toc")
 _SECONDARY_MARKS = _NAVIGATION_MARKS | mark_bits(
     "foot", "side", "comment", "ad", "modal", "tags", "form", "cart", "review", "filter", "vote", "place", "head"
@@ -100,50 +115,68 @@ def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
     return min(expected / 2, max(scores)), expected
 
 
-def select_scored(
-    page: ScoredPage, units: Units, elements: list[dom.Element], threshold: float, expected_f1: float
-) -> Selection:
-    """The units that make the best page by their scores. `threshold` and `expected_f1` are those of `threshold_of`."""
-    words, scores = page.blocks.words, page.scores
+def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -> Selection:
+    """The units that make the best page by their scores. What one template wrote is kept or dropped as one."""
+    words = page.blocks.words
+    templates = group_templates(units, page)
+    groups, members = templates.groups, templates.members
+    scores = _template_scores(page, templates)
+    threshold, expected_f1 = threshold_of(words, scores)
     run_cost = [0.0, *accumulate([(threshold - score) * count for score, count in zip(scores, words, strict=True)])]
-    secondary = _secondary_reasons(units)
+    secondary = _secondary_reasons(groups)
     leave = [
         0.0 if reason else (_LEAVE_STRUCTURE_COST if tags & _STRUCTURE_TAGS or kind == PAIR else _LEAVE_COST) * count
-        for reason, kind, tags, count in zip(secondary, units.kind, units.tags, units.words, strict=True)
+        for reason, kind, tags, count in zip(secondary, groups.kind, groups.tags, groups.words, strict=True)
     ]
-    enter = [_ENTER_COST + _ENTER_COST_PER_WORD * count for count in units.words]
+    enter = [_ENTER_COST * len(each) + _ENTER_COST_PER_WORD * count for each, count in zip(members, groups.words, strict=True)]
     run_gains = [0, *accumulate([score >= threshold for score in scores])]
     hopeless = [
-        bool(reason) and run_gains[first] == run_gains[last]
-        for reason, first, last in zip(secondary, units.first, units.last, strict=True)
+        bool(reason) and all(run_gains[units.first[unit]] == run_gains[units.last[unit]] for unit in each)
+        for reason, each in zip(secondary, members, strict=True)
     ]
-    keep, drop = _unit_costs(units, run_cost, leave, enter, hopeless)
-    own, children, kind = units.own, units.children, units.kind
+    keep, drop = _unit_costs(groups, run_cost, leave, enter, hopeless)
+    own, children, kind = groups.own, groups.children, groups.kind
     kept_blocks = [False] * len(words)
     cuts = []
-    open_units = [(0, keep[0] < drop[0])]
-    while open_units:
-        unit, is_kept = open_units.pop()
+    open_groups = [(0, keep[0] < drop[0])]
+    while open_groups:
+        group, is_kept = open_groups.pop()
         if is_kept:
-            for first, last, _ in own[unit]:
+            for first, last, _ in own[group]:
                 kept_blocks[first:last] = [True] * (last - first)
-        for child in children[unit]:
-            if kind[unit] == PAIR:
+        for child in children[group]:
+            if kind[group] == PAIR:
                 stays = is_kept
             elif is_kept:
                 stays = keep[child] <= drop[child] + leave[child]
                 if not stays:
                     reason = secondary[child] or f"scored below {threshold:.2f}"
-                    cuts.append(Cut(units.first[child], units.last[child], units.element[child], reason))
+                    cuts += [Cut(units.first[unit], units.last[unit], units.element[unit], reason) for unit in members[child]]
             else:
                 stays = keep[child] + enter[child] < drop[child]
-            # Nothing is kept inside a dropped unit whose parts are not worth it.
+            # Nothing is kept inside a dropped group whose parts are not worth it.
             if stays or drop[child] < 0:
-                open_units.append((child, stays))
+                open_groups.append((child, stays))
     _keep_headers(units, kept_blocks)
+    _keep_figures(units, kept_blocks)
+    _Prices(page).keep(kept_blocks)
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks, elements)
+    _drop_punctuation(page, kept_blocks)
+    cuts = [cut for cut in cuts if not all(kept_blocks[cut.first : cut.last])]
     return Selection(kept_blocks, cuts, threshold, expected_f1)
+
+
+def _template_scores(page: ScoredPage, templates: Templates) -> list[float]:
+    """The scores of the blocks; blocks that one template wrote have the mean of theirs."""
+    words, scores = page.blocks.words, page.scores.copy()
+    for own, members in zip(templates.groups.own, templates.members, strict=True):
+        if own and members[1:]:
+            blocks = [block for first, last, _ in own for block in range(first, last)]
+            mean = sum([scores[block] * words[block] for block in blocks]) / sum([words[block] for block in blocks])
+            for block in blocks:
+                scores[block] = mean
+    return scores
 
 
 def _keep_headers(units: Units, kept: list[bool]) -> None:
@@ -151,6 +184,130 @@ def _keep_headers(units: Units, kept: list[bool]) -> None:
     for first, last, end in units.headers:
         if any(kept[last:end]):
             kept[first:last] = [True] * (last - first)
+
+
+def _keep_figures(units: Units, kept: list[bool]) -> None:
+    """Keep figures with captions inside kept text: those with a kept block right before and right after them.
+
+    Captions are rarely annotated as content, so their scores are low, but a reader misses the picture.
+    """
+    end = 0
+    figures = [
+        (first, last)
+        for kind, tags, marks, first, last, linked, words in zip(
+            *(units.kind, units.tags, units.marks, units.first, units.last, units.linked, units.words), strict=True
+        )
+        if kind == ELEMENT
+        and (tags & _FIGURE_TAG or (marks & _CAPTION_MARK and not marks & _NAVIGATION_MARKS))
+        and words <= _CAPTION_WORDS
+        and linked <= _MOSTLY_LINKS * words
+    ]
+    runs: list[tuple[int, int]] = []
+    for first, last in sorted(figures):
+        if runs and first <= end:
+            runs[-1] = runs[-1][0], max(last, end)
+        else:
+            runs.append((first, last))
+        end = runs[-1][1]
+    for first, last in runs:
+        if first > 0 and last < len(kept) and kept[first - 1] and kept[last]:
+            kept[first:last] = [True] * (last - first)
+
+
+class _Prices:
+    """The prices of a page: short blocks with an amount of money, and the card that each of them belongs to."""
+
+    def __init__(self, page: ScoredPage) -> None:
+        self._page = page
+        self._blocks = _price_blocks(page)
+        self._run_words = [0, *accumulate(page.blocks.words)]
+        self._run_prices = [0, *accumulate(map(set(self._blocks).__contains__, range(len(page.heading))))]
+        self._priced = self._count_priced()
+
+    def _count_priced(self) -> Counter[tuple[int, int]]:
+        """How many elements with the same parent and the same signature hold a price."""
+        elements, seen = self._page.elements, set()
+        counts: Counter[tuple[int, int]] = Counter()
+        for block in self._blocks:
+            row = self._page.blocks.element[block]
+            while row >= 0 and row not in seen:
+                seen.add(row)
+                counts[elements.parent[row], elements.signature[row]] += 1
+                row = elements.parent[row]
+        return counts
+
+    def keep(self, kept: list[bool]) -> None:
+        """Keep the first price of every kept card, and the price of the product that the page is about."""
+        cards, single = set(), []
+        for block in self._blocks:
+            card = self._card(block)
+            if card < 0:
+                single.append(block)
+            elif card not in cards:
+                cards.add(card)
+                if self._is_named(card, kept):
+                    self._keep(block, card, kept)
+        self._keep_product_price(single, kept)
+
+    def _card(self, block: int) -> int:
+        """Row of the element around a price that is one of several with prices, and has more in it; -1 without one."""
+        elements, row = self._page.elements, self._page.blocks.element[block]
+        while row >= 0 and self._words(row) <= _CARD_WORDS:
+            first, last = elements.first[row], elements.last[row]
+            has_more = self._run_prices[last] - self._run_prices[first] < last - first
+            if has_more and self._priced[elements.parent[row], elements.signature[row]] >= _MANY_PRICES:
+                return row
+            row = elements.parent[row]
+        return -1
+
+    def _is_named(self, card: int, kept: list[bool]) -> bool:
+        """Whether anything but prices is kept of a card."""
+        run, elements = self._run_prices, self._page.elements
+        return any(kept[at] and run[at] == run[at + 1] for at in range(elements.first[card], elements.last[card]))
+
+    def _words(self, row: int) -> int:
+        elements = self._page.elements
+        return self._run_words[elements.last[row]] - self._run_words[elements.first[row]]
+
+    def _keep_product_price(self, prices: list[int], kept: list[bool]) -> None:
+        """Keep the first price after the page's title, with little text between, where no price is kept yet."""
+        page = self._page
+        title = next((block for block, level in enumerate(page.heading) if level == 1), len(kept))
+        prices = [block for block in prices if block > title]
+        if not prices or any(kept[block] for block in prices):
+            return
+        price = next((block for block in prices if not self._is_secondary(block, title)), -1)
+        words = sum([page.blocks.words[block] for block in range(title + 1, price) if kept[block]])
+        if price >= 0 and words <= _INTRODUCTION_WORDS:
+            self._keep(price, -1, kept)
+
+    def _is_secondary(self, block: int, title: int) -> bool:
+        """Whether a price is in navigation, a choice of a filter, or that of a related product."""
+        elements, row = self._page.elements, self._page.blocks.element[block]
+        if self._page.landmarks[block] & SECONDARY_LANDMARKS:
+            return True
+        while elements.first[row] > title and not elements.marks[row] & _NO_PRICE_MARKS:
+            row = elements.parent[row]
+        return elements.first[row] > title
+
+    def _keep(self, block: int, card: int, kept: list[bool]) -> None:
+        """Keep a price with the few words around it, such as "Sale price"; not all of a form or a card."""
+        elements, row = self._page.elements, self._page.blocks.element[block]
+        first, last = block, block + 1
+        while row not in {card, -1} and self._words(row) <= _PRICE_WORDS and elements.tag[row] != _FORM:
+            first, last = elements.first[row], elements.last[row]
+            row = elements.parent[row]
+        kept[first:last] = [True] * (last - first)
+
+
+def _price_blocks(page: ScoredPage) -> list[int]:
+    blocks = page.blocks
+    short = [
+        (block, page.text[begin:end].decode("utf-8", "replace").strip())
+        for block, (words, begin, end) in enumerate(zip(blocks.words, blocks.begin, blocks.end, strict=True))
+        if words <= _PRICE_WORDS and _DIGIT.search(page.text, begin, end)
+    ]
+    return [block for block, text in short if len(text) <= _PRICE_CHARS and PRICE.search(text)]
 
 
 def _unit_costs(
@@ -300,11 +457,7 @@ class _Repeats:
     def _drop_run(self, place: int, end: int) -> None:
         """Drop kept blocks, unless they are too short to tell, or the only text under a heading, a term or an item's start."""
         page, run = self._page, self._blocks[place:end]
-        if (
-            not run
-            or page.landmarks[run[0]] & _IN_CODE_OR_TABLE
-            or sum(page.blocks.words[block] for block in run) < _REPEATED_WORDS
-        ):
+        if not run or page.landmarks[run[0]] & _IN_CODE_OR_TABLE or sum(page.blocks.words[block] for block in run) < _FEW_WORDS:
             return
         if place and self._is_all_under(self._blocks[place - 1], place, end):
             return
@@ -343,6 +496,15 @@ def drop_bare_headings(page: ScoredPage, kept: list[bool], in_order: list[dom.El
             kept[block] = _is_sentence(page, block) or _has_picture(page, block, in_order)
         if kept[block]:
             following, last = 0 if is_card else level, block
+
+
+def _drop_punctuation(page: ScoredPage, kept: list[bool]) -> None:
+    """Drop kept blocks of nothing but punctuation, such as the bars between links that were cut. Not in code and tables."""
+    blocks = page.blocks
+    for block, (words, is_kept) in enumerate(zip(blocks.words, kept, strict=True)):
+        if is_kept and words < _FEW_WORDS and not page.landmarks[block] & _IN_CODE_OR_TABLE:
+            text = _plain(page.text[blocks.begin[block] : blocks.end[block]].decode("utf-8", "replace"))
+            kept[block] = not all(category(char) in _PUNCTUATION for char in text)
 
 
 def _is_sentence(page: ScoredPage, block: int) -> bool:

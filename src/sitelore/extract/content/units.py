@@ -1,17 +1,20 @@
 """The structural units of a page: elements, sections under their headings, terms with their definitions.
 
 Content is kept or cut by whole units, so that a definition never loses its term, a section its heading, or a table a row.
+Units that one template wrote (posts of a thread, cards of a list) are grouped, so that all of them stay or go together.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import accumulate
 from math import inf
+from operator import and_
 
 from sitelore.extract.content.block_scorer import ScoredPage
-from sitelore.extract.content.vocabulary import TAG_NUMBER
+from sitelore.extract.content.vocabulary import MARK, TAG_NUMBER
 
 ELEMENT, SECTION, PAIR, LINK = range(4)
 """Kinds of units: an element; a heading with what it heads; a term with its definitions; a link between elements."""
@@ -25,6 +28,11 @@ _CELLS = frozenset({TAG_NUMBER[b"td"], TAG_NUMBER[b"th"]})
 _CELL_BLOCKS = 1.5
 _TERM = 9
 """Level of a `dt`: below all headings."""
+_TEMPLATE_MEMBERS = 4
+"""Siblings with the same signature from which on a template wrote them."""
+_PROSE_TAGS = frozenset({TAG_NUMBER[b"p"], TAG_NUMBER[b"blockquote"], TAG_NUMBER[b"figure"]})
+"""Elements that follow each other in a text without being the items of a list."""
+_AD = MARK["ad"]
 
 
 @dataclass(slots=True)
@@ -212,3 +220,80 @@ def _group_sections(units: Units, unit: int) -> None:
         is_defined = level == 0
         for _, section in open_sections[1:]:
             units.last[section] = last
+
+
+@dataclass(slots=True)
+class Templates:
+    """A page's units, grouped by the template that wrote them: the same part of each post or card is one group.
+
+    Most groups have one member. The groups form a tree as their members do.
+    """
+
+    groups: Units
+    """One row a group: its members' own blocks and their sums. `first`, `last` and `element` are those of the first member."""
+    members: list[list[int]]
+    """The units of each group, in document order."""
+
+
+def group_templates(units: Units, page: ScoredPage) -> Templates:
+    """Group siblings with the same tag and names, and below them the parts that have the same place in each."""
+    groups, members = Units(), [[0]]
+    open_groups = [0]
+    for group in open_groups:
+        parts = (
+            _parts_of_templates(units, page, members[group])
+            if members[group][1:]
+            else _siblings(units, page, members[group][0])
+        )
+        children = range(len(members), len(members) + len(parts))
+        groups.children.append(list(children))
+        members += parts
+        open_groups += children
+    first_members = [each[0] for each in members]
+    for merged, column in (
+        *((groups.kind, units.kind), (groups.first, units.first), (groups.last, units.last), (groups.element, units.element)),
+        *((groups.words, units.words), (groups.linked, units.linked), (groups.tags, units.tags), (groups.marks, units.marks)),
+    ):
+        merged += [column[unit] for unit in first_members]
+    groups.own = [units.own[unit] for unit in first_members]
+    for group, each in enumerate(members):
+        if each[1:]:
+            groups.own[group] = [blocks for unit in each for blocks in units.own[unit]]
+            groups.words[group] = sum([units.words[unit] for unit in each])
+            groups.linked[group] = sum([units.linked[unit] for unit in each])
+            # What the members do not have in common says nothing about the template.
+            groups.tags[group] = reduce(and_, [units.tags[unit] for unit in each])
+            groups.marks[group] = reduce(and_, [units.marks[unit] for unit in each])
+    return Templates(groups, members)
+
+
+def _siblings(units: Units, page: ScoredPage, parent: int) -> list[list[int]]:
+    """The children of a unit; those that a template wrote are together. An advertisement between them is not one of them."""
+    signature, tag = page.elements.signature, page.elements.tag
+    children = units.children[parent]
+    if len(children) < _TEMPLATE_MEMBERS:
+        return [[child] for child in children]
+    rows = [units.element[child] for child in children]
+    keys = [
+        (signature[row], units.marks[child] & _AD) if row >= 0 else (-1, 0) for row, child in zip(rows, children, strict=True)
+    ]
+    counts = Counter(keys)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for child, row, key in zip(children, rows, keys, strict=True):
+        is_template = row >= 0 and counts[key] >= _TEMPLATE_MEMBERS and tag[row] not in _PROSE_TAGS
+        groups.setdefault(key if is_template else (-2 - child, 0), []).append(child)
+    return list(groups.values())
+
+
+def _parts_of_templates(units: Units, page: ScoredPage, members: list[int]) -> list[list[int]]:
+    """The children of units that a template wrote. Parts with equal names are distinguished by their order."""
+    signature = page.elements.signature
+    groups: dict[tuple[int, int, int, int], list[int]] = {}
+    for member in members:
+        counts: Counter[tuple[int, int]] = Counter()
+        for child in units.children[member]:
+            row = units.element[child]
+            key = units.kind[child], signature[row] if row >= 0 else -1
+            counts[key] += 1
+            groups.setdefault((*key, counts[key], units.marks[child] & _AD), []).append(child)
+    return list(groups.values())
