@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sitelore.frontier.admission import Admission
-from sitelore.frontier.waves import plan_wave
+from sitelore.frontier.admission import plan_wave
+from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict
 from sitelore.model.ids import NO_TEXT, BlobKey, RunId, WorkerId
 from sitelore.model.settings import CrawlSettings
@@ -62,7 +62,7 @@ def number_of(url: Url) -> int:
     return int(url.path.rpartition("-")[2] or 0) if not url.is_root else 0
 
 
-async def walk(ledger: Ledger, run: RunId, admission: Admission, pages: int, links: int, batch: int, meter: Meter) -> None:
+async def walk(ledger: Ledger, run: RunId, admission: OfferBuilder, pages: int, links: int, batch: int, meter: Meter) -> None:
     paths = [Url.trusted(f"{ORIGIN}/")] + [
         Url.trusted(f"{ORIGIN}/section-{n % 40}/article-about-things-{n}") for n in range(1, pages)
     ]
@@ -105,7 +105,7 @@ async def measure(pages: int, links: int, batch: int) -> Meter:
             seed = Offer(Url.trusted(f"{ORIGIN}/"), depth=0, source=Source.SEED)
             run = await ledger.create_run("site.test", settings, [seed], 1.0)
             await ledger.move_run(run.id, RunState.RUNNING, 1.0)
-            await walk(ledger, run.id, Admission(settings, (), lambda _: None), pages, links, batch, meter)
+            await walk(ledger, run.id, OfferBuilder(settings, (), lambda _: None), pages, links, batch, meter)
         finally:
             await ledger.close()
     return meter

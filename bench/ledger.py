@@ -28,8 +28,8 @@ from bench.measure import tree_run_s
 from scripts.servers import Postgres, postgres_alone
 from tests.support.workers import temporary_database
 
-from sitelore.frontier.admission import Admission
-from sitelore.frontier.waves import plan_wave
+from sitelore.frontier.admission import plan_wave
+from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Run, Settlement, Source, Verdict
 from sitelore.model.ids import BlobKey, CleanText, WorkerId
 from sitelore.model.settings import CrawlSettings
@@ -125,7 +125,7 @@ class Site:
             return Url.trusted(f"{ORIGIN}/")
         return Url.trusted(f"{ORIGIN}/section-{_letters(number % SECTIONS)}/an-article-about-this-and-that-{number}")
 
-    def settled(self, lease: Lease, admission: Admission) -> Settlement:
+    def settled(self, lease: Lease, admission: OfferBuilder) -> Settlement:
         number = int(lease.url.path.rpartition("-")[2]) if lease.seq > 1 else 0
         chance = random.Random(number)
         near = min(self.pages, 2 * number + 50)
@@ -150,7 +150,7 @@ class Walk:
 
     def __init__(self, ledger: SqlLedger, run: Run, site: Site, watch: Watch | None, batch: int) -> None:
         self._ledger, self._run, self._site, self._watch, self._batch = ledger, run, site, watch, batch
-        self._admission = Admission(run.settings, (), lambda _: None)
+        self._offer_builder = OfferBuilder(run.settings, (), lambda _: None)
         self._wave = 0
         self.settled = 0
 
@@ -172,7 +172,7 @@ class Walk:
                 return 0
             self._wave = opened.wave
             return await self.step()
-        settlements = [self._site.settled(lease, self._admission) for lease in leases]
+        settlements = [self._site.settled(lease, self._offer_builder) for lease in leases]
         await self._call("settle", ledger.settle(settlements))
         await self._call("look after", ledger.release(run.id, 1.0))
         await self._call("look after", ledger.queue_stats(run.id, 1.0))

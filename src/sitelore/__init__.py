@@ -6,7 +6,7 @@ The public Python API is `crawl`, `crawl_sync`, `extract`, `search`, and the cla
 Packages, in the order a URL passes through them:
 
     intake/      URL sources: seeds, sitemaps, feeds, API loaders
-    frontier/    pure decisions: scope, admission, budget, politeness, retry, traps, waves
+    frontier/    pure decisions: scope, offers, admission (page limit, waves, traps), politeness, retry, prefetching
     fetch/       HTTP client, browser, robots.txt, address guard
     extract/     response → document: decode, redact, links, main content, Markdown, metadata, files (pure)
     index/       chunking, lexical and vector search, snippets

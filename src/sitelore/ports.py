@@ -189,7 +189,7 @@ class Events(Protocol):
 
 
 Plan = Callable[[WaveFacts], WavePlan]
-"""The decision between two waves (`frontier/waves.py`), a pure function that the ledger calls inside its transaction."""
+"""The decision between two waves (`frontier/admission.py`), a pure function that the ledger calls inside its transaction."""
 
 
 class Ledger(Protocol):

@@ -57,8 +57,8 @@ MUTANTS = (
     Mutant(
         "lease-renewed-until-now",
         "crawl/worker.py",
-        "renew(leases, self._context.clock() + self._config.lease_s)",
-        "renew(leases, self._context.clock())",
+        "until = self._context.clock() + self._config.lease_s",
+        "until = self._context.clock()",
         "A renewed lease has expired already, and another worker takes the row.",
         _WORKER,
     ),
@@ -139,7 +139,7 @@ MUTANTS = (
         "rejected-offers-remembered",
         "crawl/worker.py",
         "        if not is_accepted:\n            _LOG.info(",
-        "        self._context.admission.remember(lease, settlement.effects.offers)\n"
+        "        self._context.offer_builder.remember(lease, settlement.effects.offers)\n"
         "        if not is_accepted:\n            _LOG.info(",
         "Links of a rejected settlement are taken for stored and never offered.",
         _WORKER,
@@ -195,8 +195,8 @@ MUTANTS = (
     Mutant(
         "refused-redirect-joins-its-host",
         "crawl/settle.py",
-        "joins = context.admission.is_seed_redirect(lease) and offer.refusal is None",
-        "joins = context.admission.is_seed_redirect(lease)",
+        "joins = context.offer_builder.is_seed_redirect(lease) and offer.refusal is None",
+        "joins = context.offer_builder.is_seed_redirect(lease)",
         "A seed that redirects to a refused address takes that address into scope.",
         _SETTLER,
     ),

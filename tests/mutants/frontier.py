@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_ADMISSION = ("tests/unit/frontier/test_admission.py",)
+_ADMISSION = ("tests/unit/frontier/test_offers.py",)
 _CLASSIFY = ("tests/unit/frontier/test_classify.py",)
 _RETRY = ("tests/unit/frontier/test_retry.py",)
 _GATE = ("tests/unit/frontier/test_gate.py",)
-_PLAN = ("tests/unit/frontier/test_waves.py",)
+_PLAN = ("tests/unit/frontier/test_admission.py",)
 _SCOPE = ("tests/unit/frontier/test_scope.py", "tests/unit/frontier/test_url_pattern.py")
 _FRESHNESS = ("tests/unit/frontier/test_freshness.py", "tests/unit/frontier/test_presence.py")
 
 MUTANTS = (
     Mutant(
         "budget-off-by-one",
-        "frontier/waves.py",
+        "frontier/admission.py",
         "if remaining is not None and pages >= remaining:",
         "if remaining is not None and pages > remaining:",
         "A wave admits one page more than the budget leaves.",
@@ -23,7 +23,7 @@ MUTANTS = (
     ),
     Mutant(
         "budget-charges-duplicates",
-        "frontier/waves.py",
+        "frontier/admission.py",
         "budget - (facts.kept - len(merges))",
         "budget - facts.kept",
         "Pages that were merged away still use the budget.",
@@ -31,7 +31,7 @@ MUTANTS = (
     ),
     Mutant(
         "wave-passes-over-a-used-up-pattern",
-        "frontier/waves.py",
+        "frontier/admission.py",
         "            if used[candidate.pattern] >= credit:\n                break",
         "            if used[candidate.pattern] >= credit:\n                continue",
         "Rows behind a pattern without credit are admitted before it, against the order of discovery.",
@@ -39,7 +39,7 @@ MUTANTS = (
     ),
     Mutant(
         "pattern-credit-never-used",
-        "frontier/waves.py",
+        "frontier/admission.py",
         "            used[candidate.pattern] += 1\n",
         "",
         "One wave admits every page of a pattern, however many there are.",
@@ -47,7 +47,7 @@ MUTANTS = (
     ),
     Mutant(
         "canonical-link-alone-merges",
-        "frontier/waves.py",
+        "frontier/admission.py",
         "if target is not None and (page.url, target.url) in agreed:",
         "if target is not None:",
         "A canonical link merges two pages whose contents differ.",
@@ -55,7 +55,7 @@ MUTANTS = (
     ),
     Mutant(
         "merge-in-order-of-arrival",
-        "frontier/waves.py",
+        "frontier/admission.py",
         "for page in sorted(known.values(), key=lambda p: p.seq):",
         "for page in known.values():",
         "Which of two equal pages is kept depends on the order in which they are passed.",
@@ -63,7 +63,7 @@ MUTANTS = (
     ),
     Mutant(
         "depth-off-by-one",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "if limit is not None and depth > limit and",
         "if limit is not None and depth >= limit and",
         "Pages at the depth limit are refused.",
@@ -71,7 +71,7 @@ MUTANTS = (
     ),
     Mutant(
         "redirect-adds-depth",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "target, lease.depth, Source.REDIRECT, lease, 0,",
         "target, lease.depth + 1, Source.REDIRECT, lease, 0,",
         "The target of a redirect counts as one click deeper.",
@@ -79,7 +79,7 @@ MUTANTS = (
     ),
     Mutant(
         "redirect-leaves-the-scope",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "refusal = None if self.is_seed_redirect(lease) else self.refusal(target, lease.depth)",
         "refusal = None",
         "A redirect of any page may lead out of the scope.",
@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "redirect-target-address-unchecked",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "        if refusal is None:\n            refusal = self._unsafe(target)\n",
         "",
         "A redirecting seed may lead to a private address (SSRF after a redirect).",
@@ -95,7 +95,7 @@ MUTANTS = (
     ),
     Mutant(
         "every-redirect-is-a-seed-redirect",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "return lease.depth == 0 and lease.source in {Source.SEED, Source.REDIRECT}",
         "return lease.source in {Source.SEED, Source.REDIRECT}",
         "The second redirect of a linked page takes another host into scope.",
@@ -103,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "ranks-survive-a-change-of-scope",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "            self._forget(self._best)\n            self._forget(self._best_nofollow)\n",
         "",
         "Links that were refused by the old scope are never offered again.",
@@ -111,7 +111,7 @@ MUTANTS = (
     ),
     Mutant(
         "nofollow-hides-followed-links",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "cache = self._best_nofollow if offer.refusal is SkipReason.NOFOLLOW else self._best",
         "cache = self._best",
         "After a nofollow link, an ordinary link to the same URL is not offered.",
@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "verdicts-cached-without-depth",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "if depth != self._verdicts_depth or len(self._verdicts) >= _MAX_CACHED_VERDICTS:",
         "if len(self._verdicts) >= _MAX_CACHED_VERDICTS:",
         "A link refused for its depth on one page is refused on a page nearer to the seed.",
@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "sitemaps-without-a-limit",
-        "frontier/admission.py",
+        "frontier/offers.py",
         "            self._sources += 1\n",
         "",
         "Sitemaps that list sitemaps are read without end.",
@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "retry-ignores-the-rule-for-429",
-        "frontier/classify.py",
+        "frontier/retry.py",
         "entry.times if isinstance(outcome, Response) and outcome.status == 429 else min(entry.times, settings.max_retries)",
         "min(entry.times, settings.max_retries)",
         "`max_retries` also limits the retries that a 429 asks for.",
@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "retry-backoff-shrinks",
-        "frontier/classify.py",
+        "frontier/retry.py",
         "entry.wait_s * 2**attempts",
         "entry.wait_s * 2**-attempts",
         "The backoff has the wrong sign: each retry comes sooner than the last.",
@@ -167,7 +167,7 @@ MUTANTS = (
     ),
     Mutant(
         "retry-ignores-retry-after",
-        "frontier/classify.py",
+        "frontier/retry.py",
         "wait_s = max(wait_s, retry_after_s)",
         "wait_s = min(wait_s, retry_after_s)",
         "A row is retried before the Retry-After of its host.",
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "retry-once-too-often",
-        "frontier/classify.py",
+        "frontier/retry.py",
         "if attempts >= times:",
         "if attempts > times:",
         "A failing URL is requested once more than its table entry allows.",

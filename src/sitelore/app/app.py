@@ -39,8 +39,8 @@ from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.fetch.robots import Load as LoadRobots
 from sitelore.fetch.robots import RobotsCache
 from sitelore.fetch.robots import Save as SaveRobots
-from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
+from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
@@ -269,8 +269,8 @@ class App:
         save_robots = redacting_saver(self.ledger.save_robots, redactor_of(options.redaction))
         client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots, self.fetcher)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
-        admission = Admission(settings, run.wave_hosts, guard.judge_url)
-        navigations = NavigationPolicy(robots, admission, rules_of(settings), options.redaction)
+        offer_builder = OfferBuilder(settings, run.wave_hosts, guard.judge_url)
+        navigations = NavigationPolicy(robots, offer_builder, rules_of(settings), options.redaction)
         in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)
@@ -282,7 +282,7 @@ class App:
             robots=robots,
             reader=self.reader,
             blobs=self.blobs,
-            admission=admission,
+            offer_builder=offer_builder,
             probes=Soft404Detector(fetcher.fetch, read, salt=run.id),
             clock=self.clock,
             policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
-from sitelore.frontier.admission import HELD_A_SECRET, Admission
+from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import ReadOptions
 from sitelore.model.frontier import Settlement
@@ -100,10 +100,12 @@ class NavigationPolicy:
     The URL of the visit itself is not checked here, because the frontier admitted it.
     """
 
-    def __init__(self, robots: Robots, admission: Admission, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE) -> None:
+    def __init__(
+        self, robots: Robots, offer_builder: OfferBuilder, rules: KeyRules, redaction: Redaction = BUILT_IN_ALONE
+    ) -> None:
         self._redaction = redaction
         self._robots = robots
-        self._admission = admission
+        self._offer_builder = offer_builder
         self._rules = rules
 
     async def judge(self, url: Url) -> str | None:
@@ -111,7 +113,7 @@ class NavigationPolicy:
         target = Url.parse(str(url), rules=self._rules)
         if target is None:
             return "not an http(s) URL"
-        refusal = self._admission.refusal(target, 0)
+        refusal = self._offer_builder.refusal(target, 0)
         if refusal is not None:
             return refusal[1]
         if redactor_of(self._redaction).has_secrets(target):
@@ -131,7 +133,7 @@ class VisitContext:
     robots: Robots
     reader: Reader
     blobs: Blobs
-    admission: Admission
+    offer_builder: OfferBuilder
     probes: Soft404Detector
     clock: Clock
     policy: RenderPolicy

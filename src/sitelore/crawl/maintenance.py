@@ -21,7 +21,7 @@ import msgspec
 
 from sitelore import metrics
 from sitelore.crawl.context import VisitContext, WorkerContext
-from sitelore.frontier.waves import SIMILAR, plan_wave
+from sitelore.frontier.admission import SIMILAR, plan_wave
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import EventKind, Run, RunEvent, WaveOpened
 from sitelore.model.ids import BlobKey, RunId

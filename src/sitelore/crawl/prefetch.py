@@ -19,11 +19,11 @@ from itertools import islice
 
 from sitelore.crawl.context import VisitContext, WorkerContext
 from sitelore.crawl.visit import PageRead, read_page
+from sitelore.frontier.admission import page_credit
 from sitelore.frontier.classify import Redirected, classify
 from sitelore.frontier.freshness import unchanged
 from sitelore.frontier.prefetch import allowed_bets, pages_in_sight, prefetch_targets
 from sitelore.frontier.url_pattern import url_pattern
-from sitelore.frontier.waves import page_credit
 from sitelore.model.document import Reading
 from sitelore.model.frontier import Candidate, Lease, PatternYield, PrefetchTarget
 from sitelore.model.ids import RunId, WorkerId
@@ -253,13 +253,13 @@ class Prefetcher:
         reading = page.reading
         if not isinstance(reading, Reading) or self._settings.prefetch is not Prefetch.ON:
             return
-        admission, depth = self._context.admission, lease.depth + 1
+        offer_builder, depth = self._context.offer_builder, lease.depth + 1
         for url in reading.links:
             if len(self._links) >= _MAX_QUEUED_LINKS:
                 return
-            if url in self._queued_links or url in self._tried or admission.is_offered(url):
+            if url in self._queued_links or url in self._tried or offer_builder.is_offered(url):
                 continue
-            if admission.link_refusal(url, depth) is None:
+            if offer_builder.link_refusal(url, depth) is None:
                 self._queued_links.add(url)
                 self._links.append(PrefetchTarget(url, depth))
 

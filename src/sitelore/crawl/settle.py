@@ -23,8 +23,8 @@ import msgspec
 from sitelore.crawl.context import VisitContext
 from sitelore.crawl.page_fetch import PageFetch
 from sitelore.extract.redaction.redactor import Redactor, add_counts
-from sitelore.frontier.admission import HELD_A_SECRET
 from sitelore.frontier.classify import Redirected
+from sitelore.frontier.offers import HELD_A_SECRET
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.document import READ_HEADERS, Blob, Comparison, Reading, SitemapReading
 from sitelore.model.frontier import Effects, Hop, KnownPage, Lease, Offer, PageFacts, RowKind, Settlement, Verdict
@@ -54,9 +54,9 @@ async def settle_page(
         return Settlement(
             lease, Verdict(UrlState.FAILED, response.status, error="parse_error: no document"), fetch_cost(response)
         )
-    offers = context.admission.links(lease, reading.links, reading.refused_links)
+    offers = context.offer_builder.links(lease, reading.links, reading.refused_links)
     if reading.canonical is not None and reading.canonical != lease.url:
-        offers += context.admission.canonical(lease, reading.canonical)
+        offers += context.offer_builder.canonical(lease, reading.canonical)
     offers += _sitemaps_of_site(lease, robots, context)
     comparison = await compare_with_known(context.blobs, lease.known, reading)
     screenshot = _screenshot(page_fetch, reading)
@@ -107,13 +107,13 @@ def _sitemaps_of_site(lease: Lease, robots: RobotsVerdict, context: VisitContext
         return []
     listed = [url for raw in robots.sitemaps if (url := Url.parse(raw, str(lease.url), context.rules))]
     default = Url.parse("/sitemap.xml", str(lease.url), context.rules)
-    return context.admission.sitemaps(lease, dict.fromkeys(listed) if listed else [default] if default else [])
+    return context.offer_builder.sitemaps(lease, dict.fromkeys(listed) if listed else [default] if default else [])
 
 
 def settle_sitemap(lease: Lease, response: Response, reading: SitemapReading, context: VisitContext) -> Settlement:
     """Settle a sitemap or feed, requested as one or served in place of a page: its entries are offered, it is not kept."""
-    offers = context.admission.sitemap(lease, reading.entries)
-    offers += context.admission.sitemaps(lease, [child.url for child in reading.children])
+    offers = context.offer_builder.sitemap(lease, reading.entries)
+    offers += context.offer_builder.sitemaps(lease, [child.url for child in reading.children])
     effects = replace(fetch_cost(response), offers=tuple(offers))
     if reading.problem and not offers:
         return Settlement(lease, Verdict(UrlState.FAILED, response.status, error=reading.problem), effects)
@@ -127,8 +127,8 @@ def settle_redirect(lease: Lease, page_fetch: PageFetch, redirected: Redirected,
     """Settle a redirect as an alias and offer its target. The target host of a redirecting seed comes into scope."""
     effects = replace(fetch_cost(page_fetch.fetched), alias_of=redirected.target, chain=redirected.chain)
     if redirected.verdict.state is UrlState.ALIAS:
-        offer = context.admission.redirect(lease, redirected.target, redirected.chain)
-        joins = context.admission.is_seed_redirect(lease) and offer.refusal is None
+        offer = context.offer_builder.redirect(lease, redirected.target, redirected.chain)
+        joins = context.offer_builder.is_seed_redirect(lease) and offer.refusal is None
         effects = replace(effects, offers=(offer,), joins_host=redirected.target.authority if joins else None)
     verdict = replace(redirected.verdict, detail="by script") if page_fetch.by_script else redirected.verdict
     return Settlement(lease, verdict, effects)
@@ -141,9 +141,9 @@ async def settle_known_page(
     known = lease.known
     assert known is not None  # only known pages are found unchanged or answered with 304
     links, nofollow = await _stored_links(context.blobs, known.document, context.settings)
-    offers = context.admission.links(lease, links, nofollow)
+    offers = context.offer_builder.links(lease, links, nofollow)
     if known.canonical is not None and known.canonical != lease.url:
-        offers += context.admission.canonical(lease, known.canonical)
+        offers += context.offer_builder.canonical(lease, known.canonical)
     if lease.url.is_root:
         offers += _sitemaps_of_site(lease, await context.robots.judge(lease.url), context)
     effects = fetch_cost(fetched) if fetched else Effects()

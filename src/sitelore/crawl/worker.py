@@ -200,7 +200,7 @@ class Worker:
         if not is_accepted:
             _LOG.info("settlement rejected: lease lost", extra={"run": lease.run, "url": lease.url, "worker": self._id})
             return
-        self._context.admission.remember(lease, settlement.effects.offers)
+        self._context.offer_builder.remember(lease, settlement.effects.offers)
         progress, verdict = self._progress, settlement.verdict
         progress.fetched += settlement.effects.fetched
         progress.body_bytes += settlement.effects.body_bytes
@@ -265,7 +265,7 @@ class Worker:
         run = await self._ledger.run(self._run.id)
         if run is not None:
             self._run = run
-            self._context.admission.join(run.wave_hosts, run.wave)
+            self._context.offer_builder.join(run.wave_hosts, run.wave)
             self._progress.wave, self._progress.depth = run.wave, run.depth
 
     def _check_end(self, stop: asyncio.Event) -> None:

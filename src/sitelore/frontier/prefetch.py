@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from sitelore.frontier.waves import page_credit
+from sitelore.frontier.admission import page_credit
 from sitelore.model.frontier import SOURCE_RANK, Candidate, PrefetchFacts, PrefetchTarget, RowKind, Source
 from sitelore.model.settings import CrawlSettings, Prefetch
 

@@ -10,8 +10,8 @@ import pytest
 from sitelore.crawl.context import NavigationPolicy, VisitContext
 from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, fetch_page, read_options, render_as_fetch
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
-from sitelore.frontier.admission import Admission
 from sitelore.frontier.gate import LocalGate
+from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.frontier import Hop, KnownPage, Lease, RowKind
@@ -61,7 +61,7 @@ def context(fakes: Fakes, settings: CrawlSettings = AUTO, site: SiteRendering | 
         robots=unused,
         reader=unused,
         blobs=unused,
-        admission=unused,
+        offer_builder=unused,
         probes=unused,
         clock=lambda: 0.0,
         policy=RenderPolicy(settings, site or SiteRendering(), lambda: True),
@@ -225,8 +225,8 @@ class Rules:
 
 
 async def test_scope_robots_and_the_guard_decide_where_a_page_may_lead_the_browser() -> None:
-    admission = Admission(AUTO, (), lambda url: "a private address" if url.host == "10.0.0.1" else None)
-    navigations = NavigationPolicy(Rules(), admission, DEFAULT_RULES)
+    offer_builder = OfferBuilder(AUTO, (), lambda url: "a private address" if url.host == "10.0.0.1" else None)
+    navigations = NavigationPolicy(Rules(), offer_builder, DEFAULT_RULES)
     verdicts = {url: await navigations.judge(Url(url)) for url in ("http://site.test/a", "http://site.test/private")}
     assert verdicts == {"http://site.test/a": None, "http://site.test/private": "robots.txt: Disallow: /private"}
     assert await navigations.judge(Url("http://other.test/")) is not None

@@ -17,8 +17,8 @@ from sitelore.crawl.runs import refuse_secrets
 from sitelore.crawl.settle import Settler, redact_settlement, redacting_saver, settle_redirect
 from sitelore.extract.redaction.redactor import Redactor
 from sitelore.fetch.guard import AddressGuard
-from sitelore.frontier.admission import Admission
 from sitelore.frontier.classify import Redirected
+from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.document import Blob
 from sitelore.model.errors import DiskFull, UsageError
 from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageFacts, RowKind, Settlement, Source, Verdict
@@ -133,8 +133,8 @@ def test_a_redirecting_seed_takes_the_host_of_an_admitted_target_into_scope(
     target: str, refusal: SkipReason | None, joins_host: str | None
 ) -> None:
     seed = url("/")
-    admission = Admission(CrawlSettings(seeds=(seed,)), (), AddressGuard().judge_url)
-    context = cast("VisitContext", SimpleNamespace(admission=admission))
+    offer_builder = OfferBuilder(CrawlSettings(seeds=(seed,)), (), AddressGuard().judge_url)
+    context = cast("VisitContext", SimpleNamespace(offer_builder=offer_builder))
     lease = Lease(RunId("r"), seed, 1, 0, 1, RowKind.PAGE, 0, source=Source.SEED)
     redirected = Redirected(Verdict(UrlState.ALIAS, 301), Url(target), (Hop(seed, 301),))
     effects = settle_redirect(lease, PageFetch(Response(seed, 301, (), b"")), redirected, context).effects

@@ -201,17 +201,17 @@ async def test_rows_of_a_wave_that_another_process_opened_are_judged_by_the_scop
         joined = Url.trusted("http://other.test/x")
         [lease] = await setup.ledger.claim(setup.run.id, W1, 1, setup.clock(), 60.0)
         await setup.ledger.settle([visited(lease, "page", [link("next", lease)], joins_host="other.test")])
-        assert setup.context.admission.refusal(joined, 1) is not None
+        assert setup.context.offer_builder.refusal(joined, 1) is not None
         assert await setup.ledger.open_wave(setup.run.id, 1, admit_all) is not None
         await setup.claim()
-        assert setup.context.admission.refusal(joined, 1) is None
+        assert setup.context.offer_builder.refusal(joined, 1) is None
 
 
 async def test_links_of_a_rejected_settlement_are_offered_again(tmp_path: Path) -> None:
     async with worker_on(tmp_path, seed("p")) as setup:
-        lease, admission = await setup.claim(), setup.context.admission
-        offers = admission.links(lease, [u("linked")])
+        lease, offer_builder = await setup.claim(), setup.context.offer_builder
+        offers = offer_builder.links(lease, [u("linked")])
         setup.worker._on_settled(visited(lease, "page", offers), False)
-        assert admission.links(lease, [u("linked")]) == offers
+        assert offer_builder.links(lease, [u("linked")]) == offers
         setup.worker._on_settled(visited(lease, "page", offers), True)
-        assert admission.links(lease, [u("linked")]) == []
+        assert offer_builder.links(lease, [u("linked")]) == []

@@ -8,7 +8,7 @@ from .conftest import ReadPage
 from .scored import PROSE, SENTENCES, scored
 
 HEAD = "<meta property=og:site_name content='The Valley Post'>"
-REPLIES = ("Agreed.", "It was the railway, I am told, that took the water away.", "Thanks!", "No idea, ask the church.")
+REPLIES = ("Agreed.", "It was the railway, they say, that took the water away.", "Thanks!", "No idea, ask the church.")
 
 
 def thread(post: str) -> str:
@@ -55,8 +55,8 @@ def test_an_advertisement_between_cards_goes_without_them() -> None:
 
 def test_paragraphs_are_still_judged_one_by_one() -> None:
     page = scored(f"<article>{PROSE}<p>Subscribe to our letter for more of these stories</p></article>")
-    found = page.select({"Subscribe to our letter for more of these stories": 0.01})
-    assert page.kept(found) == list(SENTENCES)
+    selection = page.select({"Subscribe to our letter for more of these stories": 0.01})
+    assert page.kept(selection) == list(SENTENCES)
 
 
 PRICES = [

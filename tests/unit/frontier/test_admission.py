@@ -1,186 +1,155 @@
 import random
-from collections.abc import Iterable
 
-import pytest
-
-from sitelore.frontier import admission as admission_module
-from sitelore.frontier.admission import Admission
-from sitelore.model.document import SitemapEntry
-from sitelore.model.frontier import Lease, Offer, RowKind, Source
-from sitelore.model.ids import RunId
+from sitelore.frontier.admission import FREE_COUNTING_PAGES, FREE_PAGES, MAX_FACETED, merge, plan_wave
+from sitelore.model.frontier import Candidate, KeptPage, Merge, PatternYield, RowKind, WaveFacts
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import SkipReason
+from sitelore.model.states import Proof
 from sitelore.model.url import Url
 
-SEED = Url("http://site.test/")
+
+def candidates(count: int, pattern: str = "a/#", start: int = 0, depth: int = 1) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(Url(f"http://{pattern.replace('#', str(i))}"), RowKind.PAGE, depth, pattern)
+        for i in range(start, start + count)
+    )
 
 
-def lease(url: str = SEED, *, depth: int = 0, seq: int = 0, source: Source = Source.SEED) -> Lease:
-    return Lease(RunId("r"), Url(url), 1, depth, seq, RowKind.PAGE, 0, source=source)
+def facts(
+    rows: tuple[Candidate, ...],
+    *,
+    kept: int = 0,
+    max_pages: int | None = None,
+    pattern_yields: dict[str, PatternYield] | None = None,
+) -> WaveFacts:
+    return WaveFacts(CrawlSettings(max_pages=max_pages), 1, 1, kept, candidates=rows, pattern_yields=pattern_yields or {})
 
 
-def admission(**settings: object) -> Admission:
-    made = CrawlSettings(seeds=(SEED,), **settings)  # type: ignore[arg-type] # keywords are the dataclass's own
-    return Admission(made, (), lambda url: "private" if url.host == "10.0.0.1" else None)
+def test_a_wave_admits_rows_in_order_within_the_budget() -> None:
+    rows = candidates(10)
+    plan = plan_wave(facts(rows, kept=4, max_pages=7))
+    assert plan.admit == tuple(c.url for c in rows[:3])
+    assert not plan.exhausted
 
 
-def urls(*paths: str) -> list[Url]:
-    return [Url(f"http://site.test/{path}") for path in paths]
+def test_a_used_up_budget_ends_the_run() -> None:
+    plan = plan_wave(facts(candidates(3), kept=7, max_pages=7))
+    assert plan.exhausted
+    assert plan.admit == ()
 
 
-def reasons(offers: Iterable[Offer]) -> list[SkipReason | None]:
-    return [offer.refusal for offer in offers]
+def test_a_merged_page_no_longer_counts_toward_the_budget() -> None:
+    twins = (KeptPage(Url("http://a/x"), 1, "h"), KeptPage(Url("http://a/y"), 2, "h"))
+    plan = plan_wave(WaveFacts(CrawlSettings(max_pages=2), 1, 1, 2, settled=twins, candidates=candidates(5)))
+    assert len(plan.merges) == 1
+    assert len(plan.admit) == 1
 
 
-def written(gate: Admission, holder: Lease, offers: list[Offer]) -> list[Offer]:
-    gate.remember(holder, offers)
-    return offers
+def test_sitemaps_use_no_budget() -> None:
+    rows = (Candidate(Url("http://a/sitemap.xml"), RowKind.SITEMAP, 0, "a/sitemap.xml"), *candidates(3))
+    assert len(plan_wave(facts(rows, max_pages=1)).admit) == 2
 
 
-def test_links_are_offered_once_in_page_order() -> None:
-    gate = admission()
-    first = written(gate, lease(), gate.links(lease(), urls("a", "b")))
-    assert [(o.url, o.depth, o.position, o.parent) for o in first] == [
-        ("http://site.test/a", 1, 0, SEED),
-        ("http://site.test/b", 1, 1, SEED),
-    ]
-    assert gate.links(lease(seq=1), urls("b", "a")) == []
+def test_a_new_url_pattern_is_sampled_first() -> None:
+    plan = plan_wave(facts(candidates(1000)))
+    assert len(plan.admit) == FREE_PAGES
+    assert plan.trapped == ()
 
 
-def test_only_new_or_better_offers_are_made_for_any_order_of_pages() -> None:
+def test_the_cut_keeps_the_order_of_discovery() -> None:
+    rows = (*candidates(FREE_PAGES + 1), *candidates(5, pattern="a/other/#"))
+    assert plan_wave(facts(rows)).admit == tuple(c.url for c in rows[:FREE_PAGES])
+
+
+def test_a_pattern_that_yields_is_trusted_with_more() -> None:
+    yields = {"a/#": PatternYield(pages=100, distinct=90, novel=90)}
+    assert len(plan_wave(facts(candidates(5000, start=100), pattern_yields=yields)).admit) == 800
+
+
+def test_a_repetitive_url_pattern_is_a_trap_with_a_reason() -> None:
+    yields = {"a/#": PatternYield(pages=100, distinct=3, novel=3)}
+    rows = (*candidates(5, start=100), *candidates(2, pattern="a/fine/#"))
+    plan = plan_wave(facts(rows, pattern_yields=yields))
+    assert [url for url, _ in plan.trapped] == [c.url for c in rows[:5]]
+    assert "100 pages of the pattern a/#" in plan.trapped[0][1]
+    assert len(plan.admit) == 2
+
+
+def test_pages_that_differ_in_numbers_alone_end_a_calendar_but_not_a_catalogue() -> None:
+    counting = PatternYield(pages=100, distinct=100, novel=1)
+    calendar = "a/{date}"
+    rows = tuple(Candidate(Url(f"http://a/2026/{i:02}"), RowKind.PAGE, 1, calendar) for i in range(1, 4))
+    assert len(plan_wave(facts(rows, pattern_yields={calendar: counting})).trapped) == 3
+    assert len(plan_wave(facts(candidates(3), pattern_yields={"a/#": counting})).admit) == 3
+    endless = PatternYield(pages=FREE_COUNTING_PAGES, distinct=FREE_COUNTING_PAGES, novel=1)
+    assert len(plan_wave(facts(candidates(3), pattern_yields={"a/#": endless})).trapped) == 3
+
+
+def test_combinations_of_filters_are_bounded_even_when_each_differs() -> None:
+    pattern = "a/shop?{facets}"
+    rows = (Candidate(Url("http://a/shop?a=1&b=2&c=3"), RowKind.PAGE, 1, pattern),)
+    full = {pattern: PatternYield(pages=MAX_FACETED, distinct=MAX_FACETED, novel=MAX_FACETED)}
+    assert len(plan_wave(facts(rows, pattern_yields=full)).trapped) == 1
+
+
+def test_a_seed_is_never_a_trap() -> None:
+    yields = {"a/#": PatternYield(pages=1000, distinct=1, novel=1)}
+    assert len(plan_wave(facts(candidates(3, depth=0), pattern_yields=yields)).admit) == 3
+
+
+A, B, C = Url("http://a/a"), Url("http://a/b"), Url("http://a/c")
+
+
+def test_equal_content_merges_into_the_smallest_seq() -> None:
+    pages = [KeptPage(B, 5, "h"), KeptPage(A, 2, "h"), KeptPage(C, 9, "other")]
+    assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
+
+
+def test_the_canonical_target_is_the_page_even_when_it_came_later() -> None:
+    pages = [KeptPage(A, 1, "h", canonical=B), KeptPage(B, 7, "h", canonical=B), KeptPage(C, 9, "h")]
+    assert merge(pages) == (Merge(A, B, Proof.CANONICAL), Merge(C, B, Proof.EQUAL_CONTENT))
+
+
+def test_a_canonical_link_alone_proves_nothing() -> None:
+    assert merge([KeptPage(A, 1, "front"), KeptPage(B, 2, "story", canonical=A), KeptPage(C, 3, "shop", canonical=A)]) == ()
+
+
+def test_a_canonical_link_that_agrees_merges() -> None:
+    pages = [KeptPage(A, 1, "h1"), KeptPage(B, 2, "h2", canonical=A)]
+    assert merge(pages, agreed={(B, A)}) == (Merge(B, A, Proof.CANONICAL),)
+
+
+def test_a_canonical_link_to_a_page_that_names_a_third_is_not_believed() -> None:
+    pages = [KeptPage(A, 1, "h1", canonical=C), KeptPage(B, 2, "h2", canonical=A)]
+    assert merge(pages, agreed={(B, A)}) == ()
+
+
+def test_chains_of_merges_end_at_one_page() -> None:
+    pages = [KeptPage(A, 1, "h"), KeptPage(B, 2, "h"), KeptPage(C, 3, "x", canonical=B)]
+    assert merge(pages, agreed={(C, B)}) == (Merge(B, A, Proof.EQUAL_CONTENT), Merge(C, A, Proof.CANONICAL))
+
+
+def test_two_pages_that_name_each_other_end_as_one() -> None:
+    pages = [KeptPage(A, 1, "h", canonical=B), KeptPage(B, 2, "h", canonical=A)]
+    assert merge(pages) == (Merge(B, A, Proof.EQUAL_CONTENT),)
+
+
+def test_urls_equal_by_identity_options_are_one_page() -> None:
+    pages = [KeptPage(A, 1, "h1", identity="x"), KeptPage(B, 2, "h2", identity="x"), KeptPage(C, 3, "h2", identity="y")]
+    assert merge(pages) == (Merge(B, A, Proof.IDENTITY),)
+
+
+def test_pages_without_text_never_merge() -> None:
+    assert merge([KeptPage(A, 1, ""), KeptPage(B, 2, "")]) == ()
+
+
+def test_the_order_of_pages_never_matters() -> None:
     rng = random.Random(7)
-    for _ in range(50):
-        gate, known = admission(), dict[Url, tuple[int, int, int]]()
-        for _ in range(30):
-            holder = lease(seq=rng.randrange(40), depth=rng.randrange(3))
-            links = urls(*map(str, rng.sample(range(25), 6)))
-            ranks = {url: (holder.depth + 1, holder.seq, position) for position, url in enumerate(links)}
-            offers = written(gate, holder, gate.links(holder, links))
-            assert [offer.url for offer in offers] == [url for url in links if url not in known or ranks[url] < known[url]]
-            known |= {offer.url: ranks[offer.url] for offer in offers}
-
-
-def test_a_link_that_is_offered_again_is_judged_by_its_depth_and_by_the_scope_of_now() -> None:
-    gate = admission(max_depth=1)
-    elsewhere = Url("http://other.test/")
-    offered = [gate.links(lease(depth=depth), [*urls("a"), elsewhere]) for depth in (0, 0, 1)]
-    assert offered[0] == offered[1]
-    assert [reasons(offers) for offers in offered] == [[None, SkipReason.SCOPE]] * 2 + [[SkipReason.DEPTH, SkipReason.SCOPE]]
-    gate.links(lease(), [elsewhere])
-    gate.join(("other.test",), wave=1)
-    assert reasons(gate.links(lease(), [elsewhere])) == [None]
-
-
-def test_a_better_offer_is_made_again() -> None:
-    gate = admission()
-    holder = lease(seq=5, depth=1)
-    written(gate, holder, gate.links(holder, urls("a")))
-    assert len(gate.links(lease(seq=4, depth=1), urls("a"))) == 1
-    assert len(gate.links(lease(seq=9, depth=0), urls("a"))) == 1
-
-
-def test_unwritten_offers_are_made_again() -> None:
-    """A visit may be fenced off after another one of the same page, by the same worker, has begun."""
-    gate = admission()
-    late = gate.links(lease(), urls("a"))
-    assert gate.links(lease(), urls("a")) == late
-
-
-def test_a_worse_offer_that_is_written_later_hides_nothing_better() -> None:
-    gate = admission()
-    good, poor = lease(seq=1), lease(seq=7)
-    offers, others = gate.links(good, urls("a")), gate.links(poor, urls("a"))
-    written(gate, good, offers)
-    written(gate, poor, others)
-    assert gate.links(lease(seq=4), urls("a")) == []
-
-
-def test_verdicts_of_an_older_scope_are_not_cached() -> None:
-    gate = admission()
-    offers = gate.links(lease(), [Url("http://moved.test/x")])
-    gate.join(("moved.test",), wave=1)
-    written(gate, lease(), offers)
-    assert reasons(gate.links(lease(), [Url("http://moved.test/x")])) == [None]
-
-
-def test_every_refusal_is_an_offer_with_its_reason() -> None:
-    gate = admission(max_depth=1, exclude=("/private*",))
-    offers = gate.links(lease(), [Url("http://else.test/"), Url("http://10.0.0.1/"), *urls("private/x", "x/" * 9)])
-    assert reasons(offers) == [SkipReason.SCOPE, SkipReason.ADDRESS, SkipReason.EXCLUDED, SkipReason.TRAP]
-    assert reasons(gate.links(lease(depth=1), urls("deep"))) == [SkipReason.DEPTH]
-    assert all(offer.detail for offer in offers)
-
-
-def test_nofollow_is_recorded_and_outdone_by_a_link_that_may_be_followed() -> None:
-    gate = admission()
-    assert reasons(written(gate, lease(), gate.links(lease(), [], urls("a")))) == [SkipReason.NOFOLLOW]
-    assert reasons(written(gate, lease(seq=1), gate.links(lease(seq=1), urls("a")))) == [None]
-    assert gate.links(lease(seq=2), [], urls("a")) == []
-
-
-def test_in_a_sitemap_crawl_links_are_recorded_and_not_followed() -> None:
-    made = CrawlSettings(sitemaps=("http://site.test/sitemap.xml",))
-    gate = Admission(made, (), lambda _: None)
-    assert reasons(gate.links(lease(), urls("a"))) == [SkipReason.NOT_IN_SITEMAP]
-    listed = gate.sitemap(lease(), [SitemapEntry(u, 5.0) for u in urls("a")])
-    assert reasons(listed) == [None]
-    assert listed[0].lastmod == 5.0
-
-
-def test_a_redirecting_seed_may_leave_its_host_and_takes_it_into_scope() -> None:
-    gate = admission()
-    target = Url("http://moved.test/")
-    assert gate.redirect(lease(), target, ()).refusal is None
-    assert gate.redirect(lease(depth=1, source=Source.LINK), target, ()).refusal is SkipReason.SCOPE
-    gate.join(("moved.test",), wave=1)
-    assert reasons(gate.links(lease(), [Url("http://moved.test/x")])) == [None]
-
-
-def test_the_target_of_a_redirect_has_the_depth_of_the_page_that_redirects() -> None:
-    gate = admission(max_depth=1)
-    offer = gate.redirect(lease(depth=1, source=Source.LINK), Url("http://site.test/moved"), ())
-    assert (offer.depth, offer.refusal) == (1, None)
-
-
-def test_the_second_redirect_of_a_linked_page_stays_in_scope() -> None:
-    gate, elsewhere = admission(), Url("http://elsewhere.test/")
-    linked = lease("http://site.test/moved", depth=1, source=Source.REDIRECT)
-    assert not gate.is_seed_redirect(linked)
-    assert gate.redirect(linked, elsewhere, ()).refusal is SkipReason.SCOPE
-
-
-def test_links_refused_by_an_earlier_scope_are_offered_again_once_their_host_has_joined() -> None:
-    gate, elsewhere = admission(), Url("http://elsewhere.test/page")
-    assert reasons(written(gate, lease(), gate.links(lease(), [elsewhere]))) == [SkipReason.SCOPE]
-    gate.join(("elsewhere.test",), 1)
-    assert reasons(gate.links(lease(seq=1), [elsewhere])) == [None]
-
-
-def test_the_sitemaps_of_a_run_are_limited_over_all_pages_that_list_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission_module, "MAX_SOURCES", 3)
-    gate = admission()
-    assert reasons(gate.sitemaps(lease(), urls("1.xml", "2.xml"))) == [None, None]
-    assert reasons(gate.sitemaps(lease(), urls("3.xml", "4.xml"))) == [None, SkipReason.TRAP]
-
-
-def test_no_redirect_reaches_a_refused_address() -> None:
-    assert admission().redirect(lease(), Url("http://10.0.0.1/"), ()).refusal is SkipReason.ADDRESS
-
-
-def test_a_canonical_link_ranks_after_ordinary_links() -> None:
-    gate = admission()
-    (offer,) = gate.canonical(lease(), urls("c")[0])
-    (link,) = gate.links(lease(seq=99), urls("c"))
-    assert link.rank < offer.rank
-
-
-def test_a_url_with_a_secret_is_refused_from_every_source() -> None:
-    gate, marked = admission(), Url("http://site.test/a?t=[REDACTED:jwt]")
-    offers = [
-        *gate.links(lease(), [marked]),
-        *gate.canonical(lease(), marked),
-        gate.redirect(lease(), marked, ()),
-        *gate.sitemap(lease(), [SitemapEntry(marked)]),
-        *gate.sitemaps(lease(), [marked]),
-    ]
-    assert reasons(offers) == [SkipReason.SECRET] * 5
+    for _ in range(200):
+        urls = [Url(f"http://a/{i}") for i in range(8)]
+        pages = [KeptPage(u, i, rng.choice("xyz"), rng.choice([None, None, *urls])) for i, u in enumerate(urls)]
+        agreed = {(p.url, p.canonical) for p in pages if p.canonical and rng.random() < 0.5}
+        expected = merge(pages, agreed)
+        rng.shuffle(pages)
+        assert merge(pages, agreed) == expected
+        gone = {m.url for m in expected}
+        assert all(m.into not in gone for m in expected)

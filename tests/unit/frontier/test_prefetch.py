@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from sitelore.frontier.admission import FREE_PAGES
 from sitelore.frontier.prefetch import prefetch_targets
-from sitelore.frontier.waves import FREE_PAGES
 from sitelore.model.frontier import Candidate, OpenRow, PatternYield, PrefetchFacts, RowKind
 from sitelore.model.settings import CrawlSettings, Prefetch
 from sitelore.model.url import Url
