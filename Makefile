@@ -51,7 +51,7 @@ browser: $(DEV_STAMP)
 			DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium-headless-shell; \
 		} >/dev/null 2>&1; } || echo 'no browser available; browser tests are skipped'
 
-quick: $(DEV_STAMP)  ## run the fast tests of pure code and conventions, in seconds
+quick: $(DEV_STAMP)  ## run the fast tests of pure code and conventions, about a minute of CPU
 	$(PY) -m pytest --numprocesses 2 --dist loadfile $(QUICK)
 
 QUICK := tests/conventions tests/unit/model tests/unit/frontier tests/unit/intake tests/unit/export tests/unit/serve tests/unit/app tests/unit/crawl

@@ -13,6 +13,7 @@ import pytest
 from tests.conventions.project import DOCS, ROOT, SRC
 
 import sitelore
+from sitelore.export.formats import FORMATS
 from sitelore.model import errors
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings, Overrides
@@ -98,6 +99,10 @@ def _of(command: Any, name: str) -> Iterator[str]:
         if not child.hidden:
             yield f"{name} {word}"
             yield from _of(child, f"{name} {word}")
+
+
+def test_every_export_format_is_explained() -> None:
+    assert missing("cli.md", list(FORMATS)) == []
 
 
 def test_every_route_is_explained_with_its_parameters() -> None:

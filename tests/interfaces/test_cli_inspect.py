@@ -324,7 +324,7 @@ def test_extract_writes_links_in_the_chosen_style(style: str, link: str, image: 
     assert link in markdown
     assert image in markdown
     stdin = json.dumps({"id": 1, "url": "http://site.example/a/x", "html": LINKS})
-    [line] = piped(stdin, "--links", style).stdout.splitlines()
+    [line] = extract_lines(stdin, "--links", style).stdout.splitlines()
     assert json.loads(line)["markdown"].strip() == markdown.strip()
 
 
@@ -399,7 +399,7 @@ def test_a_file_or_a_line_that_is_too_large_is_not_read(page: Path, tmp_path: Pa
 
 def test_json_that_is_nested_too_deep_is_a_bad_line() -> None:
     deep = '{"id": ' + "[" * 100_000 + "]" * 100_000 + ', "html": ""}'
-    done = piped(deep + "\n" + lines(range(1)))
+    done = extract_lines(deep + "\n" + lines(range(1)))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert answers[0]["error"].startswith("bad_line: ")
     assert "error" not in answers[1]

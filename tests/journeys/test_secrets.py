@@ -161,7 +161,7 @@ async def test_no_secret_is_stored_logged_or_exported(
                 await write_tree(ExportSource(result.run, app.ledger, app.blobs), tmp_path / "md")
                 answer = await app.search_service.search(SearchQuery("keys paper letter notes", limit=50))
                 (tmp_path / "answer").write_bytes(msgspec.json.encode(answer, enc_hook=str))
-                for form in ("json", "csv", "jsonl", "warc", "llms-txt", "actions", "tools"):
+                for form in FORMATS:
                     with (tmp_path / f"export.{form}").open("wb") as sink:
                         assert await FORMATS[form].write(ExportSource(result.run, app.ledger, app.blobs), sink) > 0
             targets = http_server.targets()

@@ -308,5 +308,5 @@ async def test_without_a_browser_the_failure_says_how_to_install_one(http_server
     failure = await made.render(render_request(http_server, "/app"))
     await made.close()
     assert isinstance(failure, RenderFailure)
-    assert "apt install" in failure.detail
+    assert "sitelore doctor" in failure.detail
     assert browser.starts == 0

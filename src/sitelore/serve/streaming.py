@@ -29,8 +29,8 @@ EVENT_STREAM = "text/event-stream"
 _RETRY_MS = 2000
 
 
-class ExportFormat(StrEnum):
-    """Export formats, named as on the command line; `ndjson` is `json` with one row per line."""
+class StreamedFormat(StrEnum):
+    """Export formats that the API serves, named as on the command line; `ndjson` is `json` with one row per line."""
 
     JSON = "json"
     CSV = "csv"
@@ -39,15 +39,15 @@ class ExportFormat(StrEnum):
 
 
 MEDIA_TYPES = {
-    ExportFormat.JSON: "application/json",
-    ExportFormat.CSV: "text/csv; charset=utf-8",
-    ExportFormat.NDJSON: "application/x-ndjson",
-    ExportFormat.JSONL: "application/x-ndjson",
+    StreamedFormat.JSON: "application/json",
+    StreamedFormat.CSV: "text/csv; charset=utf-8",
+    StreamedFormat.NDJSON: "application/x-ndjson",
+    StreamedFormat.JSONL: "application/x-ndjson",
 }
 
 
 def exported(
-    service: RunService, run: Run, form: ExportFormat, limit: int | None, *, whole: bool = False
+    service: RunService, run: Run, form: StreamedFormat, limit: int | None, *, whole: bool = False
 ) -> AsyncIterator[bytes]:
     """A run's export, byte-equal to `sitelore export`. `whole` keeps the site's boilerplate in every page."""
     ledger = service.context.ledger
@@ -55,12 +55,12 @@ def exported(
     def rows() -> AsyncIterator[UrlRow]:
         return ledger.rows(run.id)
 
-    if form is ExportFormat.JSONL:
+    if form is StreamedFormat.JSONL:
         return first(_pages(service, run, rows, whole=whole), limit)
     wanted = first(rows(), limit)
-    if form is ExportFormat.CSV:
+    if form is StreamedFormat.CSV:
         return csv_pieces(wanted)
-    return json_pieces(wanted) if form is ExportFormat.JSON else ndjson_pieces(wanted)
+    return json_pieces(wanted) if form is StreamedFormat.JSON else ndjson_pieces(wanted)
 
 
 async def _pages(service: RunService, run: Run, rows: Rows, *, whole: bool) -> AsyncIterator[bytes]:

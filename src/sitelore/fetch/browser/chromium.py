@@ -279,7 +279,9 @@ class Browser:
             if process is not None:
                 self._retire(process, at_once=process.is_dead)
             if not self.is_available():
-                raise BrowserUnavailable("No browser is available.")  # stored with the URL, so without paths of this machine
+                raise BrowserUnavailable(
+                    "No browser is available; `sitelore doctor` says how to install one."
+                )  # stored with the URL, so without paths of this machine
             assert self._executable is not None
             self._process = await BrowserProcess.start(self._executable)
             self.starts += 1

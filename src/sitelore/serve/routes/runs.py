@@ -19,7 +19,7 @@ from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
 from sitelore.serve.run_requests import RunRequest, idempotency_key_of, run_settings
 from sitelore.serve.run_service import encode
 from sitelore.serve.schemas import Graph, RunList, RunSummary, RunView, UrlList, run_view
-from sitelore.serve.streaming import EVENT_STREAM, MEDIA_TYPES, ExportFormat, event_id, exported, graph, is_over, run_events
+from sitelore.serve.streaming import EVENT_STREAM, MEDIA_TYPES, StreamedFormat, event_id, exported, graph, is_over, run_events
 
 router = APIRouter(tags=["runs"])
 
@@ -119,8 +119,8 @@ async def export_run(
     run_id: str,
     service: Service,
     form: Annotated[
-        ExportFormat, Query(alias="format", description="json, csv, ndjson: a row per URL; jsonl: a page per line.")
-    ] = ExportFormat.JSON,
+        StreamedFormat, Query(alias="format", description="json, csv, ndjson: a row per URL; jsonl: a page per line.")
+    ] = StreamedFormat.JSON,
     limit: Annotated[
         int | None, Query(ge=1, le=_MAX_INT, description="Rows or pages at most; all when it is left out.")
     ] = None,
