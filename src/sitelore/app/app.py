@@ -1,4 +1,8 @@
-"""The application object: everything that a command or a server may do, whichever way it was wired."""
+"""The application object `App`: creates runs, crawls them, works on the queue, explains URLs and searches.
+
+Commands and servers call its methods. `wiring.py` builds it: that module chooses database, blob store, notifications and rate
+limits and passes them in, and `App` works in the same way with every choice.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ import contextlib
 import logging
 import os
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -34,12 +37,8 @@ from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.extras import require_extra
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.http.client import HttpFetcher
-from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
-from sitelore.fetch.robots import Load as LoadRobots
-from sitelore.fetch.robots import RobotsCache
-from sitelore.fetch.robots import Save as SaveRobots
-from sitelore.frontier.gate import LocalGate
+from sitelore.fetch.polite_client import PoliteClient
+from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
@@ -47,7 +46,6 @@ from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
@@ -296,40 +294,6 @@ class App:
             await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
-
-
-class PoliteClient:
-    """The HTTP client of one run: every request passes the address guard, robots.txt and the host's rate limit."""
-
-    def __init__(
-        self,
-        settings: CrawlSettings,
-        gate: HostGate,
-        clock: Clock,
-        load_robots: LoadRobots,
-        save_robots: SaveRobots,
-        fetcher: Fetcher | None = None,
-    ) -> None:
-        self.guard = AddressGuard(settings.open_origins, settings.allow_private)
-        http = fetcher or HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent)
-        self.fetcher = PoliteFetcher(http, gate, settings, clock)
-        self.robots = RobotsCache(http, gate, settings, clock, load_robots, save_robots)
-
-    @classmethod
-    def without_storage(cls, settings: CrawlSettings) -> PoliteClient:
-        """A client outside of any run: robots.txt is fetched anew, and nothing is stored."""
-
-        async def load(_origin: str) -> RobotsFile | None:
-            return None
-
-        async def save(_file: RobotsFile) -> None:
-            return None
-
-        return cls(settings, LocalGate(time.monotonic), time.time, load, save)
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self.fetcher.close()
 
 
 class LazySearch:

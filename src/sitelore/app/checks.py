@@ -1,4 +1,4 @@
-"""Tests of what the application needs: compiled libraries, a browser, and the services that the settings name.
+"""Checks that the dependencies of the application work: compiled libraries, a browser, and the services of the settings.
 
 `wait_for_services` waits at start until Postgres, Redis and the blob store answer, because services that start together are
 ready in any order. The database is required: without it, waiting ends with an error. A worker can start without Redis and the

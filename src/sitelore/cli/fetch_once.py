@@ -5,19 +5,21 @@ Robots.txt, the address guard and the rate limit of a crawl apply. Nothing is st
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from sitelore.app.app import PoliteClient
 from sitelore.cli.console import counted, data_console, print_json, run_async, visible
 from sitelore.crawl.extraction_pool import ExtractionPool
+from sitelore.fetch.polite_client import PoliteClient
 from sitelore.frontier.classify import refused_by_robots
+from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
 from sitelore.model.errors import SiteloreError
-from sitelore.model.response import FetchFailure, Request, Response, RobotsVerdict
+from sitelore.model.response import FetchFailure, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import REDIRECT_STATES
 from sitelore.model.url import Url
@@ -33,7 +35,7 @@ class FetchError(SiteloreError):
 
 async def fetch_page(url: Url) -> Response:
     """Fetch a page and follow its redirects. Raises `FetchError`."""
-    client = PoliteClient.without_storage(CrawlSettings(seeds=(str(url),), open_origins=(url.origin,)))
+    client = _client_without_storage(CrawlSettings(seeds=(str(url),), open_origins=(url.origin,)))
     try:
         for _ in range(_MAX_REDIRECTS):
             verdict = await client.robots.judge(url)
@@ -51,6 +53,18 @@ async def fetch_page(url: Url) -> Response:
         raise FetchError(f"{url}: more than {_MAX_REDIRECTS} redirects")
     finally:
         await client.close()
+
+
+def _client_without_storage(settings: CrawlSettings) -> PoliteClient:
+    """A client that fetches robots.txt anew and stores nothing."""
+
+    async def load(_origin: str) -> RobotsFile | None:
+        return None
+
+    async def save(_file: RobotsFile) -> None:
+        return None
+
+    return PoliteClient(settings, LocalGate(time.monotonic), time.time, load, save)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,7 @@ def _content(sitemap: SitemapPlan) -> str:
 
 
 async def _plan(settings: CrawlSettings) -> tuple[list[SeedPlan], list[SitemapPlan]]:
-    client, reader = PoliteClient.without_storage(settings), ExtractionPool(1)
+    client, reader = _client_without_storage(settings), ExtractionPool(1)
     try:
         seeds: list[SeedPlan] = []
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))

@@ -1,7 +1,8 @@
 """Fetches a page over HTTP, in the browser, or first over HTTP and then in the browser.
 
-`frontier/render_policy.py` decides which. A rendered page is returned as if it had come over HTTP, so that it is classified,
-extracted, redacted and settled like any other: a page that navigates elsewhere by script is a redirect.
+`frontier/render_policy.py` decides which. The browser is needed for an app shell: a page whose HTML has almost no text, because
+scripts add it in the browser. A rendered page is returned as if it had come over HTTP, so that it is classified, extracted,
+redacted and stored like any other: a page that navigates elsewhere by script is a redirect.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ async def fetch_page(lease: Lease, context: VisitContext) -> PageFetch:
 
 
 async def escalate_to_browser(lease: Lease, page_fetch: PageFetch, reading: Reading, context: VisitContext) -> PageFetch | None:
-    """Fetch the page again in the browser if its HTTP body is only a shell; None when the HTTP fetch is good enough."""
+    """Fetch the page again in the browser if its HTTP body is an app shell; None when the HTTP fetch is good enough."""
     if page_fetch.decision is not None or not isinstance(page_fetch.fetched, Response):
         return None
     decision = context.policy.after_reading(lease, reading.shell)
@@ -101,7 +102,7 @@ async def escalate_to_browser(lease: Lease, page_fetch: PageFetch, reading: Read
     return replace(page_fetch, decision=result)
 
 
-def read_options(lease: Lease, page_fetch: PageFetch, context: VisitContext) -> ReadOptions:
+def extraction_options(lease: Lease, page_fetch: PageFetch, context: VisitContext) -> ReadOptions:
     """The run's extraction options, with the record of how this page was fetched."""
     options, rendering = context.read_options, page_fetch.decision or context.policy.over_http(lease.url)
     return options if rendering == options.rendering else replace(options, rendering=rendering)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sitelore.crawl.context import VisitContext
-from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, fetch_page, read_options
+from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page
 from sitelore.crawl.settle import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
 from sitelore.frontier.classify import Redirected, classify, refused_by_robots
 from sitelore.frontier.freshness import unchanged
@@ -100,6 +100,6 @@ async def _extract(lease: Lease, page_fetch: PageFetch, context: VisitContext) -
     try:
         if lease.kind is RowKind.SITEMAP or looks_like_sitemap(head, response.content_type, lease.url.path):
             return await context.reader.read_sitemap(response, context.read_options)
-        return await context.reader.read(response, read_options(lease, page_fetch, context))
+        return await context.reader.read(response, extraction_options(lease, page_fetch, context))
     except ReaderCrashed as crash:
         return crash

@@ -1,7 +1,12 @@
 """A worker: claims rows of one run, visits them concurrently and settles them. Several workers may share a run.
 
+The terms: a row is one URL of a run. The ledger is the database of runs and URLs. To claim a row is to lease it for a limited
+time, so that no other worker visits it. To settle a row is to write the result of its visit. A wave is the batch of rows that a
+run admits at once; the next one opens when all of them are settled. To reconcile a run is to do what is due between two batches
+of work: take back expired leases, open the next wave, or end the run (`maintenance`).
+
 Claimed rows wait in a small buffer until their host accepts a request; a host in backoff delays only its own rows. When the
-ledger has nothing to claim, the worker reconciles the run (`maintenance`) until a wave opens or the run ends.
+ledger has nothing to claim, the worker reconciles the run until a wave opens or the run ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The action manifest of a site (forms and actions over all its pages), and the same as tools for language models.
+"""Writes the action manifest of a site: the forms and actions of all its pages, also as tools for language models.
 
 Equal forms and actions of several pages become one entry with the number of pages. Entries are sorted and hashed: equal crawls
 give equal files, and the version rises if and only if the actions changed. The format is `action_manifest.schema.json` (JSON

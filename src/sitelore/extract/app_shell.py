@@ -163,10 +163,10 @@ def detect_app_shell(source: str, words_read: int) -> Shell:
     scripts, has_shadow_root = _running_scripts(tree), _SHADOW_ROOT in source
     if body is None or not (scripts or has_shadow_root):
         return NO_SHELL
-    noscripts = [dom.one_line(element)[:_TEXT_CHARS] for element in dom.elements_list(tree, "noscript")[:_MAX_ELEMENTS]]
+    noscripts = [dom.one_line_text(element)[:_TEXT_CHARS] for element in dom.elements_list(tree, "noscript")[:_MAX_ELEMENTS]]
     for element in dom.elements_list(tree, "script", "style", "template", "noscript", "svg", "head"):
         dom.drop(element)
-    text = dom.one_line(body)[:_TEXT_CHARS]
+    text = dom.one_line_text(body)[:_TEXT_CHARS]
     evidence = _Evidence(_words_outside_frame(body, text))
     if evidence.words >= _MAX_WORDS:
         return NO_SHELL
@@ -188,7 +188,7 @@ def _judge(
     if has_shadow_root and evidence.words <= _FEW_WORDS:
         evidence.add(1.0, "what is shown stands in shadow roots", is_incomplete=True)
     if scripts is not None:
-        _judge_text(evidence, text, source, is_bare=not dom.holds(body, "a", *_FILLED))
+        _judge_text(evidence, text, source, is_bare=not dom.has_descendant(body, "a", *_FILLED))
         _judge_elements(evidence, body, scripts)
         if evidence.is_incomplete:
             _judge_scripts(evidence, scripts, notice, len(source))
@@ -269,11 +269,11 @@ def _judge_elements(evidence: _Evidence, body: dom.Element, scripts: _OwnScripts
             busy = element
     if mount is not None:
         evidence.add(best, f"nothing stands in <{_label(mount)}>, where scripts put a page", is_incomplete=True)
-        if text := dom.one_line(mount)[:40]:
+        if text := dom.one_line_text(mount)[:40]:
             evidence.add(0.4, f"<{_label(mount)}> says {text!r}")
     if busy is not None:
         evidence.add(0.4, f"<{_label(busy)}> says that it is busy", is_incomplete=True)
-    named = dom.named(body)[: 5 * _MAX_ELEMENTS]
+    named = dom.elements_with_class_or_id(body)[: 5 * _MAX_ELEMENTS]
     if (placeholder := _first_empty(named, _PLACEHOLDER)) is not None:
         evidence.add(0.3, f"<{_label(placeholder)}> holds a place for something", is_incomplete=True)
     if (trigger := _first_empty(named, _SCROLL_TRIGGER)) is not None:
@@ -306,13 +306,13 @@ def _mount_weight(element: dom.Element, scripts: _OwnScripts) -> float:
 
 def _is_empty(element: dom.Element) -> bool:
     """Whether an element shows nothing, or nothing but a "loading" text."""
-    if dom.holds(element, *_FILLED):
+    if dom.has_descendant(element, *_FILLED):
         return False
-    text = dom.one_line(element)[:200]
+    text = dom.one_line_text(element)[:200]
     return not text or (len(text.split()) <= _LOADING_WORDS and _LOADING.search(text) is not None)
 
 
-def _first_empty(named: list[dom.Named], pattern: re.Pattern[str]) -> dom.Element | None:
+def _first_empty(named: list[dom.ClassAndId], pattern: re.Pattern[str]) -> dom.Element | None:
     """The first empty element whose class or id matches."""
     if pattern.search("\n".join([f"{classes} {name}" for _, classes, name in named])) is None:
         return None

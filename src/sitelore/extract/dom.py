@@ -1,6 +1,10 @@
 """The HTML parser and operations on its tree. No other module imports turbohtml, so that it can be replaced.
 
 The parser and its walks are iterative in C: a page nested 200,000 deep costs tens of milliseconds and no recursion.
+
+Four functions read text. `raw_text`: the text of a node and everything below it, with its white space unchanged.
+`one_line_text`: that text with every run of white space as one space. `only_text`: the text of an element whose only child is a
+text node. `text_nodes`: the text nodes themselves.
 """
 
 from __future__ import annotations
@@ -23,10 +27,10 @@ Text: TypeAlias = turbohtml.Text
 Node: TypeAlias = turbohtml.Document | turbohtml.Element
 AnyNode: TypeAlias = turbohtml.Node
 
-Named: TypeAlias = tuple[turbohtml.Element, str, str]
+ClassAndId: TypeAlias = tuple[turbohtml.Element, str, str]
+"""An element with its `class` and its `id`, each empty where it has none."""
 
-VERBATIM = "_md"  # no tag of a page starts with an underscore: only `verbatim` makes these
-
+MARKDOWN_TAG = "_md"  # no tag of a page starts with an underscore: only `new_markdown` makes these
 
 _MAX_PATH_DEPTH = 100
 _PIECE_BYTES = 2**16
@@ -67,8 +71,8 @@ def elements_list(node: Node, *tags: str) -> list[Element]:
     return list(node.iter_elements(tags))
 
 
-def named(node: Node) -> list[Named]:
-    """Descendants that have a class or an id, in document order, each with both; empty where it has none."""
+def elements_with_class_or_id(node: Node) -> list[ClassAndId]:
+    """Descendants that have a class or an id, in document order."""
     return [(e, e.attr("class") or "", e.attr("id") or "") for e in node.select("[class],[id]")]
 
 
@@ -157,7 +161,7 @@ def attributes(element: Element) -> dict[str, str]:
     return {name: element.attr(name) or "" for name in element.attrs}
 
 
-def long_attributes(node: Node, chars: int) -> list[Named]:
+def long_attributes(node: Node, chars: int) -> list[tuple[Element, str, str]]:
     """Attributes with more characters than this: the element, the attribute's name and its value."""
     return [
         (element, name, value)
@@ -182,29 +186,27 @@ def children(node: Element) -> list[AnyNode]:
     return list(node.children)
 
 
-def text_of(node: AnyNode) -> str:
-    """The character data of any node."""
-    return node.text
-
-
 def serialised(node: Element) -> bytes:
     """A subtree as well-formed HTML in UTF-8: elements are closed, `<` and `>` in text are escaped. Removes its comments."""
     # In parts: the whole is built with four bytes a character first, which takes twice as long for a large page.
     return b"".join([part.encode() for part in strip_comments_node(node).serialize_iter()])
 
 
-def raw_text(node: Node) -> str:
-    """All character data, with its white space unchanged."""
+def raw_text(node: AnyNode) -> str:
+    """The text of a node and everything below it, with its white space unchanged."""
     return node.text
 
 
-def one_line(node: Node) -> str:
-    """The text with its white space collapsed."""
+def one_line_text(node: Node) -> str:
+    """The text of a node and everything below it, with every run of white space as one space."""
     return " ".join(node.text.split())
 
 
-def place(node: Element) -> str:
-    """A CSS selector that finds this element again on its page; empty for one that is nested too deep."""
+def css_path(node: Element) -> str:
+    """A CSS selector that finds this element in this version of the page; empty for one that is nested too deep.
+
+    `Selectors` makes selectors that also hold on a later visit.
+    """
     # `css_path` starts at the nearest id, and for that indexes all ids of the page on its first call.
     if node.closest("[id]") is None and (steps := css_steps(node)):
         return " > ".join(steps)
@@ -234,19 +236,19 @@ def body(tree: Tree) -> Element | None:
     return tree.find("body")
 
 
-def made(tag: str, attrs: dict[str, str] | None = None, *children: AnyNode) -> Element:
+def new_element(tag: str, attrs: dict[str, str] | None = None, *children: AnyNode) -> Element:
     """A new element; children that are part of a tree move into it."""
     return turbohtml.Element(tag, attrs, children)
 
 
-def words(data: str) -> Text:
-    """A new piece of text."""
+def new_text(data: str) -> Text:
+    """A new text node."""
     return turbohtml.Text(data)
 
 
-def verbatim(markdown: str, *children: AnyNode) -> Element:
-    """An element that is written as this Markdown, not escaped; its children are its plain text."""
-    return turbohtml.Element(VERBATIM, {"md": markdown}, children)
+def new_markdown(markdown: str, *children: AnyNode) -> Element:
+    """A new element that stands for finished Markdown, which is written unescaped; its children are its plain text."""
+    return turbohtml.Element(MARKDOWN_TAG, {"md": markdown}, children)
 
 
 def unwrap_all(node: Node, selector: str) -> None:
@@ -259,13 +261,13 @@ def copied(node: Element) -> Element:
     return copy.deepcopy(node)
 
 
-def texts(node: Node) -> Iterator[Text]:
-    """Every piece of text below a node."""
+def text_nodes(node: Node) -> Iterator[Text]:
+    """Every text node below a node, in document order."""
     return cast("Iterator[Text]", turbohtml.NodeIterator(node, _SHOW_TEXT))
 
 
 def only_text(node: Element) -> str | None:
-    """The text of an element that holds one piece of text and nothing else."""
+    """The text of an element whose only child is a text node; None for any other element."""
     inner = node.children
     if len(inner) != 1:
         return None
@@ -300,7 +302,7 @@ def is_blank(node: AnyNode) -> bool:
     return not isinstance(node, turbohtml.Element)
 
 
-def holds(node: Element, *tags: str) -> bool:
+def has_descendant(node: Element, *tags: str) -> bool:
     """Whether an element has a descendant with one of these tags."""
     return next(iter(node.iter_elements(tags)), None) is not None
 

@@ -14,7 +14,7 @@ import zstandard
 
 from sitelore.extract import dom
 from sitelore.extract.content.documentation import PageFacts
-from sitelore.extract.content.main import Judgement, judge
+from sitelore.extract.content.main_content import PageSelection, select_units
 from sitelore.extract.content.visibility import drop_unseen
 from sitelore.extract.markdown import prepare, write_text
 from sitelore.extract.metadata import collect_elements
@@ -88,32 +88,32 @@ def inspect(response: Response, options: ReadOptions) -> Inspection:
         return Inspection(reading, document.strategy)
     decoded = decode(response.body, response.header("content-type") or "")
     source, _ = redact(decoded.text)
-    judgement = _judge_units(source, document.strategy)
-    if judgement is None:
+    selected = _selected_units(source, document.strategy)
+    if selected is None:
         blocks = _cleaned(_blocks_by_text(_lines(source), document))
         return Inspection(reading, document.strategy, _word_counts(blocks), blocks)
-    blocks = _cleaned(_blocks_by_score(judgement))
-    return Inspection(reading, document.strategy, {**_word_counts(blocks), **judgement.scores}, blocks, _cuts(judgement))
+    blocks = _cleaned(_blocks_by_score(selected))
+    return Inspection(reading, document.strategy, {**_word_counts(blocks), **selected.scores}, blocks, _cuts(selected))
 
 
-def _judge_units(source: CleanText, strategy: str) -> Judgement | None:
-    """The judgement on the units of a page; None where another strategy chose the content."""
+def _selected_units(source: CleanText, strategy: str) -> PageSelection | None:
+    """The units that were selected from a page; None where another strategy chose the content."""
     tree = dom.parse(source)
     page = collect_elements(tree)
     prepare(tree)
     drop_unseen(tree)
     body = dom.body(tree)
-    judgement = judge(body, PageFacts(page.metas, bool(page.scripts))) if body is not None else None
-    return judgement if judgement is not None and judgement.strategy == strategy else None
+    selected = select_units(body, PageFacts(page.metas, bool(page.scripts))) if body is not None else None
+    return selected if selected is not None and selected.strategy == strategy else None
 
 
-def _cuts(judgement: Judgement) -> tuple[Cut, ...]:
-    page, words = judgement.page, judgement.page.blocks.words
+def _cuts(selected: PageSelection) -> tuple[Cut, ...]:
+    page, words = selected.page, selected.page.blocks.words
     texts = page.texts()
     cuts = []
-    for cut in sorted(judgement.selection.cuts, key=lambda cut: cut.first):
+    for cut in sorted(selected.selection.cuts, key=lambda cut: cut.first):
         text = " ".join(_plain(b" ".join(texts[cut.first : cut.last])).split()[:_FIRST_WORDS])
-        element = judgement.elements[page.elements.order[cut.element]] if cut.element >= 0 else None
+        element = selected.elements[page.elements.order[cut.element]] if cut.element >= 0 else None
         cuts.append(Cut(text, sum(words[cut.first : cut.last]), _described(element), cut.reason))
     clean = _clean_texts([cut.text for cut in cuts])
     return tuple(replace(cut, text=text) for cut, text in zip(cuts, clean, strict=True))
@@ -149,9 +149,9 @@ def _clean_texts(texts: list[str]) -> list[str]:
     return list(map(str, clean))
 
 
-def _blocks_by_score(judgement: Judgement) -> list[Block]:
+def _blocks_by_score(selected: PageSelection) -> list[Block]:
     """Blocks with their scores, and whether they were kept."""
-    page, selection = judgement.page, judgement.selection
+    page, selection = selected.page, selected.selection
     reasons = [""] * len(selection.kept)
     for cut in selection.cuts:
         reasons[cut.first : cut.last] = [cut.reason] * (cut.last - cut.first)

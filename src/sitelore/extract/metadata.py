@@ -107,7 +107,7 @@ class PageElements:
 
     def bylines(self) -> list[str]:
         """The texts of links to an author."""
-        return list(map(dom.one_line, dom.select(self._tree, "a[rel~=author i]")[:_MAX_PROPERTIES]))
+        return list(map(dom.one_line_text, dom.select(self._tree, "a[rel~=author i]")[:_MAX_PROPERTIES]))
 
     def property_values(self, name: str) -> list[str]:
         """The values of a Microdata property, but for those of comments and reviews."""
@@ -209,7 +209,7 @@ def _is_json_ld(kind: str | None) -> bool:
 
 
 def _first_line(elements: Iterable[dom.Element]) -> str:
-    return next(filter(None, map(dom.one_line, elements)), "")
+    return next(filter(None, map(dom.one_line_text, elements)), "")
 
 
 def _links(tree: dom.Tree, *, has_next: bool) -> list[dom.Element]:
@@ -223,7 +223,7 @@ def _links(tree: dom.Tree, *, has_next: bool) -> list[dom.Element]:
 def _author(element: dom.Element) -> str:
     names = dom.select(element, "[itemprop~=name i]")
     name = names[0] if names else element
-    return dom.attribute(name, "content") or dom.one_line(name)
+    return dom.attribute(name, "content") or dom.one_line_text(name)
 
 
 def _date(element: dom.Element) -> str:
@@ -231,7 +231,7 @@ def _date(element: dom.Element) -> str:
 
 
 def _time(element: dom.Element) -> str:
-    return dom.attribute(element, "datetime") or dom.one_line(element)
+    return dom.attribute(element, "datetime") or dom.one_line_text(element)
 
 
 def _read_headings(elements: list[dom.Element]) -> tuple[tuple[int, str], ...]:

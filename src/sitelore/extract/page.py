@@ -19,7 +19,7 @@ import zstandard
 from sitelore.extract import dom
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
 from sitelore.extract.content.documentation import PageFacts
-from sitelore.extract.content.main import Content, Title, find_title, main_content, place_title
+from sitelore.extract.content.main_content import Content, Title, find_title, main_content, place_title
 from sitelore.extract.content.visibility import Hiding, drop_hidden, drop_unseen, read_hiding, shown
 from sitelore.extract.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
 from sitelore.extract.malloc_tuning import LARGE_PAGE, memory_for_page
@@ -36,6 +36,7 @@ from sitelore.extract.redaction.redactor import (
     source_of,
 )
 from sitelore.extract.response_body import FILE_KINDS, ContentKind, content_kind, decode
+from sitelore.extract.soft_404 import fingerprint, soft_404_score
 from sitelore.extract.structured.entities import Entity, text_for_redaction, texts_of, with_texts
 from sitelore.extract.structured.jsonld import read_scripts
 from sitelore.extract.text import (
@@ -43,12 +44,10 @@ from sitelore.extract.text import (
     detect_language,
     escape_markdown,
     find_invisible,
-    fingerprint,
     first_heading,
     normalise_lines,
     remove_characters,
     sanitise_markdown,
-    soft_404_score,
     text_stats,
 )
 from sitelore.model.api_loader import is_loaded

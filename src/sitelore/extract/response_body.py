@@ -1,4 +1,4 @@
-"""How a body is read: its kind, by its `Content-Type` and first bytes, and its text, by its encoding.
+"""Determines the kind of a response body by its `Content-Type` and first bytes, and decodes text by its encoding.
 
 The encoding is chosen in the order of the HTML standard (§13.2.3.2): byte order mark, HTTP header, `<meta>` prescan, then the
 form of the bytes. Labels and decoders are those of the WHATWG Encoding Standard (§4.2), which the HTML library has.

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - Cyrillic letters that look like Latin ones are meant
-"""What search knows of languages: Snowball stemmers, and stop words."""
+"""Stemmers (Snowball) and stop words of each language that search supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forgiving scanner for XML that was written with string templates.
+"""Scans the XML of sitemaps and feeds, which is often malformed: tags and text are found where a parser would give up.
 
 It deliberately is not a conforming parser. libxml2 in recovery mode turns `?a=1&b=2` into `?a=1=2` and `<image:loc>` without a
 declared prefix into `<loc>`, stops at the first stray `<`, and expands internal entities for a SAX target even when that is

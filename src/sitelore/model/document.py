@@ -3,7 +3,7 @@
 Sketches are small fingerprints of a page's text, for finding repeated lines and comparing pages. A line sketch has one number
 per line. `extract` makes it for every page; `export` finds the lines that repeat over a site. A number consists of two
 checksums, which is no protection against deliberate collisions, and need not be: a site can only make two of its own lines look
-equal. A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/text.py` makes it;
+equal. A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/soft_404.py` makes it;
 `crawl/soft_404.py` compares a page with a probe by it.
 """
 
@@ -144,7 +144,7 @@ class Reading:
     refused_links: tuple[Url, ...] = ()
     """Links that nofollow excludes."""
     looks_missing: float = 0.0
-    """How much the page reads like an error page, 0 to 1 (`extract/text.py`)."""
+    """How much the page reads like an error page, 0 to 1 (`extract/soft_404.py`)."""
     fingerprint: tuple[int, ...] = ()
     """A bottom-k sketch of the text (`model/document.py`), to compare the page with a soft-404 probe."""
     document: Blob | None = None

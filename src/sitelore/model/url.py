@@ -1,4 +1,4 @@
-"""The `Url` type, the only URL parser of the program, and the forms that decide whether two URLs are one page.
+"""The `Url` type, the only URL parser of the program, and functions that decide whether two URLs name one page.
 
 A `Url` is a string in frontier-key form: WHATWG-parsed, http(s), lower-case punycode host, no default port, no
 credentials, no fragment, no dot segments, no tracking or session parameters, unreserved characters decoded

@@ -1,4 +1,4 @@
-"""Dependencies of the API: what a server needs of the application it serves, embedded or scaled."""
+"""Dependencies of the API: the parts of the application that routes use, and the settings of the server."""
 
 from __future__ import annotations
 

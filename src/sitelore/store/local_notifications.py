@@ -1,5 +1,5 @@
-"""`ports.Notifier` and `ports.Events` within one process. `redis.py` builds on them: it only transports notifications and
-events between processes.
+"""`ports.Notifier` and `ports.Events` within one process. `redis_notifications.py` uses them in each process, and transports
+notifications and events between processes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from sitelore.crawl.context import NavigationPolicy, VisitContext
-from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, fetch_page, read_options, render_as_fetch
+from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page, render_as_fetch
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.offers import OfferBuilder
@@ -107,7 +107,7 @@ async def test_a_page_is_enough_as_it_came() -> None:
     fakes = Fakes([http()])
     first = await fetch_page(lease(), context(fakes))
     assert await escalate_to_browser(lease(), first, Reading(), context(fakes)) is None
-    assert read_options(lease(), first, context(fakes)).rendering.reason is RenderReason.STATIC
+    assert extraction_options(lease(), first, context(fakes)).rendering.reason is RenderReason.STATIC
 
 
 async def test_a_failing_browser_is_retried_and_then_the_http_response_is_used() -> None:

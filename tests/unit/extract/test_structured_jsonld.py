@@ -13,7 +13,7 @@ PAGE = "https://site.example/dir/page"
 
 
 def parsed(source: str) -> Script:
-    [script] = read_scripts([(source, dom.made("script"))])
+    [script] = read_scripts([(source, dom.new_element("script"))])
     return script
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitelore.extract import dom
-from sitelore.extract.content.main import Title, find_title, place_title
+from sitelore.extract.content.main_content import Title, find_title, place_title
 from sitelore.model.document import ReadOptions
 from sitelore.model.settings import Overrides
 
@@ -16,7 +16,7 @@ from .scored import PROSE, SENTENCES
 def title_of(body: str, head_title: str, site_name: str = "") -> str:
     """The text of the element that is the title; of `<title>` in brackets where there is none."""
     title = find_title(dom.parse(body), head_title, site_name)
-    return dom.one_line(title.element) if title.element is not None else f"[{title.text}]"
+    return dom.one_line_text(title.element) if title.element is not None else f"[{title.text}]"
 
 
 def test_the_h1_is_the_title() -> None:
@@ -114,7 +114,7 @@ def test_the_only_h1_is_the_title_even_if_the_title_element_differs(read_page: R
 
 def test_content_without_text_gets_no_title(read_page: ReadPage) -> None:
     assert read_page("<title>Only a title</title><main> </main>").markdown == ""
-    empty = (dom.made("div"),)
+    empty = (dom.new_element("div"),)
     assert place_title(Title("Mills"), empty) == empty
 
 
@@ -126,7 +126,7 @@ def test_content_that_is_the_title_itself_is_written_once(read_page: ReadPage) -
     tree = dom.parse("<h1>The old mill</h1><p>text</p>")
     for title in (find_title(tree, "The old mill", ""), Title("The old mill")):
         nodes = place_title(title, tuple(dom.select(dom.parse("<h2>The old mill</h2>"), "h2")))
-        assert [dom.one_line(node) for node in nodes] == ["The old mill"]
+        assert [dom.one_line_text(node) for node in nodes] == ["The old mill"]
     rules = Overrides("site.example", ("h1",))
     page = read_page("<title>The old mill</title><h1>The old mill</h1>" + PROSE, options=ReadOptions(overrides=(rules,)))
     assert (page.markdown, page.text) == ("# The old mill", "The old mill")
@@ -135,7 +135,7 @@ def test_content_that_is_the_title_itself_is_written_once(read_page: ReadPage) -
 def test_an_override_gets_its_title_too() -> None:
     tree = dom.parse("<h1>The old mill</h1><div id=x><p>text</p></div>")
     nodes = place_title(find_title(tree, "The old mill", ""), tuple(dom.select(tree, "#x")))
-    assert [dom.one_line(node) for node in nodes] == ["The old mill", "text"]
+    assert [dom.one_line_text(node) for node in nodes] == ["The old mill", "text"]
     # It is a copy: what stands outside the content stays where it is.
     assert len(dom.select(tree, "h1")) == 1
 

@@ -522,7 +522,7 @@ def _has_picture(page: ScoredPage, heading: int, in_order: list[dom.Element]) ->
     for row in range(bisect_right(elements.first, heading), len(elements)):
         if elements.first[row] > heading + 1:
             break
-        if elements.last[row] == heading + 1 and dom.holds(in_order[elements.order[row]], *_PICTURES):
+        if elements.last[row] == heading + 1 and dom.has_descendant(in_order[elements.order[row]], *_PICTURES):
             return True
     return False
 
@@ -605,7 +605,7 @@ def _drop_loose(element: dom.Element, texts: set[str]) -> None:
         if child is not None and (not isinstance(child, dom.Element) or child.tag.encode() in INLINE):
             run.append(child)
             continue
-        if run and _plain("".join(map(dom.text_of, run))) in texts:
+        if run and _plain("".join(map(dom.raw_text, run))) in texts:
             for node in run:
                 dom.drop(node)
         run = []

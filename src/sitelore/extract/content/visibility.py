@@ -1,7 +1,7 @@
 """Removes what no reader of the page sees: scripts, form controls, and elements that their author hid for good.
 
-Hidden text that a click opens (tabs, accordions, answers, slides) is part of the page's content and stays. What no control
-opens (templates, dialogs, menus, notes for machines) is hidden text proper.
+Collapsible text is hidden text that opens within the page with a click (tabs, accordions, answers, slides): it is part of the
+content and stays. Hidden text that no click opens in this way (templates, dialogs, menus, notes for machines) is removed.
 
 `drop_unseen` goes by tags and attributes, `drop_hidden` by the page's own `style` elements. External style sheets are not
 fetched, and there is no cascade. Most elements that a rule hides are shown again by a script: tabs, answers, sections that fade
@@ -85,12 +85,12 @@ CONSENT = frozenset({
 })  # fmt: skip
 _MAX_LOOKS = 300  # looking into an element costs what is below it; a page that nests 200,000 of them must not pay that squared
 
-_FOLDS = frozenset({"div", "section", "article", "dd", "p", "ul", "ol", "li", "table", "tr", "figure", "blockquote"})
-_FOLDED_ROLES = frozenset({"tabpanel", "region", "group"})
+_COLLAPSIBLE_TAGS = frozenset({"div", "section", "article", "dd", "p", "ul", "ol", "li", "table", "tr", "figure", "blockquote"})
+_COLLAPSIBLE_ROLES = frozenset({"tabpanel", "region", "group"})
 _OVER_ROLES = frozenset(
     {"dialog", "alertdialog", "menu", "menubar", "listbox", "tooltip", "navigation", "search", "alert", "status"}
 )
-_FOLDED = re2.compile(
+_COLLAPSIBLE = re2.compile(
     r"(?i)accord|collaps|tab[-_]?(?:pane|content|body|item)|panel|faq|answer|toggle|expand|carousel|slide|slick|swiper|read-?more|"
     r"spoiler"
 )
@@ -152,7 +152,7 @@ def drop_unseen(tree: dom.Tree) -> None:
     candidates = dom.select(tree, _HIDING_ATTRIBUTES)
     _place_streamed(tree, candidates)
     hidden = _hidden_among(candidates)
-    opened = folded(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
+    opened = collapsible(tree, hidden, _is_unseen) if hidden else frozenset[dom.Element]()
     # Most of what is never text stands in the head, which goes at once.
     if (head := dom.first(tree, "head")) is not None:
         dom.drop(head)
@@ -185,7 +185,9 @@ def _without_dialogs(tree: dom.Tree, hidden: list[dom.Element]) -> list[dom.Elem
     outermost = [element for element in looked_at if not dom.has_ancestor_in(element, inside)]
     if body is None or _size(body) - sum(map(_size, outermost)) < _REVEALED_CHARS:
         return []
-    over = {element for element in looked_at if _opens_over(element) and not dom.holds(element, "main", "article", "h1")}
+    over = {
+        element for element in looked_at if _opens_over(element) and not dom.has_descendant(element, "main", "article", "h1")
+    }
     others = [element for element in looked_at if element not in over and not dom.has_ancestor_in(element, over)]
     for element in over:
         dom.drop(element)
@@ -204,7 +206,7 @@ def shown(nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
         candidates = dom.select(node, ":is([style*=overflow],[style*=text-indent])")
         collapsed = [element for element in candidates if element is not node and _is_collapsed(element)]
         # An accordion that is shut is no taller than nothing either.
-        opened = folded(node, collapsed) if collapsed else frozenset[dom.Element]()
+        opened = collapsible(node, collapsed) if collapsed else frozenset[dom.Element]()
         gone = [element for element in collapsed if element not in opened]
         if gone and not _is_revealed_later(node, gone):
             for element in gone:
@@ -240,7 +242,7 @@ def _is_only_price(element: dom.Element) -> bool:
 
     Shops mark prices up this way and put a sentence for screen readers into an `aria-label`.
     """
-    if element.tag not in _INLINE or len(text := dom.one_line(element)) > _PRICE_CHARS or not PRICE.search(text):
+    if element.tag not in _INLINE or len(text := dom.one_line_text(element)) > _PRICE_CHARS or not PRICE.search(text):
         return False
     parent = dom.as_element(element.parent)
     return parent is not None and len(beside := parent.text) < _BESIDE_CHARS and beside.count(text) < 2
@@ -306,7 +308,10 @@ def _is_gone(style: str) -> bool:
 
 
 def _is_unpainted(style: str) -> bool:
-    """Whether text has no colour, or that of its own background. Text that a picture shows through has its colour from that."""
+    """Whether text is transparent, or has the colour of its own background.
+
+    Not with `background-clip: text`, which paints transparent text with the background image behind it.
+    """
     text, paper = _TEXT_COLOUR.search(style), _PAPER.search(style)
     if text is None or "clip" in style:
         return False
@@ -351,10 +356,10 @@ def _size(node: dom.Node) -> int:
     return len(dom.raw_text(node).strip())
 
 
-def folded(
+def collapsible(
     tree: dom.Node, hidden: list[dom.Element], is_unseen: Callable[[dom.Element], bool] | None = None
 ) -> set[dom.Element]:
-    """Those of the hidden elements of a tree that a reader opens with a click.
+    """The hidden elements that are collapsible text: a reader opens them within the page with a click.
 
     `is_unseen` says whether an element is hidden from all readers, the default for every element; the others are hidden from
     screen readers only.
@@ -363,13 +368,13 @@ def folded(
     targets: set[str] | None = None
     chars = looks = 0
     for element in hidden:
-        if element.tag not in _FOLDS:
+        if element.tag not in _COLLAPSIBLE_TAGS:
             continue
         if _opens_over(element):
             continue
         attr = element.attr
         own, role = attr("id") or "", (attr("role") or "").lower()
-        opens = _kind_of_element(element)[1] or role in _FOLDED_ROLES or attr("aria-labelledby") is not None
+        opens = _kind_of_element(element)[1] or role in _COLLAPSIBLE_ROLES or attr("aria-labelledby") is not None
         opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
             targets = _targets(tree) if targets is None else targets
@@ -398,8 +403,8 @@ def _kind_of_element(element: dom.Element) -> tuple[bool, bool]:
 
 
 def _kind_of(name: str) -> tuple[bool, bool]:
-    """Whether an element with these classes and this id opens over the page, and whether it unfolds within it."""
-    return _OVER.search(name) is not None, _FOLDED.search(name) is not None
+    """Whether an element with these classes and this id opens over the page, and whether it is collapsible."""
+    return _OVER.search(name) is not None, _COLLAPSIBLE.search(name) is not None
 
 
 _named = lru_cache(maxsize=256)(_kind_of)  # pages of a site repeat their names
@@ -413,12 +418,12 @@ def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
     for button in looked_at:
         if button.parent is not None and _is_title_of_next(button):
             inner = dom.children(button)
-            has_heading = dom.holds(button, "h1", "h2", "h3", "h4", "h5", "h6")
-            button.replace_with(dom.made("div", None, *inner) if has_heading else _bold_paragraph(inner))
+            has_heading = dom.has_descendant(button, "h1", "h2", "h3", "h4", "h5", "h6")
+            button.replace_with(dom.new_element("div", None, *inner) if has_heading else _bold_paragraph(inner))
 
 
 def _bold_paragraph(inner: list[dom.AnyNode]) -> dom.Element:
-    return dom.made("p", None, dom.made("strong", None, *inner))
+    return dom.new_element("p", None, dom.new_element("strong", None, *inner))
 
 
 def _is_title_of_next(button: dom.Element) -> bool:
@@ -426,12 +431,12 @@ def _is_title_of_next(button: dom.Element) -> bool:
     if button.attr("aria-expanded") is None and button.attr("aria-controls") is None and not _named(_name_of(button))[1]:
         return False
     opened = _next_block(button)
-    if opened is None or opened.tag not in _FOLDS:
+    if opened is None or opened.tag not in _COLLAPSIBLE_TAGS:
         return False
-    is_over, is_folded = _named(_name_of(opened))
-    is_folded = is_folded or opened.attr("hidden") is not None or (opened.attr("role") or "") in _FOLDED_ROLES
-    is_question = dom.one_line(button).endswith(("?", "\uff1f"))
-    if is_over or not (is_question or (is_folded and _has_words(button, _TITLE_WORDS))):
+    is_over, is_collapsible = _named(_name_of(opened))
+    is_collapsible = is_collapsible or opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
+    is_question = dom.one_line_text(button).endswith(("?", "\uff1f"))
+    if is_over or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
         return False
     return _has_words(opened, _FEW_WORDS)
 
@@ -545,7 +550,7 @@ def _indexed(nodes: Sequence[dom.Node]) -> _Index:
     """Index the elements below the nodes."""
     index: _Index = {}
     for node in nodes:
-        for element, classes, own in dom.named(node):
+        for element, classes, own in dom.elements_with_class_or_id(node):
             if element is node:
                 continue
             for name in set(classes.lower().split()):
@@ -620,7 +625,7 @@ def _around_headings(nodes: Sequence[dom.Node]) -> set[dom.Element]:
 
 def _drop_gone(tree: dom.Tree, nodes: Sequence[dom.Node], gone: list[dom.Element]) -> None:
     """Drop hidden elements, unless a click opens them or they hold so much text that something must show them."""
-    opened = folded(tree, gone)
+    opened = collapsible(tree, gone)
     gone = [element for element in gone if element not in opened]
     whole = sum(len(dom.raw_text(node)) for node in nodes)
     limit = min(max(_SHORT_CHARS, _SHORT_SHARE * whole), whole / 2)

@@ -82,7 +82,7 @@ def _plain(text: str) -> str:
     """A title without markup and entities, which some systems have in it."""
     if "<" not in text and "&" not in text:
         return text
-    return dom.one_line(dom.parse(text))
+    return dom.one_line_text(dom.parse(text))
 
 
 def _html(text: str) -> str:

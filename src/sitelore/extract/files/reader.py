@@ -1,6 +1,7 @@
-"""Reads PDF and office files as HTML, which is then processed like any page; with what the readers of all formats share.
+"""Converts PDF and office files to HTML, which is then processed like any page.
 
-The modules of the formats are imported when the first file of theirs is read.
+It also holds the types and helpers that the modules of all formats use. A format's module is imported when the first file of
+that format is read.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def file_metadata(tree: dom.Tree, facts: FileFacts, response: Response) -> Metad
 
 def _first_line(tree: dom.Tree) -> str:
     first = dom.first(tree, "p")
-    return dom.one_line(first)[:_MAX_TITLE_CHARS] if first is not None else ""
+    return dom.one_line_text(first)[:_MAX_TITLE_CHARS] if first is not None else ""
 
 
 def _file_name(response: Response) -> str:

@@ -1,8 +1,8 @@
-"""Blocks of a document (paragraphs, lists, quotes, tables, code …), and how Markdown and plain text write them.
+"""Blocks of a document (paragraphs, lists, quotes, tables, code …), each with its Markdown and its plain text.
 
-The walk over the HTML (`writer.py`) builds blocks by `ParagraphBuilder`. Plain text is written from them as they are;
-`render_blocks` writes their inline Markdown and drops what is empty, then `add_markdown` lays them out in lines.
-Containers nest at most `MAX_DEPTH` deep, so all of this may recurse.
+The walk over the HTML (`writer.py`) builds blocks by `ParagraphBuilder`, and `tables.py` builds each `Table`. Blocks write
+plain text directly; for Markdown, `render_blocks` writes their inline content and drops empty blocks, then `add_markdown` adds
+their lines. Containers nest at most `MAX_DEPTH` deep, so all of this may recurse.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Paragraph(Block):
 
 
 class CodeBlock(Block):
-    """A code block with its language, which may be empty. `is_span`: a code span with a break or two, if it has to be."""
+    """A code block with its language, which may be empty."""
 
     __slots__ = ("code", "is_span", "language")
 
@@ -119,6 +119,7 @@ class CodeBlock(Block):
         self.code = code
         self.language = language
         self.is_span = False
+        """Whether the source is an inline `code` with few line breaks: in a table cell it is written as one line."""
 
     def add_markdown(self, lines: list[str], first: str, rest: str) -> None:
         fence = fence_for(self.code)

@@ -1,8 +1,8 @@
-"""Program listings and formulas: text that is written as it is.
+"""Finds program listings and formulas in the HTML, and writes them without Markdown escapes.
 
-Of a listing: its exact text and its language, and nothing that a highlighter drew around it. Of a formula: its TeX, between
-dollar signs, from MathML, MathJax's scripts, KaTeX, and delimiters in the text. TeX is the one text that goes into Markdown
-unescaped, so anything in it that could be read as HTML or as a link is broken up.
+A listing becomes a code block with its exact text and its language, without the line numbers and the markup of a highlighter. A
+formula becomes TeX between dollar signs, from MathML, MathJax's scripts, KaTeX, and delimiters in the text. TeX is the one text
+that goes into Markdown unescaped, so anything in it that could be read as HTML or as a link is broken up.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def _is_gutter(cell: dom.Element) -> bool:
 
 def _is_code_cell(cell: dom.Element) -> bool:
     class_ = dom.attribute(cell, "class").lower()
-    return "code" in class_ or "content" in class_ or dom.holds(cell, "pre", "code")
+    return "code" in class_ or "content" in class_ or dom.has_descendant(cell, "pre", "code")
 
 
 # Formulas
@@ -442,8 +442,8 @@ def _drop_drawing(script: dom.Element) -> None:
 
 def _replace(element: dom.Element, tex: str, *, is_block: bool) -> None:
     markdown = _tex_markdown(tex, is_block=is_block)
-    formula = dom.verbatim(markdown, dom.words(markdown))
-    element.replace_with(dom.made("div", None, formula) if is_block else formula)
+    formula = dom.new_markdown(markdown, dom.new_text(markdown))
+    element.replace_with(dom.new_element("div", None, formula) if is_block else formula)
 
 
 def _tex_markdown(tex: str, *, is_block: bool) -> str:
@@ -483,8 +483,8 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
         if first == box:
             mark = "[x]" if dom.has_attribute(box, "checked") else "[ ]"
             after = dom.as_text(box.next_sibling)
-            gap = [] if after is not None and after.data[:1].isspace() else [dom.words(" ")]
-            box.replace_with(dom.verbatim(mark, dom.words(mark)), *gap)
+            gap = [] if after is not None and after.data[:1].isspace() else [dom.new_text(" ")]
+            box.replace_with(dom.new_markdown(mark, dom.new_text(mark)), *gap)
 
 
 def _rescue_tab_labels(tree: dom.Tree) -> None:
@@ -492,8 +492,8 @@ def _rescue_tab_labels(tree: dom.Tree) -> None:
     for panel, tab in _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS]):
         label = " ".join(tab.text.split())
         # Panels without code mostly start with their label, or are parts of a menu.
-        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and dom.holds(panel, "pre"):
-            panel.children[0].insert_before(dom.made("p", None, dom.made("strong", None, dom.words(label))))
+        if any(map(str.isalnum, label)) and len(label) <= _MAX_TAB_CHARS and dom.has_descendant(panel, "pre"):
+            panel.children[0].insert_before(dom.new_element("p", None, dom.new_element("strong", None, dom.new_text(label))))
             tab.clear()
 
 

@@ -70,7 +70,7 @@ def find_footnotes(node: dom.Node, in_page: list[dom.Element]) -> Footnotes:
 
 def _looks_like_mark(link: dom.Element) -> bool:
     """Whether a link looks like a mark: raised, or named as one. A plain number may be a page of results."""
-    if link.closest("sup") is not None or dom.holds(link, "sup"):
+    if link.closest("sup") is not None or dom.has_descendant(link, "sup"):
         return True
     role = dom.attribute(link, "role") + dom.attribute(link, "epub:type")
     return "noteref" in role or bool(_REFERENCE_NAME.search(dom.attribute(link, "class") + " " + dom.attribute(link, "rel")))

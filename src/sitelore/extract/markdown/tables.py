@@ -1,7 +1,7 @@
-"""Tables: one matrix of cells with spans filled in, or blocks where a table only lays a page out.
+"""Builds the blocks of an HTML table: a Markdown table, a list of its rows, or the content of its cells where it is a layout.
 
-A cell is one line in GFM. A table whose cells hold code of several lines or tables is written as a list, one item per row,
-so that nothing is lost and no HTML is needed.
+A cell that spans rows or columns is repeated in each of them. A cell is one line in GFM. A table whose cells hold code of
+several lines or tables is written as a list, one item per row, so that nothing is lost and no HTML is needed.
 """
 
 from __future__ import annotations

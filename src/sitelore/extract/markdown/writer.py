@@ -415,7 +415,7 @@ class _Walk(ParagraphBuilder):
             return None
         return _do_nothing
 
-    def _enter_verbatim(self, element: dom.Element) -> None:
+    def _enter_markdown(self, element: dom.Element) -> None:
         """Add Markdown that was made before the walk: a formula or a task box."""
         self._add_formula(element.attr("md") or "", is_block=False)
 
@@ -448,7 +448,7 @@ class _Walk(ParagraphBuilder):
         """Whether a link is the mark by which a heading, or a place in the text, can be linked to."""
         text = link.text
         if not any(map(str.isalnum, text)):
-            return (href[0] == "#" or self._level > 0) and not dom.holds(link, "img", dom.VERBATIM)
+            return (href[0] == "#" or self._level > 0) and not dom.has_descendant(link, "img", dom.MARKDOWN_TAG)
         if not self._level:
             # Directly after the heading (Starlight).
             last = self.blocks[-1] if self.blocks and not self._leaves else None
@@ -477,7 +477,7 @@ class _Walk(ParagraphBuilder):
 
     def _enter_pre(self, element: dom.Element) -> _Leave | None:
         if not element.text.strip():
-            return _do_nothing if dom.holds(element, "img", dom.VERBATIM) else None
+            return _do_nothing if dom.has_descendant(element, "img", dom.MARKDOWN_TAG) else None
         self._start_block()
         self._add_listing(self._listings.from_pre(element))
         return None
@@ -791,5 +791,5 @@ _HANDLERS: dict[str, _Handler] = {
     "summary": _Walk._enter_summary,
     "table": _Walk._enter_table,
     "tr": _Walk._enter_row,
-    dom.VERBATIM: _Walk._enter_verbatim,
+    dom.MARKDOWN_TAG: _Walk._enter_markdown,
 }

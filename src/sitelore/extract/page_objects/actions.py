@@ -1,4 +1,6 @@
-"""Actions of a page: those that it declares, and links and buttons whose label names one.
+"""Reads the actions of a page: what a visitor can do there with a link or a button, such as sign in, search or add to the cart.
+
+Each action has a name (`cart.add`), the selector of its element and a confidence.
 
 `data-action` is a declaration by the site's author: it gets full confidence, with parameters from the data attributes beside
 it. Everything else is a candidate with a low confidence, found by the label of a link or a button. Forms are read in `forms`.
@@ -163,7 +165,7 @@ _ODD_STARTS = frozenset({"", *_EDGES, *(label[0] for label in EXACT if len(label
 
 
 def may_name_action(label: str) -> bool:
-    """Whether a label may name an action. One label in ten does."""
+    """Whether a label may name an action: a quick check before `action_name`, which rules out most labels."""
     lowered = label.lower().strip(_EDGES)
     return lowered in EXACT or lowered.partition(" ")[0] in OPENINGS
 
@@ -189,8 +191,9 @@ def action_name(label: str) -> str:
 def read_actions(
     tree: dom.Tree, marked: list[dom.Element], links: PageLinks, resolver: PageResolver, selectors: Selectors
 ) -> tuple[Action, ...]:
-    """The actions of a page: declared ones first, then candidates, each in page order. `marked` are the elements of
-    `MARKED`.
+    """The actions of a page: declared ones first, then candidates, each in page order.
+
+    `marked` are the elements that the selector `MARKED` matches.
     """
     declared: dict[tuple[str, str, str], Action] = {}
     declaring: set[dom.Element] = set()

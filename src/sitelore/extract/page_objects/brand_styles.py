@@ -1,4 +1,4 @@
-"""CSS as far as brands need it: variables, backgrounds and fonts of style sheets, colours as `#rrggbb`, names of fonts.
+"""Reads the CSS that shows a site's brand: variables, backgrounds and fonts of style sheets, with colours as `#rrggbb`.
 
 Style sheets are read in one bounded pass without the cascade. Rules that hold only in dark mode, in print or for high
 contrast are left out: a brand is what most visitors see.

@@ -311,10 +311,10 @@ class _Labels:
 
 def _label_text(label: dom.Element) -> str:
     """The text of a label without the text of controls within it."""
-    if not dom.holds(label, *_NOT_LABEL_TAGS):
+    if not dom.has_descendant(label, *_NOT_LABEL_TAGS):
         return short_line(label.text)
     parts = []
-    for text in dom.texts(label):
+    for text in dom.text_nodes(label):
         parent = dom.as_element(text.parent)
         control = parent.closest(_NOT_LABEL) if parent is not None else None
         if control is None or dom.has_ancestor_in(label, {control}):
@@ -370,7 +370,7 @@ def _is_disabled(control: dom.Element) -> bool:
 def _options(control: dom.Element) -> tuple[list[Field], int]:
     """The options of a `select` or `datalist`, and how many were left out."""
     elements = dom.elements_list(control, "option")
-    has_groups = dom.holds(control, "optgroup")
+    has_groups = dom.has_descendant(control, "optgroup")
     options: list[Field] = []
     for element in elements[:_MAX_OPTIONS]:
         attr = element.attr

@@ -1,4 +1,4 @@
-"""Images, videos, sounds and files: the address that each of them really has, and the list of a page's media.
+"""Reads the media of a page (images, videos, sounds, files), and finds the URL of each where `src` does not hold it.
 
 Lazy loaders, `srcset` and `picture` keep the address of an image in other attributes than `src`. Before hidden elements are
 dropped from a tree, players, maps and frames become links, and `noscript` images take the place of the empty ones that a script
@@ -181,8 +181,8 @@ def rescue_embeds(tree: dom.Tree) -> None:
             is_within = dom.has_ancestor(element, "object,video,audio")
             if not is_within and (embedded := _player_link(element)) is not None:
                 address, name = embedded
-                link = dom.made("a", {"href": address}, dom.words(name))
-                element.replace_with(dom.made("div", None, link))
+                link = dom.new_element("a", {"href": address}, dom.new_text(name))
+                element.replace_with(dom.new_element("div", None, link))
 
 
 def _player_link(player: dom.Element) -> tuple[str, str] | None:
@@ -245,7 +245,7 @@ def rescue_icons(tree: dom.Tree) -> None:
         cells.add(cell)
         meaning = icon_meaning(cell)
         if meaning and " ".join(cell.text.split()) in {"", meaning}:
-            drawing.replace_with(dom.words(meaning))
+            drawing.replace_with(dom.new_text(meaning))
 
 
 def icon_meaning(cell: dom.Element) -> str:

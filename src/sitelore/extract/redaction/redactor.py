@@ -1,8 +1,10 @@
 """Removes secrets from text: from the decoded source, and again from what was derived of it (entities can hide them).
 
-The only module that makes `CleanText` and `CleanBytes`. One search of google-re2 over the UTF-8 bytes finds the hints of all
-rules: a page without a hint costs no more than that. At a hint the rule's exact pattern decides on the text around it.
-Personal data is removed where that is enabled (`personal_data`).
+Redacted text has the type `CleanText`, redacted bytes `CleanBytes`. The database and the blob store accept only these types,
+and only this module creates them, so that mypy rejects code that would store unredacted text.
+
+One search of google-re2 over the UTF-8 bytes finds the hints of all rules: a page without a hint costs no more than that. At a
+hint the rule's exact pattern decides on the text around it. Personal data is removed where that is enabled (`personal_data`).
 
 The built-in rules are written in `secret_rules.toml`. Processes read them from `secret_rules.bin`, because parsing the TOML
 takes longer than reading a page.
@@ -268,12 +270,12 @@ def snapshot_bytes(body: bytes, source: RedactedSource, charset: str, *, touched
 
 
 def sealed(data: bytes) -> CleanBytes:
-    """Bytes (compressed or not) that the caller made out of clean text alone."""
+    """Declare bytes (compressed or not) as redacted, without a scan: the caller knows that they hold nothing to remove."""
     return CleanBytes(data)
 
 
 def as_clean(texts: Sequence[str]) -> list[CleanText]:
-    """Texts that the caller has scanned, and found nothing in."""
+    """Declare texts as redacted, without a scan: the caller has scanned them, and there was nothing to remove."""
     return [CleanText(text) for text in texts]
 
 

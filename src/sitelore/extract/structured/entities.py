@@ -459,7 +459,7 @@ def opengraph_entity(metas: list[Meta], base: str) -> Entity | None:
             add_value(properties, kind, item["url"] if item.keys() == {"url"} else new_entity([_META_MEDIA[kind]], "", item))
     types = properties.get("type")
     types = [name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str)]
-    return with_place(new_entity(types, "", properties), "opengraph", dom.place(own[0][2]), repaired=False)
+    return with_place(new_entity(types, "", properties), "opengraph", dom.css_path(own[0][2]), repaired=False)
 
 
 def _add_media_fact(items: list[dict[str, Any]], part: str, value: Any) -> None:

@@ -94,7 +94,7 @@ def jsonld_entities(scripts: list[Script], base: str) -> list[Entity]:
         nodes = reader.read(script.value)
         roots += [(node, script, script.repaired or reader.has_repairs) for node in nodes]
     references = _References([node for node, _, _ in roots]) if reader.has_references else None
-    places = {element: dom.place(element) for element in {script.element for _, script, _ in roots}}
+    places = {element: dom.css_path(element) for element in {script.element for _, script, _ in roots}}
     return [
         with_place(references.resolved(node) if references else node, "json-ld", places[script.element], repaired=repaired)
         for node, script, repaired in roots

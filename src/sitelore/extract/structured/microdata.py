@@ -145,7 +145,7 @@ class _ItemReader:
         if self._left <= 0:
             entity["truncated"] = True
         repaired = group.element.attr("itemscope") is None
-        return with_place(entity, "microdata", dom.place(group.element), repaired=repaired)
+        return with_place(entity, "microdata", dom.css_path(group.element), repaired=repaired)
 
     def _entity(self, group: _Group, path: list[_Group]) -> Entity:
         element = group.element
@@ -219,7 +219,7 @@ class _ItemReader:
         # Texts can be nested, and then each holds all texts below it.
         if tag == "meta" or self._chars <= 0:
             return ""
-        text = dom.one_line(element)[:MAX_ELEMENT_CHARS]
+        text = dom.one_line_text(element)[:MAX_ELEMENT_CHARS]
         self._chars -= len(text)
         return text
 

@@ -255,7 +255,7 @@ class _StatementReader:
             return value.strip()
         if self._chars <= 0:
             return ""
-        text = dom.one_line(element)[:MAX_ELEMENT_CHARS]
+        text = dom.one_line_text(element)[:MAX_ELEMENT_CHARS]
         self._chars -= len(text)
         return text
 
@@ -341,7 +341,7 @@ class _StatementReader:
             for subject in subjects:
                 if subject.is_value == is_value and subject not in used:
                     entity = self._entity(subject, [], used)
-                    at = dom.place(subject.element) if subject.element is not None else ""
+                    at = dom.css_path(subject.element) if subject.element is not None else ""
                     entities.append(with_place(entity, "rdfa", at, repaired=subject.repaired))
         return [entity for entity in entities if entity["types"] or entity["properties"] or "reverse" in entity]
 

@@ -1,4 +1,4 @@
-"""What the MCP tools need of the application: an interface and its implementation."""
+"""The interface through which the MCP tools use the application (`McpBackend`), and its implementation."""
 
 from __future__ import annotations
 

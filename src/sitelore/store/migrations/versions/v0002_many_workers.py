@@ -1,4 +1,4 @@
-"""Many workers: hosts in scope as of the wave, crashed runs that wait for another attempt, and who may run."""
+"""Several workers per run: the hosts in scope at the last wave, retries of crashed runs, and indexes of the run queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing costs more the more there is: runs have their rounds in the line, and shapes of many pages are counted on."""
+"""Rounds of the run queue (`turn`), page counts by URL pattern (`shape_yields`), and indexes for large numbers of runs."""
 
 from __future__ import annotations
 

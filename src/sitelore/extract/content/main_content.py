@@ -53,8 +53,8 @@ _MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """A scored page and what was selected of it."""
+class PageSelection:
+    """A scored page with the units selected from it, and the strategy that selected them."""
 
     strategy: str
     page: ScoredPage
@@ -115,14 +115,14 @@ def main_content(
 
 def _selected(body: dom.Element, facts: PageFacts) -> Content | None:
     """The page cut down to its selected units; None where nothing can be selected."""
-    judged = judge(body, facts)
-    if judged is None:
+    selected = select_units(body, facts)
+    if selected is None:
         return None
-    trim(judged.page, judged.selection, judged.elements)
-    return Content((body,), judged.strategy)
+    trim(selected.page, selected.selection, selected.elements)
+    return Content((body,), selected.strategy)
 
 
-def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
+def select_units(body: dom.Element, facts: PageFacts) -> PageSelection | None:
     """Select the units of a page; None where there is no text, far too much of it, or next to nothing was selected."""
     html = dom.serialised(body)
     if len(html) > _MAX_BYTES:
@@ -143,14 +143,14 @@ def judge(body: dom.Element, facts: PageFacts) -> Judgement | None:
     if is_documentation(facts, page, elements, expected_f1):
         steps = {"documentation": steps["region"]}
     for strategy, select in steps.items():
-        judged = Judgement(strategy, page, select(), elements)
-        if not _is_tiny(judged):
-            return judged
+        selected = PageSelection(strategy, page, select(), elements)
+        if not _is_tiny(selected):
+            return selected
     return None
 
 
-def _is_tiny(judged: Judgement) -> bool:
-    return judged.kept_words < _TINY_WORDS and judged.kept_words < _TINY_SHARE * judged.words
+def _is_tiny(selected: PageSelection) -> bool:
+    return selected.kept_words < _TINY_WORDS and selected.kept_words < _TINY_SHARE * selected.words
 
 
 def _is_for(domain: str, host: str) -> bool:
@@ -185,16 +185,16 @@ def _unpruned(source: RedactedSource) -> Content:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The title of a page as far as its whole tree tells it."""
+    """The title of a page, found in the whole page before content is selected. `place_title` puts it into the content."""
 
     text: str = ""
-    """`<title>` without the name of the site."""
+    """`<title>` without the name of the site: the title where no element has it."""
     element: dom.Element | None = None
     """The element whose text `<title>` repeats."""
 
 
 def find_title(tree: dom.Tree, head_title: str, site_name: str) -> Title:
-    """The title of a page, before anything is cut from it. `head_title` is the text of its `<title>`."""
+    """Find the title of a page, before anything is cut from the tree. `head_title` is the text of its `<title>`."""
     parts = [part.strip() for part in _SEPARATOR.split(head_title) if _key(part)]
     site = _key(site_name)
     own = [part for part in parts if _key(part) != site] or parts
@@ -268,12 +268,15 @@ def _repeated(elements: list[dom.Element], names: _Names) -> list[dom.Element]:
 
 
 def _line(element: dom.Element) -> str:
-    return dom.one_line(element)[:_MAX_CHARS]
+    return dom.one_line_text(element)[:_MAX_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What `<title>` says: the whole, the keys of its parts that name the page, and of those that name the site."""
+    """`<title>` split at its separators: the whole, the keys of parts that name the page, and of parts that name the site.
+
+    A key is a text in lower case without spaces and symbols, for comparisons.
+    """
 
     whole: str
     own: Sequence[str]
@@ -310,13 +313,13 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
     if heading is None:
         if not _key(title.text):
             return nodes
-        heading = dom.made("h1", None, dom.words(title.text))
+        heading = dom.new_element("h1", None, dom.new_text(title.text))
     others = [node for node in nodes if node != heading]
     if heading.parent is not None:
         heading.extract()
     _drop_other_titles(heading, others)
     heading.tag = "h1"
-    return (dom.made("div", None, heading), *others)
+    return (dom.new_element("div", None, heading), *others)
 
 
 def _drop_other_titles(title: dom.Element, nodes: list[dom.Node]) -> None:

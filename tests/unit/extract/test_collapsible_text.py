@@ -95,7 +95,7 @@ def test_a_style_that_hides_nothing_hides_nothing(style: str) -> None:
 def _seen(style: str) -> str:
     tree = dom.parse(f"<body><p>before <span style='{style}'>shown </span>after</p>")
     drop_unseen(tree)
-    return dom.one_line(tree)
+    return dom.one_line_text(tree)
 
 
 QUESTION = "How long does a repair of a wheel take?"
