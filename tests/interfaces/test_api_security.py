@@ -83,7 +83,28 @@ def test_a_name_rebound_to_loopback_is_refused(api: Api, host: str) -> None:
         check_problem(api.call("GET", path, Host=host), 421, "misdirected")
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]:9", "LOCALHOST:1234"])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1:80@evil", "[::1]evil", "[::1]:80@evil", "[::1", "127.0.0.1:80:80", "127.0.0.1:x", "127.0.0.1 evil",
+     "localhost/evil", "user@localhost", "localhost:\xb9"],
+)  # fmt: skip
+def test_a_host_header_that_is_not_a_host_and_a_port_is_refused(api: Api, host: str) -> None:
+    check_problem(api.call("GET", "/health", Host=host), 421, "misdirected")
+
+
+def test_two_host_headers_are_refused(api: Api) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=30)
+    try:
+        connection.putrequest("GET", "/health", skip_host=True)
+        for host in ("evil.example", "localhost"):
+            connection.putheader("Host", host)
+        connection.endheaders()
+        assert connection.getresponse().status in {400, 421}
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "[::1]:9", "LOCALHOST:1234", "localhost:"])
 def test_loopback_host_names_are_accepted(api: Api, host: str) -> None:
     assert api.call("GET", "/health", Host=host).status == 200
 
