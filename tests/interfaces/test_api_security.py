@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -262,6 +263,31 @@ def test_a_failing_ledger_gives_a_problem_response(tmp_path: Path) -> None:
         assert "secret" not in api.call("GET", "/crawl-runs").body.decode()
         check_problem(api.call("GET", "/crawl-runs"), 500, "internal")
         assert api.call("GET", "/health").status == 200
+
+
+def test_a_ledger_that_does_not_answer_is_not_ready(tmp_path: Path) -> None:
+    calls = 0
+    thawed = asyncio.Event()
+
+    class Frozen:
+        """A ledger that answers when the server has ended."""
+
+        async def runs(self, _: int) -> None:
+            nonlocal calls
+            calls += 1
+            await thawed.wait()
+
+    @asynccontextmanager
+    async def frozen() -> AsyncIterator[AppContext]:
+        async with idle_app(tmp_path) as idle:
+            ledger: Any = Frozen()
+            yield replace(idle, ledger=ledger)
+            thawed.set()
+
+    with serving_api(frozen, ApiSettings(ready_s=0.05)) as api:
+        for _ in range(3):
+            check_problem(api.call("GET", "/ready"), 503, "unavailable")
+    assert calls == 1, "every health check occupied a connection to the database"
 
 
 def test_without_tokens_only_loopback_is_listened_on() -> None:
