@@ -38,6 +38,7 @@ class FakeBackend:
     pages: dict[str, str] = field(default_factory=lambda: {"https://shop.example/hours": ATTACK})
     queries: list[SearchQuery] = field(default_factory=list)
     crawled: list[tuple[str, int]] = field(default_factory=list)
+    title: str = "Hours\nof " + ATTACK
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
         self.queries.append(query)
@@ -51,7 +52,7 @@ class FakeBackend:
     async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
         if str(url) not in self.pages:
             return None
-        return {"url": str(url), "title": "Hours\nof " + ATTACK, "markdown": self.pages[str(url)], "fetched_at": 1.7e9}
+        return {"url": str(url), "title": self.title, "markdown": self.pages[str(url)], "fetched_at": 1.7e9}
 
     async def sites(self, tenant: str) -> list[SiteIndexStats]:
         return [SiteIndexStats(SiteId(1), "shop.example", tenant, pages=len(self.pages), chunks=3, embedded=2, waiting=1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -134,6 +135,40 @@ def test_logs_are_json_with_ids_and_without_secrets_and_queries(tmp_path: Path) 
         assert {"listening", "run started in this process", "run ended", "request", "stopped"} <= {
             line["message"] for line in server.lines
         }
+
+
+@contextlib.contextmanager
+def open_files_limited(count: int) -> Iterator[None]:
+    """Processes that are started inside the block may open this many files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_slow_connections_stop_neither_other_clients_nor_the_crawl(tmp_path: Path) -> None:
+    """Twice as many connections as the process may open files, each with an unfinished request and without a token."""
+    links = tuple(f"/{number}" for number in range(60))
+    pages = {"/": page("Home", prose("home"), links=links)} | {link: page(link, prose(link)) for link in links}
+    with serve_site(site(pages)) as http_server, contextlib.ExitStack() as opened:
+        http_server.delay_s = 0.1
+        with open_files_limited(256):
+            server = opened.enter_context(serve_process(tmp_path, http_server, env={"SITELORE_TOKENS": TOKEN}))
+        run = server.api.start(http_server.url("/"))
+        assert http_server.wait_for_hits(3)
+        for _ in range(500):
+            slow = opened.enter_context(socket.create_connection(("127.0.0.1", server.api.port), 30))
+            with contextlib.suppress(ConnectionError):
+                slow.sendall(b"GET /crawl-runs HTTP/1.1\r\nHost: localhost\r\n")
+        assert server.api.get("/ready") == {"status": "ready"}
+        summary = server.api.finish(run)
+        assert (summary["status"], summary["counts"]["pages"]) == ("COMPLETED", 61)
+        assert server.api.get("/ready") == {"status": "ready"}
+        server.end()
+        assert server.process.returncode == 0
+    assert len(json.dumps(server.lines)) < 100_000
 
 
 def start_error(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:

@@ -14,6 +14,7 @@ from tests.interfaces.test_api_process import serve_process
 from tests.support.crawls import crawl, crawl_settings, exported_json
 from tests.support.graph import Graph
 from tests.support.http_server import serve_site
+from tests.support.tcp_proxy import tcp_proxy
 from tests.support.workers import scaled_app, worker_pool
 
 from sitelore.model.ids import RunId
@@ -49,6 +50,27 @@ async def test_two_servers_and_two_workers_make_the_same_crawl_as_one_process(se
                         assert server.process.returncode == 0
                 assert set(pool.stop()) == {0}
                 assert await app.ledger.release(RunId(run), 1e12) == 0, "a lease was not released"
+
+
+async def test_without_postgres_the_api_answers_503_long_before_a_worker_gives_up(
+    servers: LocalServers, tmp_path: Path
+) -> None:
+    """The client waits for a minute, a worker for an hour: an answer comes only from a server that does not wait like one."""
+    with serve_site(lambda _: None, host="localhost") as http_server, tcp_proxy(servers.postgres.port) as proxy:
+        async with scaled_app(servers, patience_s=3600.0) as (app, operator):
+            with worker_pool(operator) as pool:
+                url = operator.database_url.replace(f":{servers.postgres.port}/", f":{proxy.port}/")
+                with serve_process(tmp_path, http_server, env=pool.variables() | {"SITELORE_DATABASE_URL": url}) as server:
+                    assert server.api.get("/ready") == {"status": "ready"}
+                    proxy.shut()
+                    for path in ("/ready", "/metrics", "/crawl-runs"):
+                        answer = server.api.call("GET", path)
+                        assert (answer.status, answer.kind) == (503, "unavailable"), path
+                    assert server.api.call("POST", "/crawl-runs", {"seedUrl": http_server.url("/")}).status == 503
+                    assert server.api.call("GET", "/health").status == 200
+                    proxy.open()
+                    assert server.api.get("/ready") == {"status": "ready"}
+                    assert await app.ledger.runs() == [], "a request that was answered with 503 was carried out later"
 
 
 async def test_a_worker_serves_its_metrics(servers: LocalServers, monkeypatch: pytest.MonkeyPatch) -> None:

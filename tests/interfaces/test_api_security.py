@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -83,7 +84,28 @@ def test_a_name_rebound_to_loopback_is_refused(api: Api, host: str) -> None:
         check_problem(api.call("GET", path, Host=host), 421, "misdirected")
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]:9", "LOCALHOST:1234"])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1:80@evil", "[::1]evil", "[::1]:80@evil", "[::1", "127.0.0.1:80:80", "127.0.0.1:x", "127.0.0.1 evil",
+     "localhost/evil", "user@localhost", "localhost:\xb9"],
+)  # fmt: skip
+def test_a_host_header_that_is_not_a_host_and_a_port_is_refused(api: Api, host: str) -> None:
+    check_problem(api.call("GET", "/health", Host=host), 421, "misdirected")
+
+
+def test_two_host_headers_are_refused(api: Api) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=30)
+    try:
+        connection.putrequest("GET", "/health", skip_host=True)
+        for host in ("evil.example", "localhost"):
+            connection.putheader("Host", host)
+        connection.endheaders()
+        assert connection.getresponse().status in {400, 421}
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "[::1]:9", "LOCALHOST:1234", "localhost:"])
 def test_loopback_host_names_are_accepted(api: Api, host: str) -> None:
     assert api.call("GET", "/health", Host=host).status == 200
 
@@ -241,6 +263,31 @@ def test_a_failing_ledger_gives_a_problem_response(tmp_path: Path) -> None:
         assert "secret" not in api.call("GET", "/crawl-runs").body.decode()
         check_problem(api.call("GET", "/crawl-runs"), 500, "internal")
         assert api.call("GET", "/health").status == 200
+
+
+def test_a_ledger_that_does_not_answer_is_not_ready(tmp_path: Path) -> None:
+    calls = 0
+    thawed = asyncio.Event()
+
+    class Frozen:
+        """A ledger that answers when the server has ended."""
+
+        async def runs(self, _: int) -> None:
+            nonlocal calls
+            calls += 1
+            await thawed.wait()
+
+    @asynccontextmanager
+    async def frozen() -> AsyncIterator[AppContext]:
+        async with idle_app(tmp_path) as idle:
+            ledger: Any = Frozen()
+            yield replace(idle, ledger=ledger)
+            thawed.set()
+
+    with serving_api(frozen, ApiSettings(ready_s=0.05)) as api:
+        for _ in range(3):
+            check_problem(api.call("GET", "/ready"), 503, "unavailable")
+    assert calls == 1, "every health check occupied a connection to the database"
 
 
 def test_without_tokens_only_loopback_is_listened_on() -> None:

@@ -63,6 +63,7 @@ _LOG = logging.getLogger(__name__)
 
 _END_OF_TIME = 1e12
 _RETRY_DELAY_S = 1.0
+_MAX_RETRY_DELAY_S = 60.0
 _EMBEDDED_MAINTENANCE_S = 0.25
 _INDEX_DELAY_S = 5.0
 """A server answers requests first and updates its index this long after its start."""
@@ -154,8 +155,8 @@ class App:
             pause_s=worker_context.config.pause_s,
         )
         async with (
-            _in_background(Maintenance(worker_context, self.blobs).forever(stop)),
-            _in_background(self._wake_on_signals(scheduler)),
+            _in_background("maintenance", partial(Maintenance(worker_context, self.blobs).forever, stop)),
+            _in_background("notifications", partial(self._wake_on_signals, scheduler)),
         ):
             while not stop.is_set():
                 try:
@@ -168,9 +169,9 @@ class App:
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
-        async with _in_background(self._update_index(stop)):
+        async with _in_background("index updates", partial(self._update_index, stop)):
             if self.is_shared:
-                await Maintenance(self.worker_context, self.blobs).forever(stop)
+                await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
             else:
                 await self.work(stop)
 
@@ -189,7 +190,7 @@ class App:
         return await explain(redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger)
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-        async with _in_background(Maintenance(self.worker_context, self.blobs).forever(stop)):
+        async with _in_background("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop)):
             while run.state not in ENDED:
                 if stop.is_set():
                     raise Interrupted("stopped")
@@ -364,10 +365,21 @@ class _LazyRenderer:
             await self._renderer.close()
 
 
+async def keep_running(name: str, work: Callable[[], Coroutine[None, None, None]], backoff_s: float = _RETRY_DELAY_S) -> None:
+    """Run background work until it returns. After an error it is logged and started again, each time after a longer pause."""
+    while True:
+        try:
+            return await work()
+        except Exception:  # noqa: BLE001 whatever failed, the process still needs this work
+            _LOG.exception("background work failed, it is started again", extra={"work": name, "after_s": backoff_s})
+        await asyncio.sleep(backoff_s)
+        backoff_s = min(2 * backoff_s, _MAX_RETRY_DELAY_S)
+
+
 @asynccontextmanager
-async def _in_background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run a coroutine as a task while the body runs; cancel it at the end."""
-    task = asyncio.create_task(work)
+async def _in_background(name: str, work: Callable[[], Coroutine[None, None, None]]) -> AsyncIterator[None]:
+    """Keep background work running while the body runs; cancel it at the end."""
+    task = asyncio.create_task(keep_running(name, work), name=name)
     try:
         yield
     finally:

@@ -1,7 +1,8 @@
 """Redacted logging on stderr: JSON lines for servers and workers, plain lines for a person.
 
 Log messages can contain text from websites. Query strings, credentials in URLs, secrets and, unless the crawl's settings allow
-it, personal data are removed, in tracebacks too.
+it, personal data are removed, in tracebacks too. A server logs at most a few warnings of a kind in an interval: a fault that
+repeats a thousand times a second must not fill the disk.
 """
 
 from __future__ import annotations
@@ -24,6 +25,36 @@ _URL = re.compile(r"(https?://)(?:[^\s/?#@'\"<>]*@)?([^\s?#'\"<>]*)(?:[?#][^\s'\
 _STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 _MAX_CHARS = 8000
 _DEFAULT = Redaction(personal=True)
+_REPEATS = 5
+_INTERVAL_S = 10.0
+_MAX_KINDS = 1000
+
+
+class RateLimit(logging.Filter):
+    """Drops warnings and errors beyond the first few of a kind in an interval.
+
+    A kind is the first line of a message before its arguments are filled in. The first record of a later interval has the
+    number of dropped records in `suppressed`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether this record is logged."""
+        if record.levelno < logging.WARNING:
+            return True
+        if len(self._kinds) > _MAX_KINDS:
+            self._kinds.clear()
+        kind = (record.name, str(record.msg).partition("\n")[0])
+        began, count = self._kinds.get(kind, (record.created, 0))
+        if record.created - began >= _INTERVAL_S:
+            if count > _REPEATS:
+                vars(record)["suppressed"] = count - _REPEATS
+            began, count = record.created, 0
+        self._kinds[kind] = (began, count + 1)
+        return count < _REPEATS
 
 
 class JsonLines(logging.Formatter):
@@ -76,7 +107,7 @@ def _value(value: object, redactor: Redactor) -> object:
 
 def log_as_json(level: int = logging.INFO) -> None:
     """Log as JSON lines, for the whole process."""
-    _configure(JsonLines(replace(operator_redaction(), personal=True)), logging.WARNING, level)
+    _configure(JsonLines(replace(operator_redaction(), personal=True)), logging.WARNING, level).addFilter(RateLimit())
 
 
 def log_as_text(level: int = logging.DEBUG, personal: PersonalPolicy = PersonalPolicy.CHUNKS) -> None:
@@ -84,8 +115,9 @@ def log_as_text(level: int = logging.DEBUG, personal: PersonalPolicy = PersonalP
     _configure(PlainLines(replace(operator_redaction(), personal=personal is not PersonalPolicy.OFF)), logging.INFO, level)
 
 
-def _configure(formatter: logging.Formatter, library_level: int, own_level: int) -> None:
+def _configure(formatter: logging.Formatter, library_level: int, own_level: int) -> logging.Handler:
     stderr = logging.StreamHandler(sys.stderr)
     stderr.setFormatter(formatter)
     logging.basicConfig(level=library_level, handlers=[stderr], force=True)
     logging.getLogger("sitelore").setLevel(own_level)
+    return stderr

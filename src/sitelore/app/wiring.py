@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
@@ -24,15 +25,24 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
+_CONNECT_TIMEOUT_S = 10.0
+_SERVER_PATIENCE_S = 2.0
+"""How long a server retries an unavailable database or blob store: its client waits for the answer."""
 
 
 @asynccontextmanager
-async def build_app(data: Path, *, writing: bool) -> AsyncIterator[App]:
-    """The application on the servers that the environment names; without any, on the data directory."""
+async def build_app(data: Path, *, writing: bool, serving: bool = False) -> AsyncIterator[App]:
+    """The application on the servers that the environment names; without any, on the data directory.
+
+    `serving`: clients wait for answers, so an unavailable service is an error after seconds. Background work of a server
+    tries again in its next cycle.
+    """
     from sitelore.app.settings import operator_settings
 
     settings = operator_settings()
     if settings.is_scaled:
+        if serving:
+            settings = replace(settings, patience_s=min(settings.patience_s, _SERVER_PATIENCE_S))
         async with scaled(settings) as app:
             yield app
         return
@@ -98,7 +108,12 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
     # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
     engine = await open_postgres(
         settings.database_url,
-        PostgresConfig(_POSTGRES_CONNECTIONS, settings.patience_s, idle_in_transaction_s=min(10.0, lease_s / 2)),
+        PostgresConfig(
+            _POSTGRES_CONNECTIONS,
+            settings.patience_s,
+            connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
+            idle_in_transaction_s=min(10.0, lease_s / 2),
+        ),
     )
     async with AsyncExitStack() as opened:
         ledger = SqlLedger(engine)

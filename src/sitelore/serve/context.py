@@ -50,3 +50,5 @@ class ApiSettings:
     heartbeat_s: float = 15.0
     poll_s: float = 0.5
     """Poll interval of event streams."""
+    ready_s: float = 2.5
+    """How long `/ready` waits for the ledger: longer than a server retries, so that the answer names the error."""

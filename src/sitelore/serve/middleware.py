@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import hmac
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ BODY_BYTES = 64 * 1024
 BODY_S = 30.0
 OPEN_PATHS = frozenset({"/health", "/ready"})
 CALLER = "sitelore.caller"
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
+"""A Host header in lower case: `uri-host [ ":" port ]` (RFC 9110 section 7.2, RFC 3986 section 3.2.2)."""
 _HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 
 REQUESTS = Counter("sitelore_http_requests_total", "Requests that were answered, by status.", ["status"], registry=REGISTRY)
@@ -172,7 +175,6 @@ def _digest(token: bytes) -> bytes:
 
 
 def _name(host: str) -> str:
-    """The host name of a Host header, without its port."""
-    if host.startswith("["):
-        return host[: host.find("]") + 1]
-    return host.partition(":")[0]
+    """The host name of a Host header, without its port; empty when the header is malformed."""
+    match = _HOST.fullmatch(host)
+    return match[1] if match else ""

@@ -26,6 +26,7 @@ from sitelore.serve.single_flight import SingleFlightCache
 _CACHE_S = 0.25
 _RUN_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 _LISTS = "lists of runs"
+_LEDGER_CHECK = "ledger check"
 
 encode = msgspec.json.Encoder().encode
 
@@ -40,6 +41,12 @@ class RunService:
     """Set when the server is stopping."""
     followers: int = 0
     _cache: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_CACHE_S))
+
+    async def check_ledger(self) -> None:
+        """Return when the ledger answers; `TimeoutError` when it takes too long. Concurrent checks share one query."""
+        async with asyncio.timeout(self.settings.ready_s):
+            await self._cache.get((_LEDGER_CHECK,), lambda: self.context.ledger.runs(1))
+        self._cache.forget(_LEDGER_CHECK)  # the next check must ask the ledger again
 
     async def run(self, name: str) -> Run:
         """The run with this id."""

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sitelore.metrics import CONTENT_TYPE, exposition
 from sitelore.model.errors import UsageError
 from sitelore.serve.app import application
+from sitelore.serve.connections import ACCEPT_BATCH, LimitedConnection
 from sitelore.serve.context import ApiSettings, AppContext
 from sitelore.serve.mcp.transports import PATH as MCP_PATH
 from sitelore.serve.mcp.transports import McpApp
@@ -41,6 +42,12 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._stop = stop
         self._loop = asyncio.get_running_loop()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections. Asyncio uses one number for the queue and for a batch of accepts; the queue may be longer."""
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 the signature is uvicorn's
         """Stop accepting requests and set the stop event."""
@@ -92,6 +99,9 @@ async def answer_requests(
         access_log=False,
         server_header=False,
         lifespan="off",
+        http=LimitedConnection,
+        ws="none",
+        backlog=ACCEPT_BATCH,
         timeout_graceful_shutdown=_GRACE_S,
     )
     server = _Server(config, closing)

@@ -51,7 +51,6 @@ _LOCK_RETRY_S = 0.005
 _BUSY_TIMEOUT_MS = 30_000
 _DEADLOCK_ATTEMPTS = 5
 _BACKOFF_S = (0.05, 1.0)
-_CONNECT_TIMEOUT_S = 10.0
 
 _SYNC_INTERVAL_S = 30.0
 
@@ -207,6 +206,7 @@ class PostgresConfig:
     pool_size: int = 8
     retry_for_s: float = 0.0
     """How long an unavailable database is retried before the error is raised."""
+    connect_timeout_s: float = 10.0
     idle_in_transaction_s: float = 10.0
     """Postgres ends a transaction that is idle for longer, so that a suspended process does not hold its locks for ever."""
 
@@ -244,7 +244,7 @@ class PostgresEngine:
                 if not is_unavailable(error) or time.monotonic() >= give_up_at:
                     raise postgres_error(error, self._name) or error from error
                 _LOG.warning("database unavailable (%s), retrying", type(error).__name__)
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(max(0.0, min(pause_s, give_up_at - time.monotonic())))
             pause_s = min(2 * pause_s, _BACKOFF_S[1])
 
     async def read(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -364,7 +364,7 @@ async def open_postgres(url: str, config: PostgresConfig | None = None) -> Postg
         address,
         pool_size=config.pool_size,
         max_overflow=0,
-        connect_args={"server_settings": session, "timeout": _CONNECT_TIMEOUT_S},
+        connect_args={"server_settings": session, "timeout": config.connect_timeout_s},
     )
     name = address.render_as_string(hide_password=True)
     await _migrate(PostgresEngine(pool, name, replace(config, retry_for_s=0.0)), str(address.database))

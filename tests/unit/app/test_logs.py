@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sitelore.app.logs import JsonLines, PlainLines, safe
+from sitelore.app.logs import JsonLines, PlainLines, RateLimit, safe
 from sitelore.model.redaction import Redaction
 
 
@@ -63,3 +63,22 @@ def test_a_traceback_in_plain_logs_is_redacted_too() -> None:
     assert "Traceback" in formatted
     assert "[REDACTED:github-token]" in formatted
     assert "a1B2" * 9 not in formatted.replace('"a1B2" * 9', "")
+
+
+def test_a_warning_that_repeats_is_logged_a_few_times_and_then_counted() -> None:
+    limit = RateLimit()
+
+    def logged(at: float, message: str, level: int = logging.WARNING) -> logging.LogRecord | None:
+        record = logging.makeLogRecord({"name": "sitelore.x", "levelno": level, "msg": message, "created": at})
+        return record if limit.filter(record) else None
+
+    first = [logged(100.0 + n / 1000, f"no file left\nsocket: {n}") for n in range(1000)]
+    assert [record is not None for record in first] == [True] * 5 + [False] * 995
+    assert logged(101.0, "something else") is not None
+    assert all(logged(101.0, "no file left", logging.INFO) for _ in range(100)), "only warnings are limited"
+    following = logged(111.0, "no file left")
+    assert following is not None
+    assert json.loads(JsonLines().format(following))["suppressed"] == 995
+    again = logged(122.0, "no file left")
+    assert again is not None
+    assert "suppressed" not in json.loads(JsonLines().format(again))

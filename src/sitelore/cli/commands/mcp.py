@@ -78,7 +78,7 @@ async def _serve_http(data: Path, listening: socket, settings: ApiSettings, *, a
     from sitelore.serve.server import serve_mcp
 
     with listening:
-        async with build_app(data, writing=allow_crawl) as app:
+        async with build_app(data, writing=allow_crawl, serving=True) as app:
             enable_garbage_collection()
             is_current = asyncio.Event()
 
@@ -98,7 +98,7 @@ async def _serve_stdio(data: Path, *, allow_crawl: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with build_app(data, writing=allow_crawl) as app:
+    async with build_app(data, writing=allow_crawl, serving=True) as app:
         enable_garbage_collection()
         is_current = asyncio.Event()
         background = asyncio.create_task(_work_in_background(app, stop, is_current, allow_crawl=allow_crawl))

@@ -59,7 +59,7 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
     with listening:
         if operator.is_scaled:
             await wait_for_services(operator)
-        async with build_app(data, writing=True) as app:
+        async with build_app(data, writing=True, serving=True) as app:
             enable_garbage_collection()
             context = AppContext(
                 app.ledger,

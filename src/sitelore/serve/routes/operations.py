@@ -29,7 +29,10 @@ async def ready(service: Service) -> Response:
     """The ledger answers, and the server is not stopping."""
     if service.closing.is_set():
         raise ApiProblem(problems.UNAVAILABLE, "the server is stopping")
-    await service.context.ledger.runs(1)
+    try:
+        await service.check_ledger()
+    except TimeoutError:
+        raise ApiProblem(problems.UNAVAILABLE, "the database does not answer") from None
     return Response(encode(Health("ready")), media_type=JSON)
 
 
