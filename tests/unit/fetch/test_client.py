@@ -235,6 +235,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chu
         (b"HTTP/1.1 banana\r\n\r\n", Failure.PROTOCOL),
         (b"\x00\x01\x02 nonsense\r\n\r\n", Failure.PROTOCOL),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", Failure.PROTOCOL),
+        (CHUNKED[:-2] + b"Content-Length: 2\r\n\r\n2\r\nhi\r\n0\r\n\r\n", Failure.PROTOCOL),
         (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", Failure.PROTOCOL),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", Failure.PROTOCOL),
         (b"", Failure.CONNECTION),

@@ -175,12 +175,9 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
         ("GET", OK + b"Content-Length: 2\r\n\r\nhi and more", b"hi"),
         ("GET", CHUNKED + b"\r\n2\r\nhi\r\n0\r\n\r\n", b"2\r\nhi\r\n0\r\n\r\n"),
         ("GET", CHUNKED + b"\r\n2\r\nhi\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", b"2\r\nhi\r\n0\r\n\r\n"),
-        ("GET", CHUNKED + b"Content-Length: 9\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore", b"2\r\nhi\r\n0\r\n\r\n"),
         ("GET", CHUNKED + b"\r\n2\r\nhello\r\n9\r\n", b"2\r\nhello\r\n"),
         ("GET", CHUNKED + b"\r\nzz\r\nrubbish", b"zz\r\n"),
         ("GET", OK + b"\r\nuntil the end", b"until the end"),
-        ("GET", OK + b"no colon\r\nContent-Length: 2\r\n\r\nuntil the end", b"until the end"),
-        ("GET", OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nuntil the end", b"until the end"),
         ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", b""),
         ("HEAD", OK + b"Content-Length: 9\r\nConnection: close\r\n\r\n", b""),
         ("GET", b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
@@ -195,8 +192,17 @@ async def test_a_body_is_forwarded_up_to_its_end_and_no_further(method: str, res
         assert await browser.reader.read() == forwarded
 
 
-@pytest.mark.parametrize("response", [b"HTTP/1.1 banana\r\n\r\n", b"SSH-2.0-OpenSSH\r\n\r\n"])
-async def test_a_response_that_is_not_http_becomes_a_502(response: bytes) -> None:
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"HTTP/1.1 banana\r\n\r\n",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        CHUNKED + b"Content-Length: 9\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore",
+        OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nuntil the end",
+        OK + b"no colon\r\nContent-Length: 2\r\n\r\nuntil the end",
+    ],
+)
+async def test_a_response_that_the_http_client_would_refuse_becomes_a_502(response: bytes) -> None:
     server = raw_serving(always(response, close=True))
     async with server as upstream, proxy_for(upstream.origin) as proxy, browsing(proxy) as browser:
         answer, _ = await browser.ask(f"{upstream.origin}/")

@@ -29,7 +29,6 @@ _IDLE_TIMEOUT_S = 60.0
 _MAX_CONNECTIONS = 256
 _LOOP = FailureInfo(Failure.ADDRESS, "The proxy does not connect to itself.")
 _HOP_BY_HOP = frozenset({"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade"})
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] [1-5]\d\d[ \r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,19 +172,14 @@ class GuardProxy:
             raw, head = await self._read_response_head(upstream.reader)
             if not raw:
                 return False
-            if head is None and not _STATUS_LINE.match(raw):
+            if head is None:
                 self._remember(upstream.host, upstream.port, NOT_HTTP)
                 await self._respond_failed(writer, NOT_HTTP)
                 return False
             writer.write(raw)
-            if request.method == "HEAD":
-                framing = BodyFraming(0)
-            elif head is not None:
-                framing = BodyFraming(head.length, is_chunked=head.is_chunked)
-            else:
-                framing = BodyFraming(None)  # an invalid header: the browser decides, and the connection is not reused
+            framing = BodyFraming(0) if request.method == "HEAD" else BodyFraming(head.length, is_chunked=head.is_chunked)
             is_whole = await self._forward_body(framing, upstream.reader, writer)
-            return is_whole and upload.done() and head is not None and head.keep_alive
+            return is_whole and upload.done() and head.keep_alive
         finally:
             upload.cancel()
             await asyncio.gather(upload, return_exceptions=True)

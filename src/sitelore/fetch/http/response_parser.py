@@ -113,7 +113,7 @@ _cached_name = lru_cache(maxsize=1024)(_normalize_name)
 def _with_framing(
     version: str, status: int, headers: tuple[tuple[str, str], ...], framing: dict[str, list[str]]
 ) -> ResponseHead | None:
-    """The head with its body framing (RFC 9112 §6.3); None when the Content-Length is invalid or contradicts itself."""
+    """The head with its body framing (RFC 9112 §6.3); None when the Content-Length is invalid or contradicts another header."""
     lengths = {length for length in framing.get("content-length", ()) if length}
     codings = [coding for coding in framing.get("transfer-encoding", ()) if coding and coding != "identity"]
     if len(lengths) > 1:
@@ -128,12 +128,10 @@ def _with_framing(
     is_chunked = bool(codings) and codings[-1] == "chunked"
     if status in {204, 304} or 100 <= status < 200:
         return ResponseHead(status, headers, 0, False, (), keep_alive)
-    if codings:
-        # Chunked with a Content-Length may be response splitting: the connection is not used again (RFC 9112 §6.3).
-        keep_alive = keep_alive and is_chunked and length is None
-        length = None
-    elif length is None:
-        keep_alive = False
+    if codings and length is not None:
+        return None  # two ends of one body: an attempt at response splitting, "ought to be handled as an error"
+    if length is None:
+        keep_alive = keep_alive and is_chunked
     return ResponseHead(status, headers, length, is_chunked, tuple(c for c in codings if c != "chunked"), keep_alive)
 
 
