@@ -178,9 +178,22 @@ async def test_compressed_bodies_are_decoded() -> None:
     assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(body))
 
 
-async def test_an_unknown_encoding_is_a_decoding_error() -> None:
-    failure = await failure_of(reply(b"x", content_type=HTML, content_encoding="rot13"))
-    assert failure.failure is Failure.DECODING
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "none", "identity", "binary", " ", "rot13", "identity, utf-8"])
+async def test_a_body_under_an_unknown_content_encoding_is_taken_as_it_is(encoding: str) -> None:
+    response = await response_to(reply(b"<p>hello</p>", content_type=HTML, content_encoding=encoding))
+    assert response.body == b"<p>hello</p>"
+
+
+@pytest.mark.parametrize("encoding", ["gzip, utf-8", "UTF-8, GZIP"])
+async def test_an_unknown_content_encoding_beside_a_known_one_is_ignored(encoding: str) -> None:
+    body = gzip.compress(b"<p>hello</p>")
+    assert (await response_to(reply(body, content_type=HTML, content_encoding=encoding))).body == b"<p>hello</p>"
+
+
+@pytest.mark.parametrize("header", ["Content-Encoding: gzip, gzip, gzip, gzip, gzip", "Transfer-Encoding: rot13"])
+async def test_an_unknown_transfer_encoding_or_too_many_encodings_are_a_decoding_error(header: str) -> None:
+    data = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{header}\r\n\r\nx".encode()
+    assert (await failure_of(data)).failure is Failure.DECODING
 
 
 async def test_a_declared_length_over_the_size_limit_is_refused_unread() -> None:

@@ -86,7 +86,7 @@ class ResponseReader:
         if self._request.max_body_bytes is not None:
             self._max_body = min(self._max_body, self._request.max_body_bytes)
         if not self._choose_decoder(head):
-            return self.fail(FailureInfo(Failure.DECODING, "The body has an unknown Content-Encoding."))
+            return self.fail(FailureInfo(Failure.DECODING, "The body has an unknown Transfer-Encoding, or too many encodings."))
         if self._decoder is None:
             self._max_wire = min(self._max_body, self._max_wire)
         if head.length is not None and head.length > self._max_wire and not self._request.truncate_body:
@@ -149,7 +149,7 @@ class ResponseReader:
         return Response(self._request.url, self.status, self.headers, body, is_read, received, elapsed_s, self.remote)
 
     def _choose_decoder(self, head: ResponseHead) -> bool:
-        """Whether all encodings are known. Content-Encoding was applied first, then Transfer-Encoding."""
+        """Whether the body can be decoded. Content-Encoding was applied first, then Transfer-Encoding."""
         codings = [coding for value in head.values("content-encoding") for coding in parse_encodings(value)]
         codings += head.transfer_codings
         if codings:

@@ -106,9 +106,12 @@ class BodyDecoder:
 
 
 def parse_encodings(header: str) -> list[str]:
-    """The encodings in a Content-Encoding value, in lower case, without `identity`."""
+    """The known encodings in a Content-Encoding value, in lower case.
+
+    Others are ignored, as browsers and other clients do: servers send `utf-8` or `none` with bodies that are not encoded.
+    """
     names = (name.strip().lower() for name in header.split(","))
-    return [name for name in names if name and name != "identity"]
+    return [name for name in names if name in _LAYERS]
 
 
 class _Inflate:
