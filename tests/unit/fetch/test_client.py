@@ -578,6 +578,20 @@ async def test_interim_responses_are_skipped() -> None:
     assert (response.status, response.body) == (200, b"<p>hi</p>")
 
 
+async def test_an_empty_line_before_the_status_line_is_skipped() -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        for piece in (b"\r", b"\nHT", b"TP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>hi</p>"):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with serving(respond) as site, fetching(site) as fetcher:
+        for _ in range(2):
+            response = await fetcher.fetch(Request(site.url()))
+            assert isinstance(response, Response)
+            assert response.body == b"<p>hi</p>"
+
+
 async def test_endless_interim_responses_are_a_protocol_error() -> None:
     assert (await failure_of(b"HTTP/1.1 100 Continue\r\n\r\n" * 30)).failure is Failure.PROTOCOL
 

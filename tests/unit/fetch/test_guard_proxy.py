@@ -178,6 +178,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
         ("GET", CHUNKED + b"\r\n2\r\nhello\r\n9\r\n", b"2\r\nhello\r\n"),
         ("GET", CHUNKED + b"\r\nzz\r\nrubbish", b"zz\r\n"),
         ("GET", OK + b"\r\nuntil the end", b"until the end"),
+        ("GET", b"\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
         ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", b""),
         ("HEAD", OK + b"Content-Length: 9\r\nConnection: close\r\n\r\n", b""),
         ("GET", b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
