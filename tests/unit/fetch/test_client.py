@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
+import random
 import socket
 import ssl
 import struct
+import threading
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -15,10 +17,12 @@ from pathlib import Path
 import pytest
 from tests.unit.fetch.raw_server import ReceivedRequest, always, failure_of, fetching, reply, response_to, serving, url_of
 
+from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.http.deadlines import DeadlineTimer, RequestDeadline
+from sitelore.fetch.http.encodings import BodyDecoder
 from sitelore.fetch.http.response_parser import ResponseHead
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
@@ -176,6 +180,43 @@ async def test_compressed_bodies_are_decoded() -> None:
     body = gzip.compress(b"<p>hello</p>")
     response = await response_to(reply(body, content_type=HTML, content_encoding="gzip"))
     assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(body))
+
+
+@pytest.mark.parametrize(("size", "in_thread"), [(100_000, False), (3_000_000, True)])
+async def test_a_large_compressed_body_is_decoded_outside_the_event_loop(
+    size: int, in_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    decode_rest = BodyDecoder.decode_rest
+
+    def recorded(decoder: BodyDecoder) -> FailureInfo | None:
+        threads.append(threading.get_ident())
+        return decode_rest(decoder)
+
+    monkeypatch.setattr(BodyDecoder, "decode_rest", recorded)
+    response = await response_to(reply(gzip.compress(b"y" * size), content_type=HTML, content_encoding="gzip"))
+    assert response.body == b"y" * size
+    assert bool(threads) == in_thread
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize(
+    ("data", "failure"),
+    [
+        (gzip.compress(b"y" * 17 * 2**20), Failure.TOO_LARGE),
+        (gzip.compress(random.Random(7).randbytes(2**20))[:-1000], Failure.TRUNCATED),
+        (gzip.compress(random.Random(7).randbytes(2**20))[:-4] + b"nope", Failure.DECODING),
+    ],
+)
+async def test_a_failure_in_the_rest_of_a_large_body_is_the_failure_of_the_fetch(data: bytes, failure: Failure) -> None:
+    answer = reply(data, content_type=HTML, content_encoding="gzip")
+    assert (await failure_of(answer)).failure is failure
+
+
+async def test_a_large_compressed_body_can_be_truncated() -> None:
+    answer = reply(gzip.compress(b"y" * 3_000_000), content_type=HTML, content_encoding="gzip")
+    capped = partial(Request, max_body_bytes=1_000_000, truncate_body=True)
+    assert (await response_to(answer, capped)).body == b"y" * 1_000_000
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "none", "identity", "binary", " ", "rot13", "identity, utf-8"])

@@ -64,6 +64,7 @@ class HttpFetcher:
                 reader.fail(error.info)
             finally:
                 reader.deadline.cancel()
+            await reader.decode_rest()
         if self._pool.is_closed:
             raise RuntimeError("the fetcher was closed")
         cookies = [value for name, value in reader.headers if name == "set-cookie"]
