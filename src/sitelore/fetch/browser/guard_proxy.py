@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sitelore.fetch.failures import NOT_HTTP, FailureInfo
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.http.pool import CannotConnect, Connector, Lookup, system_lookup
+from sitelore.fetch.http.pool import CannotConnect, Connector, Lookup
 from sitelore.fetch.http.response_parser import MAX_HEAD, BodyFraming, ResponseHead, parse_head
 from sitelore.model.response import Failure
 from sitelore.model.settings import FetchLimits
@@ -83,7 +83,7 @@ class _Upstream:
 class GuardProxy:
     """HTTP and CONNECT proxy on 127.0.0.1. Remembers by host and port why it could not connect."""
 
-    def __init__(self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup = system_lookup) -> None:
+    def __init__(self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup | None = None) -> None:
         self._connector = Connector(guard, lookup, limits.connect_s)
         self._limits = limits
         self._server: asyncio.Server | None = None

@@ -13,7 +13,7 @@ from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.cookies import CookieJar
 from sitelore.fetch.http.deadlines import DeadlineTimer
-from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, Lookup, system_lookup
+from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, Lookup
 from sitelore.model.response import Failure, Fetched, Request
 from sitelore.model.settings import CrawlSettings
 from sitelore.ports import Clock
@@ -38,7 +38,7 @@ class HttpFetcher:
         *,
         sent: Callable[[str], None] = lambda _: None,
         clock: Clock = time.time,
-        lookup: Lookup = system_lookup,
+        lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         concurrency = max(1, settings.pace.concurrency)
