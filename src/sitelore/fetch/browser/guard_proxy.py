@@ -3,12 +3,13 @@
 A browser resolves names, follows redirects, and opens connections for scripts, frames, sockets and prefetches on its own. So
 all of them, loopback addresses included, must go through this proxy. Each run has its own proxy on its own port with its own
 guard: for every request and tunnel the `Connector` resolves the name, checks every address, and connects to the very address
-it checked.
+it checked. Other programs on this machine can reach the port, so every request needs the proxy's credentials.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import re
 import secrets
@@ -28,6 +29,9 @@ _MAX_REMEMBERED_FAILURES = 512
 _IDLE_TIMEOUT_S = 60.0
 _MAX_CONNECTIONS = 256
 _LOOP = FailureInfo(Failure.ADDRESS, "The proxy does not connect to itself.")
+_UNAUTHORIZED = (
+    b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="sitelore"\r\nContent-Length: 0\r\n\r\n'
+)
 _HOP_BY_HOP = frozenset({"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade"})
 
 
@@ -92,6 +96,9 @@ class GuardProxy:
         self._failures: dict[tuple[str, int], FailureInfo] = {}
         self.token = secrets.token_hex(16)
         """The value of `PROXY_HEADER` in responses of the proxy itself; a site cannot guess it."""
+        self.credentials = ("sitelore", secrets.token_urlsafe(32))
+        """User name and password. Unlike the token, they are never visible to a page."""
+        self._authorization = f"Basic {base64.b64encode(':'.join(self.credentials).encode()).decode()}"
         self.refused = 0
 
     @property
@@ -137,10 +144,7 @@ class GuardProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream: _Upstream | None = None
         try:
-            while head := await _read_head(reader, _IDLE_TIMEOUT_S):
-                request = parse_request(head)
-                if request is None:
-                    return
+            while (request := await self._read_request(reader, writer)) is not None:
                 if request.method == "CONNECT":
                     await self._tunnel(request, reader, writer)
                     return
@@ -160,6 +164,22 @@ class GuardProxy:
         finally:
             if upstream is not None:
                 upstream.writer.close()
+
+    async def _read_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest | None:
+        """The next request with the proxy's credentials; others get a 407. None: the connection is to be closed."""
+        while head := await _read_head(reader, _IDLE_TIMEOUT_S):
+            request = parse_request(head)
+            if request is None or self._is_authorized(request):
+                return request
+            writer.write(_UNAUTHORIZED)
+            await writer.drain()
+            if request.body_length:
+                return None
+        return None
+
+    def _is_authorized(self, request: ProxyRequest) -> bool:
+        values = [value for name, value in request.headers if name.lower() == "proxy-authorization"]
+        return len(values) == 1 and secrets.compare_digest(values[0].encode("latin-1"), self._authorization.encode())
 
     async def _exchange(
         self, request: ProxyRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: _Upstream
