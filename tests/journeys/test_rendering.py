@@ -22,6 +22,9 @@ from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.export.formats import ExportSource, write_tree
 from sitelore.fetch.browser.chromium import Browser
+from sitelore.fetch.browser.renderer import BrowserRenderer
+from sitelore.model.rendering import RenderFailure, RenderRequest
+from sitelore.model.response import Failure
 from sitelore.model.settings import Overrides, Rendering, RenderMode
 
 
@@ -277,6 +280,30 @@ async def test_the_brand_of_a_home_page_is_read_in_the_browser_and_stored(app: A
         again = Reprocessing(result.run, app.ledger, app.blobs, app.reader, read_options_of(settings), 1)
         assert await again.work(Progress(), write=True) == Reprocessed(pages=1)
         assert (await _documents(app, result, http_server))["/"]["brand"] == seen
+
+
+async def test_a_shell_on_which_the_browser_fails_is_failed_and_a_page_with_text_is_kept(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_: BrowserRenderer, request: RenderRequest) -> RenderFailure:
+        return RenderFailure(request.url, Failure.TIMEOUT, "The page did not respond.")
+
+    monkeypatch.setattr(BrowserRenderer, "render", fail)
+    pages = {
+        "/": document(f"<h1>Home</h1><p>{prose('home', 40)}</p><a href='/shell'>Shell</a>"),
+        "/shell": document("<div id=root></div><a href='/linked'>more</a><script src='/static/js/main.js'></script>"),
+        "/linked": document(f"<h1>Linked</h1><p>{prose('linked', 40)}</p>"),
+    }
+    with serve_site(site(pages)) as http_server:
+        result = await crawl_in(app, crawl_settings(http_server.url()))
+        always = await crawl_in(app, crawl_settings(http_server.url(), rendering=_rendering(RenderMode.ALWAYS), force=True))
+    for crawl in (result, always):
+        assert crawl.states(http_server.origin) == {"/": "VISITED", "/shell": "FAILED", "/linked": "VISITED"}
+        assert crawl.rows[http_server.url("/shell")].error == (
+            "render_failed: the HTTP response is only a shell for scripts, and the browser could not: "
+            "timeout: The page did not respond."
+        )
+    assert always.counts.rendering == {"failed": 2}
 
 
 async def test_without_a_browser_the_crawl_continues_and_reports_what_is_missing(

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 import pytest_asyncio
 from tests.support.http_server import Answer, HttpServer, page, redirect, serve_site, site
+from tests.unit.fetch.raw_server import always, reply, serving
 
 from sitelore.fetch.browser.chromium import Browser, BrowserLimits
 from sitelore.fetch.browser.renderer import BrowserRenderer, allow_all
@@ -222,6 +223,19 @@ async def test_a_response_that_is_not_a_page_has_no_body(renderer: BrowserRender
     gone = (await seen(renderer, http_server, "/gone")).response
     assert gone.status == 404
     assert b"<h1>gone</h1>" in gone.body
+
+
+async def test_only_the_proxy_gets_the_credentials_of_the_proxy(browser: Browser) -> None:
+    challenge = {"content_type": "text/html", "WWW_Authenticate": 'Basic realm="sitelore"'}
+    async with serving(always(reply(b"<h1>log in</h1>", "401 Unauthorized", **challenge))) as server:
+        renderer = BrowserRenderer(browser, CrawlSettings(), AddressGuard([server.origin]))
+        rendered = await renderer.render(RenderRequest(server.url("/login")))
+        await renderer.close()
+    assert isinstance(rendered, Rendered)
+    assert rendered.response.status == 401
+    names = {name for request in server.requests for name in request.headers}
+    assert "user-agent" in names
+    assert not names & {"authorization", "proxy-authorization"}
 
 
 async def test_a_dom_is_utf_8_whatever_the_document_was(renderer: BrowserRenderer, http_server: HttpServer) -> None:

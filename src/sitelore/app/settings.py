@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from sitelore.model.errors import UsageError
 from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 
 _MAX_READERS = 64
+_MAX_DEFAULT_READERS = 4
+_CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _MAX_SITES = 256
 _MAX_CONCURRENCY = 4096
 _MIN_TOKEN_CHARS = 16
@@ -23,7 +26,7 @@ class OperatorSettings:
     """Read from `SITELORE_*` variables."""
 
     readers: int = 1
-    """`SITELORE_READERS`: extraction processes."""
+    """`SITELORE_READERS`: extraction processes; without it, `default_readers`."""
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """`SITELORE_TOKENS`: bearer tokens for the API; without any, it listens on loopback only."""
     allow_private: tuple[str, ...] = ()
@@ -87,7 +90,7 @@ def operator_settings() -> OperatorSettings:
         patience_s=_seconds("SITELORE_PATIENCE_S", 300.0),
         start_s=_seconds("SITELORE_START_S", 60.0),
         upkeep_s=_seconds("SITELORE_UPKEEP_S", 1.0),
-        readers=_number("SITELORE_READERS", 1, _MAX_READERS),
+        readers=_number("SITELORE_READERS", default_readers(), _MAX_READERS),
         tokens=_tokens(),
         allow_private=_words("SITELORE_ALLOW_PRIVATE"),
         sites_at_once=_number("SITELORE_SITES_AT_ONCE", 4, _MAX_SITES),
@@ -97,6 +100,18 @@ def operator_settings() -> OperatorSettings:
         vectors_key=_key("SITELORE_VECTORS_KEY"),
         redaction=operator_redaction(),
     )
+
+
+def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
+    """As many extraction processes as there are CPUs for this process, less one for the crawl itself: 1 to 4.
+
+    Counts the CPUs of the affinity mask and, in a container, of the cgroup's quota.
+    """
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):  # no cgroup, or `max`: no quota
+        quota, period = map(int, quota_file.read_text(encoding="ascii").split())
+        cpus = min(cpus, quota // period)
+    return max(1, min(cpus - 1, _MAX_DEFAULT_READERS))
 
 
 def operator_redaction() -> Redaction:

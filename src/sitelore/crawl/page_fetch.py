@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sitelore.crawl.context import VisitContext
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.freshness import request_for
-from sitelore.frontier.render_policy import failed, noted
+from sitelore.frontier.render_policy import SHELL_WEIGHT, failed, noted
 from sitelore.frontier.retry import retry_at
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import Reading, ReadOptions
@@ -35,6 +35,8 @@ _HTML_HEADER = ("content-type", "text/html; charset=utf-8")
 _PAGE_TYPES = frozenset({"", "text/html", "application/xhtml+xml"})
 _SCRIPT_REDIRECT_STATUS = 302
 _MAX_DETAIL_CHARS = 200
+_MAX_SHELL_WORDS = 30
+"""A shell with more words than this is kept when it cannot be rendered."""
 _TRANSIENT = frozenset({Failure.CONNECTION, Failure.PROTOCOL, Failure.TRUNCATED})
 """Browser failures after which a retry may succeed."""
 
@@ -100,6 +102,16 @@ async def escalate_to_browser(lease: Lease, page_fetch: PageFetch, reading: Read
             return result
         result = failed(decision, f"the server answered {result.fetched.status}")  # HTTP gave a better answer
     return replace(page_fetch, decision=result)
+
+
+def render_error(page_fetch: PageFetch, reading: Reading) -> str | None:
+    """`render_failed: …` when the browser failed on a page whose HTTP body is only a shell; None when there is text to keep."""
+    decision = page_fetch.decision
+    if decision is None or decision.reason is not RenderReason.FAILED:
+        return None
+    if reading.shell.weight < SHELL_WEIGHT or reading.word_count > _MAX_SHELL_WORDS:
+        return None
+    return f"render_failed: the HTTP response is only a shell for scripts, and {decision.evidence[-1]}"
 
 
 def extraction_options(lease: Lease, page_fetch: PageFetch, context: VisitContext) -> ReadOptions:

@@ -11,10 +11,10 @@ admitted row, so it is also what runs when a page is fetched ahead (`crawl/prefe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sitelore.crawl.context import VisitContext
-from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page
+from sitelore.crawl.page_fetch import PageFetch, escalate_to_browser, extraction_options, fetch_page, render_error
 from sitelore.crawl.settle import fetch_cost, settle_known_page, settle_page, settle_redirect, settle_sitemap, unreadable
 from sitelore.frontier.classify import Redirected, classify, refused_by_robots
 from sitelore.frontier.freshness import unchanged
@@ -22,7 +22,7 @@ from sitelore.intake.sniff import looks_like_sitemap
 from sitelore.model.document import Reading, SitemapReading
 from sitelore.model.errors import ReaderCrashed
 from sitelore.model.frontier import Lease, RowKind, Settlement, Verdict
-from sitelore.model.response import FetchFailure
+from sitelore.model.response import FetchFailure, RobotsVerdict
 from sitelore.model.states import UrlState
 
 _SNIFF_BYTES = 2048
@@ -58,7 +58,18 @@ async def visit(lease: Lease, context: VisitContext, prefetched: PageRead | None
         return await settle_known_page(lease, outcome, context, fetched)
     if outcome is not None or isinstance(fetched, FetchFailure) or reading is None:
         return Settlement(lease, outcome or Verdict(UrlState.FAILED), fetch_cost(fetched))
+    return await _settle_body(lease, page_fetch, reading, robots, context)
 
+
+async def _settle_body(
+    lease: Lease,
+    page_fetch: PageFetch,
+    reading: Reading | SitemapReading | ReaderCrashed,
+    robots: RobotsVerdict,
+    context: VisitContext,
+) -> Settlement:
+    """Settle a URL by what was extracted from its body."""
+    fetched = page_fetch.response
     if isinstance(reading, ReaderCrashed):
         verdict = Verdict(UrlState.FAILED, fetched.status, error=f"parse_error: {reading}")
         return Settlement(lease, verdict, fetch_cost(fetched))
@@ -66,6 +77,13 @@ async def visit(lease: Lease, context: VisitContext, prefetched: PageRead | None
         return settle_sitemap(lease, fetched, reading, context)
     if reading.problem:
         return Settlement(lease, unreadable(reading, fetched), fetch_cost(fetched))
+
+    error = render_error(page_fetch, reading)
+    if error is not None:
+        offers = tuple(context.offer_builder.links(lease, reading.links, reading.refused_links))
+        return Settlement(
+            lease, Verdict(UrlState.FAILED, fetched.status, error=error), replace(fetch_cost(fetched), offers=offers)
+        )
 
     evidence = await context.soft_404_detector(page_fetch.in_browser).soft_404(lease.url, reading)
     if evidence is not None:

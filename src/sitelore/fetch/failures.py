@@ -25,6 +25,7 @@ CONNECTION_LOST = FailureInfo(Failure.CONNECTION, "The connection was lost.")
 CANNOT_CONNECT = FailureInfo(Failure.CONNECTION, "No connection could be made.")
 TLS_FAILED = FailureInfo(Failure.TLS, "The TLS connection failed.")
 NAME_NOT_RESOLVED = FailureInfo(Failure.DNS, "The host name does not resolve.")
+NAME_NOT_RESOLVED_IN_TIME = FailureInfo(Failure.DNS, "The host name was not resolved in time.")
 _NO_RESPONSE_IN_TIME = FailureInfo(Failure.TIMEOUT, "No response within the time limit.")
 
 _NET_ERRORS = (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
+import random
 import socket
 import ssl
 import struct
+import threading
 import tracemalloc
 from functools import partial
 from pathlib import Path
@@ -15,10 +17,12 @@ from pathlib import Path
 import pytest
 from tests.unit.fetch.raw_server import ReceivedRequest, always, failure_of, fetching, reply, response_to, serving, url_of
 
+from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.http.deadlines import DeadlineTimer, RequestDeadline
+from sitelore.fetch.http.encodings import BodyDecoder
 from sitelore.fetch.http.response_parser import ResponseHead
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
@@ -178,9 +182,59 @@ async def test_compressed_bodies_are_decoded() -> None:
     assert (response.body, response.wire_bytes) == (b"<p>hello</p>", len(body))
 
 
-async def test_an_unknown_encoding_is_a_decoding_error() -> None:
-    failure = await failure_of(reply(b"x", content_type=HTML, content_encoding="rot13"))
-    assert failure.failure is Failure.DECODING
+@pytest.mark.parametrize(("size", "in_thread"), [(100_000, False), (3_000_000, True)])
+async def test_a_large_compressed_body_is_decoded_outside_the_event_loop(
+    size: int, in_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    decode_rest = BodyDecoder.decode_rest
+
+    def recorded(decoder: BodyDecoder) -> FailureInfo | None:
+        threads.append(threading.get_ident())
+        return decode_rest(decoder)
+
+    monkeypatch.setattr(BodyDecoder, "decode_rest", recorded)
+    response = await response_to(reply(gzip.compress(b"y" * size), content_type=HTML, content_encoding="gzip"))
+    assert response.body == b"y" * size
+    assert bool(threads) == in_thread
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize(
+    ("data", "failure"),
+    [
+        (gzip.compress(b"y" * 17 * 2**20), Failure.TOO_LARGE),
+        (gzip.compress(random.Random(7).randbytes(2**20))[:-1000], Failure.TRUNCATED),
+        (gzip.compress(random.Random(7).randbytes(2**20))[:-4] + b"nope", Failure.DECODING),
+    ],
+)
+async def test_a_failure_in_the_rest_of_a_large_body_is_the_failure_of_the_fetch(data: bytes, failure: Failure) -> None:
+    answer = reply(data, content_type=HTML, content_encoding="gzip")
+    assert (await failure_of(answer)).failure is failure
+
+
+async def test_a_large_compressed_body_can_be_truncated() -> None:
+    answer = reply(gzip.compress(b"y" * 3_000_000), content_type=HTML, content_encoding="gzip")
+    capped = partial(Request, max_body_bytes=1_000_000, truncate_body=True)
+    assert (await response_to(answer, capped)).body == b"y" * 1_000_000
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "none", "identity", "binary", " ", "rot13", "identity, utf-8"])
+async def test_a_body_under_an_unknown_content_encoding_is_taken_as_it_is(encoding: str) -> None:
+    response = await response_to(reply(b"<p>hello</p>", content_type=HTML, content_encoding=encoding))
+    assert response.body == b"<p>hello</p>"
+
+
+@pytest.mark.parametrize("encoding", ["gzip, utf-8", "UTF-8, GZIP"])
+async def test_an_unknown_content_encoding_beside_a_known_one_is_ignored(encoding: str) -> None:
+    body = gzip.compress(b"<p>hello</p>")
+    assert (await response_to(reply(body, content_type=HTML, content_encoding=encoding))).body == b"<p>hello</p>"
+
+
+@pytest.mark.parametrize("header", ["Content-Encoding: gzip, gzip, gzip, gzip, gzip", "Transfer-Encoding: rot13"])
+async def test_an_unknown_transfer_encoding_or_too_many_encodings_are_a_decoding_error(header: str) -> None:
+    data = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{header}\r\n\r\nx".encode()
+    assert (await failure_of(data)).failure is Failure.DECODING
 
 
 async def test_a_declared_length_over_the_size_limit_is_refused_unread() -> None:
@@ -235,6 +289,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chu
         (b"HTTP/1.1 banana\r\n\r\n", Failure.PROTOCOL),
         (b"\x00\x01\x02 nonsense\r\n\r\n", Failure.PROTOCOL),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", Failure.PROTOCOL),
+        (CHUNKED[:-2] + b"Content-Length: 2\r\n\r\n2\r\nhi\r\n0\r\n\r\n", Failure.PROTOCOL),
         (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", Failure.PROTOCOL),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", Failure.PROTOCOL),
         (b"", Failure.CONNECTION),
@@ -562,6 +617,20 @@ async def test_interim_responses_are_skipped() -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     response = await response_to(early + reply(b"<p>hi</p>", content_type=HTML))
     assert (response.status, response.body) == (200, b"<p>hi</p>")
+
+
+async def test_an_empty_line_before_the_status_line_is_skipped() -> None:
+    async def respond(request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        for piece in (b"\r", b"\nHT", b"TP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n<p>hi</p>"):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with serving(respond) as site, fetching(site) as fetcher:
+        for _ in range(2):
+            response = await fetcher.fetch(Request(site.url()))
+            assert isinstance(response, Response)
+            assert response.body == b"<p>hi</p>"
 
 
 async def test_endless_interim_responses_are_a_protocol_error() -> None:

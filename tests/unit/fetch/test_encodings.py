@@ -41,7 +41,7 @@ def decode(name: str, data: bytes, cap: int = CAP, step: int = 1000) -> tuple[Fa
         if (failure := decoder.feed(data[at : at + step])) is not None:
             assert failure.detail.endswith(".")
             return failure.failure, decoder.body
-    end = decoder.finish()
+    end = decoder.decode_rest() or decoder.finish()
     return end.failure if end else None, decoder.body
 
 
@@ -76,13 +76,41 @@ def test_plain_text_under_a_false_label_is_a_decoding_error(name: str) -> None:
     assert decode(name, b"<p>plain text, no compression at all</p>" * 10)[0] is Failure.DECODING
 
 
+LARGE_PAGE = PAGE * 20
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("gzip", gzip.compress(LARGE_PAGE)),
+        ("deflate", zlib.compress(LARGE_PAGE)),
+        ("br", brotli.compress(LARGE_PAGE, quality=5)),
+        ("zstd", zstandard.compress(LARGE_PAGE)),
+    ],
+    ids=["gzip", "deflate", "br", "zstd"],
+)
+def test_feeding_decodes_only_the_start_of_a_large_body(name: str, packed: bytes) -> None:
+    decoder = BodyDecoder.make([name], CAP)
+    assert decoder is not None
+    for at in range(0, len(packed), 10_000):
+        assert decoder.feed(packed[at : at + 10_000]) is None
+    assert decoder.has_rest
+    assert len(decoder.body) < 512 * 1024
+    assert (decoder.decode_rest(), decoder.finish(), decoder.has_rest) == (None, None, False)
+    assert decoder.body == LARGE_PAGE
+
+
 def test_an_empty_body_needs_no_decoding() -> None:
     assert decode("gzip", b"") == (None, b"")
 
 
-@pytest.mark.parametrize("name", ["compress", "gzip, rot13", "gzip, gzip, gzip, gzip, gzip"])
-def test_an_unknown_or_absurd_encoding_has_no_decoder(name: str) -> None:
-    assert BodyDecoder.make(parse_encodings(name), CAP) is None
+@pytest.mark.parametrize("names", [["compress"], ["gzip", "rot13"], ["gzip"] * 5])
+def test_an_unknown_encoding_or_too_many_have_no_decoder(names: list[str]) -> None:
+    assert BodyDecoder.make(names, CAP) is None
+
+
+def test_only_known_content_encodings_are_applied() -> None:
+    assert parse_encodings("GZIP, utf-8,identity ,, br") == ["gzip", "br"]
 
 
 @pytest.mark.parametrize("step", [1, 50, 10**9])
@@ -131,7 +159,8 @@ def test_a_bomb_of_100_mib_ends_at_the_cap_in_little_memory(name: str) -> None:
     try:
         decoder = BodyDecoder.make(parse_encodings(name), CAP)
         assert decoder is not None
-        failure = decoder.feed(bomb)
+        assert decoder.feed(bomb) is None
+        failure = decoder.decode_rest()
         assert failure is not None
         assert failure.failure is Failure.TOO_LARGE
         peak = tracemalloc.get_traced_memory()[1]

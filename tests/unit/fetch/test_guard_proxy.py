@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -37,24 +38,32 @@ async def proxy_for(*opened: str, allow: Sequence[str] = ()) -> AsyncIterator[Gu
 
 
 class Browser:
-    """One connection to a proxy."""
+    """One connection to a proxy, with its credentials."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, authorization: str) -> None:
         self.reader, self.writer = reader, writer
+        self.authorization = authorization
 
     async def ask(self, target: str, method: str = "GET") -> tuple[bytes, bytes]:
-        self.writer.write(f"{method} {target} HTTP/1.1\r\nHost: x\r\nProxy-Connection: keep-alive\r\n\r\n".encode())
+        credentials = f"Proxy-Authorization: {self.authorization}\r\n" if self.authorization else ""
+        self.writer.write(
+            f"{method} {target} HTTP/1.1\r\nHost: x\r\nProxy-Connection: keep-alive\r\n{credentials}\r\n".encode()
+        )
         head = await self.reader.readuntil(b"\r\n\r\n")
         lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
         return head, await self.reader.readexactly(int(lengths[0][15:])) if lengths else b""
 
 
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
 @asynccontextmanager
-async def browsing(proxy: GuardProxy) -> AsyncIterator[Browser]:
+async def browsing(proxy: GuardProxy, authorization: str | None = None) -> AsyncIterator[Browser]:
     host, port = proxy.address.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
-        yield Browser(reader, writer)
+        yield Browser(reader, writer, basic(*proxy.credentials) if authorization is None else authorization)
     finally:
         writer.close()
         await writer.wait_closed()
@@ -128,10 +137,34 @@ async def test_a_closed_port_gets_a_502_and_an_invalid_request_closes_the_connec
             info = proxy.failure("127.0.0.1", 1)
             assert info is not None
             assert info.failure is Failure.CONNECTION
-        for nonsense in (b"\x16\x03\x01\r\n\r\n", b"GET ftp://x/ HTTP/1.1\r\n\r\n", b"GET http:/// HTTP/1.1\r\n\r\n"):
+        for nonsense in (b"\x16\x03\x01", b"GET ftp://x/ HTTP/1.1", b"GET http:/// HTTP/1.1"):
             async with browsing(proxy) as browser:
-                browser.writer.write(nonsense)
+                browser.writer.write(nonsense + f"\r\nProxy-Authorization: {browser.authorization}\r\n\r\n".encode())
                 assert await browser.reader.read() == b""
+
+
+@pytest.mark.parametrize("authorization", ["", "Basic", "Bearer x", basic("sitelore", ""), basic("sitelore", "0" * 32)])
+async def test_without_the_credentials_of_its_browser_the_proxy_forwards_nothing(authorization: str) -> None:
+    with serve_site(site(PAGES)) as http_server:
+        async with proxy_for(http_server.origin) as proxy, browsing(proxy, authorization) as browser:
+            for target, method in (
+                (http_server.origin + "/a", "GET"),
+                (http_server.origin.removeprefix("http://"), "CONNECT"),
+            ):
+                head, body = await browser.ask(target, method)
+                assert head.startswith(b"HTTP/1.1 407")
+                assert b'\r\nProxy-Authenticate: Basic realm="sitelore"\r\n' in head
+                assert body == b""
+            browser.authorization = basic(*proxy.credentials)
+            head, _ = await browser.ask(http_server.origin + "/b")
+            assert head.startswith(b"HTTP/1.1 200"), "a browser repeats its request on the same connection"
+        assert [hit.target for hit in http_server.hits] == ["/b"]
+
+
+async def test_the_credentials_of_the_proxy_differ_from_the_token_that_pages_can_see() -> None:
+    async with proxy_for() as proxy, proxy_for() as other:
+        assert proxy.token not in proxy.credentials
+        assert proxy.credentials != other.credentials
 
 
 def head(*lines: str) -> bytes:
@@ -175,12 +208,10 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
         ("GET", OK + b"Content-Length: 2\r\n\r\nhi and more", b"hi"),
         ("GET", CHUNKED + b"\r\n2\r\nhi\r\n0\r\n\r\n", b"2\r\nhi\r\n0\r\n\r\n"),
         ("GET", CHUNKED + b"\r\n2\r\nhi\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", b"2\r\nhi\r\n0\r\n\r\n"),
-        ("GET", CHUNKED + b"Content-Length: 9\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore", b"2\r\nhi\r\n0\r\n\r\n"),
         ("GET", CHUNKED + b"\r\n2\r\nhello\r\n9\r\n", b"2\r\nhello\r\n"),
         ("GET", CHUNKED + b"\r\nzz\r\nrubbish", b"zz\r\n"),
         ("GET", OK + b"\r\nuntil the end", b"until the end"),
-        ("GET", OK + b"no colon\r\nContent-Length: 2\r\n\r\nuntil the end", b"until the end"),
-        ("GET", OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nuntil the end", b"until the end"),
+        ("GET", b"\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
         ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", b""),
         ("HEAD", OK + b"Content-Length: 9\r\nConnection: close\r\n\r\n", b""),
         ("GET", b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", b"hi"),
@@ -189,14 +220,24 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
 async def test_a_body_is_forwarded_up_to_its_end_and_no_further(method: str, response: bytes, forwarded: bytes) -> None:
     server = raw_serving(always(response, close=True))
     async with server as upstream, proxy_for(upstream.origin) as proxy, browsing(proxy) as browser:
-        browser.writer.write(f"{method} {upstream.origin}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        credentials = f"Proxy-Authorization: {browser.authorization}"
+        browser.writer.write(f"{method} {upstream.origin}/ HTTP/1.1\r\nHost: x\r\n{credentials}\r\n\r\n".encode())
         await browser.reader.readuntil(b"\r\n\r\n")
         browser.writer.write_eof()
         assert await browser.reader.read() == forwarded
 
 
-@pytest.mark.parametrize("response", [b"HTTP/1.1 banana\r\n\r\n", b"SSH-2.0-OpenSSH\r\n\r\n"])
-async def test_a_response_that_is_not_http_becomes_a_502(response: bytes) -> None:
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"HTTP/1.1 banana\r\n\r\n",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        CHUNKED + b"Content-Length: 9\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore",
+        OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nuntil the end",
+        OK + b"no colon\r\nContent-Length: 2\r\n\r\nuntil the end",
+    ],
+)
+async def test_a_response_that_the_http_client_would_refuse_becomes_a_502(response: bytes) -> None:
     server = raw_serving(always(response, close=True))
     async with server as upstream, proxy_for(upstream.origin) as proxy, browsing(proxy) as browser:
         answer, _ = await browser.ask(f"{upstream.origin}/")

@@ -3,12 +3,13 @@
 A browser resolves names, follows redirects, and opens connections for scripts, frames, sockets and prefetches on its own. So
 all of them, loopback addresses included, must go through this proxy. Each run has its own proxy on its own port with its own
 guard: for every request and tunnel the `Connector` resolves the name, checks every address, and connects to the very address
-it checked.
+it checked. Other programs on this machine can reach the port, so every request needs the proxy's credentials.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import re
 import secrets
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 from sitelore.fetch.failures import NOT_HTTP, FailureInfo
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.http.pool import CannotConnect, Connector, Lookup, system_lookup
+from sitelore.fetch.http.pool import CannotConnect, Connector, Lookup
 from sitelore.fetch.http.response_parser import MAX_HEAD, BodyFraming, ResponseHead, parse_head
 from sitelore.model.response import Failure
 from sitelore.model.settings import FetchLimits
@@ -28,8 +29,10 @@ _MAX_REMEMBERED_FAILURES = 512
 _IDLE_TIMEOUT_S = 60.0
 _MAX_CONNECTIONS = 256
 _LOOP = FailureInfo(Failure.ADDRESS, "The proxy does not connect to itself.")
+_UNAUTHORIZED = (
+    b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="sitelore"\r\nContent-Length: 0\r\n\r\n'
+)
 _HOP_BY_HOP = frozenset({"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "trailer", "upgrade"})
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] [1-5]\d\d[ \r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class _Upstream:
 class GuardProxy:
     """HTTP and CONNECT proxy on 127.0.0.1. Remembers by host and port why it could not connect."""
 
-    def __init__(self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup = system_lookup) -> None:
+    def __init__(self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup | None = None) -> None:
         self._connector = Connector(guard, lookup, limits.connect_s)
         self._limits = limits
         self._server: asyncio.Server | None = None
@@ -93,6 +96,9 @@ class GuardProxy:
         self._failures: dict[tuple[str, int], FailureInfo] = {}
         self.token = secrets.token_hex(16)
         """The value of `PROXY_HEADER` in responses of the proxy itself; a site cannot guess it."""
+        self.credentials = ("sitelore", secrets.token_urlsafe(32))
+        """User name and password. Unlike the token, they are never visible to a page."""
+        self._authorization = f"Basic {base64.b64encode(':'.join(self.credentials).encode()).decode()}"
         self.refused = 0
 
     @property
@@ -138,10 +144,7 @@ class GuardProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream: _Upstream | None = None
         try:
-            while head := await _read_head(reader, _IDLE_TIMEOUT_S):
-                request = parse_request(head)
-                if request is None:
-                    return
+            while (request := await self._read_request(reader, writer)) is not None:
                 if request.method == "CONNECT":
                     await self._tunnel(request, reader, writer)
                     return
@@ -162,6 +165,22 @@ class GuardProxy:
             if upstream is not None:
                 upstream.writer.close()
 
+    async def _read_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest | None:
+        """The next request with the proxy's credentials; others get a 407. None: the connection is to be closed."""
+        while head := await _read_head(reader, _IDLE_TIMEOUT_S):
+            request = parse_request(head)
+            if request is None or self._is_authorized(request):
+                return request
+            writer.write(_UNAUTHORIZED)
+            await writer.drain()
+            if request.body_length:
+                return None
+        return None
+
+    def _is_authorized(self, request: ProxyRequest) -> bool:
+        values = [value for name, value in request.headers if name.lower() == "proxy-authorization"]
+        return len(values) == 1 and secrets.compare_digest(values[0].encode("latin-1"), self._authorization.encode())
+
     async def _exchange(
         self, request: ProxyRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: _Upstream
     ) -> bool:
@@ -173,19 +192,14 @@ class GuardProxy:
             raw, head = await self._read_response_head(upstream.reader)
             if not raw:
                 return False
-            if head is None and not _STATUS_LINE.match(raw):
+            if head is None:
                 self._remember(upstream.host, upstream.port, NOT_HTTP)
                 await self._respond_failed(writer, NOT_HTTP)
                 return False
             writer.write(raw)
-            if request.method == "HEAD":
-                framing = BodyFraming(0)
-            elif head is not None:
-                framing = BodyFraming(head.length, is_chunked=head.is_chunked)
-            else:
-                framing = BodyFraming(None)  # an invalid header: the browser decides, and the connection is not reused
+            framing = BodyFraming(0) if request.method == "HEAD" else BodyFraming(head.length, is_chunked=head.is_chunked)
             is_whole = await self._forward_body(framing, upstream.reader, writer)
-            return is_whole and upload.done() and head is not None and head.keep_alive
+            return is_whole and upload.done() and head.keep_alive
         finally:
             upload.cancel()
             await asyncio.gather(upload, return_exceptions=True)

@@ -13,7 +13,7 @@ from sitelore.fetch.browser.guard_proxy import GuardProxy
 from sitelore.fetch.browser.navigation import NavigationCheck, NavigationRules
 from sitelore.fetch.browser.tab import VIEWPORT_HEIGHT, VIEWPORT_WIDTH, Tab, TabCrashed
 from sitelore.fetch.guard import AddressGuard
-from sitelore.fetch.http.pool import Lookup, system_lookup
+from sitelore.fetch.http.pool import Lookup
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings
@@ -65,7 +65,7 @@ class BrowserRenderer:
         guard: AddressGuard,
         check_navigation: NavigationCheck = allow_all,
         *,
-        lookup: Lookup = system_lookup,
+        lookup: Lookup | None = None,
     ) -> None:
         self._browser = browser
         self._settings = settings

@@ -143,7 +143,8 @@ class Tab:
         session.on("Page.domContentEventFired", lambda _: self._on_parsed())
         session.on("Page.frameNavigated", self._on_frame_navigated)
         session.on("Page.frameStoppedLoading", self._on_frame_stopped)
-        session.on("Fetch.requestPaused", self._on_paused)
+        session.on("Fetch.requestPaused", lambda event: self._start_task(self._resume(event)))
+        session.on("Fetch.authRequired", lambda event: self._start_task(self._authenticate(event)))
         session.on("Inspector.targetCrashed", lambda _: self._on_crash())
         tree, *_ = await asyncio.gather(
             self._send("Page.getFrameTree"),
@@ -164,7 +165,8 @@ class Tab:
         blocked = [{"resourceType": name, "requestStage": "Request"} for name in blocked_types(allow_visuals=allow_visuals)]
         patterns = blocked_patterns(self._settings.rendering.blocked, allow_visuals=allow_visuals)
         await asyncio.gather(
-            self._send("Network.setBlockedURLs", urls=patterns), self._send("Fetch.enable", patterns=documents + blocked)
+            self._send("Network.setBlockedURLs", urls=patterns),
+            self._send("Fetch.enable", patterns=documents + blocked, handleAuthRequests=True),
         )
 
     async def _render(self, request: RenderRequest) -> Rendered | RenderFailure:
@@ -482,10 +484,22 @@ class Tab:
         if frame["url"].startswith(("http:", "https:")):  # not the browser's own error page
             self._navigation.on_commit()
 
-    def _on_paused(self, event: dict[str, Any]) -> None:
-        task = asyncio.get_running_loop().create_task(self._resume(event))
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._pause_tasks.add(task)
         task.add_done_callback(self._pause_tasks.discard)
+
+    async def _authenticate(self, event: dict[str, Any]) -> None:
+        """Give the credentials of the proxy to the proxy only. Playwright's own option would give them to servers as well.
+
+        Chromium asks for the first document and then sends them with every request of the browser context.
+        """
+        answer = {"response": "Default"}
+        if event["authChallenge"].get("source") == "Proxy":
+            user, password = self._rules.proxy.credentials
+            answer = {"response": "ProvideCredentials", "username": user, "password": password}
+        with contextlib.suppress(TabCrashed, _DocumentReplaced):
+            await self._send("Fetch.continueWithAuth", requestId=event["requestId"], authChallengeResponse=answer)
 
     async def _resume(self, event: dict[str, Any]) -> None:
         """Continue or refuse a paused request or response. The page may be gone by now, which is ignored."""

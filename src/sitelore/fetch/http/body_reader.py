@@ -34,8 +34,8 @@ class ResponseReader:
     """Collects one response (a `ResponseSink`). `done` is set when nothing more is expected."""
 
     __slots__ = (
-        "_body", "_decoder", "_documents", "_failure", "_is_abandoned", "_loop", "_max_body", "_max_wire", "_request", "_sniff",
-        "_started", "deadline", "done", "headers", "is_unanswered", "remote", "status",
+        "_body", "_decoder", "_documents", "_failure", "_is_abandoned", "_is_whole", "_loop", "_max_body", "_max_wire",
+        "_request", "_sniff", "_started", "deadline", "done", "headers", "is_unanswered", "remote", "status",
     )  # fmt: skip
 
     def __init__(self, request: Request, timer: DeadlineTimer, *, documents: bool) -> None:
@@ -57,6 +57,8 @@ class ResponseReader:
         """The Content-Type says nothing: check the first bytes, and abandon a binary body."""
         self._body: bytes | bytearray = b""
         self._is_abandoned = False
+        self._is_whole = False
+        """The body was received up to its end."""
         self._failure: FailureInfo | None = None
 
     def start(self, remote: str) -> None:
@@ -86,7 +88,7 @@ class ResponseReader:
         if self._request.max_body_bytes is not None:
             self._max_body = min(self._max_body, self._request.max_body_bytes)
         if not self._choose_decoder(head):
-            return self.fail(FailureInfo(Failure.DECODING, "The body has an unknown Content-Encoding."))
+            return self.fail(FailureInfo(Failure.DECODING, "The body has an unknown Transfer-Encoding, or too many encodings."))
         if self._decoder is None:
             self._max_wire = min(self._max_body, self._max_wire)
         if head.length is not None and head.length > self._max_wire and not self._request.truncate_body:
@@ -121,12 +123,24 @@ class ResponseReader:
     def on_end(self, failure: FailureInfo | None, *, unanswered: bool = False) -> None:
         """The response is complete, or has failed."""
         self.is_unanswered = unanswered
-        if failure is None and self._decoder is not None:
+        self._is_whole = failure is None
+        if failure is None and self._decoder is not None and not self._decoder.has_rest:
             failure = self._decoder.finish()
         if failure is not None:
             self.fail(failure)
         else:
             self._finish()
+
+    async def decode_rest(self) -> None:
+        """Decode the rest of a large body in a thread. Call it when `done` is set."""
+        decoder = self._decoder
+        if decoder is None or not decoder.has_rest or self._is_abandoned or self._failure is not None:
+            return
+        failure = await asyncio.to_thread(decoder.decode_rest)
+        if failure is None and self._is_whole:
+            failure = decoder.finish()
+        if failure is not None and (failure.failure is not Failure.TOO_LARGE or not self._request.truncate_body):
+            self._failure = failure
 
     def fail(self, failure: FailureInfo) -> bool:
         """End with this failure, unless the response has ended already. Always False: no more bytes are wanted."""
@@ -149,7 +163,7 @@ class ResponseReader:
         return Response(self._request.url, self.status, self.headers, body, is_read, received, elapsed_s, self.remote)
 
     def _choose_decoder(self, head: ResponseHead) -> bool:
-        """Whether all encodings are known. Content-Encoding was applied first, then Transfer-Encoding."""
+        """Whether the body can be decoded. Content-Encoding was applied first, then Transfer-Encoding."""
         codings = [coding for value in head.values("content-encoding") for coding in parse_encodings(value)]
         codings += head.transfer_codings
         if codings:

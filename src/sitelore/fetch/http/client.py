@@ -13,7 +13,7 @@ from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.cookies import CookieJar
 from sitelore.fetch.http.deadlines import DeadlineTimer
-from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, Lookup, system_lookup
+from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, Lookup
 from sitelore.model.response import Failure, Fetched, Request
 from sitelore.model.settings import CrawlSettings
 from sitelore.ports import Clock
@@ -38,7 +38,7 @@ class HttpFetcher:
         *,
         sent: Callable[[str], None] = lambda _: None,
         clock: Clock = time.time,
-        lookup: Lookup = system_lookup,
+        lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         concurrency = max(1, settings.pace.concurrency)
@@ -64,6 +64,7 @@ class HttpFetcher:
                 reader.fail(error.info)
             finally:
                 reader.deadline.cancel()
+            await reader.decode_rest()
         if self._pool.is_closed:
             raise RuntimeError("the fetcher was closed")
         cookies = [value for name, value in reader.headers if name == "set-cookie"]

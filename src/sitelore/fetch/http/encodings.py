@@ -1,6 +1,7 @@
 """Decodes Content-Encoding (gzip, deflate, br, zstd) while the body arrives, within a size limit.
 
-A few hundred bytes can decompress to gigabytes, so every decoder yields bounded pieces and stops between two of them.
+A few hundred bytes can decompress to gigabytes, so every decoder yields bounded pieces and stops between two of them. Only the
+start of a large body is decoded as it arrives; the rest is decoded at its end, in a thread, so that the event loop is free.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sitelore.fetch.failures import FailureInfo
 from sitelore.model.response import Failure
 
 _PIECE_BYTES = 64 * 1024
+_INLINE_BYTES = 256 * 1024  # of output
 _ZSTD_INPUT_BYTES = 128  # python-zstandard cannot bound its output; four bytes in make at most 128 KiB out
 _ZSTD_WINDOW = 8 * 2**20  # RFC 9659 §3
 _MAX_MEMBERS = 1000  # gzip members or zstd frames: empty ones take time and yield nothing
@@ -52,6 +54,9 @@ class BodyDecoder:
         self._intermediate_cap = max(cap, _MIN_INTERMEDIATE_CAP)
         self._intermediate_sizes = [0] * len(layers)
         self._has_input = False
+        self._paused: Iterator[bytes] | None = None
+        """Output of the bytes that exceeded `_INLINE_BYTES`."""
+        self._undecoded: list[bytes] = []
 
     @staticmethod
     def make(encodings: Sequence[str], cap: int) -> BodyDecoder | None:
@@ -70,15 +75,38 @@ class BodyDecoder:
         """The first few hundred decoded bytes."""
         return self._pieces[0][:512] if self._pieces else b""
 
+    @property
+    def has_rest(self) -> bool:
+        """Whether `decode_rest` has something to do."""
+        return self._paused is not None
+
     def feed(self, data: bytes) -> FailureInfo | None:
-        """Decode more bytes; a failure ends the body."""
+        """Take more bytes, and decode them while the output is small; a failure ends the body."""
         self._has_input = True
+        if self._paused is not None:
+            self._undecoded.append(data)
+            return None
+        return self._collect(self._decode(0, data), _INLINE_BYTES)
+
+    def decode_rest(self) -> FailureInfo | None:
+        """Decode all bytes that `feed` has only taken. May take long: call it in a thread."""
+        if self._paused is None:
+            return None
+        outputs = [self._paused, *(self._decode(0, data) for data in self._undecoded)]
+        self._paused, self._undecoded = None, []
+        return next(filter(None, (self._collect(pieces, self._cap) for pieces in outputs)), None)
+
+    def _collect(self, pieces: Iterator[bytes], pause_after: int) -> FailureInfo | None:
+        """Keep the decoded pieces, up to the cap; pause when there are more than `pause_after` bytes."""
         try:
-            for piece in self._decode(0, data):
+            for piece in pieces:
                 self._pieces.append(piece)
                 self._size += len(piece)
                 if self._size > self._cap:
                     return self._too_large()
+                if self._size > pause_after:
+                    self._paused = pieces
+                    return None
         except zstandard.ZstdError as error:
             return _WINDOW_TOO_LARGE if "too much memory" in str(error) else _BROKEN
         except (zlib.error, brotli.error):
@@ -106,9 +134,12 @@ class BodyDecoder:
 
 
 def parse_encodings(header: str) -> list[str]:
-    """The encodings in a Content-Encoding value, in lower case, without `identity`."""
+    """The known encodings in a Content-Encoding value, in lower case.
+
+    Others are ignored, as browsers and other clients do: servers send `utf-8` or `none` with bodies that are not encoded.
+    """
     names = (name.strip().lower() for name in header.split(","))
-    return [name for name in names if name and name != "identity"]
+    return [name for name in names if name in _LAYERS]
 
 
 class _Inflate:

@@ -1,7 +1,7 @@
 """Connection pool, and the connector that opens only sockets which the address guard allows.
 
-Every address is checked twice: when a host name is resolved, and again right before its socket is created. Resolved names
-are cached, so a DNS answer that changes in between (rebinding) cannot lead to an unchecked address.
+Every address is checked twice for each connection: when its host name is resolved, and again right before its socket is
+created. The socket is connected to the address that was checked, so a DNS answer that changes (rebinding) gains nothing.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from ipaddress import ip_address
 from itertools import chain, zip_longest
 from typing import TypeVar
 
-from sitelore.fetch.failures import CANNOT_CONNECT, NAME_NOT_RESOLVED, FailureInfo, os_error_message
+from sitelore.fetch.failures import CANNOT_CONNECT, NAME_NOT_RESOLVED, NAME_NOT_RESOLVED_IN_TIME, FailureInfo, os_error_message
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.connection import HttpConnection
+from sitelore.fetch.http.resolver import Resolver
 from sitelore.model.response import Failure
 from sitelore.model.url import Url
 
 _T = TypeVar("_T")
 
 Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Resolves a host and port to addresses. Raises OSError when there are none."""
+"""Resolves a host and port to addresses. Raises OSError when there are none, TimeoutError when that took too long."""
 
 _KEEP_ALIVE_S = 30.0
-_DNS_TTL_S = 60.0
-_MAX_DNS_CACHE = 1000
 _CONNECTION_ATTEMPT_DELAY_S = 0.25  # RFC 8305 §5
 
 
@@ -42,23 +41,13 @@ class CannotConnect(Exception):
         self.info = info
 
 
-async def system_lookup(host: str, port: int) -> Sequence[str]:
-    """Resolve with the operating system's resolver."""
-    try:
-        results = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:  # a label longer than DNS allows
-        raise OSError("not a valid host name") from error
-    return [str(address[0]) for *_, address in results]
-
-
 class Connector:
     """Resolves host names and opens TCP sockets, both checked by the address guard."""
 
-    def __init__(self, guard: AddressGuard, lookup: Lookup, timeout_s: float) -> None:
+    def __init__(self, guard: AddressGuard, lookup: Lookup | None, timeout_s: float) -> None:
         self._guard = guard
-        self._lookup = lookup
+        self._lookup = lookup or Resolver().lookup
         self._timeout_s = timeout_s
-        self._dns_cache: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     async def connect(self, host: str, port: int, wrap: Callable[[socket.socket], Awaitable[_T]]) -> _T:
         """Open a socket and wrap it (TLS, streams) within the connect timeout. Raises `CannotConnect`."""
@@ -90,11 +79,10 @@ class Connector:
         """Allowed addresses of a host. Raises `CannotConnect` when it has none."""
         with contextlib.suppress(ValueError):
             return [str(ip_address(host))]
-        resolved_at, cached = self._dns_cache.get((host, port), (0.0, []))
-        if cached and time.monotonic() - resolved_at < _DNS_TTL_S:
-            return cached
         try:
             addresses = list(dict.fromkeys(await self._lookup(host, port)))
+        except TimeoutError:
+            raise CannotConnect(NAME_NOT_RESOLVED_IN_TIME) from None
         except OSError:
             addresses = []
         if not addresses:
@@ -103,9 +91,6 @@ class Connector:
         allowed = [ip for ip, refusal in refusals.items() if refusal is None]
         if not allowed:
             raise CannotConnect(FailureInfo(Failure.ADDRESS, next(filter(None, refusals.values()))))
-        if len(self._dns_cache) >= _MAX_DNS_CACHE:
-            self._dns_cache.clear()
-        self._dns_cache[host, port] = time.monotonic(), allowed
         return allowed
 
     async def _open_address(self, host: str, port: int, ip: str) -> socket.socket:

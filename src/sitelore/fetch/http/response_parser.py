@@ -1,8 +1,8 @@
 """Parses HTTP/1.1 responses: the head, and where the body ends (RFC 9112).
 
 Used by the HTTP client and by the browser's proxy. Harmless mistakes of servers are accepted as browsers accept them (bare
-line feeds, folded lines, a repeated equal Content-Length). A response is refused where two parsers could disagree on the end
-of the body.
+line feeds, folded lines, a repeated equal Content-Length, an empty line before the status line). A response is refused where
+two parsers could disagree on the end of the body.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _MAX_SIZE_LINE = 4096
 _MAX_TRAILER = 64 * 1024
 _MAX_CACHED_NAME = 40  # characters; longer header names are rare, and caching them would let a site fill the memory
 
+_HEAD_STARTS = (b"HTTP/", b"\r\nHTTP/", b"\nHTTP/")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS_LINE = re.compile(r"HTTP/(\d\.\d) ([1-9]\d\d)(?: .*)?")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -57,7 +58,7 @@ def find_head_end(data: bytes | bytearray, start: int = 0) -> tuple[int, int] | 
 
 def may_become_head(data: bytes | bytearray) -> bool:
     """Whether these bytes may be the beginning of a head within the size limits."""
-    if not data.startswith(b"HTTP/"[: len(data)]) or len(data) > MAX_HEAD:
+    if not any(data.startswith(start[: len(data)]) for start in _HEAD_STARTS) or len(data) > MAX_HEAD:
         return False
     return len(data) <= _MAX_LINE or data.rfind(b"\n") >= len(data) - _MAX_LINE
 
@@ -86,7 +87,7 @@ def parse_head(raw: bytes) -> ResponseHead | None:
 
 def _decode_lines(raw: bytes) -> list[str]:
     """The lines as text: UTF-8 where valid, else Latin-1. Surrogates are never produced: databases refuse them."""
-    raw = raw.replace(b"\r\n", b"\n")
+    raw = raw.replace(b"\r\n", b"\n").removeprefix(b"\n")  # an empty line before the status line
     if b"\n " in raw or b"\n\t" in raw:
         raw = re.sub(rb"\n[ \t]+", b" ", raw)  # RFC 9112 §5.2
     lines = raw.decode().split("\n") if raw.isascii() else [_decode(line) for line in raw.split(b"\n")]
@@ -113,7 +114,7 @@ _cached_name = lru_cache(maxsize=1024)(_normalize_name)
 def _with_framing(
     version: str, status: int, headers: tuple[tuple[str, str], ...], framing: dict[str, list[str]]
 ) -> ResponseHead | None:
-    """The head with its body framing (RFC 9112 §6.3); None when the Content-Length is invalid or contradicts itself."""
+    """The head with its body framing (RFC 9112 §6.3); None when the Content-Length is invalid or contradicts another header."""
     lengths = {length for length in framing.get("content-length", ()) if length}
     codings = [coding for coding in framing.get("transfer-encoding", ()) if coding and coding != "identity"]
     if len(lengths) > 1:
@@ -128,12 +129,10 @@ def _with_framing(
     is_chunked = bool(codings) and codings[-1] == "chunked"
     if status in {204, 304} or 100 <= status < 200:
         return ResponseHead(status, headers, 0, False, (), keep_alive)
-    if codings:
-        # Chunked with a Content-Length may be response splitting: the connection is not used again (RFC 9112 §6.3).
-        keep_alive = keep_alive and is_chunked and length is None
-        length = None
-    elif length is None:
-        keep_alive = False
+    if codings and length is not None:
+        return None  # two ends of one body: an attempt at response splitting, "ought to be handled as an error"
+    if length is None:
+        keep_alive = keep_alive and is_chunked
     return ResponseHead(status, headers, length, is_chunked, tuple(c for c in codings if c != "chunked"), keep_alive)
 
 
