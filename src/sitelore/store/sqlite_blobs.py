@@ -16,7 +16,7 @@ from typing import TypeVar
 import zstandard
 
 from sitelore.model.document import Blob
-from sitelore.model.errors import CorruptData
+from sitelore.model.errors import CorruptData, StorageError
 from sitelore.model.ids import BlobKey
 from sitelore.store.engine import set_pragma, sqlite_error
 
@@ -46,7 +46,8 @@ class SqliteBlobs:
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
         if blobs:
-            await self._run(lambda db: _put(db, blobs))
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._thread, self._call, lambda db: _put(db, blobs))
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none. Concurrent calls share one trip to the thread."""
@@ -64,7 +65,7 @@ class SqliteBlobs:
             return [self._get(db, key) for key in pending]
 
         try:
-            batch = asyncio.get_running_loop().run_in_executor(self._thread, self._call, read_all)
+            batch = asyncio.get_running_loop().run_in_executor(self._thread, self._read, read_all)
         except RuntimeError as closed:
             _resolve(pending, [closed] * len(pending))
         else:
@@ -93,8 +94,11 @@ class SqliteBlobs:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown()
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, work)
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Call a function that reads. A missing file is an error: a new, empty one would look as if every page were lost."""
+        if self._connection is None and not self._path.exists():
+            raise StorageError(f"The blob store {self._path} is missing; it holds the contents of the crawled pages.")
+        return self._call(work)
 
     def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:

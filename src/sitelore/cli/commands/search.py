@@ -202,7 +202,7 @@ async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embedding
         with _IndexProgress() as watch:
             for site in await _sites(service, names):
                 if fresh:
-                    await service.search_index.forget(site.site)
+                    await service.drop_index(site.site)
                 written[site.name] = await service.refresh(site, watch=watch)
                 if embeddings:
                     texts += await service.embed(site.site, watch=watch)
