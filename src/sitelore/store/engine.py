@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -84,6 +85,10 @@ class Engine(Protocol):
         ...
 
 
+SQLITE_ERRORS = (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError, msgspec.DecodeError)
+"""Errors that `sqlite_error` translates. The last two come from stored values with flipped bytes."""
+
+
 class _ConnectionThread:
     """A thread with one SQLite connection."""
 
@@ -103,7 +108,7 @@ class _ConnectionThread:
             conn = self._conn or self._connect()
             with conn.begin():
                 return fn(conn, *args, **kwargs)
-        except (DBAPIError, sqlite3.Error, OSError) as error:
+        except SQLITE_ERRORS as error:
             raise sqlite_error(error, self._path) or error from error
 
     def _connect(self) -> sa.Connection:
@@ -297,6 +302,8 @@ class PostgresEngine:
 def sqlite_error(error: Exception, path: Path) -> SiteloreError | None:
     """The error for users; None for a programming error, which must stay visible as it is."""
     text = str(getattr(error, "orig", None) or error).lower()
+    if isinstance(error, UnicodeDecodeError | msgspec.DecodeError) or text.startswith("could not decode"):
+        return CorruptData(f"The database {path} is damaged: a stored value cannot be decoded.")
     if "malformed" in text or "not a database" in text or "file is encrypted" in text:
         return CorruptData(f"The database {path} is damaged or not an SQLite database.")
     if "full" in text:

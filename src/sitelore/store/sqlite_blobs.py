@@ -18,7 +18,7 @@ import zstandard
 from sitelore.model.document import Blob
 from sitelore.model.errors import CorruptData, StorageError
 from sitelore.model.ids import BlobKey
-from sitelore.store.engine import set_pragma, sqlite_error
+from sitelore.store.engine import SQLITE_ERRORS, set_pragma, sqlite_error
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class SqliteBlobs:
             if self._connection is None:
                 self._connection = _open(self._path)
             return work(self._connection)
-        except (sqlite3.Error, OSError) as error:
+        except SQLITE_ERRORS as error:
             raise sqlite_error(error, self._path) or error from error
 
     def _close(self) -> None:
