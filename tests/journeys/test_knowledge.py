@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 import zlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -301,3 +304,25 @@ async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App,
         complete = await index_stats(app)
         assert complete.waiting == 0
         assert complete.chunks > partly.chunks > 0
+
+
+def test_a_directory_without_write_permission_can_be_listed_exported_and_searched(tmp_path: Path) -> None:
+    data, names = tmp_path / "data", topics(4)
+    with serve_site(articles(names)) as http_server:
+        assert run_cli("crawl", http_server.url(), "--delay", "0", "--data", str(data), "--output", "db").code == 0
+    commands = (("runs", "--json"), ("show", "--json"), ("export", "--format", "jsonl"), ("search", "lantern", "--json"))
+    before = [run_cli(*command, "--data", str(data)).out for command in commands]
+    files = {path.name: path.read_bytes() for path in data.iterdir()}
+    for path in data.iterdir():
+        path.chmod(0o444)
+    data.chmod(0o555)
+    # Root may write everywhere, unless it gives up the capability to ignore permissions.
+    prefix = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    try:
+        for command, expected in zip(commands, before, strict=True):
+            words = [*prefix, sys.executable, "-m", "sitelore", *command, "--data", str(data)]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+            assert (done.returncode, done.stdout) == (0, expected), done.stderr
+        assert {path.name: path.read_bytes() for path in data.iterdir()} == files
+    finally:
+        data.chmod(0o755)

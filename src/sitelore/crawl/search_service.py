@@ -270,9 +270,9 @@ class SearchService:
         """The name under which embeddings are stored; empty without an embedder."""
         return self.embedder.model if self.embedder is not None else ""
 
-    async def search(self, query: SearchQuery) -> SearchAnswer:
-        """Search an index that includes every run that has ended."""
-        for stats in await self.sites(query.tenant, query.sites):
+    async def search(self, query: SearchQuery, *, update: bool = True) -> SearchAnswer:
+        """Search an index that includes every run that has ended; without `update`, the index as it is."""
+        for stats in await self.sites(query.tenant, query.sites) if update else ():
             if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
                 await self.refresh(stats, max_pages=_MAX_PAGES_PER_QUERY)
         return await self._searcher.search(query)

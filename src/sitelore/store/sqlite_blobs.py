@@ -18,7 +18,7 @@ import zstandard
 from sitelore.model.document import Blob
 from sitelore.model.errors import CorruptData, StorageError
 from sitelore.model.ids import BlobKey
-from sitelore.store.engine import SQLITE_ERRORS, set_pragma, sqlite_error
+from sitelore.store.engine import SQLITE_ERRORS, connect_read_only, set_pragma, sqlite_error
 
 T = TypeVar("T")
 
@@ -35,8 +35,9 @@ _PRAGMAS = (
 class SqliteBlobs:
     """Blobs in a database of their own beside the ledger's, because it is large and append-only."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        self._connect = connect_read_only if read_only else _open
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-blobs")
         self._connection: sqlite3.Connection | None = None
         self._decompressor = zstandard.ZstdDecompressor()
@@ -103,7 +104,7 @@ class SqliteBlobs:
     def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             if self._connection is None:
-                self._connection = _open(self._path)
+                self._connection = self._connect(self._path)
             return work(self._connection)
         except SQLITE_ERRORS as error:
             raise sqlite_error(error, self._path) or error from error
