@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import sqlite3
+import subprocess
+import sys
 import zlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -21,6 +25,7 @@ from tests.support.workers import scaled_app
 
 from sitelore.app.app import App
 from sitelore.app.wiring import embedded
+from sitelore.crawl.search_service import SearchService
 from sitelore.index.search import Searcher
 from sitelore.model.search import Presence, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import FetchLimits
@@ -260,3 +265,64 @@ def test_the_search_command_prints_hits_as_json_and_text(tmp_path: Path) -> None
         assert json.loads(again.out) == answer
         assert run_cli("search", "x", "--data", str(tmp_path), "--type", "poem").code == 2
         assert run_cli("search", "x", "--data", str(tmp_path / "nowhere")).code == 2
+
+
+def test_a_missing_blob_store_is_an_error_and_leaves_the_index_as_it_is(tmp_path: Path) -> None:
+    names, question = topics(4), f"lantern of {topics(4)[1]}"
+    data = ("--data", str(tmp_path))
+    blobs, elsewhere = tmp_path / "blobs.db", tmp_path / "moved.db"
+    with serve_site(articles(names)) as http_server:
+        assert run_cli("crawl", http_server.url(), "--delay", "0", *data, "--output", "db").code == 0
+    blobs.rename(elsewhere)
+    for command in (("search", question), ("reindex", "--no-embeddings")):
+        refused = run_cli(*command, *data)
+        assert (refused.code, "missing" in refused.err, blobs.exists()) == (3, True, False), refused.err
+    elsewhere.rename(blobs)
+    before = run_cli("search", question, "--json", *data)
+    assert json.loads(before.out)["hits"]
+    blobs.rename(elsewhere)
+    assert run_cli("reindex", "--fresh", "--no-embeddings", *data).code == 3
+    assert run_cli("search", question, "--json", *data).out == before.out, "what is indexed needs no blobs"
+
+
+async def test_a_page_whose_document_cannot_be_read_waits_until_it_can(app: App, tmp_path: Path) -> None:
+    names = topics(4)
+    with serve_site(articles(names)) as http_server:
+        await crawl_in(app, crawl_settings(http_server.url()))
+    [stats] = await app.search_service.sites()
+    with sqlite3.connect(tmp_path / "blobs.db") as database:
+        [page] = await app.search_service.search_index.pages_to_index(stats.site, 1)
+        [row] = database.execute("SELECT key, data FROM blobs WHERE key = ?", [page.document])
+        database.execute("DELETE FROM blobs WHERE key = ?", [page.document])
+        database.commit()
+        await app.search_service.refresh(stats)
+        partly = await index_stats(app)
+        assert partly.waiting == 1
+        database.execute("INSERT INTO blobs VALUES (?, ?)", row)
+        database.commit()
+        await SearchService(app.search_service.indexer).refresh(partly)
+        complete = await index_stats(app)
+        assert complete.waiting == 0
+        assert complete.chunks > partly.chunks > 0
+
+
+def test_a_directory_without_write_permission_can_be_listed_exported_and_searched(tmp_path: Path) -> None:
+    data, names = tmp_path / "data", topics(4)
+    with serve_site(articles(names)) as http_server:
+        assert run_cli("crawl", http_server.url(), "--delay", "0", "--data", str(data), "--output", "db").code == 0
+    commands = (("runs", "--json"), ("show", "--json"), ("export", "--format", "jsonl"), ("search", "lantern", "--json"))
+    before = [run_cli(*command, "--data", str(data)).out for command in commands]
+    files = {path.name: path.read_bytes() for path in data.iterdir()}
+    for path in data.iterdir():
+        path.chmod(0o444)
+    data.chmod(0o555)
+    # Root may write everywhere, unless it gives up the capability to ignore permissions.
+    prefix = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    try:
+        for command, expected in zip(commands, before, strict=True):
+            words = [*prefix, sys.executable, "-m", "sitelore", *command, "--data", str(data)]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+            assert (done.returncode, done.stdout) == (0, expected), done.stderr
+        assert {path.name: path.read_bytes() for path in data.iterdir()} == files
+    finally:
+        data.chmod(0o755)

@@ -63,3 +63,12 @@ async def test_a_site_with_real_404s_keeps_its_short_pages(tmp_path: Path) -> No
     with serve_site(site(pages)) as http_server:
         result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
         assert result.rows[http_server.url("/short")].state == "VISITED"
+
+
+async def test_pages_titled_with_a_status_code_are_kept_beside_true_404s(tmp_path: Path) -> None:
+    titles = ("404", "410 Gone", "Page 404", "Error 404", "404 Not Found", "403", "410", "Page not found")
+    links = tuple(f"/codes/{number}" for number in range(len(titles)))
+    pages = {target: page(title, prose(title, 60)) for target, title in zip(links, titles, strict=True)}
+    with serve_site(site({"/": page("Home", prose("home"), links=links), **pages})) as http_server:
+        result = await crawl(tmp_path, crawl_settings(http_server.url("/")))
+        assert result.kept(http_server.origin) == {"/", *links}

@@ -92,6 +92,7 @@ async def test_a_get_after_close_fails(path: Path) -> None:
 
 async def test_a_key_without_a_blob_is_a_key_error(where: Path | str) -> None:
     async with opened(where) as blobs:
+        await blobs.put([blob(b"another")])
         for key in ("0" * 64, "", "../../etc/passwd", "' OR 1=1 --"):
             with pytest.raises(KeyError):
                 await blobs.get(BlobKey(key))

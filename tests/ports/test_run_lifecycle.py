@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -17,6 +18,7 @@ from sitelore.model.ids import RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.store.engine import PostgresEngine
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.runs.lifecycle import begin_run, crash_run, end_run
 from sitelore.store.schema import runs, sites
 
 if TYPE_CHECKING:
@@ -155,6 +157,32 @@ async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> No
     assert await ledger.settle([visited(lease, "kept")]) == [True], "active visits are not lost"
     assert await ledger.crash_run(run.id, "OSError: y", NOW + 11, 10.0, 2) is RunState.FAILED
     assert await state_of(ledger, run.id) is RunState.FAILED
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda conn, run: begin_run(conn, run, NOW),
+        lambda conn, run: end_run(conn, run, RunState.COMPLETED, NOW),
+        lambda conn, run: crash_run(conn, run, "x", NOW, 10.0, 2),
+        lambda conn, run: crash_run(conn, run, "x", NOW, 10.0, 1),
+    ],
+    ids=["begin", "end", "crash", "last crash"],
+)
+async def test_the_site_is_locked_before_the_run(database: Database, move: Callable[[sa.Connection, RunId], object]) -> None:
+    """Two transactions that lock them in opposite orders deadlock."""
+    engine = await database.engine()
+    run, _ = await started(SqlLedger(engine), "p")
+    await engine.write(begin_run, run.id, NOW)
+
+    def locked_tables(conn: sa.Connection) -> list[str]:
+        statements: list[str] = []
+        sa.event.listen(conn, "before_cursor_execute", lambda _conn, _cursor, text, *_: statements.append(text))
+        move(conn, run.id)
+        selected = [match[1] for text in statements if (match := re.match(r"SELECT [^()]*?\sFROM (sites|runs)\b", text))]
+        return list(dict.fromkeys(selected))
+
+    assert (await engine.write(locked_tables))[0] == "sites"
 
 
 async def test_a_cancelled_run_leases_nothing_and_its_rows_have_a_reason(ledger: SqlLedger) -> None:

@@ -60,24 +60,28 @@ async def build_app(data: Path, *, writing: bool, serving: bool = False) -> Asyn
 async def embedded(
     data: Path, *, writing: bool, readers: int = 1, sites_at_once: int = 4, redaction: Redaction = BUILT_IN_ALONE
 ) -> AsyncIterator[App]:
-    """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile."""
+    """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile.
+
+    Without `writing`, a directory without write permission can be read as well.
+    """
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
-    from sitelore.store.engine import open_sqlite
+    from sitelore.store.engine import is_writable, open_sqlite
     from sitelore.store.ledger import SqlLedger
     from sitelore.store.local_notifications import LocalEvents, LocalNotifier
     from sitelore.store.sqlite_blobs import SqliteBlobs
 
     with _data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
-            engine = await open_sqlite(data / "sitelore.db")
+            read_only = not writing and not is_writable(data / "sitelore.db")
+            engine = await open_sqlite(data / "sitelore.db", read_only=read_only)
             ledger = SqlLedger(engine)
             opened.push_async_callback(ledger.close)
-            blobs = SqliteBlobs(data / "blobs.db")
+            blobs = SqliteBlobs(data / "blobs.db", read_only=read_only)
             opened.push_async_callback(blobs.close)
             reader = ExtractionPool(readers)
             opened.push_async_callback(reader.close)

@@ -16,7 +16,9 @@ from sitelore.cli.console import counted, visible
 from sitelore.cli.progress import duration
 from sitelore.export.formats import FORMATS, MARKDOWN, ExportedFiles
 from sitelore.export.rows import is_page
+from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import Run, RunCounts
+from sitelore.model.ids import BlobKey
 from sitelore.model.rendering import IN_BROWSER
 from sitelore.model.states import REDIRECT_STATES, Proof, SkipReason, UrlState
 
@@ -33,6 +35,9 @@ class _DocumentFields(msgspec.Struct):
 
     markdown: str = ""
     strategy: str = ""
+
+
+_DECODER = msgspec.json.Decoder(_DocumentFields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +114,27 @@ async def summarise(
 async def _markdown_chars(app: App, run: Run) -> float:
     """The average length of a page's Markdown, over an even sample of a large run."""
     keys = await app.ledger.documents(run.id, _SAMPLED_PAGES)
-    decoder = msgspec.json.Decoder(_DocumentFields)
     total = 0
     for start in range(0, len(keys), _BATCH):
-        documents = await asyncio.gather(*map(app.blobs.get, keys[start : start + _BATCH]))
-        total += sum(len(decoder.decode(document).markdown) for document in documents)
+        documents = await asyncio.gather(*(_document(app, key) for key in keys[start : start + _BATCH]))
+        total += sum(len(document.markdown) for document in documents)
     return total / max(1, len(keys))
+
+
+async def _document(app: App, key: BlobKey) -> _DocumentFields:
+    try:
+        return _DECODER.decode(await app.blobs.get(key))
+    except (KeyError, msgspec.DecodeError) as error:
+        raise CorruptData(f"The stored document {key} is missing or damaged; crawl the site again with --force.") from error
 
 
 async def debug_lines(app: App, run: Run) -> list[str]:
     """Lines for `--debug`: pages per extraction strategy, and the first failures."""
-    decoder = msgspec.json.Decoder(_DocumentFields)
     strategies: Counter[str] = Counter()
     failures: list[str] = []
     async for row in app.ledger.rows(run.id):
         if is_page(row) and row.document is not None:
-            strategies[decoder.decode(await app.blobs.get(row.document)).strategy or "none"] += 1
+            strategies[(await _document(app, row.document)).strategy or "none"] += 1
         elif row.error and len(failures) < _SHOWN_FAILURES:
             failures.append(f"failed: {row.url}: {visible(row.error)}")
     return [*(f"strategy {name}: {counted(count, 'page')}" for name, count in strategies.most_common()), *failures]

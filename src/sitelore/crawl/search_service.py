@@ -58,9 +58,12 @@ _CHUNKER_VERSION = "3"
 _BATCH = 32
 _CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
 
+_NO_BLOB = BlobKey("0" * 64)
+"""A key that is not stored: reading it shows whether the blob store can be reached."""
 _POLL_INTERVAL_S = 2.0
 _FRESH_S = 1.0
 _EMBED_RETRY_DELAY_S = 60.0
+_UNREADABLE_RETRY_DELAY_S = 60.0
 _MAX_PAGES_PER_QUERY = 200
 """Pages that a query indexes first; more than this is left to `keep_current` or `sitelore reindex`."""
 
@@ -160,7 +163,7 @@ class Indexer:
         try:
             return _DECODER.decode(await self.blobs.get(key))
         except (KeyError, msgspec.DecodeError):
-            _LOG.warning("stored document unreadable, page not indexed", extra={"document": key})
+            _LOG.warning("stored document %s cannot be read; its page is not indexed until it can", key)
             return None
 
     async def _chunk_policy(self, stats: SiteIndexStats) -> _ChunkPolicy:
@@ -174,10 +177,9 @@ class Indexer:
 def _index_all(
     pages: Sequence[PageToIndex], documents: Sequence[_StoredDocument | None], policy: _ChunkPolicy
 ) -> list[IndexedPage]:
-    indexed = []
-    for page, document in zip(pages, documents, strict=True):
-        indexed.append(IndexedPage(page.url, page.document) if document is None else index_page(page, document, policy))
-    return indexed
+    """Chunk the pages whose document was read. The others keep their chunks and wait."""
+    read = ((page, document) for page, document in zip(pages, documents, strict=True) if document is not None)
+    return [index_page(page, document, policy) for page, document in read]
 
 
 def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolicy) -> IndexedPage:
@@ -244,6 +246,8 @@ class SearchService:
     _searcher: Searcher = field(init=False)
     _refreshed_at: dict[SiteId, float] = field(default_factory=dict)
     _next_embed_at: float = 0.0
+    _unreadable: dict[SiteId, tuple[int, float]] = field(default_factory=dict)
+    """Per site: how many pages the last update left waiting, and when they are tried again."""
 
     def __post_init__(self) -> None:
         self._searcher = Searcher(self.search_index, self.embedder)
@@ -266,9 +270,9 @@ class SearchService:
         """The name under which embeddings are stored; empty without an embedder."""
         return self.embedder.model if self.embedder is not None else ""
 
-    async def search(self, query: SearchQuery) -> SearchAnswer:
-        """Search an index that includes every run that has ended."""
-        for stats in await self.sites(query.tenant, query.sites):
+    async def search(self, query: SearchQuery, *, update: bool = True) -> SearchAnswer:
+        """Search an index that includes every run that has ended; without `update`, the index as it is."""
+        for stats in await self.sites(query.tenant, query.sites) if update else ():
             if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
                 await self.refresh(stats, max_pages=_MAX_PAGES_PER_QUERY)
         return await self._searcher.search(query)
@@ -293,11 +297,20 @@ class SearchService:
                 return IndexWritten()
             if max_pages is not None and stats.waiting > max_pages:
                 return IndexWritten()
-            written = IndexWritten()
-            async for progress, so_far in self.indexer.catch_up(stats):
+            unreadable, retry_at = self._unreadable.get(stats.site, (0, 0.0))
+            if not changes and stats.waiting == unreadable and time.monotonic() < retry_at:
+                return IndexWritten()
+            progress, written = IndexProgress(), IndexWritten()
+            async for progress, written in self.indexer.catch_up(stats):  # noqa: B007 the last values are used below
                 watch(progress)
-                written = so_far
+            self._unreadable[stats.site] = progress.pages_done - written.pages, time.monotonic() + _UNREADABLE_RETRY_DELAY_S
             return written
+
+    async def drop_index(self, site: SiteId) -> None:
+        """Drop a site's index, to build it anew. Nothing is dropped when the stored pages cannot be reached."""
+        with contextlib.suppress(KeyError):
+            await self._blobs.get(_NO_BLOB)
+        await self.search_index.forget(site)
 
     async def embed(
         self, site: SiteId | None = None, *, watch: Watch = _ignore_progress, stop: asyncio.Event | None = None

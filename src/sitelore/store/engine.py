@@ -21,6 +21,7 @@ import errno
 import functools
 import hashlib
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -30,6 +31,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -83,6 +85,10 @@ class Engine(Protocol):
         ...
 
 
+SQLITE_ERRORS = (DBAPIError, sqlite3.Error, OSError, UnicodeDecodeError, msgspec.DecodeError)
+"""Errors that `sqlite_error` translates. The last two come from stored values with flipped bytes."""
+
+
 class _ConnectionThread:
     """A thread with one SQLite connection."""
 
@@ -102,7 +108,7 @@ class _ConnectionThread:
             conn = self._conn or self._connect()
             with conn.begin():
                 return fn(conn, *args, **kwargs)
-        except (DBAPIError, sqlite3.Error, OSError) as error:
+        except SQLITE_ERRORS as error:
             raise sqlite_error(error, self._path) or error from error
 
     def _connect(self) -> sa.Connection:
@@ -120,18 +126,32 @@ class _ConnectionThread:
             self._conn = None
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions on its own
-    for pragma in (
-        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "temp_store = MEMORY",
-        "cache_size = -4000",  # KB for each connection; the operating system caches the file anyway
-        "wal_autocheckpoint = 4000",
-        "journal_size_limit = 67108864",
-    ):
-        set_pragma(connection, pragma)
+_READ_PRAGMAS = (
+    f"busy_timeout = {_BUSY_TIMEOUT_MS}",
+    "temp_store = MEMORY",
+    "cache_size = -4000",  # KB for each connection; the operating system caches the file anyway
+)
+_WRITE_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "wal_autocheckpoint = 4000",
+    "journal_size_limit = 67108864",
+)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether an SQLite file and its directory, which holds the write-ahead log, can be written."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open an SQLite file in a directory that cannot be written.
+
+    A file in WAL mode needs its -shm file, which SQLite cannot create there. Where no write-ahead log was left behind, the file
+    is complete and cannot change, so it is opened as immutable, which needs neither.
+    """
+    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
 
 
 def set_pragma(connection: sqlite3.Connection, pragma: str) -> None:
@@ -155,11 +175,21 @@ def set_pragma(connection: sqlite3.Connection, pragma: str) -> None:
 class SqliteEngine:
     """One writer, one reader for the crawl and one reader for long reads; in WAL mode none waits for another."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         # Shared by all threads, so that a statement is compiled once.
-        engine = sa.create_engine(sa.URL.create("sqlite+pysqlite", database=str(path)), poolclass=NullPool)
-        sa.event.listen(engine, "connect", _prepare_sqlite)
-        self._writer = _ConnectionThread(engine, path, "BEGIN IMMEDIATE")
+        if read_only:
+            engine = sa.create_engine("sqlite+pysqlite://", creator=lambda: connect_read_only(path), poolclass=NullPool)
+        else:
+            engine = sa.create_engine(sa.URL.create("sqlite+pysqlite", database=str(path)), poolclass=NullPool)
+        pragmas = _READ_PRAGMAS if read_only else (*_READ_PRAGMAS, *_WRITE_PRAGMAS)
+
+        def prepare(connection: Any, _record: Any) -> None:
+            connection.isolation_level = None  # the driver must not begin transactions on its own
+            for pragma in pragmas:
+                set_pragma(connection, pragma)
+
+        sa.event.listen(engine, "connect", prepare)
+        self._writer = _ConnectionThread(engine, path, "BEGIN" if read_only else "BEGIN IMMEDIATE")
         self._reader = _ConnectionThread(engine, path, "BEGIN")
         self._long_reader = _ConnectionThread(engine, path, "BEGIN")
         self._locked_tasks: set[str] = set()
@@ -297,6 +327,8 @@ class PostgresEngine:
 def sqlite_error(error: Exception, path: Path) -> SiteloreError | None:
     """The error for users; None for a programming error, which must stay visible as it is."""
     text = str(getattr(error, "orig", None) or error).lower()
+    if isinstance(error, UnicodeDecodeError | msgspec.DecodeError) or text.startswith("could not decode"):
+        return CorruptData(f"The database {path} is damaged: a stored value cannot be decoded.")
     if "malformed" in text or "not a database" in text or "file is encrypted" in text:
         return CorruptData(f"The database {path} is damaged or not an SQLite database.")
     if "full" in text:
@@ -344,8 +376,10 @@ def postgres_error(error: Exception, name: str) -> SiteloreError | None:
     return None
 
 
-async def open_sqlite(path: Path) -> SqliteEngine:
-    """Open the database in this file; it is created or migrated first."""
+async def open_sqlite(path: Path, *, read_only: bool = False) -> SqliteEngine:
+    """Open the database in this file; it is created or migrated first. With `read_only`, every write fails."""
+    if read_only:
+        return await _migrate(SqliteEngine(path, read_only=True), str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -16,9 +16,9 @@ from typing import TypeVar
 import zstandard
 
 from sitelore.model.document import Blob
-from sitelore.model.errors import CorruptData
+from sitelore.model.errors import CorruptData, StorageError
 from sitelore.model.ids import BlobKey
-from sitelore.store.engine import set_pragma, sqlite_error
+from sitelore.store.engine import SQLITE_ERRORS, connect_read_only, set_pragma, sqlite_error
 
 T = TypeVar("T")
 
@@ -35,8 +35,9 @@ _PRAGMAS = (
 class SqliteBlobs:
     """Blobs in a database of their own beside the ledger's, because it is large and append-only."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        self._connect = connect_read_only if read_only else _open
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sitelore-blobs")
         self._connection: sqlite3.Connection | None = None
         self._decompressor = zstandard.ZstdDecompressor()
@@ -46,7 +47,8 @@ class SqliteBlobs:
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
         if blobs:
-            await self._run(lambda db: _put(db, blobs))
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._thread, self._call, lambda db: _put(db, blobs))
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none. Concurrent calls share one trip to the thread."""
@@ -64,7 +66,7 @@ class SqliteBlobs:
             return [self._get(db, key) for key in pending]
 
         try:
-            batch = asyncio.get_running_loop().run_in_executor(self._thread, self._call, read_all)
+            batch = asyncio.get_running_loop().run_in_executor(self._thread, self._read, read_all)
         except RuntimeError as closed:
             _resolve(pending, [closed] * len(pending))
         else:
@@ -93,15 +95,18 @@ class SqliteBlobs:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown()
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, work)
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Call a function that reads. A missing file is an error: a new, empty one would look as if every page were lost."""
+        if self._connection is None and not self._path.exists():
+            raise StorageError(f"The blob store {self._path} is missing; it holds the contents of the crawled pages.")
+        return self._call(work)
 
     def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             if self._connection is None:
-                self._connection = _open(self._path)
+                self._connection = self._connect(self._path)
             return work(self._connection)
-        except (sqlite3.Error, OSError) as error:
+        except SQLITE_ERRORS as error:
             raise sqlite_error(error, self._path) or error from error
 
     def _close(self) -> None:

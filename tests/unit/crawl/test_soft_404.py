@@ -41,10 +41,17 @@ async def test_a_page_like_the_answer_to_an_impossible_path_is_missing() -> None
     assert site.requested[0].startswith("http://site.test/shop/")
 
 
-@pytest.mark.parametrize("site", [Site(404), Site(0), Site(fingerprint=tuple(range(100, 132))), Site(crashes=True)])
+@pytest.mark.parametrize("site", [Site(0), Site(503), Site(fingerprint=tuple(range(100, 132))), Site(crashes=True)])
 async def test_without_such_an_answer_only_a_sure_text_decides(site: Site) -> None:
     assert await site.probes.soft_404(PAGE, SUSPECT) is None
     assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.95, fingerprint=SKETCH))
+
+
+@pytest.mark.parametrize("status", [404, 410])
+async def test_a_site_that_answers_true_404s_keeps_every_page(status: int) -> None:
+    site = Site(status)
+    assert await site.probes.soft_404(PAGE, Reading(looks_missing=0.95, fingerprint=SKETCH)) is None
+    assert len(site.requested) == 1
 
 
 async def test_ordinary_pages_and_the_root_page_are_never_probed() -> None:

@@ -9,8 +9,10 @@ import pytest
 import sqlalchemy as sa
 
 from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, StorageError
+from sitelore.model.settings import CrawlSettings
 from sitelore.store import engine
 from sitelore.store.engine import is_unavailable, open_postgres, open_sqlite, postgres_error, sqlite_error
+from sitelore.store.runs.lifecycle import create_run, latest_runs
 from sitelore.store.schema import sites
 
 
@@ -37,6 +39,33 @@ async def test_a_damaged_database_gives_a_one_line_error(tmp_path: Path) -> None
             await opened.read(lambda conn: conn.execute(sa.select(sites)).all())
         finally:
             await opened.close()
+
+
+@pytest.mark.parametrize("column", ["settings", "error"])
+async def test_flipped_bytes_in_a_stored_value_are_damage(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "ledger.db"
+    opened = await open_sqlite(path)
+    try:
+        await opened.write(create_run, "site.test", CrawlSettings(), (), 1.0)
+        with sqlite3.connect(path) as database:
+            database.execute(f"UPDATE runs SET {column} = CAST(x'7b229b22' AS TEXT)")
+        with pytest.raises(CorruptData, match=f"{path} is damaged"):
+            await opened.read(latest_runs)
+    finally:
+        await opened.close()
+
+
+async def test_undecodable_json_in_a_stored_value_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    opened = await open_sqlite(path)
+    try:
+        await opened.write(create_run, "site.test", CrawlSettings(), (), 1.0)
+        with sqlite3.connect(path) as database:
+            database.execute("UPDATE runs SET settings = '{\"seeds\": [}'")
+        with pytest.raises(CorruptData, match=f"{path} is damaged"):
+            await opened.read(latest_runs)
+    finally:
+        await opened.close()
 
 
 async def test_a_directory_that_cannot_be_created_gives_a_one_line_error(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +22,7 @@ from sitelore.cli.console import (
     visible,
 )
 from sitelore.extras import install_command
-from sitelore.model.errors import DataDirBusy, Interrupted, NoSuchRun, UsageError
+from sitelore.model.errors import DataDirBusy, DiskFull, Interrupted, NoSuchRun, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -157,22 +157,22 @@ async def _search(data: Path, query: SearchQuery) -> tuple[SearchAnswer, str]:
             with _IndexProgress() as watch:
                 for site in sites:
                     await service.refresh(site, watch=watch)
-        else:
-            note("a crawl is running here; its pages can be searched when it has ended")
-        return await service.search(query), service.model
+        return await service.search(query, update=is_writable), service.model
 
 
 @asynccontextmanager
 async def _search_service(data: Path) -> AsyncIterator[tuple[SearchService, bool]]:
-    """The search service, and whether the index can be updated: not while a crawl holds the directory's lock."""
-    try:
-        async with _writable_app(data) as app:
-            yield app.search_service, True
-            return
-    except DataDirBusy:
-        pass
-    async with build_app(data, writing=False) as app:
-        yield app.search_service, False
+    """The search service, and whether the index can be updated: not during a crawl, nor without write permission."""
+    async with AsyncExitStack() as opened:
+        app: App | None = None
+        try:
+            app = await opened.enter_async_context(_writable_app(data))
+        except DataDirBusy:
+            note("a crawl is running here; its pages can be searched when it has ended")
+        except DiskFull:
+            note(f"{data} cannot be written; pages that are not indexed yet are not searched")
+        readable = app or await opened.enter_async_context(build_app(data, writing=False))
+        yield readable.search_service, app is not None
 
 
 @asynccontextmanager
@@ -202,7 +202,7 @@ async def _reindex(data: Path, names: tuple[str, ...], *, fresh: bool, embedding
         with _IndexProgress() as watch:
             for site in await _sites(service, names):
                 if fresh:
-                    await service.search_index.forget(site.site)
+                    await service.drop_index(site.site)
                 written[site.name] = await service.refresh(site, watch=watch)
                 if embeddings:
                     texts += await service.embed(site.site, watch=watch)

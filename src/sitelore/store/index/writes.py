@@ -231,7 +231,9 @@ def drop_unsearchable(conn: sa.Connection, site: SiteId) -> int:
     c = pages.c
     query = sa.select(c.number, c.url).where(c.site_id == site, sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN), sa.text(IS_UNWANTED))
     disable_seqscan(conn)
-    rows = conn.execute(query.order_by(c.url).with_for_update()).all()
+    if conn.dialect.name == "postgresql":  # rows are locked by URL. SQLite would read all pages to get that order.
+        query = query.order_by(c.url).with_for_update()
+    rows = conn.execute(query).all()
     if not rows:
         return 0
     dead: list[int] = []

@@ -176,6 +176,7 @@ def end_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error:
 
 def crash_run(conn: sa.Connection, run: RunId, error: str, now: float, pause_s: float, attempts: int) -> RunState | None:
     """Queue a run again after a pause, or fail it after this many attempts; None when it was not RUNNING."""
+    _lock_site(conn, run)  # before the run, in the same order as `end_run`, which fails the run below
     lock_runs(conn, [run])
     row = conn.execute(sa.select(runs.c.state, runs.c.attempts).where(runs.c.id == run)).one_or_none()
     if row is None or row.state != RunState.RUNNING.value:

@@ -1,0 +1,55 @@
+"""Indexing a batch reads the rows of that batch, however many pages the site has (SQLite)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from sitelore.model.ids import BlobKey, SiteId
+from sitelore.model.search import IndexedPage
+from sitelore.model.url import Url
+from sitelore.store.engine import open_sqlite
+from sitelore.store.index.writes import open_epoch, pages_to_index, write_pages
+from sitelore.store.schema import pages, sites
+
+SITE = SiteId(1)
+
+
+def _fill(conn: sa.Connection) -> None:
+    conn.execute(sa.insert(sites).values(id=SITE, name="site.test", created_at=0))
+    page = {"site_id": SITE, "fetched_at": 0, "content_hash": "", "novelty": "", "title": "", "word_count": 1, "noindex": 0}
+    conn.execute(sa.insert(pages), [{**page, "url": f"http://site.test/{n:03}", "document": f"{n}"} for n in range(200)])
+
+
+def _plans_of_a_batch(conn: sa.Connection) -> list[str]:
+    """The query plan of each statement on `pages` that indexing a batch executes."""
+    statements: list[tuple[str, Any]] = []
+
+    def collect(_conn: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, executemany: bool) -> None:
+        if " pages" in statement:
+            statements.append((statement, parameters[0] if executemany else parameters))
+
+    sa.event.listen(conn, "before_cursor_execute", collect)
+    open_epoch(conn, SITE, "epoch")
+    for _ in range(2):
+        batch = pages_to_index(conn, SITE, 32, "http://site.test/100")
+        write_pages(conn, SITE, "epoch", [IndexedPage(Url(page.url), BlobKey(page.document)) for page in batch])
+    sa.event.remove(conn, "before_cursor_execute", collect)
+    plans = []
+    for statement, parameters in statements:
+        if not statement.startswith("UPDATE pages SET indexed_epoch"):  # once for each epoch, not for each batch
+            rows = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plans.append(" / ".join(row[3] for row in rows))
+    return plans
+
+
+async def test_a_batch_is_indexed_without_reading_all_pages(tmp_path: Path) -> None:
+    engine = await open_sqlite(tmp_path / "ledger.db")
+    await engine.write(_fill)
+    plans = await engine.write(_plans_of_a_batch)
+    await engine.close()
+    expected = ("pages_to_index (site_id=? AND url>?)", "pages_stale (site_id=?)", "(site_id=? AND url=?)")
+    assert {plan for plan in plans if not plan.endswith(expected) or "TEMP B-TREE" in plan} == set()
+    assert all(any(plan.endswith(end) for plan in plans) for end in expected)
