@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.interfaces.api import Api, idle_app, serving_api
 
-from sitelore.serve import connections
+from sitelore.serve import server
 from sitelore.serve.context import ApiSettings
 
 HALF = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
@@ -39,7 +39,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def test_a_connection_whose_request_head_is_overdue_is_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.1)
+    monkeypatch.setattr(server, "REQUEST_HEAD_S", 0.1)
     with connect(api, b"") as silent, connect(api, HALF) as slow:
         assert is_closed(silent)
         assert is_closed(slow)
@@ -50,7 +50,7 @@ def test_a_connection_whose_request_head_is_overdue_is_closed(api: Api, monkeypa
 
 def test_at_the_limit_the_connection_that_has_waited_longest_is_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     run = api.start("https://site.invalid/")
-    monkeypatch.setattr(connections, "max_connections", lambda: 3)
+    monkeypatch.setattr(server, "max_connections", lambda: 3)
     with api.follow(run) as events, connect(api, HALF) as first:
         assert next(events).kind == "progress"
         with connect(api, HALF) as second:
@@ -63,7 +63,7 @@ def test_at_the_limit_the_connection_that_has_waited_longest_is_closed(api: Api,
 
 def test_at_the_limit_of_requests_in_progress_a_new_connection_is_closed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     run = api.start("https://site.invalid/")
-    monkeypatch.setattr(connections, "max_connections", lambda: 3)
+    monkeypatch.setattr(server, "max_connections", lambda: 3)
     with ExitStack() as opened:
         streams = [opened.enter_context(api.follow(run)) for _ in range(3)]
         assert [next(events).kind for events in streams] == ["progress"] * 3
@@ -74,4 +74,4 @@ def test_at_the_limit_of_requests_in_progress_a_new_connection_is_closed(api: Ap
 def test_the_limit_leaves_half_of_the_open_files_to_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
     for open_files, limit in ((256, 128), (1024, 512), (1_000_000, 1000), (resource.RLIM_INFINITY, 1000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, limit=open_files: (limit, limit))
-        assert connections.max_connections() == limit
+        assert server.max_connections() == limit

@@ -104,11 +104,11 @@ MUTANTS = (
         _PARSER,
     ),
     Mutant(
-        "split-response-keeps-its-connection",
+        "split-response-accepted",
         "fetch/http/response_parser.py",
-        "keep_alive = keep_alive and is_chunked and length is None",
-        "keep_alive = keep_alive and is_chunked",
-        "A connection is reused after a response with both framings (response splitting).",
+        "if codings and length is not None:",
+        "if codings and length is not None and not is_chunked:",
+        "A response with both framings (response splitting) is accepted.",
         _PARSER,
     ),
     Mutant(
@@ -138,8 +138,8 @@ MUTANTS = (
     Mutant(
         "head-without-a-limit",
         "fetch/http/response_parser.py",
-        'if not data.startswith(b"HTTP/"[: len(data)]) or len(data) > MAX_HEAD:',
-        'if not data.startswith(b"HTTP/"[: len(data)]):',
+        "for start in _HEAD_STARTS) or len(data) > MAX_HEAD:",
+        "for start in _HEAD_STARTS):",
         "Endless headers fill the memory.",
         _PARSER,
     ),

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from sitelore.fetch.browser.blocking import blocked_patterns, blocked_types
 from sitelore.fetch.browser.chromium import find_browser
 from sitelore.fetch.browser.guard_proxy import PROXY_HEADER, GuardProxy
 from sitelore.fetch.browser.navigation import Navigation, NavigationRules
-from sitelore.fetch.browser.network_monitor import NetworkMonitor
+from sitelore.fetch.browser.network_monitor import NetworkMonitor, blocked_patterns, blocked_types
 from sitelore.fetch.browser.page_scripts import init_script, serialize_script, wait_idle_script
 from sitelore.fetch.failures import FailureInfo, explain_net_error, is_broken_body
 from sitelore.fetch.guard import AddressGuard

@@ -171,8 +171,10 @@ async def _search_service(data: Path) -> AsyncIterator[tuple[SearchService, bool
             note("a crawl is running here; its pages can be searched when it has ended")
         except DiskFull:
             note(f"{data} cannot be written; pages that are not indexed yet are not searched")
-        readable = app or await opened.enter_async_context(build_app(data, writing=False))
-        yield readable.search_service, app is not None
+        is_writable = app is not None
+        if app is None:
+            app = await opened.enter_async_context(build_app(data, writing=False))
+        yield app.search_service, is_writable
 
 
 @asynccontextmanager

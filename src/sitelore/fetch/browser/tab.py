@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sitelore.fetch.browser.blocking import blocked_patterns, blocked_types
 from sitelore.fetch.browser.navigation import Navigation, NavigationEnded, NavigationResult, NavigationRules
-from sitelore.fetch.browser.network_monitor import NetworkMonitor
+from sitelore.fetch.browser.network_monitor import NetworkMonitor, blocked_patterns, blocked_types
 from sitelore.fetch.browser.page_scripts import (
     MEASURE_HEIGHT,
     SCROLL_TO_END,
