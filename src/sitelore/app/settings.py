@@ -103,7 +103,7 @@ def operator_settings() -> OperatorSettings:
 
 
 def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
-    """As many extraction processes as there are CPUs for this process, less one for the crawl itself: 1 to 4.
+    """As many extraction processes as there are CPUs for this process, 1 to 4: the crawl itself takes a fraction of one CPU.
 
     Counts the CPUs of the affinity mask and, in a container, of the cgroup's quota.
     """
@@ -111,7 +111,7 @@ def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
     with contextlib.suppress(OSError, ValueError):  # no cgroup, or `max`: no quota
         quota, period = map(int, quota_file.read_text(encoding="ascii").split())
         cpus = min(cpus, quota // period)
-    return max(1, min(cpus - 1, _MAX_DEFAULT_READERS))
+    return max(1, min(cpus, _MAX_DEFAULT_READERS))
 
 
 def operator_redaction() -> Redaction:

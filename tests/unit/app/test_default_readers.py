@@ -14,17 +14,17 @@ from sitelore.app.settings import default_readers, operator_settings
     ("cpus", "quota", "readers"),
     [
         (1, "max 100000", 1),
-        (2, "max 100000", 1),
-        (3, "max 100000", 2),
-        (4, "", 3),
+        (2, "max 100000", 2),
+        (3, "max 100000", 3),
+        (4, "", 4),
         (64, "max 100000", 4),
-        (64, "300000 100000", 2),
+        (64, "300000 100000", 3),
         (64, "50000 100000", 1),
-        (2, "800000 100000", 1),
-        (4, "not a quota", 3),
+        (2, "800000 100000", 2),
+        (4, "not a quota", 4),
     ],
 )
-def test_the_default_is_one_process_less_than_the_cpus_that_may_be_used(
+def test_the_default_is_one_process_for_each_cpu_that_may_be_used(
     cpus: int, quota: str, readers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cpus)), raising=False)
