@@ -325,21 +325,28 @@ Check = Callable[[bytes, int, int], bool]
 
 _PLACEHOLDER = re.compile(
     rb"x{3,}|X{3,}|\*{3,}|\.{3}|[<>{}\[\]]|[$%][A-Za-z({%]|^[$%](?!\d)|^(?:user(?:name)?|pass(?:word|wd)?|pw|pwd|secret|token"
-    rb"|api_?key|your\W|your_|my\W|my_|none|null|true|false|test|example|changeme|redacted|insert_|enter_|replace)",
+    rb"|api_?key|your\W|your_|my\W|my_|none|null|true|false|test|example|changeme|redacted|insert_|enter_|replace)"
+    rb"|example|placeholder|change_?me|dummy|sample|redacted|your[_-]|[_-]here",
     re.IGNORECASE,
 )
-_SEQUENCE = re.compile(rb"abcdefgh|12345678|98765432", re.IGNORECASE)
+_SEQUENCES = (b"abcdefghijklmnopqrstuvwxyz", b"12345678901234567890", b"98765432109876543210", b"qwertyuiop")
+_SEQUENCE = re.compile(b"|".join(line[at : at + 8] for line in _SEQUENCES for at in range(len(line) - 7)), re.IGNORECASE)
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEXADECIMAL = re.compile(rb"[0-9a-fA-F]+")
 _PUBLIC_NAME = re.compile(rb"public|publishable|sitekey|site_key|captcha|client_?token|measurement|boomr", re.IGNORECASE)
 _PUBLIC_VALUE = re.compile(rb"(?:pk[_.-]|pub[0-9_-]|phc_|client-|6L[\w-]{38}$)")
-_VISIT_NAME = re.compile(rb"csrf|xsrf|authenticity|nonce|theme_|form_token|requestverification", re.IGNORECASE)
+_VISIT_NAME = re.compile(rb"csrf|xsrf|authenticity|nonce|theme_|(?<![a-z])form_token|requestverification", re.IGNORECASE)
 _WIDGET = re.compile(rb"[,{]apiKey:[\"']$")
 _COUNTING = re.compile(rb"(?:1234-){2}")
+_PARTS = re.compile(rb"[._-]+")
+_WORD = re.compile(rb"[A-Z]?[a-z]{2,}|[A-Z]{3,}|(?:[A-Z][a-z]{2,})+")
+_LETTER_DIGIT = re.compile(rb"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_MIN_CHANGES, _MANY_CHANGES = 2, 5
 _CAPITALISED_WORDS = re.compile(rb"(?:[A-Z][a-z]{2,}){3}")
 _PATH = re.compile(rb"(?:~|\.{1,2})?/(?:\.?[a-z]{2}[a-z_.-]*|Users)/[\w./@~-]*")
 _WORKING_DIRECTORY = re.compile(rb"(?<![\w-])pwd[\"']?[ \t]{0,3}(?::|=|:=|=>)[ \t]{0,3}[\"']?$", re.IGNORECASE)
 _NAME_BYTES = 40
+_DATA_BYTES = 8000
 _LONG = 32
 _PRINTABLE = re.compile(rb"[ -~]+")
 
@@ -356,6 +363,18 @@ def _is_mixed(value: bytes) -> bool:
 
 def _is_mixed_case(value: bytes) -> bool:
     return value != value.lower() and value != value.upper()
+
+
+def _is_scattered(value: bytes) -> bool:
+    """Whether letters and digits alternate as in a random value, and not as in a name with a number."""
+    changes = len(_LETTER_DIGIT.findall(value))
+    return changes >= _MANY_CHANGES or (changes >= _MIN_CHANGES and (len(value) >= _LONG or _is_mixed_case(value)))
+
+
+def _is_phrase(value: bytes) -> bool:
+    """Whether a value is words joined by hyphens, dots or underscores: a name, no random value."""
+    words = [part for part in _PARTS.split(value) if _WORD.fullmatch(part)]
+    return len(words) > 1 and 2 * sum(map(len, words)) >= len(value.strip(b"._-"))
 
 
 def _is_plausible(value: bytes) -> bool:
@@ -404,10 +423,22 @@ def _is_not_path(data: bytes, start: int, end: int) -> bool:
     return not _PATH.fullmatch(value)
 
 
+def _is_in_data(data: bytes, start: int, _: int) -> bool:
+    """Whether a line of YAML is inside `data` or `stringData`: by the nearest line above that is indented less."""
+    lines = data[max(0, start - _DATA_BYTES) : start].split(b"\n")
+    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    for line in reversed(lines[:-1]):
+        text = line.strip()
+        if text and len(line) - len(line.lstrip()) < indent:
+            return text in {b"data:", b"stringData:"}
+    return False
+
+
 CHECKS: Mapping[str, Check] = {
     "mixed": _of_value(_is_mixed),
     "mixed-case": _of_value(_is_mixed_case),
     "mixed-case-or-long": _of_value(lambda value: len(value) >= _LONG or _is_mixed_case(value)),
+    "scattered": _of_value(_is_scattered),
     "credible": _of_value(_is_plausible),
     "varied": _of_value(lambda value: len(set(value)) > 2),
     "encoded": _of_value(_is_encoded),
@@ -418,12 +449,14 @@ CHECKS: Mapping[str, Check] = {
     "not-sequence": _of_value(lambda value: not _SEQUENCE.search(value)),
     "not-counting": _of_value(lambda value: not _COUNTING.search(value)),
     "not-words": _of_value(lambda value: not _CAPITALISED_WORDS.search(value)),
+    "not-phrase": _of_value(lambda value: not _is_phrase(value)),
     "not-letters": _of_value(lambda value: not value.isalpha()),
     "not-hexadecimal": _of_value(lambda value: not _HEXADECIMAL.fullmatch(value)),
     "not-uuid": _of_value(lambda value: not _UUID.fullmatch(value)),
     "not-public": _is_not_public,
     "not-visit": _not_of_name(_VISIT_NAME),
     "not-path": _is_not_path,
+    "in-data": _is_in_data,
     "not-widget": _not_of_name(_WIDGET),
 }
 """The checks that rules name. `mixed`: letters and digits. `not-public`: no key that is meant for browsers. `not-visit`: no
