@@ -6,7 +6,8 @@ run admits at once; the next one opens when all of them are settled. To reconcil
 of work: take back expired leases, open the next wave, or end the run (`maintenance`).
 
 Claimed rows wait in a small buffer until their host accepts a request; a host in backoff delays only its own rows. When the
-ledger has nothing to claim, the worker reconciles the run until a wave opens or the run ends.
+ledger has nothing to claim, the worker reconciles the run until a wave opens or the run ends. Meanwhile it renews the leases
+that it holds, and fetches pages ahead of their admission (`prefetch`).
 """
 
 from __future__ import annotations

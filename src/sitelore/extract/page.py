@@ -30,8 +30,8 @@ from sitelore.extract.redaction.redactor import (
     Redactor,
     add_counts,
     as_clean,
+    declare_clean,
     redactor_of,
-    sealed,
     snapshot_bytes,
     source_of,
 )
@@ -303,7 +303,7 @@ def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page
         refused_links=tuple([url for url in urls if url in refused]) if refused else (),
         looks_missing=score,
         fingerprint=_fingerprint(document, score),
-        document=_blob(sealed(_ENCODER.encode(document))),
+        document=_blob(declare_clean(_ENCODER.encode(document))),
         snapshot=snapshot,
         redactions=redactions,
         shell=shell,
@@ -318,7 +318,7 @@ def _fingerprint(document: Document, score: float) -> tuple[int, ...]:
 
 
 def _blob(data: CleanBytes) -> Blob:
-    return Blob(BlobKey(hashlib.sha256(data).hexdigest()), sealed(_COMPRESSOR.compress(data)))
+    return Blob(BlobKey(hashlib.sha256(data).hexdigest()), declare_clean(_COMPRESSOR.compress(data)))
 
 
 def _build_document(

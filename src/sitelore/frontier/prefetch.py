@@ -7,10 +7,10 @@ Without a page limit every candidate is admitted sooner or later, as long as its
 candidate is certain to be admitted when
 
 - no open row and no sitemap can still offer anything that is admitted before it,
-- it is at most one level below the first candidate, whose links are offered one level further down, and
+- its depth is at most one more than the smallest depth of all candidates: links of those candidates come after it then, and
 - the limit reaches it: every open row, and every candidate before it, takes one place at most.
 
-Other candidates are bets. They are fetched only while everything known so far is within the limit, and only a small share of
+Other candidates are bets: the limit may end the run before they are admitted. They are fetched only while everything known so far is within the limit, and only a small share of
 the limit at a time.
 """
 

@@ -1,4 +1,4 @@
-"""Constants and rules of the per-host rate limit, used by the in-process gate and by the Redis gate."""
+"""Constants and rules of the per-host rate limit, used by `frontier/gate.py` (one process) and `store/redis_gate.py` (several)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fixed_gap_s(host: str, pace: Pace) -> float | None:
     """The gap that the settings fix regardless of the host's response time; None where it adapts."""
     if pace.delay_s is not None:
         return pace.delay_s + _allowance_s(pace.delay_s)
-    return 0.0 if is_own(host) else None
+    return 0.0 if is_private_host(host) else None
 
 
 def _allowance_s(delay_s: float) -> float:
@@ -37,7 +37,7 @@ def _allowance_s(delay_s: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def is_own(authority: str) -> bool:
+def is_private_host(authority: str) -> bool:
     """Whether an authority names this machine or an address in a private network."""
     host = authority[1 : authority.index("]")] if authority.startswith("[") else authority.partition(":")[0]
     if host == "localhost" or host.endswith(".localhost"):

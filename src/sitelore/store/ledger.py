@@ -1,6 +1,7 @@
-"""`ports.Ledger` over SQL: each method runs one repository function in one transaction.
+"""The ledger, the durable record of runs and their URLs (`ports.Ledger`), in SQLite or Postgres.
 
-The assignments below say which function a method runs, and by which method of the engine; the port documents the methods.
+Each method runs one function of `store/` in one transaction. The assignments below say which, and whether it reads or writes
+(`engine.read`, `engine.write`); the port documents the methods.
 """
 
 from __future__ import annotations

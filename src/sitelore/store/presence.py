@@ -1,6 +1,6 @@
-"""Deletion detection: ended runs decide which pages of their site are gone. The decision is a pure function of the caller.
+"""Deletion detection: ended runs decide which pages of their site are gone, by the function that the caller gives.
 
-A run that was used for this has `reckoned = 1`. Pages that look gone, too many at once, are held (`held = 1`) until a user
+A run that was used for this has 1 in the column `reckoned`. Pages that look gone, too many at once, are held (`held = 1`) until a user
 confirms or rejects their deletion.
 """
 

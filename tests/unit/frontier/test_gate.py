@@ -8,7 +8,7 @@ import pytest
 
 from sitelore.frontier import gate as gate_module
 from sitelore.frontier.gate import LocalGate, gap_s
-from sitelore.model.politeness import is_own
+from sitelore.model.politeness import is_private_host
 from sitelore.model.response import Failure
 from sitelore.model.settings import Pace
 from sitelore.ports import Feedback
@@ -254,9 +254,9 @@ async def test_hosts_of_the_user_have_no_gap(gate: LocalGate) -> None:
 
 def test_own_hosts_are_loopback_and_private_addresses() -> None:
     own = ["localhost", "localhost:8000", "app.localhost:3000", "127.0.0.1", "[::1]:8080", "10.1.2.3", "192.168.0.1:80"]
-    assert [is_own(host) for host in own] == [True] * len(own)
+    assert [is_private_host(host) for host in own] == [True] * len(own)
     others = ["example.com", "8.8.8.8", "wiki", "localhost.example.com", "[2606:4700::1111]:443"]
-    assert [is_own(host) for host in others] == [False] * len(others)
+    assert [is_private_host(host) for host in others] == [False] * len(others)
 
 
 async def test_memory_is_bounded_and_closed_or_busy_hosts_are_kept(

@@ -4,11 +4,12 @@ Collapsible text is hidden text that opens within the page with a click (tabs, a
 content and stays. Hidden text that no click opens in this way (templates, dialogs, menus, notes for machines) is removed.
 
 `drop_unseen` goes by tags and attributes, `drop_hidden` by the page's own `style` elements. External style sheets are not
-fetched, and there is no cascade. Most elements that a rule hides are shown again by a script: tabs, answers, sections that fade
-in. So `display: none` counts only when nothing else in the page mentions the name and the hidden text is short. Text that is
-moved off the screen, shrunk to nothing or painted in its background's colour is never shown again: it is always cut, except
-headings, which are there for screen readers. Elements are indexed by class and id once, and selectors are looked up in that
-index, so that time grows with the size of the page and not with the number of selectors times the number of elements.
+fetched, and there is no cascade. Most elements that a rule hides are shown again by a script: tabs, answers, sections that
+fade in. So `display: none` counts only when nothing else in the page mentions the class or id and the hidden text is short.
+Text that is moved off the screen, shrunk to nothing or painted in its background's colour is never shown again: it is always
+cut, except headings, which are there for screen readers. Elements are indexed by class and id once, and selectors are looked
+up in that index, so that time grows with the size of the page and not with the number of selectors times the number of
+elements.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ _Index: TypeAlias = dict[str, list[dom.Element]]
 
 
 def drop_unseen(tree: dom.Tree) -> None:
-    """Drop what is not shown. `html` and `body` stay: scripts that fade a page in hide those."""
+    """Drop what tags and attributes keep from being shown. `html` and `body` stay: scripts that fade a page in hide those."""
     candidates = dom.select(tree, _HIDING_ATTRIBUTES)
     _place_streamed(tree, candidates)
     hidden = _hidden_among(candidates)
@@ -521,7 +522,7 @@ def _may_hide(sheet: str) -> bool:
 
 
 def drop_hidden(hiding: Hiding, tree: dom.Tree, nodes: Sequence[dom.Node]) -> None:
-    """Cut what the sheets hide from the chosen nodes of a tree."""
+    """Cut from the chosen nodes of a tree what the page's style sheets hide."""
     names = {name.lower() for name in hiding.names}
     if not names:
         return

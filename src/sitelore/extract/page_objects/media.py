@@ -17,7 +17,7 @@ import zstandard
 
 from sitelore.extract import dom
 from sitelore.extract.links import PageLinks, PageResolver
-from sitelore.extract.redaction.redactor import sealed
+from sitelore.extract.redaction.redactor import declare_clean
 from sitelore.extract.text import short_line
 from sitelore.model.document import Blob, Reading
 from sitelore.model.ids import BlobKey
@@ -438,4 +438,4 @@ def screenshot_blob(jpeg: bytes, reading: Reading) -> Blob | None:
     """A screenshot as a blob, None if the page shows a secret (pixels cannot be redacted) or forbids archiving."""
     if not jpeg or reading.redactions or reading.noarchive:
         return None
-    return Blob(BlobKey(hashlib.sha256(jpeg).hexdigest()), sealed(_COMPRESSOR.compress(jpeg)))
+    return Blob(BlobKey(hashlib.sha256(jpeg).hexdigest()), declare_clean(_COMPRESSOR.compress(jpeg)))

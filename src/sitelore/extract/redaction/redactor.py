@@ -269,7 +269,7 @@ def snapshot_bytes(body: bytes, source: RedactedSource, charset: str, *, touched
         return CleanBytes(_UTF8_MARK + source.utf8)
 
 
-def sealed(data: bytes) -> CleanBytes:
+def declare_clean(data: bytes) -> CleanBytes:
     """Declare bytes (compressed or not) as redacted, without a scan: the caller knows that they hold nothing to remove."""
     return CleanBytes(data)
 
