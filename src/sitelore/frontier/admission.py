@@ -1,12 +1,13 @@
 """Admission: which rows the next wave admits within the page limit, which pages are duplicates, which URL patterns are traps.
 
 A wave is a batch of rows that are visited before the next batch is planned; an admitted row gets the next number (`seq`). The
-plan depends only on what has settled, so one worker, many workers and a resumed run make the same one. Candidates are taken in
-the order of `Offer.rank`: by depth, then by the page that links to them, then by the position on it. A URL pattern has a credit of pages; the first candidate whose pattern has none left ends the wave, so that
-rows are admitted in the order of discovery and the next wave knows more about that pattern.
+plan depends only on what has settled, so one worker, many workers and a resumed run make the same one. Candidates are taken
+in the order of `Offer.rank`: by depth, then by the page that links to them, then by the position on it. A URL pattern has a
+credit of pages; the first candidate whose pattern has none left ends the wave, so that rows are admitted in the order of
+discovery and the next wave knows more about that pattern.
 
-Two pages are merged only with a proof: their URLs are equal under the site's identity options, their contents are equal, or one
-names the other as canonical, the other was kept and names no further page, and their contents are similar (such pairs are
+Two pages are merged only with a proof: their URLs are equal under the site's identity options, their contents are equal, or
+one names the other as canonical, the other was kept and names no further page, and their contents are similar (such pairs are
 `agreed`; the caller compares them). A canonical link alone proves nothing: many sites name their front page on every page.
 """
 

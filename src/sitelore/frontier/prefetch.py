@@ -1,7 +1,7 @@
 """Chooses the candidates that may be fetched ahead of their admission, while slow pages hold the current wave open.
 
-Admission is not affected. A page fetched ahead is kept aside, and its row settles from it once it is admitted; so the result of
-a crawl is the same with and without prefetching.
+Admission is not affected. A page fetched ahead is kept aside, and its row settles from it once it is admitted; so the result
+of a crawl is the same with and without prefetching.
 
 Without a page limit every candidate is admitted sooner or later, as long as its URL pattern is not a trap. With a limit, a
 candidate is certain to be admitted when
@@ -10,8 +10,8 @@ candidate is certain to be admitted when
 - its depth is at most one more than the smallest depth of all candidates: links of those candidates come after it then, and
 - the limit reaches it: every open row, and every candidate before it, takes one place at most.
 
-Other candidates are bets: the limit may end the run before they are admitted. They are fetched only while everything known so far is within the limit, and only a small share of
-the limit at a time.
+Other candidates are bets: the limit may end the run before they are admitted. They are fetched only while everything known so
+far is within the limit, and only a small share of the limit at a time.
 """
 
 from __future__ import annotations

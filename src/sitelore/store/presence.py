@@ -1,7 +1,7 @@
 """Deletion detection: ended runs decide which pages of their site are gone, by the function that the caller gives.
 
-A run that was used for this has 1 in the column `reckoned`. Pages that look gone, too many at once, are held (`held = 1`) until a user
-confirms or rejects their deletion.
+A run that was used for this has 1 in the column `reckoned`. Pages that look gone, too many at once, are held (`held = 1`)
+until a user confirms or rejects their deletion.
 """
 
 from __future__ import annotations
