@@ -133,7 +133,7 @@ CASES = {
     "reset": Case(resets, "connection_error"),
     "closed without a word": Case(sends(b"", close=True), "connection_error"),
     "gzip that is none": Case(sends(reply(content_encoding="gzip")), "decoding_error"),
-    "unknown encoding": Case(sends(reply(content_encoding="rot13")), "decoding_error"),
+    "unknown encoding": Case(sends(reply(content_encoding="rot13")), "VISITED"),
     "no response": Case(never, "timeout"),
     "one byte at a time": Case(drips, "timeout"),
     "not found": Case(sends(reply(status="404 Not Found")), "NOT_FOUND"),

@@ -183,6 +183,12 @@ def exported_rows(data: Path, run: str = "latest") -> dict[str, dict[str, Any]]:
     return {row["url"]: row for row in json.loads(exported_json(data, run))}
 
 
+async def stored_counts(data: Path) -> RunCounts:
+    """The counts of the latest run, read without writing."""
+    async with embedded(data, writing=False) as app:
+        return await app.ledger.counts((await app.ledger.runs(1))[0].id)
+
+
 async def stored_rows(data: Path) -> AsyncIterator[UrlRow]:
     """The rows of the latest run, read without writing."""
     async with embedded(data, writing=False) as app:
