@@ -20,7 +20,7 @@ from bench.measure import ensure
 
 from sitelore.extract.redaction.personal_data import personal_spans
 from sitelore.extract.redaction.redactor import add_counts, redact, redactor_of
-from sitelore.model.redaction import BUILT_IN_ALONE
+from sitelore.model.settings import BUILT_IN_ALONE
 
 CORPORA = Path(os.environ.get("SITELORE_CORPORA", Path(__file__).resolve().parents[2] / "shared" / "corpora"))
 

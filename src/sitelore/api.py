@@ -303,7 +303,7 @@ def _page(values: dict[str, Any]) -> Page:
 
 
 async def _failure(app: App, run: Run) -> str:
-    from sitelore.crawl.explain import seed_problems
+    from sitelore.app.explain import seed_problems
 
     if run.state is RunState.FAILED:
         return f"the crawl failed: {run.error or 'no reason was recorded'}"

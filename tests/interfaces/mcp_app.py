@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sitelore.crawl.explain import Explanation, GateResult
+from sitelore.app.explain import Explanation, GateResult
 from sitelore.model.errors import NoSuchRun, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import ChunkId, CleanText, RunId, SiteId

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
+from sitelore.app.explain import Explanation, GateResult
 from sitelore.cli.commands.inspect import gates_table
 from sitelore.cli.progress import RateMeter, duration, progress_bar, progress_line, time_left
 from sitelore.cli.summary import Session, Summary, as_json, as_table, size
 from sitelore.crawl.context import Progress
-from sitelore.crawl.explain import Explanation, GateResult
 from sitelore.export.formats import ExportedFiles
 from sitelore.model.frontier import Run, RunCounts
 from sitelore.model.ids import RunId, SiteId

@@ -25,9 +25,8 @@ from sitelore.cli.main import main
 from sitelore.export.formats import FORMATS, ExportSource, write_tree
 from sitelore.metrics import exposition
 from sitelore.model.errors import UsageError
-from sitelore.model.redaction import Redaction
 from sitelore.model.search import SearchQuery
-from sitelore.model.settings import PersonalPolicy
+from sitelore.model.settings import PersonalPolicy, Redaction
 from sitelore.model.url import Url
 
 PLACES = (

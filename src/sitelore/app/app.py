@@ -44,15 +44,14 @@ from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, Fetcher, HostGate, Ledger, Reader
 
 if TYPE_CHECKING:
-    from sitelore.crawl.explain import Explanation
+    from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.store.engine import Engine
@@ -185,7 +184,7 @@ class App:
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
-        from sitelore.crawl.explain import explain  # noqa: PLC0415 not needed by a crawl
+        from sitelore.app.explain import explain  # noqa: PLC0415 not needed by a crawl
 
         return await explain(redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger)
 

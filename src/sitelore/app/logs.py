@@ -18,8 +18,7 @@ import msgspec
 
 from sitelore.app.settings import operator_redaction
 from sitelore.extract.redaction.redactor import Redactor, redactor_of
-from sitelore.model.redaction import Redaction
-from sitelore.model.settings import PersonalPolicy
+from sitelore.model.settings import PersonalPolicy, Redaction
 
 _URL = re.compile(r"(https?://)(?:[^\s/?#@'\"<>]*@)?([^\s?#'\"<>]*)(?:[?#][^\s'\"<>]*)?")
 _STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}

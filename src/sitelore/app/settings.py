@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
 from sitelore.model.errors import UsageError
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
 _MAX_READERS = 64
 _MAX_DEFAULT_READERS = 4

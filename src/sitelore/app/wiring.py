@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -13,8 +13,7 @@ from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import ReadOptions
 from sitelore.model.frontier import Settlement
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
-from sitelore.model.settings import CrawlSettings, PersonalPolicy, ReadMode
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, ReadMode, Redaction
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 from sitelore.ports import Blobs, Clock, Events, HostGate, Ledger, Notifier, Reader, Robots
 

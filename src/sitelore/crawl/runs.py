@@ -25,8 +25,7 @@ from sitelore.model.api_loader import start_url
 from sitelore.model.errors import Interrupted, NoSuchRun, UsageError
 from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Offer, RowKind, Run, RunListing, Source
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
-from sitelore.model.settings import CrawlSettings, Pipeline
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction
 from sitelore.model.states import ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Clock, Ledger

@@ -33,7 +33,6 @@ from sitelore.index.terms import terms_of
 from sitelore.model.errors import EmbeddingFailed, StorageError
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, CleanText, SiteId
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.search import (
     Chunk,
     ChunkSizes,
@@ -47,7 +46,7 @@ from sitelore.model.search import (
     SearchQuery,
     SiteIndexStats,
 )
-from sitelore.model.settings import CrawlSettings, PersonalPolicy
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, Redaction
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, Embedder, Ledger, SearchIndex
 

@@ -149,7 +149,7 @@ def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element]]:
 
 
 def read_head(tree: dom.Tree) -> list[Meta]:
-    """Every named `meta` of a page with its Open Graph name, in page order, wherever it stands."""
+    """Every named `meta` of a page with its Open Graph name, in page order, from head and body."""
     metas: list[Meta] = []
     for element in tree.select("meta"):
         attr = element.attr

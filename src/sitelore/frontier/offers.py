@@ -16,8 +16,7 @@ from sitelore.frontier.url_pattern import endless, url_pattern
 from sitelore.model.api_loader import is_loaded
 from sitelore.model.document import SitemapEntry
 from sitelore.model.frontier import SOURCE_RANK, Hop, Lease, Offer, RowKind, Source
-from sitelore.model.redaction import MARK
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import MARK, CrawlSettings
 from sitelore.model.states import SkipReason
 from sitelore.model.url import Url
 

@@ -15,9 +15,8 @@ from typing import Any
 from zlib import adler32, crc32
 
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
 from sitelore.model.rendering import RenderDecision, Shell
-from sitelore.model.settings import Overrides
+from sitelore.model.settings import BUILT_IN_ALONE, Overrides, Redaction
 from sitelore.model.url import Url
 
 LINES = 256

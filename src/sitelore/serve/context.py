@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sitelore.model.ids import RunId
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.ports import Blobs, Clock, Ledger
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from sitelore.app.logs import JsonLines, PlainLines, RateLimit, safe
-from sitelore.model.redaction import Redaction
+from sitelore.model.settings import Redaction
 
 
 @pytest.mark.parametrize(

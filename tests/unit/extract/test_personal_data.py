@@ -14,7 +14,7 @@ from sitelore.extract.redaction.personal_data import (
 )
 from sitelore.extract.redaction.redactor import Redactor, redact
 from sitelore.model.ids import CleanText
-from sitelore.model.redaction import Redaction
+from sitelore.model.settings import Redaction
 from sitelore.model.url import Url
 
 

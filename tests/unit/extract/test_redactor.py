@@ -7,7 +7,7 @@ from tests.support.corpora import corpus
 
 from sitelore.extract.redaction import redactor as redacting
 from sitelore.extract.redaction.redactor import redact, redact_all
-from sitelore.model.redaction import BUILT_IN_ALONE
+from sitelore.model.settings import BUILT_IN_ALONE
 
 from .conftest import ReadPage
 

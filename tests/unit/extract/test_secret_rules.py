@@ -19,7 +19,7 @@ from sitelore.extract.redaction.redactor import (
     redact,
 )
 from sitelore.model.errors import BadConfig
-from sitelore.model.redaction import Redaction
+from sitelore.model.settings import Redaction
 
 SOURCE = files("sitelore.extract.redaction").joinpath(BUILT_IN).read_text(encoding="utf-8")
 OWN = """

@@ -396,7 +396,7 @@ async def _exit_code(app: App, run: Run, summary: Summary) -> int:
         note(f"sitelore: run {run.id} failed: {run.error or 'no reason was recorded'}")
         return 1
     if not summary.counts.pages:
-        from sitelore.crawl.explain import seed_problems
+        from sitelore.app.explain import seed_problems
 
         note(f"sitelore: no page was kept: {await seed_problems(app.ledger, run)}")
         return 1

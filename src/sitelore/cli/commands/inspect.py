@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sitelore.app.app import App
-    from sitelore.crawl.explain import Explanation
+    from sitelore.app.explain import Explanation
     from sitelore.export.pages import Page
     from sitelore.extract.inspection import Cut, Inspection
     from sitelore.model.document import ReadOptions

@@ -17,7 +17,7 @@ import msgspec
 
 from sitelore.extract.redaction.redactor import Span, mark_spans
 from sitelore.model.ids import CleanText
-from sitelore.model.redaction import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.model.url import Url
 
 EMAIL, PHONE, CARD, IBAN = "email", "phone", "card", "iban"

@@ -34,7 +34,7 @@ import re2
 
 from sitelore.model.errors import BadConfig
 from sitelore.model.ids import CleanBytes, CleanText
-from sitelore.model.redaction import BUILT_IN_ALONE, MARK, Redaction, SecretRule
+from sitelore.model.settings import BUILT_IN_ALONE, MARK, Redaction, SecretRule
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:

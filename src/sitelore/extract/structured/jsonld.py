@@ -299,7 +299,7 @@ class _NodeReader:
             yield raw
 
     def _coerced(self, name: str, text: str, context: _Context, term: _Term | None) -> Any:
-        """A string as the type or language of its term has it."""
+        """A string converted to the type or language that its term declares."""
         kind = term.type if term is not None else ""
         if kind == "@id":
             self.has_references = True
@@ -311,7 +311,7 @@ class _NodeReader:
         return self._text(name, text)
 
     def _text(self, name: str, text: str) -> Any:
-        """A string as its property has it. Character references are decoded unless the text is HTML, which may hold them."""
+        """A string value of a property. Character references are decoded unless the text is HTML, which may hold them."""
         if "&" in text and ";" in text and "<" not in text and _CHARACTER_REFERENCE.search(text):
             text = html.unescape(text)
             self.has_repairs = True

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sitelore.crawl.explain import Explanation
+from sitelore.app.explain import Explanation
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run, RunListing
 from sitelore.model.ids import RunId

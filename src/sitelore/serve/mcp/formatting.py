@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sitelore.crawl.explain import Explanation
+from sitelore.app.explain import Explanation
 from sitelore.index.prompt_injection import find_flags
 from sitelore.model.ids import NO_TEXT, CleanText, piece_of
 from sitelore.model.search import Flag, Hit, Presence, SearchAnswer, SearchMode, SiteIndexStats
