@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import compress, islice
 from typing import cast
@@ -14,6 +15,7 @@ from urllib.parse import quote
 
 from sitelore.extract import dom
 from sitelore.extract.native.library import library
+from sitelore.model.response import Response
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
 
 _NATIVE = library()
@@ -32,6 +34,9 @@ _MAX_WRITTEN_FRAGMENT = 200
 _FRAGMENT_CHARS = "!$&*+,;=:@/?%"  # besides letters, digits and `._~-`
 _LINE_ENDS = str.maketrans("", "", "\t\n\r")  # URL parsers remove them
 _UNSAFE = re.compile(r"[()'\\]")
+_LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")  # without "<" inside: a header of nothing else would take quadratic time
+_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;,]+))", re.IGNORECASE)
+_HREFLANG = re.compile(r";\s*hreflang\s*=\s*[\"']?([^\s\"';,]+)", re.IGNORECASE)
 
 
 class Mark:
@@ -317,3 +322,18 @@ def _nofollow_targets(elements: list[dom.Element], urls: list[Url | None]) -> fr
 
 def _is_nofollow(rel: str) -> bool:
     return "nofollow" in rel.lower().replace(",", " ").split()
+
+
+def header_links(response: Response) -> Iterator[tuple[str, list[str], str]]:
+    """Yield each link of the `Link` headers: its target as written, the words of its `rel` in lower case, its `hreflang`."""
+    for header in response.header_all("link"):
+        for target, parameters in _LINK_HEADER.findall(header):
+            rel, lang = _REL.search(parameters), _HREFLANG.search(parameters)
+            words = (rel[1] or rel[2] or rel[3] or "").lower().split() if rel is not None else []
+            yield target.strip(), words, (lang[1] if lang is not None else "")
+
+
+def header_canonical(response: Response, rules: KeyRules) -> Url | None:
+    """The canonical URL of the `Link` headers."""
+    target = next((target for target, rel, _ in header_links(response) if "canonical" in rel), None)
+    return Url.parse(target, response.url, rules) if target is not None else None

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sitelore.extract import dom
+from sitelore.extract.links import header_canonical
 from sitelore.model.response import Response
 from sitelore.model.url import KeyRules, Url
 
@@ -41,6 +42,10 @@ _SECTIONING = "article,aside,main,nav,section,[role=main i],[role=article i],[ro
 _LANDMARK_TAGS = {*_LANDMARKS, *_NAMED_LANDMARKS}
 _HEADINGS_AND_TIMES = {*_LEVELS, "time"}
 _LANDMARK_CANDIDATES = f":is({','.join((*_LANDMARK_TAGS, '[role]', '[itemprop]'))}):not({','.join(_HEADINGS_AND_TIMES)})"
+ANNOTATED = (
+    ":is([role],[itemprop],[itemscope],[itemtype],[typeof],[vocab],[about],[data-action],[onclick],a[download],[style*='url('])"
+)
+"""Elements whose attributes the outline, structured data, actions and media are read from: one walk finds those of all."""
 _LANDMARK_OR_ROLE = f"{','.join(_LANDMARKS)},[role]"
 _COMMENT_OR_REVIEW = (
     "[itemprop~=comment i],[itemprop~=review i],[itemprop~=suggestedAnswer i],[itemtype*='/Comment'],[itemtype*='/Review']"
@@ -96,9 +101,9 @@ class PageElements:
     """Scripts of JSON-LD."""
     sheets: list[tuple[str, str]]
     """`style` elements: media query and content."""
+    annotated: list[dom.Element]
+    """What `ANNOTATED` selects, in page order."""
     _tree: dom.Tree
-    _properties: list[tuple[str, dom.Element]]
-    """Elements of Microdata, by the names of their properties."""
 
     @property
     def metas(self) -> list[tuple[str, str]]:
@@ -111,7 +116,7 @@ class PageElements:
 
     def property_values(self, name: str) -> list[str]:
         """The values of a Microdata property, but for those of comments and reviews."""
-        elements = [element for names, element in self._properties if name in names and name in names.split()]
+        elements = [element for element in self.annotated if name in (element.attr("itemprop") or "").lower().split()]
         own = [element for element in elements[:_MAX_PROPERTIES] if not dom.is_inside(element, _COMMENT_OR_REVIEW)]
         return list(map(_author if name == "author" else _date, own))
 
@@ -119,7 +124,7 @@ class PageElements:
 def collect_elements(tree: dom.Tree) -> PageElements:
     """Collect the facts of a tree, before anything is cut from it."""
     root = dom.first(tree, "html")
-    properties = dom.select(tree, "[itemprop]")
+    annotated = dom.select(tree, ANNOTATED)
     relations = [((element.attr("rel") or "").lower(), element.attr("href") or "") for element in tree.select("link")]
     titles = (title for title in tree.select("title")[:_MAX_TITLES] if title.closest("svg") is None)
     return PageElements(
@@ -129,12 +134,12 @@ def collect_elements(tree: dom.Tree) -> PageElements:
         languages=[dom.attribute(root, "lang"), dom.attribute(root, "xml:lang")] if root is not None else [],
         head=read_head(tree),
         relations=relations,
-        outline=read_outline(tree, properties),
+        outline=read_outline(tree, annotated),
         links=_links(tree, has_next=any(_is_next_or_prev(rel) for rel, _ in relations)),
-        scripts=scripts_of(tree),
+        scripts=_scripts_of(tree),
         sheets=[(style.attr("media") or "", dom.raw_text(style)) for style in dom.select(tree, "style")],
+        annotated=annotated,
         _tree=tree,
-        _properties=[((element.attr("itemprop") or "").lower(), element) for element in properties],
     )
 
 
@@ -143,7 +148,7 @@ def links_of(tree: dom.Tree) -> list[dom.Element]:
     return _links(tree, has_next=any(_is_next_or_prev(element.attr("rel") or "") for element in tree.select("link")))
 
 
-def scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element]]:
+def _scripts_of(tree: dom.Tree) -> list[tuple[str, dom.Element]]:
     """The JSON-LD scripts of a page: content and element."""
     return [(dom.raw_text(script), script) for script in dom.select(tree, "script") if _is_json_ld(script.attr("type"))]
 
@@ -168,8 +173,8 @@ def read_head(tree: dom.Tree) -> list[Meta]:
     return metas
 
 
-def read_outline(tree: dom.Tree, properties: list[dom.Element] | None = None) -> Outline:
-    """Read headings, landmarks and the dates beside the first heading. `properties`: the elements with an `itemprop`."""
+def read_outline(tree: dom.Tree, annotated: list[dom.Element]) -> Outline:
+    """Read headings, landmarks and the dates beside the first heading. `annotated` is what `ANNOTATED` selects."""
     # Selecting by tag or by one attribute is indexed: several such queries cost half of one that asks for everything.
     headings_and_times: list[dom.Element] = []
     landmarks: list[dom.Element] = []
@@ -178,9 +183,9 @@ def read_outline(tree: dom.Tree, properties: list[dom.Element] | None = None) ->
     headings = (
         [element for element in headings_and_times if element.tag != "time"] if tree.select("time") else headings_and_times
     )
-    with_role = dom.select(tree, "[role]")
-    properties = dom.select(tree, "[itemprop]") if properties is None else properties
-    if len(landmarks) + len(with_role) + len(properties) > _MAX_LANDMARK_CANDIDATES:
+    with_role = [element for element in annotated if element.attr("role") is not None]
+    properties = sum(element.attr("itemprop") is not None for element in annotated)
+    if len(landmarks) + len(with_role) + properties > _MAX_LANDMARK_CANDIDATES:
         landmarks = dom.select(tree, _LANDMARK_CANDIDATES)[:_MAX_LANDMARK_CANDIDATES]
     elif by_role := [element for element in with_role if _is_landmark_by_role(element)]:
         landmarks = _in_page_order(tree, landmarks, by_role)
@@ -369,8 +374,6 @@ _MAX_NAME_CHARS = 300
 _ADDRESS = re.compile(r"https?:|www\.|//|@\w", re.IGNORECASE)
 _BY = re.compile(r"(?:(?:written|posted|published)\s+)?by:?\s+", re.IGNORECASE)
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}$")
-_LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")  # without "<" inside: a header of nothing else would take quadratic time
-_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;,]+))", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +416,8 @@ class Metadata:
     published: str = ""
     """ISO 8601, as precise as the page has it; empty when it has none."""
     modified: str = ""
+    dates: list[tuple[str, str, str]] = field(default_factory=list)
+    """All dates as (source, `published` or `modified`, date); of each event the most reliable source comes first."""
     site_name: str = ""
     image: str = ""
     outline: Outline = NO_OUTLINE
@@ -424,10 +429,7 @@ def read_metadata(page: PageElements, response: Response, rules: KeyRules, scrip
     base = (Url.parse(href, response.url, rules) if (href := page.base.strip()) else None) or response.url
     json_ld = _read_json_ld([script.value for script in scripts])
     named, outline, h1 = _metas_by_name(page.metas), page.outline, page.h1[:_MAX_TITLE_CHARS]
-    published = (
-        _first_date(named, _PUBLISHED) or _property_date(page, "datepublished") or json_ld.published or outline.published
-    )
-    modified = _first_date(named, _MODIFIED) or _property_date(page, "datemodified") or json_ld.modified or outline.modified
+    dates = _read_dates(page, named, json_ld, response.url.path)
     image = _first_value(named, _IMAGE) or picture or json_ld.image
     return Metadata(
         title=(page.title or named.get("og:title", "") or named.get("twitter:title", "") or h1)[:_MAX_TITLE_CHARS],
@@ -435,16 +437,30 @@ def read_metadata(page: PageElements, response: Response, rules: KeyRules, scrip
         description=named.get("description", "") or named.get("og:description", "") or named.get("twitter:description", ""),
         lang=_read_language(page.languages, response, named),
         base=base,
-        canonical=_parse_address(canonical, base, rules) if canonical else _header_canonical(response, rules),
+        canonical=_parse_address(canonical, base, rules) if canonical else header_canonical(response, rules),
         robots=read_robots([named.get("robots", ""), named.get(_AGENT, "")], response.header_all("x-robots-tag")),
         meta={name: value for name, value in named.items() if name in _KEPT_NAMES or name.startswith(_KEPT_PREFIXES)},
         author=_read_author(page, named, json_ld),
-        published=published or date_in_path(response.url.path),
-        modified=modified,
+        published=next((date for _, event, date in dates if event == "published"), ""),
+        modified=next((date for _, event, date in dates if event == "modified"), ""),
+        dates=dates,
         site_name=(_first_value(named, _SITE_NAME) or json_ld.site_name)[:_MAX_NAME_CHARS],
         image=(_parse_address(image, base, rules) or "") if image else "",
         outline=outline,
     )
+
+
+def _read_dates(page: PageElements, named: dict[str, str], json_ld: _JsonLdMetadata, path: str) -> list[tuple[str, str, str]]:
+    """When the page was published and modified, by each source that has a date."""
+    sources = (
+        ("meta", _first_date(named, _PUBLISHED), _first_date(named, _MODIFIED)),
+        ("microdata", _property_date(page, "datepublished"), _property_date(page, "datemodified")),
+        ("json-ld", json_ld.published, json_ld.modified),
+        ("time", page.outline.published, page.outline.modified),
+        ("url", date_in_path(path), ""),
+    )
+    events = ("published", "modified")
+    return [(source, event, date) for source, *pair in sources for event, date in zip(events, pair, strict=True) if date]
 
 
 def _parse_address(raw: str, base: str, rules: KeyRules) -> Url | None:
@@ -559,15 +575,6 @@ def _read_language(own: list[str], response: Response, named: dict[str, str]) ->
         if _LANG.match(tag):
             return tag.replace("_", "-")
     return ""
-
-
-def _header_canonical(response: Response, rules: KeyRules) -> Url | None:
-    for header in response.header_all("link"):
-        for target, parameters in _LINK_HEADER.findall(header):
-            rel = _REL.search(parameters)
-            if rel is not None and "canonical" in (rel[1] or rel[2] or rel[3] or "").lower().split():
-                return Url.parse(target.strip(), response.url, rules)
-    return None
 
 
 def _read_json_ld(values: list[Any]) -> _JsonLdMetadata:

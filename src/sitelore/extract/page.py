@@ -18,8 +18,7 @@ import zstandard
 
 from sitelore.extract import dom
 from sitelore.extract.app_shell import ENOUGH_WORDS, NO_SHELL, detect_app_shell
-from sitelore.extract.content.documentation import PageFacts
-from sitelore.extract.content.main_content import Content, Title, find_title, main_content, place_title
+from sitelore.extract.content.main_content import Content, PageFacts, Title, find_title, main_content, place_title
 from sitelore.extract.content.visibility import Hiding, drop_hidden, drop_unseen, read_hiding, shown
 from sitelore.extract.links import NO_LINKS, PageLinks, PageResolver, find_links, resolver_for
 from sitelore.extract.malloc_tuning import LARGE_PAGE, memory_for_page
@@ -36,7 +35,6 @@ from sitelore.extract.redaction.redactor import (
     source_of,
 )
 from sitelore.extract.response_body import FILE_KINDS, ContentKind, content_kind, decode
-from sitelore.extract.soft_404 import fingerprint, soft_404_score
 from sitelore.extract.structured.entities import Entity, text_for_redaction, texts_of, with_texts
 from sitelore.extract.structured.jsonld import read_scripts
 from sitelore.extract.text import (
@@ -44,14 +42,28 @@ from sitelore.extract.text import (
     detect_language,
     escape_markdown,
     find_invisible,
+    fingerprint,
     first_heading,
     normalise_lines,
     remove_characters,
     sanitise_markdown,
+    soft_404_score,
     text_stats,
 )
 from sitelore.model.api_loader import is_loaded
-from sitelore.model.document import PROBED_HEADER, Blob, Document, Heading, Landmark, Link, Reading, ReadOptions
+from sitelore.model.audit_facts import AuditFacts
+from sitelore.model.document import (
+    MAX_STORED_LINKS,
+    PROBED_HEADER,
+    Blob,
+    Document,
+    Heading,
+    Landmark,
+    Link,
+    PageLink,
+    Reading,
+    ReadOptions,
+)
 from sitelore.model.ids import BlobKey, CleanBytes, CleanText
 from sitelore.model.rendering import RenderDecision, RenderReason, Shell
 from sitelore.model.response import Response
@@ -92,6 +104,8 @@ class _Draft:
     structured: tuple[Entity, ...] = ()
     page_objects: tuple[Any, ...] = _NO_PAGE_OBJECTS
     """Forms, actions, media, brand."""
+    facts: AuditFacts | None = None
+    """The audit facts of an HTML page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +117,7 @@ class _RedactedDraft:
     text_utf8: bytes
     """The plain text in UTF-8."""
     entities: list[Any]
-    """Structured data, forms, actions, media and brand, as JSON."""
+    """Structured data, forms, actions, media, brand and audit facts, as JSON."""
     links: PageLinks
     url: Url
     canonical: Url | None
@@ -160,11 +174,16 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
     links = find_links(page.links, response.url, resolver, nofollow=metadata.robots.nofollow)
     structured: tuple[Entity, ...] = ()
     page_objects = _NO_PAGE_OBJECTS
+    facts: AuditFacts | None = None
     if options.full:
         from sitelore.extract.structured.entities import read_structured  # noqa: PLC0415 not loaded for content alone
 
-        structured = read_structured(tree, metadata.base, scripts, page.head)
-        page_objects = _read_page_objects(tree, response, links, resolver)
+        structured = read_structured(tree, metadata.base, page, scripts)
+        page_objects = _read_page_objects(tree, page.annotated, response, links, resolver)
+    if options.facts:
+        from sitelore.extract.audit_facts import read_audit_facts  # noqa: PLC0415 loaded for audits only
+
+        facts = read_audit_facts(tree, page, metadata, response, resolver)
     hiding = read_hiding(page.sheets).beside(tree)
     if len(response.body) >= LARGE_PAGE:
         _shorten_attributes(tree)
@@ -179,17 +198,20 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
         links=links.without_nodes(),
         structured=structured,
         page_objects=page_objects,
+        facts=facts,
     )
 
 
-def _read_page_objects(tree: dom.Tree, response: Response, links: PageLinks, resolver: PageResolver) -> tuple[Any, ...]:
+def _read_page_objects(
+    tree: dom.Tree, annotated: list[dom.Element], response: Response, links: PageLinks, resolver: PageResolver
+) -> tuple[Any, ...]:
     """Forms, actions, media and brand of a page, read before anything is cut from the tree. Only home pages have a brand."""
     from sitelore.extract.dom import Selectors  # noqa: PLC0415 as above
-    from sitelore.extract.page_objects.actions import MARKED, read_actions  # noqa: PLC0415 a crawl may ask for content alone
+    from sitelore.extract.page_objects.actions import marked_elements, read_actions  # noqa: PLC0415 a crawl may ask for content alone
     from sitelore.extract.page_objects.forms import read_forms  # noqa: PLC0415 as above
     from sitelore.extract.page_objects.media import read_media  # noqa: PLC0415 as above
 
-    selectors, marked = Selectors(tree), dom.select(tree, MARKED)
+    selectors, marked = Selectors(tree), marked_elements(annotated)
     forms = read_forms(tree, response.url, resolver, selectors)
     actions = read_actions(tree, marked, links, resolver, selectors)
     media = read_media(tree, marked, links, resolver)
@@ -280,7 +302,12 @@ def _read_all_content(
 
 def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page: _PageSource) -> Reading:
     """Redact a draft and pack it into a document, with the facts that the crawl needs."""
-    redacted = _redact_draft(draft, response.url, page.redactor)
+    facts: dict[str, Any] = {}
+    if options.facts:
+        from sitelore.extract.audit_facts import facts_as_entity, file_facts  # noqa: PLC0415 as above
+
+        facts = facts_as_entity(draft.facts or file_facts(draft.strategy, draft.metadata, response), draft.text)
+    redacted = _redact_draft(draft, facts, response.url, page.redactor)
     document, stats, shell = _build_document(draft, redacted, options, page)
     snapshot = None
     # A secret that only shows after parsing (written with entities) is still in the source, which is then not stored.
@@ -301,13 +328,21 @@ def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page
         noarchive=document.noarchive,
         links=tuple([url for url in urls if url not in refused] if refused else urls),
         refused_links=tuple([url for url in urls if url in refused]) if refused else (),
+        page_links=_encode_links(document),
         looks_missing=score,
         fingerprint=_fingerprint(document, score),
         document=_blob(declare_clean(_ENCODER.encode(document))),
+        facts=_blob(declare_clean(_ENCODER.encode(redacted.entities[-1]))) if facts else None,
         snapshot=snapshot,
         redactions=redactions,
         shell=shell,
     )
+
+
+def _encode_links(document: Document) -> bytes:
+    """The links of a document as they are stored (`Reading.page_links`)."""
+    links = [PageLink(link.url, "", link.text, link.nofollow) for link in document.links[:MAX_STORED_LINKS]]
+    return msgspec.msgpack.encode(links) if links else b""
 
 
 def _fingerprint(document: Document, score: float) -> tuple[int, ...]:
@@ -334,7 +369,7 @@ def _build_document(
     meta: dict[str, str] = dict(zip(metadata.meta, rest, strict=False))
     urls, nofollow = redacted.links.urls, redacted.links.nofollow
     links = list(map(_LinkRow, map(str, urls), map(nofollow.__contains__, urls), rest[len(meta) :]))
-    structured, forms, actions, media, brand = redacted.entities
+    structured, forms, actions, media, brand, _ = redacted.entities
     has_single_spaces = draft.strategy != "text" and text == draft.text
     stats = text_stats(title, text, redacted.text_utf8, has_single_spaces=has_single_spaces)
     lang = metadata.lang or detect_language(text)
@@ -393,14 +428,14 @@ def _describe_rendering(decision: RenderDecision, shell: Shell) -> dict[str, obj
     return {**rendering, "evidence": evidence} if evidence else rendering
 
 
-def _redact_draft(draft: _Draft, url: Url, redactor: Redactor) -> _RedactedDraft:
-    """Redact everything that goes into the document.
+def _redact_draft(draft: _Draft, facts: dict[str, Any], url: Url, redactor: Redactor) -> _RedactedDraft:
+    """Redact everything that goes into the document, and the audit facts.
 
     All of it is scanned at once; only where the scan finds something, each part is redacted on its own. Entities are scanned as
     the JSON that they become in the document.
     """
     canonical, links = draft.metadata.canonical, draft.links
-    kinds = (draft.structured, *draft.page_objects)
+    kinds = (draft.structured, *draft.page_objects, facts)
     parts = [_ENCODER.encode(kind) if kind else b"" for kind in kinds]
     entities = b"\n".join(map(text_for_redaction, filter(None, parts)))
     texts = _texts(draft, links)

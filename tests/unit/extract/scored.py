@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sitelore.extract import dom
-from sitelore.extract.content.block_scorer import ScoredPage, load_model, score_page
-from sitelore.extract.content.documentation import PageFacts, is_documentation, select_documentation
-from sitelore.extract.content.selection import Selection, select_scored, threshold_of
-from sitelore.extract.content.units import Units, build_units
+from sitelore.extract.content.block_scorer import ScoredPage, Units, build_units, load_model, score_page
+from sitelore.extract.content.main_content import PageFacts, is_documentation, select_documentation
+from sitelore.extract.content.selection import Selection, select_scored
 
 SENTENCES = (
     "The mill stands where the river bends, and its wheel has not turned since the flood.",
@@ -60,8 +59,7 @@ class Scored:
         return select_documentation(self.page, self.units, self.elements)
 
     def is_documentation(self, facts: PageFacts | None = None) -> bool:
-        _, expected_f1 = threshold_of(self.page.blocks.words, self.page.scores)
-        return is_documentation(facts or PageFacts(), self.page, self.elements, expected_f1)
+        return is_documentation(facts or PageFacts(), self.page, self.elements)
 
     def kept(self, selection: Selection) -> list[str]:
         return [text for text, kept in zip(self.texts(), selection.kept, strict=True) if kept]

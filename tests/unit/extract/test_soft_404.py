@@ -1,6 +1,6 @@
 import pytest
 
-from sitelore.extract.soft_404 import fingerprint, soft_404_score
+from sitelore.extract.text import fingerprint, soft_404_score
 from sitelore.model.document import SKETCH_SIZE, similarity
 from sitelore.model.url import Url
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sitelore.extract.content.units import LINK, PAIR
+from sitelore.extract.content.block_scorer import LINK, PAIR
 from sitelore.extract.content.vocabulary import TAG_NUMBER
 
 from .scored import Scored, scored

@@ -18,8 +18,16 @@ from operator import mul
 from unicodedata import category
 
 from sitelore.extract import dom
-from sitelore.extract.content.block_scorer import ElementTable, ScoredPage
-from sitelore.extract.content.units import ELEMENT, LINK, PAIR, Templates, Units, group_templates
+from sitelore.extract.content.block_scorer import (
+    ELEMENT,
+    LINK,
+    PAIR,
+    ElementTable,
+    ScoredPage,
+    Templates,
+    Units,
+    group_templates,
+)
 from sitelore.extract.content.visibility import PRICE
 from sitelore.extract.content.vocabulary import INLINE, LANDMARK, MARK, SECONDARY_LANDMARKS, TAG_NUMBER
 
@@ -108,11 +116,10 @@ def threshold_of(words: list[int], scores: list[float]) -> tuple[float, float]:
     the last block worth keeping: it moves little when a page does, and two fetches of one page give the same choice.
     """
     mass = list(map(mul, scores, words))
-    total, held, held_mass, expected = sum(mass), 0, 0.0, 0.0
-    for block in sorted(range(len(scores)), key=scores.__getitem__, reverse=True):
-        held, held_mass = held + words[block], held_mass + mass[block]
-        expected = max(expected, 2 * held_mass / (held + total))
-    return min(expected / 2, max(scores)), expected
+    total, order = sum(mass), sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+    held = zip(accumulate([mass[block] for block in order]), accumulate([words[block] for block in order]), strict=True)
+    expected = max([2 * held_mass / (held_words + total) for held_mass, held_words in held])
+    return min(expected / 2, scores[order[0]]), expected
 
 
 def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -> Selection:

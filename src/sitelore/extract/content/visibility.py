@@ -33,26 +33,24 @@ _NEVER_TEXT = (
 )  # fmt: skip
 _HIDING_ATTRIBUTES = ":is([style],[hidden],[aria-hidden],dialog)"
 _WHOLE = frozenset({"html", "body"})
-# What a style that hides must hold, and then how it hides: most styles hold none of these words.
+_NOT_DISPLAYED = r"display\s*:\s*none"
+_NOT_VISIBLE = r"visibility\s*:\s*(?:hidden|collapse)"
+_SHRUNK = r"font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"
+# Cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
+_CLIPPED = (
+    r"(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
+)
+_EDGES = "left|top|right|bottom|margin-left|margin-top"
+_FAR_AWAY = r"\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
+# Techniques: the name, a word that a style must hold (most styles hold none of these), and the pattern.
 _HIDING = (
-    ("none", re.compile(r"display\s*:\s*none")),
-    ("visibility", re.compile(r"visibility\s*:\s*(?:hidden|collapse)")),
-    (
-        "font-size",
-        re.compile(r"font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"),
-    ),
-    # Cut down to nothing. Not `opacity: 0` nor `scale(0)`: scripts fade whole sections in from there.
-    (
-        "clip",
-        re.compile(
-            r"(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
-        ),
-    ),
+    ("display", "none", re.compile(_NOT_DISPLAYED)),
+    ("visibility", "visibility", re.compile(_NOT_VISIBLE)),
+    ("font-size", "font-size", re.compile(_SHRUNK)),
+    ("clip", "clip", re.compile(_CLIPPED)),
 )
 _FAR = re.compile(r":\s*-\d{4}")
-_OFF_SCREEN = re.compile(
-    r"(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
-)
+_OFF_SCREEN = re.compile(rf"(?:^|[;\s])(?:{_EDGES}){_FAR_AWAY}")
 # These go from what was chosen alone: labels that a picture stands for and menus that unfold tell much of what a page is.
 _CLIPPED_STYLE = re.compile(r"overflow(?:-[xy])?\s*:\s*hidden")
 _FLAT_STYLE = re.compile(r"(?:^|[;\s])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)")
@@ -61,7 +59,7 @@ _LABELS = frozenset({"a", "button", "h1", "h2", "h3", "h4", "h5", "h6", "label"}
 _TEXT_COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]*[^;!\s])")
 _PAPER = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]*[^;!\s])")
 _SHORT_STYLE = 300  # what is worth remembering
-_REMOVED, _UNPAINTED = "removed", "unpainted"
+_COLOUR = "colour"
 _STREAMED, _PLACE, _END_OF_PLACE = "S:", "B:", "/$"
 """React streams parts of a page hidden under ids `S:n`, and moves each in place of `<template id="B:n">`."""
 _INLINE = frozenset({"span", "b", "strong", "em", "s", "del", "ins", "small", "bdi", "data"})
@@ -133,12 +131,8 @@ _BRACE = re.compile(r"([{}])")
 _PLAIN = re.compile(r"(?:[a-z][a-z0-9]*)?(?:[.#][a-z_][\w-]*)+$", re.IGNORECASE)
 _NAME = re.compile(r"[.#]([a-z_][\w-]*)", re.IGNORECASE)
 _KEY = re.compile(r"[.#][a-z_][\w-]*", re.IGNORECASE)
-_GONE = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)")
-_CONCEALED = re.compile(
-    r"font-size\s*:\s*(?:0(?:\.0*)?\s*(?:[a-z%]+\s*)?|(?:0?\.\d+|1(?:\.0*)?)\s*px\s*)(?:;|!|$)"
-    r"|(?:^|[;\s])(?:left|top|right|bottom|margin-left|margin-top|text-indent)\s*:\s*-\d{4,}\s*(?:px|pt|em|rem|%|vw|vh)"
-    r"|(?:^|[;\s])clip\s*:\s*rect\(\s*(?:0|1)(?:px)?(?:[\s,]+(?:0|1)(?:px)?){3}\s*\)|clip-path\s*:\s*inset\(\s*(?:50|100)%"
-)
+_GONE = re.compile(f"{_NOT_DISPLAYED}|{_NOT_VISIBLE}")
+_CONCEALED = re.compile(rf"{_SHRUNK}|(?:^|[;\s])(?:{_EDGES}|text-indent){_FAR_AWAY}|{_CLIPPED}")
 _BACK = re.compile(r"display\s*:\s*(?!none)[a-z]|visibility\s*:\s*visible|opacity\s*:\s*(?:1|0?\.[5-9])")
 _ALWAYS = re.compile(r"@(?:layer|supports|container|media\s+(?:only\s+)?(?:screen|all)\s*$)", re.IGNORECASE)
 _SEEN_MEDIA = frozenset({"", "all", "screen"})
@@ -230,10 +224,10 @@ def _is_collapsed(node: dom.Node) -> bool:
 
 def _is_hidden(element: dom.Element) -> bool:
     attr = element.attr
-    if (style := attr("style")) and _hiding_of(style):
+    if (style := attr("style")) and hiding_technique(style):
         return True
     if attr("hidden") is not None:
-        return not _is_streamed(element)
+        return not is_streamed(element)
     value = attr("aria-hidden")
     return value is not None and value.lower() == "true" and not _is_only_price(element)
 
@@ -249,7 +243,8 @@ def _is_only_price(element: dom.Element) -> bool:
     return parent is not None and len(beside := parent.text) < _BESIDE_CHARS and beside.count(text) < 2
 
 
-def _is_streamed(element: dom.Element) -> bool:
+def is_streamed(element: dom.Element) -> bool:
+    """Whether an element is a part that React streamed after the page, which its script moves into place."""
     return element.attr("hidden") is not None and (element.attr("id") or "").startswith(_STREAMED)
 
 
@@ -258,7 +253,7 @@ def _place_streamed(tree: dom.Tree, candidates: list[dom.Element]) -> None:
 
     The fallback between the template and the comment `/$` is removed, as the script does.
     """
-    streamed = list(filter(_is_streamed, candidates))
+    streamed = list(filter(is_streamed, candidates))
     places = {element.attr("id"): element for element in dom.elements_list(tree, "template")} if streamed else {}
     for part in streamed:
         template = places.pop(_PLACE + (part.attr("id") or "")[len(_STREAMED) :], None)
@@ -274,7 +269,7 @@ def _place_streamed(tree: dom.Tree, candidates: list[dom.Element]) -> None:
 def _is_unseen(element: dom.Element) -> bool:
     """Whether a hidden element is hidden from all readers, not only from screen readers."""
     style = element.attr("style")
-    return element.attr("hidden") is not None or bool(style and _hiding_of(style) == _REMOVED)
+    return element.attr("hidden") is not None or bool(style and hiding_technique(style) not in {"", _COLOUR})
 
 
 def _drop_consent(tree: dom.Tree) -> None:
@@ -286,26 +281,24 @@ def _drop_consent(tree: dom.Tree) -> None:
             dom.drop(element)
 
 
-def _hiding_of(style: str) -> str:
-    """`_REMOVED`, `_UNPAINTED`, or nothing where a style hides nothing. Colours of a long style are not checked."""
-    if len(style) < _SHORT_STYLE:
-        return _hiding_of_short_style(style)
-    return _REMOVED if _is_gone(style.lower()) else ""
+def hiding_technique(style: str) -> str:
+    """How an inline style hides an element: `display`, `visibility`, `font-size`, `clip`, `off-screen`, `colour`, or empty if
+    it hides nothing. Colours of a long style are not checked.
+    """
+    return _technique_of_short_style(style) if len(style) < _SHORT_STYLE else _technique(style.lower())
 
 
 @lru_cache(maxsize=256)
-def _hiding_of_short_style(style: str) -> str:
+def _technique_of_short_style(style: str) -> str:
     lowered = style.lower()
-    if _is_gone(lowered):
-        return _REMOVED
-    return _UNPAINTED if "color" in style and _is_unpainted(lowered) else ""
+    return _technique(lowered) or (_COLOUR if "color" in style and _is_unpainted(lowered) else "")
 
 
-def _is_gone(style: str) -> bool:
-    for word, pattern in _HIDING:
+def _technique(style: str) -> str:
+    for name, word, pattern in _HIDING:
         if word in style and pattern.search(style):
-            return True
-    return _FAR.search(style) is not None and _OFF_SCREEN.search(style) is not None
+            return name
+    return "off-screen" if _FAR.search(style) and _OFF_SCREEN.search(style) else ""
 
 
 def _is_unpainted(style: str) -> bool:

@@ -17,7 +17,7 @@ from importlib import import_module
 from urllib.parse import unquote
 
 from sitelore.extract import dom
-from sitelore.extract.metadata import Metadata, read_outline, read_robots
+from sitelore.extract.metadata import ANNOTATED, Metadata, read_outline, read_robots
 from sitelore.extract.response_body import ContentKind
 from sitelore.model.response import Response
 
@@ -114,7 +114,7 @@ def as_html_page(content: FileContent) -> str:
 
 def file_metadata(tree: dom.Tree, facts: FileFacts, response: Response) -> Metadata:
     """The metadata of a file. Without a title of its own it is its first heading, its first line, or its file name."""
-    outline = read_outline(tree)
+    outline = read_outline(tree, dom.select(tree, ANNOTATED))
     h1 = next((text for level, text in outline.headings if level == 1), "")
     properties = {"pages": str(facts.pages or ""), "keywords": facts.keywords, "note": " ".join(facts.notes)}
     return Metadata(

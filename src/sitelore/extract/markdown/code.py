@@ -489,6 +489,8 @@ def _rescue_task_boxes(tree: dom.Tree) -> None:
 
 def _rescue_tab_labels(tree: dom.Tree) -> None:
     """Move the labels of tabs into the panels that they open: a reader of Markdown sees all panels, one below the other."""
+    if not dom.select(tree, "[role=tabpanel]"):
+        return
     for panel, tab in _pair_tabs(dom.select(tree, "[role=tablist],[role=tab],[role=tabpanel]")[:_MAX_TABS]):
         label = " ".join(tab.text.split())
         # Panels without code mostly start with their label, or are parts of a menu.

@@ -25,10 +25,7 @@ from sitelore.extract.text import short_line
 
 Action = dict[str, Any]
 
-MARKED = (
-    ":is([data-action],[role=button i],[role=menuitem i],[role=link i],[role=switch i],[onclick],a[download],[style*='url('])"
-)
-"""Elements that may be actions, and elements that may have a background image (`page_media`): both are found in one walk."""
+_ACTION_ROLES = frozenset({"button", "menuitem", "link", "switch"})
 _ROLES = {
     "a": "link", "area": "link", "button": "button", "summary": "button", "form": "form", "select": "combobox",
     "textarea": "textbox",
@@ -188,12 +185,25 @@ def action_name(label: str) -> str:
     return opening[1] if opening is not None and opening[0].match(lowered) else ""
 
 
+def marked_elements(annotated: list[dom.Element]) -> list[dom.Element]:
+    """Elements that may be actions or have a background image. `annotated` is what `metadata.ANNOTATED` selects."""
+    return [
+        element
+        for element in annotated
+        if (attr := element.attr)("data-action") is not None
+        or attr("onclick") is not None
+        or (attr("role") or "").lower() in _ACTION_ROLES
+        or "url(" in (attr("style") or "")
+        or (element.tag == "a" and attr("download") is not None)
+    ]
+
+
 def read_actions(
     tree: dom.Tree, marked: list[dom.Element], links: PageLinks, resolver: PageResolver, selectors: Selectors
 ) -> tuple[Action, ...]:
     """The actions of a page: declared ones first, then candidates, each in page order.
 
-    `marked` are the elements that the selector `MARKED` matches.
+    `marked` is what `marked_elements` returns.
     """
     declared: dict[tuple[str, str, str], Action] = {}
     declaring: set[dom.Element] = set()

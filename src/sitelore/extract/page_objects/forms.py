@@ -116,7 +116,7 @@ class _FormReader:
     __slots__ = ("_labels", "_page", "_resolver", "_selectors")
 
     def __init__(self, tree: dom.Tree, page: Url, resolver: PageResolver, selectors: Selectors) -> None:
-        self._labels = _Labels(tree, selectors)
+        self._labels = Labels(tree, selectors)
         self._page = page
         self._resolver = resolver
         self._selectors = selectors
@@ -275,7 +275,7 @@ def _holds_all(form: dom.Element, controls: list[dom.Element]) -> bool:
     return all(each.attr("form") is None and each.closest("form") == form for each in (*controls[:1], *controls[-1:]))
 
 
-class _Labels:
+class Labels:
     """The labels of a page, by the id of the control they are for."""
 
     __slots__ = ("_for", "_selectors")
