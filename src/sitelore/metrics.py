@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYP
 __all__ = ["CONTENT_TYPE", "REGISTRY", "exposition", "histogram"]
 
 REGISTRY = CollectorRegistry()
-"""Not the library's global one: that adds metrics of the interpreter which the reference does not list."""
+"""The registry of all metrics; the library's global one adds metrics of the interpreter that the reference does not list."""
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # an additional series per counter that is of no use

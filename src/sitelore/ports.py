@@ -19,8 +19,10 @@ from sitelore.model.frontier import (
     IdempotentRun,
     KnownPage,
     Lease,
+    LinkBetweenPages,
     Offer,
     PageSketch,
+    PageVersion,
     PrefetchFacts,
     PrefetchTarget,
     QueueStats,
@@ -210,7 +212,7 @@ class Ledger(Protocol):
         ...
 
     async def move_run(self, run: RunId, state: RunState, now: float, error: str = "") -> bool:
-        """Start or end a run; False when its state does not allow that transition."""
+        """Start, interrupt or end a run; False when its state does not allow that transition."""
         ...
 
     async def begin_run(self, run: RunId, now: float) -> bool:
@@ -226,6 +228,13 @@ class Ledger(Protocol):
 
     async def crash_run(self, run: RunId, error: str, now: float, pause_s: float, attempts: int) -> RunState | None:
         """Record a crash of a RUNNING run: back to QUEUED after a pause, or FAILED when its attempts are used up."""
+        ...
+
+    async def resume_run(self, run: RunId, now: float, time_limit_s: float | None = None) -> Run | None:
+        """Queue an INTERRUPTED run again, and give any run that has not ended its full time limit, or this new one.
+
+        None when the run has ended.
+        """
         ...
 
     async def workable_runs(self, limit: int, now: float) -> list[Run]:
@@ -353,6 +362,22 @@ class Ledger(Protocol):
         """Store the results of reprocessing for pages whose document is still the one that was read. States stay."""
         ...
 
+    async def inlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
+        """Links to a URL from the current versions of the site's pages, by source and position."""
+        ...
+
+    async def outlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
+        """Links of the current version of a page, in page order."""
+        ...
+
+    async def page_history(self, site: SiteId, url: Url) -> list[PageVersion]:
+        """All stored versions of a page, the current one first."""
+        ...
+
+    def page_versions(self, site: SiteId) -> AsyncIterator[PageVersion]:
+        """The current versions of a site's pages, sorted by key."""
+        ...
+
     async def known(self, site: SiteId, url: Url) -> KnownPage | None:
         """What earlier visits stored about a URL."""
         ...
@@ -421,7 +446,7 @@ class SearchIndex(Protocol):
         ...
 
     async def chunk_records(self, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
-        """Those of these chunks that may be shown, in the given order."""
+        """The records of these chunks in the given order, without chunks that must not be shown."""
         ...
 
     async def page(self, tenant: str, url: Url) -> StoredPage | None:

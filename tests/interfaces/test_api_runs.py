@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.interfaces.api import Api, serving_api, whole_app
 from tests.journeys.test_site_memory import COOKIES, kettles
-from tests.support.crawls import differences, run_cli
+from tests.support.crawls import differences, exported_rows, run_cli
 from tests.support.graph import Expected, Graph
 from tests.support.http_server import Answer, HttpServer, page, prose, serve_site, site
 
@@ -257,8 +257,28 @@ def test_a_key_must_be_visible_ascii(served: Served, key: str) -> None:
     assert answer.json["errors"][0]["field"] == "header.Idempotency-Key"
 
 
-def test_a_run_that_has_ended_cannot_be_cancelled(served: Served) -> None:
+def test_a_run_that_has_ended_cannot_be_cancelled_or_resumed(served: Served) -> None:
     assert served.api.call("POST", f"/crawl-runs/{served.run}/cancel").kind == "already-ended"
+    assert served.api.call("POST", f"/crawl-runs/{served.run}/resume").kind == "already-ended"
+
+
+def test_a_crawl_that_its_time_limit_interrupted_continues_when_the_api_resumes_it(tmp_path: Path) -> None:
+    graph = Graph(25, 40)
+    with serve_site(lambda _: None) as http_server:
+        http_server.pages, http_server.delay_s = graph.pages(http_server.origin), 1.0
+        flags = ("--data", str(tmp_path), "--delay", "0", "--json", "--output", "db")
+        cut = run_cli("crawl", http_server.url(), *flags, "--time-limit", "2s")
+        assert cut.code == 15, cut.err
+        http_server.delay_s = 0.0
+        with serving_api(partial(whole_app, tmp_path)) as api:
+            run = cut.summary["run"]
+            assert api.get(f"/crawl-runs/{run}")["status"] == "INTERRUPTED"
+            with api.follow(run) as events:
+                [event] = events
+            assert event.kind == "end", "nothing more happens until it is resumed"
+            assert api.call("POST", f"/crawl-runs/{run}/resume").json["status"] in {"QUEUED", "RUNNING"}
+            assert api.finish(run)["status"] == "COMPLETED"
+    assert exported_rows(tmp_path).keys() == graph.expected(http_server.origin).keys()
 
 
 @pytest.mark.parametrize("tail", ["", "/summary", "/urls", "/export", "/graph", "/events"])

@@ -6,6 +6,7 @@ import asyncio
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,33 @@ async def test_without_postgres_the_api_answers_503_long_before_a_worker_gives_u
                     proxy.open()
                     assert server.api.get("/ready") == {"status": "ready"}
                     assert await app.ledger.runs() == [], "a request that was answered with 503 was carried out later"
+
+
+async def test_while_postgres_is_frozen_every_route_answers_503(servers: LocalServers, tmp_path: Path) -> None:
+    """Connections stay open and nothing answers: the client waits for a minute, the proxy for as long as it takes."""
+    with serve_site(lambda _: None, host="localhost") as http_server, tcp_proxy(servers.postgres.port) as proxy:
+        async with scaled_app(servers, patience_s=3600.0) as (app, operator):
+            run = await app.create_run(crawl_settings(http_server.url("/")))
+            with worker_pool(operator) as pool:
+                url = operator.database_url.replace(f":{servers.postgres.port}/", f":{proxy.port}/")
+                with serve_process(tmp_path, http_server, env=pool.variables() | {"SITELORE_DATABASE_URL": url}) as server:
+                    assert server.api.get("/ready") == {"status": "ready"}
+                    proxy.freeze()
+                    tails = ("", "/summary", "/urls", "/export", "/graph", "/events")
+                    paths = ["/ready", "/metrics", "/crawl-runs", "/sites", *(f"/crawl-runs/{run.id}{tail}" for tail in tails)]
+                    requests = [("GET", path) for path in paths]
+                    requests += [("POST", f"/crawl-runs/{run.id}/{verb}") for verb in ("cancel", "resume")]
+                    with ThreadPoolExecutor(len(requests)) as threads:
+                        for answer, request in zip(
+                            threads.map(lambda each: server.api.call(*each), requests), requests, strict=True
+                        ):
+                            assert (answer.status, answer.kind) == (503, "unavailable"), request
+                    assert server.api.call("POST", "/crawl-runs", {"seedUrl": http_server.url("/")}).status == 503
+                    assert server.api.call("GET", "/health").status == 200
+                    proxy.thaw()
+                    while server.api.call("GET", "/ready").status != 200:  # noqa: ASYNC110 another process, there is no event
+                        await asyncio.sleep(0.05)
+                    assert server.api.get(f"/crawl-runs/{run.id}")["status"] == "QUEUED"
 
 
 async def test_a_worker_serves_its_metrics(servers: LocalServers, monkeypatch: pytest.MonkeyPatch) -> None:

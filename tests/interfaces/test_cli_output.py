@@ -31,7 +31,14 @@ COUNTS = RunCounts(
     body_bytes=123_456,
 )
 SUMMARY = Summary(
-    RUN, COUNTS, Path("data"), ExportedFiles({"md": "data/pages"}), markdown_chars=1234.4, session=Session(8, 4.0)
+    RUN,
+    COUNTS,
+    Path("data"),
+    "postgresql://crawler:***@db/sitelore",
+    "s3://bucket",
+    ExportedFiles({"md": "data/pages"}),
+    markdown_chars=1234.4,
+    session=Session(pages_before=2, elapsed_s=4.0),
 )
 
 
@@ -58,7 +65,9 @@ def test_the_summary_table_has_all_required_counts() -> None:
     assert "4  (not_modified 2, within_ttl 2)" in text
     assert "timeout 1" in text
     assert "data/pages" in text
-    assert "2.0 pages/s, 12 requests, 123.5 KB" in text
+    assert "1.5 pages/s, 12 requests, 123.5 KB" in text
+    assert "postgresql://crawler:***@db/sitelore" in text
+    assert "s3://bucket" in text
 
 
 def test_the_summary_object_has_all_documented_fields() -> None:
@@ -66,7 +75,8 @@ def test_the_summary_object_has_all_documented_fields() -> None:
     assert (summary["run"], summary["state"], summary["pages"], summary["data"]) == ("r1", "COMPLETED", 8, "data")
     assert summary["states"]["VISITED"] == 6
     assert (summary["redirects"], summary["not_found"], summary["soft_404"], summary["dedupe_share"]) == (2, 1, 1, 0.2)
-    assert summary["outputs"] == {"db": "data/sitelore.db", "md": "data/pages"}
+    assert summary["outputs"] == {"db": "postgresql://crawler:***@db/sitelore", "md": "data/pages"}
+    assert summary["blobs"] == "s3://bucket"
 
 
 def test_control_characters_of_pages_do_not_reach_the_terminal() -> None:

@@ -165,7 +165,7 @@ async def test_closing_early_stops_the_crawl_and_leaves_nothing_running(close: s
         assert len(http_server.hits) == requests
     async with embedded(data, writing=True) as app:
         run = (await app.ledger.runs(1))[0]
-        assert run.state == "RUNNING"
+        assert run.state == "INTERRUPTED"
         assert [row.url async for row in app.ledger.rows(run.id) if row.claimed_by or row.state == "IN_PROGRESS"] == []
 
 

@@ -58,7 +58,24 @@ def test_a_crawl_past_its_time_limit_exits_with_15_and_a_resumed_one_gets_the_fu
         done = run_cli("crawl", http_server.url(), "--data", str(tmp_path), *FLAGS, "--time-limit", "6s")
         assert done.code == 15, done.err
         assert "Traceback" not in done.err
+        assert done.summary["state"] == "INTERRUPTED"
         http_server.delay_s = 0.0
         done = run_cli("crawl", http_server.url(), "--data", str(tmp_path), *FLAGS, "--resume")
         assert done.code == 0, done.err
         assert refetched(http_server) == 0
+
+
+def test_a_resumed_crawl_obeys_a_new_time_limit(tmp_path: Path) -> None:
+    calm, cut = tmp_path / "calm", tmp_path / "cut"
+    graph = Graph(23, 60)
+    with serve_site(lambda _: None) as http_server:
+        http_server.pages = graph.pages(http_server.origin)
+        assert run_cli("crawl", http_server.url(), "--data", str(calm), *FLAGS).code == 0
+        http_server.delay_s = 1.0
+        assert run_cli("crawl", http_server.url(), "--data", str(cut), *FLAGS, "--time-limit", "2s").code == 15
+        again = run_cli("crawl", "--data", str(cut), *FLAGS, "--resume", "--time-limit", "1s")
+        assert again.code == 15, again.err
+        http_server.delay_s = 0.0
+        done = run_cli("crawl", "--data", str(cut), *FLAGS, "--resume", "--time-limit", "5m")
+        assert done.code == 0, done.err
+        assert exported_json(calm) == exported_json(cut)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts.servers import LocalServers
@@ -10,6 +11,8 @@ from tests.support.crawls import CrawlResult, crawl, crawl_settings
 from tests.support.http_server import Answer, HttpServer, page, prose, serve_site, site
 from tests.support.workers import crawl_with_workers, scaled_app, worker_pool
 
+from sitelore.crawl import worker
+from sitelore.crawl.prefetch import Prefetcher
 from sitelore.export.rows import export_row
 from sitelore.model.settings import CrawlSettings, Prefetch
 from sitelore.model.states import RunState
@@ -47,6 +50,23 @@ async def test_pages_of_all_levels_are_fetched_while_one_page_is_slow(tmp_path: 
         assert exported(slow) == exported(quick)
         assert sorted(http_server.targets()) == sorted(levels())  # each page once
         assert slow.counts.prefetch_unused == 0
+
+
+async def test_nothing_is_remembered_of_pages_that_were_admitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefetchers: list[Prefetcher] = []
+
+    def build(*arguments: Any) -> Prefetcher:
+        prefetchers.append(Prefetcher(*arguments))
+        return prefetchers[-1]
+
+    monkeypatch.setattr(worker, "Prefetcher", build)
+    with serve_site(site(levels())) as http_server:
+        hold_the_slow_page_until_all_others_were_requested(http_server)
+        await crawl(tmp_path, crawl_settings(http_server.url("/")))
+    [prefetcher] = prefetchers
+    assert not prefetcher._tried
+    assert not prefetcher._entries
+    assert not prefetcher._ahead_by_pattern
 
 
 async def test_without_prefetching_the_next_level_waits_for_the_slow_page(tmp_path: Path) -> None:
@@ -112,3 +132,27 @@ async def test_links_of_a_trap_are_not_followed_ahead(tmp_path: Path) -> None:
         assert exported(on) == exported(off)
         assert len(http_server.targets()) == fetched + on.counts.prefetch_unused
         assert on.counts.prefetch_unused <= fetched
+
+
+async def test_bets_follow_the_chain_of_lists_before_the_articles_use_them_up(tmp_path: Path) -> None:
+    """A blog beside a slow page. The limit allows for 10 bets: the links of the second list are candidates, then the lists
+    follow, whose articles have to wait.
+    """
+    lists = 8
+    first = {"/", "/slow", *(f"/articles/{number}" for number in (10, 11, 12, 20, 21, 22))}
+    first |= {f"/page/{number}" for number in range(2, lists + 1)}
+    blog = {"/slow": page("Slow", prose("slow"))}
+    for number in range(1, lists + 1):
+        path = "/" if number == 1 else f"/page/{number}"
+        articles = [f"/articles/{number}{index}" for index in range(3)]
+        following = [f"/page/{number + 1}"] if number < lists else []
+        blog[path] = page(f"List {number}", prose(path), links=(*(["/slow"] if number == 1 else []), *articles, *following))
+        blog |= {article: page(article, prose(article)) for article in articles}
+    with serve_site(site(blog)) as http_server:
+        expected = await crawl(tmp_path / "off", _limited(http_server, 200, Prefetch.OFF))
+        http_server.clear_log()
+        http_server.held["/slow"] = len(first) + 2  # with robots.txt and the sitemap
+        result = await crawl(tmp_path / "on", _limited(http_server, 200, Prefetch.ON))
+        assert exported(result) == exported(expected)
+        assert set(http_server.targets()[: len(first)]) == first
+        assert result.counts.prefetch_unused == 0

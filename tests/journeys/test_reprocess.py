@@ -18,6 +18,8 @@ from sitelore.crawl.context import Progress, read_options_of
 from sitelore.crawl.reprocess import Reprocessed, Reprocessing
 from sitelore.export.pages import write_jsonl
 from sitelore.export.rows import write_json
+from sitelore.extract.audit_facts import decode_audit_facts
+from sitelore.model.audit_facts import Declaration, Place
 from sitelore.model.frontier import Run
 from sitelore.model.settings import Overrides
 
@@ -152,3 +154,30 @@ async def test_a_run_that_has_not_ended_is_not_reprocessed(tmp_path: Path) -> No
     done = run_cli("reprocess", run.id, "--data", str(tmp_path))
     assert done.code == 2
     assert "has not ended" in done.err
+
+
+async def test_facts_and_links_of_pages_are_filled_without_requests(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
+        async with embedded(tmp_path, writing=True) as app:
+            run = await crawled(app, http_server)
+            assert {version.facts async for version in app.ledger.page_versions(run.site)} == {b""}
+        assert run_cli("reprocess", "--data", str(tmp_path)).code == 0
+        assert http_server.hits == []
+        async with embedded(tmp_path, writing=True) as app:
+            versions = {version.url.path: version async for version in app.ledger.page_versions(run.site)}
+            inlinks = await app.ledger.inlinks(run.site, versions["/apples"].url)
+    facts = {path: decode_audit_facts(version.facts) for path, version in versions.items() if version.facts}
+    assert facts.keys() == versions.keys() - {"/kept-out"}  # it has no snapshot
+    assert (facts["/apples"].title, facts["/apples"].lang, facts["/apples"].link_count) == ("Apples", "en", 1)
+    assert facts["/headers"].canonicals == (Declaration("/other", Place.HEADER, "canonical"),)
+    assert [(link.source.path, link.text) for link in inlinks] == [("/", "link 1")]
+
+
+async def test_a_crawl_stores_facts_when_its_settings_say_so(tmp_path: Path) -> None:
+    with serve_site(site(shop())) as http_server:
+        async with embedded(tmp_path, writing=True) as app:
+            journey = await crawl_in(app, crawl_settings(http_server.url(), audit_facts=True))
+            facts = [decode_audit_facts(version.facts) async for version in app.ledger.page_versions(journey.run.site)]
+    assert len(facts) == journey.counts.pages
+    assert all(own.kind == "html" and own.titles == 1 for own in facts)
+    assert not any(SECRET in str(own) for own in facts)

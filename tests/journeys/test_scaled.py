@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scripts.servers import LocalServers
 from tests.journeys.test_politeness import flat, noise_s
-from tests.support.crawls import as_expected, crawl_in, crawl_settings, differences, run_cli
+from tests.support.crawls import as_expected, crawl_in, crawl_settings, differences, run_cli, run_cli_async
 from tests.support.graph import Graph
 from tests.support.http_server import RateLimit, page, prose, serve_site, site
 from tests.support.tcp_proxy import tcp_proxy
@@ -178,7 +178,7 @@ async def test_runs_of_one_site_are_sequential_and_several_sites_run_concurrentl
         assert len(other.hits) < 8
 
 
-async def test_a_run_past_its_time_limit_ends_although_its_worker_is_busy(servers: LocalServers) -> None:
+async def test_a_run_past_its_time_limit_is_interrupted_although_its_worker_is_busy(servers: LocalServers) -> None:
     graph = Graph(9, 40)
     with serve_site(lambda _: None) as http_server:
         http_server.pages, http_server.delay_s = graph.pages(http_server.origin), 0.3
@@ -186,8 +186,41 @@ async def test_a_run_past_its_time_limit_ends_although_its_worker_is_busy(server
             with worker_pool(operator) as pool:
                 pool.start()
                 run = await crawl_with_workers(app, crawl_settings(http_server.url("/"), concurrency=1, time_limit_s=2.0))
-        assert run.state is RunState.FAILED
+        assert run.state is RunState.INTERRUPTED
         assert run.error.startswith("time_limit")
+
+
+async def test_a_crawl_past_its_time_limit_is_resumed_to_the_export_of_an_undisturbed_one(
+    servers: LocalServers, tmp_path: Path
+) -> None:
+    """With and without another worker; the summary names the real database and blob store."""
+    graph = Graph(24, 60)
+    flags = ("--delay", "0", "--concurrency", "4", "--json", "--output", "db", "--data", str(tmp_path / "there"))
+    with serve_site(lambda _: None) as http_server:
+        http_server.pages = graph.pages(http_server.origin)
+        assert run_cli("crawl", http_server.url(), "--data", str(tmp_path / "here"), "--delay", "0").code == 0
+        calm = run_cli("export", "latest", "--data", str(tmp_path / "here")).out
+        async with scaled_app(servers) as (app, operator):
+            with worker_pool(operator) as pool:
+                for workers in (0, 1):
+                    pool.start(workers)
+                    http_server.delay_s = 1.0
+                    cut = await run_cli_async(
+                        "crawl", http_server.url(), *flags, "--force", "--time-limit", "3s", env=pool.variables()
+                    )
+                    assert cut.code == 15, cut.err
+                    assert "--resume" in cut.err
+                    assert cut.summary["state"] == "INTERRUPTED"
+                    http_server.delay_s = 0.0
+                    done = await run_cli_async("crawl", *flags, "--resume", "--time-limit", "5m", env=pool.variables())
+                    assert done.code == 0, done.err
+                    assert done.summary["run"] == cut.summary["run"]
+                    assert done.summary["outputs"]["db"] == app.database_name
+                    assert done.summary["blobs"] == app.blobs_name
+                    resumed = await app.ledger.run(done.summary["run"])
+                    assert resumed is not None
+                    assert (resumed.state, resumed.settings.time_limit_s) == (RunState.COMPLETED, 300.0)
+                    assert run_cli("export", "latest", env=pool.variables()).out == calm, f"{workers} workers"
 
 
 async def test_doctor_reports_the_problem_of_each_server(servers: LocalServers) -> None:

@@ -179,7 +179,7 @@ MUTANTS = (
     Mutant(
         "cancelled-run-goes-on",
         "crawl/runs.py",
-        "if current is None or current.state in ENDED:\n                job.stop.set()",
+        "if current is None or current.state not in ACTIVE:\n                job.stop.set()",
         "if current is None:\n                job.stop.set()",
         "A cancelled run keeps fetching: the cancellation is lost.",
         _SCHEDULER,

@@ -216,7 +216,7 @@ MUTANTS = (
     Mutant(
         "tenants-share-a-site",
         "store/runs/lifecycle.py",
-        "this_site = sa.and_(sites.c.tenant == tenant, sites.c.name == site)",
+        "this_site = sa.and_(sites.c.tenant_id == tenant_id, sites.c.name == site)",
         "this_site = sites.c.name == site",
         "The site of a run is looked up without its tenant.",
         _RUNS,

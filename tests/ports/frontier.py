@@ -9,7 +9,7 @@ from sitelore.model.frontier import (
     Effects,
     Lease,
     Offer,
-    PageFacts,
+    PageUpdate,
     Run,
     Settlement,
     Source,
@@ -42,8 +42,8 @@ def link(path: str, parent: Lease | None = None, position: int = 0, **more: Any)
     return Offer(u(path), parent.depth + 1, Source.LINK, parent.url, parent.seq, position, **more)
 
 
-def facts(content: str = "", canonical: Url | None = None, **more: Any) -> PageFacts:
-    return PageFacts(
+def facts(content: str = "", canonical: Url | None = None, **more: Any) -> PageUpdate:
+    return PageUpdate(
         CleanText(content.title()), content, more.pop("novelty", content), BlobKey(f"doc{content}"), canonical, **more
     )
 

@@ -10,7 +10,7 @@ import pytest
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, all_rows, begin, facts, seed, u
 
-from sitelore.frontier.prefetch import BET_SHARE, prefetch_targets
+from sitelore.frontier.prefetch import BET_SHARE, allowed_bets, pages_in_sight, prefetch_targets
 from sitelore.model.frontier import (
     Effects,
     Hop,
@@ -18,6 +18,8 @@ from sitelore.model.frontier import (
     Lease,
     Merge,
     Offer,
+    PrefetchFacts,
+    PrefetchTarget,
     Settlement,
     Source,
     Verdict,
@@ -187,6 +189,7 @@ class Ahead:
 
     held: dict[WorkerId, dict[Url, Lease]] = field(default_factory=dict)
     certain: set[Url] = field(default_factory=set)
+    bets: set[Url] = field(default_factory=set)
     fetched: Counter[Url] = field(default_factory=Counter)
     """Requests for each URL, ahead or not."""
 
@@ -215,7 +218,7 @@ async def crawl(database: Database, site: Site, budget: int, interleaving: int, 
         wave = opened.wave
         while (pulse := await ledgers[0].queue_stats(run.id, now)).ready or pulse.in_progress:
             if ahead is not None:
-                await _fetch_ahead(rng.choice(ledgers), run.id, rng, ahead, now)
+                await _fetch_ahead(rng.choice(ledgers), site, run.id, rng, ahead, now)
             now = await _one_step(rng.choice(ledgers), site, run.id, rng, stale, now, ahead)
     assert await ledgers[0].settle(stale) == [False] * len(stale)
     await ledgers[0].finish_rows(run.id, now)
@@ -229,8 +232,10 @@ async def crawl(database: Database, site: Site, budget: int, interleaving: int, 
     }  # fmt: skip
 
 
-async def _fetch_ahead(ledger: SqlLedger, run: RunId, rng: random.Random, ahead: Ahead, now: float) -> None:
-    """A worker fetches some of the candidates that it may fetch ahead; sometimes it loses all that it holds."""
+async def _fetch_ahead(ledger: SqlLedger, site: Site, run: RunId, rng: random.Random, ahead: Ahead, now: float) -> None:
+    """A worker fetches some of the candidates that it may fetch ahead, and links of pages that it holds; sometimes it loses all
+    that it holds.
+    """
     worker = WorkerId(f"w{rng.randrange(3)}")
     own = ahead.held.setdefault(worker, {})
     if rng.random() < 0.1:
@@ -239,11 +244,31 @@ async def _fetch_ahead(ledger: SqlLedger, run: RunId, rng: random.Random, ahead:
     facts = await ledger.prefetch_facts(run, now)
     assert facts is not None
     targets = [target for target in prefetch_targets(facts) if rng.random() < 0.5 and target.url not in own]
+    targets += _links_to_bet_on(site, facts, own, targets)
     for lease in await ledger.start_prefetches(run, worker, targets, now, 1_000.0):
         assert not any(lease.url in held for held in ahead.held.values()), "two workers fetch one page"
         own[lease.url] = lease
         ahead.fetched[lease.url] += 1
-    ahead.certain |= {target.url for target in targets if not target.is_bet and target.url in own}
+    for target in targets:
+        if target.url in own:
+            (ahead.bets if target.is_bet else ahead.certain).add(target.url)
+
+
+def _links_to_bet_on(
+    site: Site, facts: PrefetchFacts, own: dict[Url, Lease], targets: list[PrefetchTarget]
+) -> list[PrefetchTarget]:
+    """Links of pages that a worker holds, as many as it may fetch besides `targets`."""
+    bets = facts.bets + sum(target.is_bet for target in targets)
+    taken = {target.url for target in targets}.union(own)
+    links: dict[Url, PrefetchTarget] = {}
+    for lease in own.values():
+        page = int(lease.url.path[1:])
+        for number in site.links[page] if page not in site.missing and page not in site.redirects else ():
+            url, depth = u(str(number)), lease.depth + 1
+            in_sight = pages_in_sight(facts) + bets + len(links)
+            if url not in taken and depth <= MAX_DEPTH and allowed_bets(facts.settings, in_sight, bets + len(links)) > 0:
+                links.setdefault(url, PrefetchTarget(url, depth, is_bet=True))
+    return list(links.values())
 
 
 async def _one_step(
@@ -278,7 +303,7 @@ async def _one_step(
 @pytest.mark.parametrize("number", range(3))
 async def test_fetching_ahead_changes_nothing_and_wastes_no_certain_fetch(database: Database, number: int) -> None:
     site = make_site(number)
-    for budget in (1, 7, 20, 30, 1000):
+    for budget in (1, 7, 20, 30, 40, 1000):
         expected = Simulation(site, budget).crawl()
         ahead = Ahead()
         assert await crawl(database, site, budget, number, ahead) == expected
@@ -286,6 +311,28 @@ async def test_fetching_ahead_changes_nothing_and_wastes_no_certain_fetch(databa
         assert ahead.certain <= admitted
         assert len(ahead.fetched.keys() - admitted) <= budget * BET_SHARE
         assert ahead.certain or budget < 20  # so that the test cannot pass without fetching ahead
+        assert ahead.bets or budget < 1000  # nor without bets
+
+
+async def test_bets_that_a_killed_worker_lost_still_count(database: Database) -> None:
+    ledger = await database.ledger()
+    settings = CrawlSettings(seeds=("http://site.test/",), max_pages=100)
+    run = await begin(ledger, seed("0"), site="bets", settings=settings)
+    await ledger.begin_run(run.id, NOW)
+    worker = WorkerId("w1")
+    targets = [PrefetchTarget(u(str(number)), 1, is_bet=True) for number in range(1, 4)]
+    await ledger.start_prefetches(run.id, worker, targets, NOW, 10.0)
+    await ledger.end_prefetches(run.id, worker, [targets[0].url], are_used=True)
+    assert await _bets(ledger, run.id, NOW) == 2
+    assert await _bets(ledger, run.id, NOW + 20.0) == 2  # expired, and not yet released
+    await ledger.release(run.id, NOW + 20.0)
+    assert await _bets(ledger, run.id, NOW + 20.0) == 2
+
+
+async def _bets(ledger: SqlLedger, run: RunId, now: float) -> int:
+    facts = await ledger.prefetch_facts(run, now)
+    assert facts is not None
+    return facts.bets
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -29,7 +29,7 @@ from tests.ports.frontier import (
 
 from sitelore.model.frontier import Effects, Hop, Lease, Offer, QueueStats, RowKind, Settlement, Source, Verdict, WavePlan
 from sitelore.model.ids import CleanText, RunId
-from sitelore.model.response import RobotsFile
+from sitelore.model.response import RobotsFile, StoredHead
 from sitelore.model.settings import CrawlSettings, Pace, Scope
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -360,6 +360,13 @@ async def test_a_visit_is_settled_once_and_whole(ledger: SqlLedger) -> None:
     assert (await ledger.counts(run.id)).redactions == {"aws": 2, "jwt": 1}
     row = await the_row(ledger, run, "x")
     assert (row.parent, row.depth, row.state) == (u("p"), 1, UrlState.DISCOVERED)
+
+
+async def test_the_head_of_the_last_response_is_stored_with_its_row(ledger: SqlLedger) -> None:
+    run, [lease] = await started(ledger, "")
+    head = StoredHead("1.1", "Not \0 Fine", "192.0.2.7", (("server", "n\0 ü"), ("set-cookie", "a="), ("set-cookie", "b=")))
+    assert await ledger.settle([visited(lease, "page", response_head=head)]) == [True]
+    assert (await the_row(ledger, run, "")).response_head == head
 
 
 async def test_a_redirect_becomes_an_alias_and_offers_its_target(ledger: SqlLedger) -> None:

@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.ports.conftest import Database
+from tests.ports.frontier import facts, started, the_row, visited
 
 from sitelore.model.errors import StorageError
+from sitelore.model.ids import SiteId
+from sitelore.model.response import StoredHead
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import UrlState
+from sitelore.model.url import Url
 from sitelore.store.index.search_index import SqlSearchIndex
+from sitelore.store.ledger import SqlLedger
 from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
+from sitelore.store.versions import PageChange, store_changes
 
 
 def _drop_all(conn: sa.Connection) -> None:
@@ -98,6 +106,45 @@ async def test_sites_and_pages_from_before_tenants_are_kept_and_queued_for_index
     [stats] = await search_index.site_stats("default")
     assert (stats.site, stats.name, stats.pages, stats.waiting, stats.version) == (7, "kept", 1, 1, 0)
     assert [page.title for page in await search_index.pages_to_index(stats.site, 9)] == ["Kept"]
+
+
+async def test_rows_from_before_response_heads_are_kept_without_one(new_database: Database) -> None:
+    engine = await new_database.engine()
+    ledger = SqlLedger(engine)
+    run, [lease] = await started(ledger, "")
+    await ledger.settle([visited(lease, "page", response_head=StoredHead("1.1", "OK"))])
+    await engine.write(_downgrade, "0006")
+    await engine.write(migrate, "the test's")
+    assert await engine.write(_differences) == []
+    row = await the_row(ledger, run, "")
+    assert (row.state, row.status_code, row.response_head) == (UrlState.VISITED, 200, None)
+
+
+async def test_stored_pages_get_a_version_and_their_site_keeps_its_tenant(new_database: Database) -> None:
+    engine = await new_database.engine()
+    await engine.write(_downgrade, "0006")
+    sites = "INSERT INTO sites (id, name, created_at, tenant) VALUES (7, 'shop', 1, 'red'), (8, 'shop', 2, 'blue')"
+    pages = (
+        "INSERT INTO pages (site_id, url, fetched_at, content_hash, novelty, document, title, word_count, noindex) VALUES"
+        " (7, 'http://shop/', 5, '', '', 'doc7', 'Shop', 1, 0), (8, 'http://shop/', 6, '', '', 'doc8', 'Shop', 1, 0)"
+    )
+    await engine.write(lambda conn: [conn.execute(sa.text(statement)) for statement in (sites, pages)])
+    await engine.write(migrate, "the test's")
+    assert await engine.write(_differences) == []
+    search_index, ledger = SqlSearchIndex(engine), SqlLedger(engine)
+    assert [(stats.tenant, stats.site) for stats in await search_index.site_stats(None)] == [("blue", 8), ("red", 7)]
+    for site, at in ((7, 5), (8, 6)):
+        [version] = await ledger.page_history(SiteId(site), Url.trusted("http://shop/"))
+        assert (version.seen_at, version.ended_at, version.document) == (at, None, f"doc{site}")
+    # New ids do not collide with those of the migration.
+    run = await ledger.create_run("shop", CrawlSettings(seeds=("http://shop/",)), (), 9.0, "red")
+    assert run.site == 7
+    change = PageChange(Url.trusted("http://shop/new"), facts("new"), 9.0)
+    await engine.write(store_changes, run.site, [change])
+    assert len(await ledger.page_history(run.site, change.url)) == 1
+    await engine.write(_downgrade, "0006")
+    tenants = await engine.read(lambda conn: conn.execute(sa.text("SELECT id, tenant FROM sites ORDER BY id")).all())
+    assert [tuple(row) for row in tenants] == [(7, "red"), (8, "blue")]
 
 
 async def test_a_database_of_a_newer_version_is_refused(new_database: Database) -> None:

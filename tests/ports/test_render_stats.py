@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.ports.frontier import NOW, facts, started, the_row, u
 
-from sitelore.model.frontier import Effects, Lease, PageFacts, Run, Settlement, Verdict
+from sitelore.model.frontier import Effects, Lease, PageUpdate, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey
 from sitelore.model.rendering import RenderMetrics, RenderNote, RenderReason, SiteRendering
 from sitelore.model.settings import CrawlSettings, Rendering, RenderMode
@@ -20,7 +20,7 @@ NOTE = RenderNote(
 
 def settled(lease: Lease, reason: RenderReason | None) -> Settlement:
     note = None if reason is None else RenderNote(reason)
-    page: PageFacts = replace(facts(lease.url.path), render=note)
+    page: PageUpdate = replace(facts(lease.url.path), render=note)
     return Settlement(lease, Verdict(UrlState.VISITED, 200), Effects(page=page, fetched=True), NOW)
 
 

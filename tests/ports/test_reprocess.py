@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.ports.frontier import NOW, ended, facts, started, the_row, u
 
-from sitelore.model.frontier import Effects, Lease, PageFacts, ReprocessedPage, Run, Settlement, Verdict
+from sitelore.model.frontier import Effects, Lease, PageUpdate, ReprocessedPage, Run, Settlement, Verdict
 from sitelore.model.ids import BlobKey, CleanText
 from sitelore.model.states import UrlState
 from sitelore.store import pages as stored_pages
@@ -15,7 +15,7 @@ from sitelore.store.ledger import SqlLedger
 HEADERS = (("x-robots-tag", "noindex"), ("content-language", "de"), ("x-robots-tag", "other: none"))
 
 
-def settled(lease: Lease, page: PageFacts) -> Settlement:
+def settled(lease: Lease, page: PageUpdate) -> Settlement:
     return Settlement(lease, Verdict(UrlState.VISITED, 200), Effects(page=page, fetched=True), NOW)
 
 
@@ -62,7 +62,7 @@ async def test_all_sketches_are_read_over_several_pages(ledger: SqlLedger) -> No
 async def test_a_reprocessed_document_replaces_the_document_it_was_made_from_only(ledger: SqlLedger) -> None:
     run = await kept(ledger, "a", "b")
     before = await the_row(ledger, run, "a")
-    new = PageFacts(
+    new = PageUpdate(
         CleanText("New"), "hash", "novelty", BlobKey("new"), u("canon"), word_count=9, noindex=True, sketch=b"87654321"
     )
     assert before.document is not None

@@ -18,7 +18,7 @@ from sitelore.model.ids import RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.store.engine import PostgresEngine
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.runs.lifecycle import begin_run, crash_run, end_run
+from sitelore.store.runs.lifecycle import begin_run, crash_run, end_run, resume_run
 from sitelore.store.schema import runs, sites
 
 if TYPE_CHECKING:
@@ -159,6 +159,43 @@ async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> No
     assert await state_of(ledger, run.id) is RunState.FAILED
 
 
+async def test_an_interrupted_run_keeps_its_rows_and_continues_when_it_is_resumed(ledger: SqlLedger) -> None:
+    run, [lease, _] = await started(ledger, "p", "q")
+    await ledger.begin_run(run.id, NOW)
+    assert await ledger.move_run(run.id, RunState.INTERRUPTED, NOW + 5, "time_limit: over")
+    assert await ledger.settle([visited(lease, "kept")]) == [True], "active visits are not lost"
+    await ledger.release(run.id, NOW + 5, W1)
+    assert await leases(ledger, run, W2) == []
+    assert await ledger.workable_runs(5, NOW + 6) == []
+    assert not await ledger.begin_run(run.id, NOW + 6), "it waits until it is resumed"
+    resumed = await ledger.resume_run(run.id, NOW + 100, 30.0)
+    assert resumed is not None
+    assert (resumed.state, resumed.error, resumed.settings.time_limit_s) == (RunState.QUEUED, "", 30.0)
+    assert [each.id for each in await ledger.workable_runs(5, NOW + 101)] == [run.id]
+    assert await ledger.begin_run(run.id, NOW + 120)
+    stored = await ledger.run(run.id)
+    assert stored is not None
+    assert (stored.started_at, stored.time_limit_from) == (NOW, NOW + 120)
+    assert [lease.url.path for lease in await leases(ledger, run, W2)] == ["/q"]
+
+
+async def test_resuming_a_run_whose_worker_was_killed_gives_it_its_full_time_again(ledger: SqlLedger) -> None:
+    run, _ = await started(ledger, "p")
+    await ledger.begin_run(run.id, NOW)
+    resumed = await ledger.resume_run(run.id, NOW + 50)
+    assert resumed is not None
+    assert (resumed.state, resumed.started_at, resumed.time_limit_from) == (RunState.RUNNING, NOW, NOW + 50)
+
+
+async def test_a_run_that_has_ended_cannot_be_resumed(ledger: SqlLedger) -> None:
+    run, _ = await started(ledger, "p")
+    await ledger.begin_run(run.id, NOW)
+    await ledger.move_run(run.id, RunState.INTERRUPTED, NOW)
+    assert await ledger.end_run(run.id, RunState.CANCELLED, NOW), "an interrupted run can be cancelled"
+    assert await ledger.resume_run(run.id, NOW) is None
+    assert await ledger.resume_run(RunId("none"), NOW) is None
+
+
 @pytest.mark.parametrize(
     "move",
     [
@@ -166,8 +203,9 @@ async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> No
         lambda conn, run: end_run(conn, run, RunState.COMPLETED, NOW),
         lambda conn, run: crash_run(conn, run, "x", NOW, 10.0, 2),
         lambda conn, run: crash_run(conn, run, "x", NOW, 10.0, 1),
+        lambda conn, run: resume_run(conn, run, NOW),
     ],
-    ids=["begin", "end", "crash", "last crash"],
+    ids=["begin", "end", "crash", "last crash", "resume"],
 )
 async def test_the_site_is_locked_before_the_run(database: Database, move: Callable[[sa.Connection, RunId], object]) -> None:
     """Two transactions that lock them in opposite orders deadlock."""

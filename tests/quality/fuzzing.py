@@ -25,7 +25,7 @@ _GIVE_UP_S = 8.0
 _REAL_PAGES = 40
 _REAL_CHARS = range(2_000, 120_000)
 _OPTIONS = (
-    ReadOptions(),
+    ReadOptions(facts=True),
     ReadOptions(full=False),
     ReadOptions(dropped_parameters=("b", "x*"), obey_nofollow=False),
     ReadOptions(overrides=(Overrides("site.example", ("article", ".entry-content"), ("nav", "[hidden]", "p:empty")),)),

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server. While it is closed, connections are refused and open ones are cut."""
+"""A TCP proxy in front of a server. It can refuse and cut connections, or keep them open and forward nothing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ class TcpProxy:
         self._loop = loop
         self._server: asyncio.Server | None = None
         self._passing: set[asyncio.Task[None]] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+
+    def freeze(self) -> None:
+        """Accept and keep connections, but forward nothing, like a server whose processes are stopped."""
+        self._loop.call_soon_threadsafe(self._flowing.clear)
+
+    def thaw(self) -> None:
+        """Forward what has arrived meanwhile, and everything after it."""
+        self._loop.call_soon_threadsafe(self._flowing.set)
 
     def open(self) -> None:
         """Accept connections."""
@@ -53,17 +63,17 @@ class TcpProxy:
         with contextlib.suppress(OSError, asyncio.CancelledError):
             there, to_there = await asyncio.open_connection("127.0.0.1", self._target)
             ends.append(to_there)
-            await asyncio.gather(_pump(reader, to_there), _pump(there, writer))
+            await asyncio.gather(self._pump(reader, to_there), self._pump(there, writer))
         for end in ends:
             end.transport.abort()
         self._passing.discard(task)
 
-
-async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    while data := await source.read(_CHUNK):
-        sink.write(data)
-        await sink.drain()
-    sink.transport.abort()
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while data := await source.read(_CHUNK):
+            await self._flowing.wait()
+            sink.write(data)
+            await sink.drain()
+        sink.transport.abort()
 
 
 @contextmanager

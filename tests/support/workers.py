@@ -27,7 +27,7 @@ from sitelore.app.wiring import scaled
 from sitelore.export.rows import write_json
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import ENDED
+from sitelore.model.states import ACTIVE
 
 _numbers = itertools.count()
 _POLL_S = 0.05
@@ -173,9 +173,9 @@ async def crawl_with_workers(app: App, settings: CrawlSettings, timeout_s: float
 
 
 async def wait_until_ended(app: App, run: Run, timeout_s: float = 100.0) -> Run:
-    """Wait until a run has ended."""
+    """Wait until a run has ended or was interrupted."""
     async with asyncio.timeout(timeout_s), app.worker_context.notifier.subscribe(run.id) as subscription:
-        while (current := await app.ledger.run(run.id) or run).state not in ENDED:
+        while (current := await app.ledger.run(run.id) or run).state in ACTIVE:
             await subscription.wait(_POLL_S)
     return current
 

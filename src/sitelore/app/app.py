@@ -27,7 +27,7 @@ from sitelore.crawl.context import (
     redaction_of,
     rules_of,
 )
-from sitelore.crawl.maintenance import TIME_LIMIT, Maintenance, announce_state
+from sitelore.crawl.maintenance import Maintenance, announce_state, interrupt_run
 from sitelore.crawl.page_fetch import render_as_fetch
 from sitelore.crawl.runs import RunScheduler, start_run
 from sitelore.crawl.settle import redacting_saver
@@ -46,7 +46,7 @@ from sitelore.model.frontier import Run
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
-from sitelore.model.states import ENDED, RunState
+from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Blobs, Clock, Fetcher, HostGate, Ledger, Reader
 
@@ -79,6 +79,10 @@ class App:
     """Started when a page first needs it; shared by all runs."""
     search: LazySearch
     """Built for the first query."""
+    database_name: str
+    """The file or the URL of the database, without its password."""
+    blobs_name: str
+    """The file, directory or bucket of the blobs, without credentials."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
@@ -116,8 +120,14 @@ class App:
         await self.notify_workers(run.id)
         return run
 
+    async def resume_run(self, run: RunId, time_limit_s: float | None = None) -> Run | None:
+        """Let an interrupted run continue, with its full time limit or this new one; None when it has ended."""
+        resumed = await self.ledger.resume_run(run, self.clock(), time_limit_s)
+        await self.notify_workers(run)
+        return resumed
+
     async def notify_workers(self, run: RunId) -> None:
-        """Wake the workers because a run was created or cancelled. A hint: they also look on their own."""
+        """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
 
     async def unfinished_run(self, site: str | None = None) -> Run | None:
@@ -128,13 +138,20 @@ class App:
         return None
 
     async def crawl(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-        """Work on a run until it has ended, together with other workers where there are any."""
+        """Work on a run until it has ended, together with other workers where there are any.
+
+        Raises `Interrupted` or `OutOfTime` when it was stopped before; it can be resumed then.
+        """
         if self.is_shared:
             return await self._crawl_with_others(run, progress, stop)
         # We hold the directory's lock, so no other process works here: every lease was left behind by one that died.
         await self.ledger.release(run.id, _END_OF_TIME)
         await self.ledger.move_run(run.id, RunState.RUNNING, self.clock())
-        return await self._work_on(self.worker_context, run, progress, stop)
+        try:
+            return await self._work_on(self.worker_context, run, progress, stop)
+        except (Interrupted, asyncio.CancelledError):
+            await interrupt_run(self.worker_context, run.id)
+            raise
 
     async def work(self, stop: asyncio.Event) -> None:
         """Crawl and maintain all runs until `stop` is set. Returns with no URL leased to this process."""
@@ -190,7 +207,7 @@ class App:
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         async with _in_background("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop)):
-            while run.state not in ENDED:
+            while run.state in ACTIVE:
                 if stop.is_set():
                     raise Interrupted("stopped")
                 if await self.ledger.begin_run(run.id, self.clock()):
@@ -198,7 +215,7 @@ class App:
                 else:
                     await self._work_on_earlier_run(run, stop)
                     run = await self.ledger.run(run.id) or run
-        if run.state is RunState.FAILED and run.error.startswith(TIME_LIMIT):
+        if run.state is RunState.INTERRUPTED:
             raise OutOfTime(run.error)
         return run
 
@@ -206,7 +223,8 @@ class App:
         """Help to finish the run of the same site that is ahead of ours: one runs at a time."""
         for other in await self.ledger.running_runs():
             if other.site == run.site and other.id != run.id:
-                await self._work_on(self.worker_context, other, Progress(), stop)
+                with contextlib.suppress(OutOfTime):  # the time limit of that run, not of ours
+                    await self._work_on(self.worker_context, other, Progress(), stop)
                 return
         await _pause(stop)
 
@@ -237,6 +255,9 @@ class App:
             except asyncio.CancelledError:
                 # Cancelled while draining: release our leases anyway.
                 await self.ledger.release(run.id, self.clock(), worker)
+                raise
+            except OutOfTime as problem:
+                await interrupt_run(worker_context, run.id, str(problem))
                 raise
 
     def _browser_check(self, run: Run) -> Callable[[], bool]:

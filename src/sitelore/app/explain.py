@@ -131,7 +131,7 @@ def _robots(url: Url, file: RobotsFile | None, settings: CrawlSettings) -> GateR
 
 
 def _rendering(url: Url, row: UrlRow | None, run: Run) -> GateResult:
-    """Whether a browser rendered the page, and reason. This check stops nothing: a page is kept either way."""
+    """Whether a browser rendered the page, and why. This check stops nothing: a page is kept either way."""
     mode, is_own = RenderPolicy(run.settings, run.site_rendering, bool).mode(url)
     rule = f"mode {mode}" + (", by the domain's own rules" if is_own else "")
     if row is None or row.document is None:

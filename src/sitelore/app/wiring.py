@@ -28,6 +28,8 @@ _POSTGRES_CONNECTIONS = 6
 _CONNECT_TIMEOUT_S = 10.0
 _SERVER_PATIENCE_S = 2.0
 """How long a server retries an unavailable database or blob store: its client waits for the answer."""
+_SERVER_SILENCE_S = 1.5
+"""A database that is connected but frozen is given up by a server after twice this time."""
 
 
 @asynccontextmanager
@@ -43,7 +45,7 @@ async def build_app(data: Path, *, writing: bool, serving: bool = False) -> Asyn
     if settings.is_scaled:
         if serving:
             settings = replace(settings, patience_s=min(settings.patience_s, _SERVER_PATIENCE_S))
-        async with scaled(settings) as app:
+        async with scaled(settings, silence_s=_SERVER_SILENCE_S if serving else None) as app:
             yield app
         return
     async with embedded(
@@ -90,12 +92,16 @@ async def embedded(
             context = WorkerContext(ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
-            yield App(context, blobs, reader, browser, search, sites_at_once, redaction)
+            names = (str(data / "sitelore.db"), str(data / "blobs.db"))
+            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction)
 
 
 @asynccontextmanager
-async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
-    """The application on Postgres, Redis and an object store. Redis and the object store are connected on first use."""
+async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) -> AsyncIterator[App]:
+    """The application on Postgres, Redis and an object store. Redis and the object store are connected on first use.
+
+    `silence_s`: see `PostgresConfig`.
+    """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
@@ -117,6 +123,7 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
             settings.patience_s,
             connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
             idle_in_transaction_s=min(10.0, lease_s / 2),
+            silence_s=silence_s,
         ),
     )
     async with AsyncExitStack() as opened:
@@ -139,7 +146,8 @@ async def scaled(settings: OperatorSettings) -> AsyncIterator[App]:
         context = WorkerContext(ledger, gate, notifier, notifier, clock, config, ConcurrencyLimiter(settings.concurrency))
         search = LazySearch(engine, ledger, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
-        yield App(context, blobs, reader, browser, search, settings.sites_at_once, settings.redaction)
+        names = (engine.name, blobs.name)
+        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction)
 
 
 @contextmanager

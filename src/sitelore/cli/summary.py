@@ -42,9 +42,10 @@ _DECODER = msgspec.json.Decoder(_DocumentFields)
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The share of this process in a run. A resumed run was idle between two sessions, so its own times give no rate."""
+    """The time since a run was started or resumed. A resumed run was idle before, so its own times give no rate."""
 
-    pages: int
+    pages_before: int
+    """Pages that the run had kept when it was resumed."""
     elapsed_s: float
 
 
@@ -55,14 +56,17 @@ class Summary:
     run: Run
     counts: RunCounts
     data: Path
+    database: str
+    blobs: str
     written: ExportedFiles = field(default_factory=ExportedFiles)
     markdown_chars: float = 0.0
     session: Session = Session(0, 0.0)
 
     @property
     def rate(self) -> float:
-        """Pages per second."""
-        return self.session.pages / self.session.elapsed_s if self.session.elapsed_s else 0.0
+        """Pages per second of the session, of all processes that worked on the run."""
+        pages = max(0, self.counts.pages - self.session.pages_before)
+        return pages / self.session.elapsed_s if self.session.elapsed_s else 0.0
 
     @property
     def aliases(self) -> int:
@@ -107,8 +111,8 @@ async def summarise(
     else:
         chars = await _markdown_chars(app, run)
     if session is None:
-        session = Session(counts.pages, max(0.0, (run.finished_at or time.time()) - (run.started_at or run.created_at)))
-    return Summary(run, counts, data, written, chars, session)
+        session = Session(0, max(0.0, (run.finished_at or time.time()) - (run.started_at or run.created_at)))
+    return Summary(run, counts, data, app.database_name, app.blobs_name, written, chars, session)
 
 
 async def _markdown_chars(app: App, run: Run) -> float:
@@ -150,6 +154,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "states": dict(sorted(counts.states.items())),
         "pages": counts.pages,
         "data": str(summary.data),
+        "blobs": summary.blobs,
         "urls": counts.urls,
         "unique_final_urls": counts.pages,
         "redirects": summary.redirects,
@@ -173,7 +178,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "bytes": counts.body_bytes,
         "elapsed_s": round(summary.session.elapsed_s, 3),
         "pages_per_s": round(summary.rate, 2),
-        "outputs": {"db": str(summary.data / "sitelore.db"), **summary.written.paths},
+        "outputs": {"db": summary.database, **summary.written.paths},
         "error": run.error,
     }
 
@@ -222,7 +227,7 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
     session = summary.session
     requests = counted(counts.fetched, "request")
     took = f"{duration(session.elapsed_s)}, {summary.rate:.1f} pages/s, {requests}, {size(counts.body_bytes)}"
-    lines += [("took", took), ("database", str(summary.data / "sitelore.db"))]
+    lines += [("took", took), ("database", summary.database), ("blob store", summary.blobs)]
     labels = {MARKDOWN: "Markdown", **{name: form.label or name for name, form in FORMATS.items()}}
     lines += [(labels[name], path) for name, path in summary.written.paths.items()]
     return lines

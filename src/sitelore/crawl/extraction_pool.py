@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sitelore.extract.inspection import Inspection
 
 TIME_LIMIT_S = 30.0
-"""Per document."""
+"""The longest time that extracting one document may take."""
 MEMORY_BYTES = 2 * 2**30
 """Address space limit of an extraction process; most of it is never touched."""
 _CRASHED = "the reading process crashed or ran out of memory on this document"

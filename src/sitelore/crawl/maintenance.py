@@ -1,7 +1,7 @@
 """Maintenance of runs: recover expired leases, merge pages by proof, open the next wave, complete the run.
 
 A worker calls `reconcile_run` for its own run when it has nothing to claim. `Maintenance` does it for all runs, in a server or
-in a worker that holds the leader lock: it also repeats notifications that may have been lost, ends runs that exceeded their
+in a worker that holds the leader lock: it also repeats notifications that may have been lost, interrupts runs past their
 time limit, and completes runs that several processes work on.
 """
 
@@ -35,7 +35,7 @@ _MAX_WAIT_S = 0.25
 _WORD = re.compile(r"\w+")
 _QUIET_CYCLES = 2
 """Consecutive cycles in which a shared run must look finished before it is completed."""
-TIME_LIMIT = "time_limit"
+_TIME_LIMIT = "time_limit"
 
 
 class RunStatus(Enum):
@@ -152,9 +152,9 @@ class Maintenance:
 
     async def _reconcile(self, run: Run) -> bool:
         """Recover leases, repeat notifications, open the next wave. True when nothing had to be done."""
-        now, limit_s = self._worker_context.clock(), run.settings.time_limit_s
-        if limit_s is not None and run.started_at is not None and now - run.started_at > limit_s:
-            await self._end(run, RunState.FAILED, f"{TIME_LIMIT}: the time limit of {limit_s:.0f} s has passed")
+        now = self._worker_context.clock()
+        if run.is_out_of_time(now):
+            await interrupt_run(self._worker_context, run.id, time_limit_error(run))
             return False
         if recovered := await self._ledger.release(run.id, now):
             metrics.RECOVERED.inc(recovered)
@@ -173,13 +173,24 @@ class Maintenance:
             return False
         self._quiet_cycles[run.id] += 1
         if self._quiet_cycles[run.id] >= _QUIET_CYCLES:
-            await self._end(run, RunState.COMPLETED)
+            await self._complete(run)
         return True
 
-    async def _end(self, run: Run, state: RunState, error: str = "") -> None:
-        if await self._ledger.end_run(run.id, state, self._worker_context.clock(), error):
-            metrics.RUNS_ENDED.labels(state.value).inc()
-            await announce_state(self._worker_context, run.id, state, error)
+    async def _complete(self, run: Run) -> None:
+        if await self._ledger.end_run(run.id, RunState.COMPLETED, self._worker_context.clock()):
+            metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
+            await announce_state(self._worker_context, run.id, RunState.COMPLETED)
+
+
+def time_limit_error(run: Run) -> str:
+    """The message of a run that its time limit interrupted."""
+    return f"{_TIME_LIMIT}: the time limit of {run.settings.time_limit_s:g} s has passed"
+
+
+async def interrupt_run(worker_context: WorkerContext, run: RunId, error: str = "") -> None:
+    """Stop a RUNNING run so that it can be resumed: none of its URLs is skipped, and active visits still settle."""
+    if await worker_context.ledger.move_run(run, RunState.INTERRUPTED, worker_context.clock(), error):
+        await announce_state(worker_context, run, RunState.INTERRUPTED, error)
 
 
 async def announce_wave(worker_context: WorkerContext, run: RunId, wave: int, admitted: int) -> None:
@@ -191,7 +202,7 @@ async def announce_wave(worker_context: WorkerContext, run: RunId, wave: int, ad
 
 
 async def announce_state(worker_context: WorkerContext, run: RunId, state: RunState, error: str = "") -> None:
-    """Notify workers and publish the event that a run started or ended."""
+    """Notify workers and publish the event that a run started, was interrupted or ended."""
     await worker_context.notifier.notify(run)
     facts: dict[str, str | int] = {"state": state.value, **({"error": error} if error else {})}
     await worker_context.events.publish(RunEvent(run, EventKind.STATE, worker_context.clock(), facts))

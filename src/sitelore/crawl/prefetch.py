@@ -39,6 +39,7 @@ _LOOK_INTERVAL_S = 0.1
 _MAX_HELD_BYTES = 64 * 2**20
 _MAX_HELD_PAGES = 5_000
 _MAX_QUEUED_LINKS = 10_000
+_MAX_COUNTED_PATTERNS = 1_000
 _BYTES_PER_LINK = 100
 
 
@@ -81,10 +82,8 @@ class Prefetcher:
         self._ready: deque[Lease] = deque()
         """Reserved, and not started."""
         self._tried: set[Url] = set()
-        """URLs that were reserved once; none is tried a second time."""
-        self._links: deque[PrefetchTarget] = deque()
-        """Links of pages fetched ahead."""
-        self._queued_links: set[Url] = set()
+        """URLs that were reserved once and are not admitted; none is tried a second time."""
+        self._links = _LinkQueue()
         self._used: list[Url] = []
         self._unused: list[Url] = []
         self._yields: dict[str, PatternYield] = {}
@@ -116,13 +115,14 @@ class Prefetcher:
 
     async def take(self, lease: Lease) -> PageRead | None:
         """What was fetched ahead for a row that is admitted now; None when it has to be fetched."""
+        self._tried.discard(lease.url)  # it is no candidate any more
         entry = self._entries.pop(lease.url, None)
         if entry is None:
             self._forget_reserved(lease.url)
             return None
         self._used.append(lease.url)
         self._held_bytes -= entry.size
-        self._ahead_by_pattern[url_pattern(lease.url)] -= 1
+        self._uncount(lease.url)
         self._release_slot(entry)  # from here on the slot of the visit counts
         page = await entry.task
         is_equal = (entry.lease.kind, entry.lease.known) == (lease.kind, lease.known)
@@ -167,35 +167,45 @@ class Prefetcher:
             self._yields.update(facts.pattern_yields)
             candidates = (target for target in prefetch_targets(facts) if target.url not in self._tried)
             targets += islice((target for target in candidates if target.url.authority not in closed_hosts), count)
-        for _ in range(len(self._links)):
-            if len(targets) >= count:
-                break
-            target = self._judge_link(self._links.popleft(), closed_hosts)
-            if target is not None:
-                targets.append(target)
-        if not self._links:
-            self._queued_links.clear()
+            self._bets += sum(target.is_bet for target in targets)
+        targets += self._choose_links(count - len(targets), closed_hosts)
         self._tried.update(target.url for target in targets)
         return targets
 
-    def _judge_link(self, link: PrefetchTarget, closed_hosts: Collection[str]) -> PrefetchTarget | None:
-        """A link of a page fetched ahead, if it may be fetched now. One whose host is closed is queued again."""
-        if link.url in self._tried:
-            return None
-        if link.url.authority in closed_hosts:
-            self._links.append(link)
-            return None
-        if self._settings.max_pages is not None:
-            if allowed_bets(self._settings, self._in_sight + len(self._links) + 1, self._bets) <= 0:
-                return None
-            self._bets += 1
-            link = replace(link, is_bet=True)
+    def _choose_links(self, count: int, closed_hosts: Collection[str]) -> list[PrefetchTarget]:
+        """Links of pages fetched ahead, first those that lead on. Those whose host is closed stay in the queue."""
+        targets: list[PrefetchTarget] = []
+        for is_any_link, links in ((False, self._links.leading), (True, self._links.others)):
+            for _ in range(len(links)):
+                if len(targets) >= count or not self._may_follow(is_any_link=is_any_link):
+                    break
+                link = links.popleft()
+                if link.url.authority in closed_hosts:
+                    links.append(link)
+                    continue
+                self._links.urls.discard(link.url)
+                # A URL offered meanwhile is a candidate, or was admitted.
+                if link.url in self._tried or self._context.offer_builder.is_offered(link.url) or not self._has_credit(link):
+                    continue
+                is_bet = self._settings.max_pages is not None
+                self._bets += is_bet
+                targets.append(replace(link, is_bet=is_bet))
+        return targets
+
+    def _may_follow(self, *, is_any_link: bool) -> bool:
+        """Whether the page limit allows for one more link of a page fetched ahead. Each of them is a bet."""
+        if self._settings.max_pages is None:
+            return True
+        in_sight = self._in_sight + self._bets + len(self._links)
+        return allowed_bets(self._settings, in_sight, self._bets, is_any_link=is_any_link) > 0
+
+    def _has_credit(self, link: PrefetchTarget) -> bool:
+        """Whether the trap detection would admit one more page of the link's URL pattern."""
+        if not self._settings.detect_traps:
+            return True
         pattern = url_pattern(link.url)
-        if self._settings.detect_traps:
-            credit = page_credit(Candidate(link.url, link.kind, link.depth, pattern), self._yields)
-            if credit is not None and self._ahead_by_pattern[pattern] >= credit:
-                return None
-        return link
+        credit = page_credit(Candidate(link.url, link.kind, link.depth, pattern), self._yields)
+        return credit is None or self._ahead_by_pattern[pattern] < credit
 
     def _start(self) -> None:
         while self._ready and self._free_slots() > 0 and not self._limiter.is_full:
@@ -236,7 +246,7 @@ class Prefetcher:
                 _LOG.warning("fetching ahead failed", exc_info=error, extra={"run": self._run, "url": url})
             if is_held:
                 del self._entries[url]
-                self._ahead_by_pattern[url_pattern(url)] -= 1
+                self._uncount(url)
                 if url not in self._unused:
                     self._used.append(url)  # nothing was fetched, so nothing is lost
         elif is_held:
@@ -254,20 +264,62 @@ class Prefetcher:
         if not isinstance(reading, Reading) or self._settings.prefetch is not Prefetch.ON:
             return
         offer_builder, depth = self._context.offer_builder, lease.depth + 1
-        for url in reading.links:
-            if len(self._links) >= _MAX_QUEUED_LINKS:
-                return
-            if url in self._queued_links or url in self._tried or offer_builder.is_offered(url):
-                continue
-            if offer_builder.link_refusal(url, depth) is None:
-                self._queued_links.add(url)
-                self._links.append(PrefetchTarget(url, depth))
+        new = [
+            PrefetchTarget(url, depth)
+            for url in reading.links
+            if url not in self._links.urls
+            and url not in self._tried
+            and not offer_builder.is_offered(url)
+            and offer_builder.link_refusal(url, depth) is None
+        ]
+        self._links.add(lease.url, new)
+
+    def _uncount(self, url: Url) -> None:
+        """Count one page less of this URL's pattern. Patterns without pages are deleted: most sites have one for each page."""
+        pattern = url_pattern(url)
+        self._ahead_by_pattern[pattern] -= 1
+        if not self._ahead_by_pattern[pattern]:
+            del self._ahead_by_pattern[pattern]
 
     def _release_slot(self, entry: _Entry) -> None:
         if entry.has_slot:
             entry.has_slot = False
             self.active -= 1
             self._limiter.release()
+
+
+class _LinkQueue:
+    """Links of pages fetched ahead that no page has offered so far.
+
+    `leading` are links to pages that are expected to lead on: pages of their URL pattern had at least one new link on average.
+    """
+
+    def __init__(self) -> None:
+        self.leading: deque[PrefetchTarget] = deque()
+        self.others: deque[PrefetchTarget] = deque()
+        self.urls: set[Url] = set()
+        self._pages: Counter[str] = Counter()
+        """Pages fetched ahead, by URL pattern."""
+        self._new_links: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def add(self, parent: Url, links: Collection[PrefetchTarget]) -> None:
+        """Queue the new links of a page."""
+        if len(self._pages) >= _MAX_COUNTED_PATTERNS:
+            self._pages.clear()
+            self._new_links.clear()
+        pattern = url_pattern(parent)
+        self._pages[pattern] += 1
+        self._new_links[pattern] += len(links)
+        for link in islice(links, max(0, _MAX_QUEUED_LINKS - len(self))):
+            self.urls.add(link.url)
+            (self.leading if self._leads_on(link.url) else self.others).append(link)
+
+    def _leads_on(self, url: Url) -> bool:
+        pattern = url_pattern(url)
+        return self._new_links[pattern] >= self._pages[pattern] > 0
 
 
 def _size(page: PageRead) -> int:

@@ -20,7 +20,7 @@ from sitelore.extract.changes import compare_documents, words_between
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import Reading, ReadOptions
 from sitelore.model.errors import ReaderCrashed
-from sitelore.model.frontier import PageFacts, ReprocessedPage, Run, UrlRow
+from sitelore.model.frontier import PageUpdate, ReprocessedPage, Run, UrlRow
 from sitelore.model.rendering import RenderDecision
 from sitelore.model.response import Response
 from sitelore.model.states import KEPT, UNCHANGED
@@ -160,7 +160,8 @@ class Reprocessing:
             result.unreadable[str(row.url)] = reading.problem or "no document"
             return None
         if reading.document.key == row.document:
-            return None
+            # Facts and links may be missing, or be of older rules.
+            return ReprocessedPage(row.url, row.document, await self._facts(row, reading, b""))
         result.changed += 1
         before = await self._blobs.get(row.document)
         gained, lost = words_between(before, reading.document)
@@ -174,13 +175,15 @@ class Reprocessing:
                 heapq.heappop(self._largest)
         return ReprocessedPage(row.url, row.document, await self._facts(row, reading, before))
 
-    async def _facts(self, row: UrlRow, reading: Reading, before: bytes) -> PageFacts:
+    async def _facts(self, row: UrlRow, reading: Reading, before: bytes) -> PageUpdate:
         assert reading.document is not None
         known = await self._ledger.known(self._run.site, row.url)
         volatile = b""
         if known is not None and known.volatile and known.document == row.document:
-            volatile = compare_documents(before, reading.document, known.volatile, learn=False).volatile
-        return PageFacts(
+            volatile = known.volatile
+            if reading.document.key != row.document:
+                volatile = compare_documents(before, reading.document, volatile, learn=False).volatile
+        return PageUpdate(
             title=reading.title,
             content_hash=reading.content_hash,
             novelty=reading.novelty,
@@ -190,10 +193,18 @@ class Reprocessing:
             noindex=reading.noindex,
             sketch=reading.sketch,
             volatile=volatile,
+            links=reading.page_links,
+            facts=reading.facts.data if reading.facts else b"",
+            redactions=reading.redactions,
         )
 
     async def _write(self, batch: list[tuple[ReprocessedPage, Reading]], *, write: bool) -> None:
         if write and batch:
-            await self._blobs.put([reading.document for _, reading in batch if reading.document is not None])
+            new = [
+                reading.document
+                for page, reading in batch
+                if reading.document is not None and reading.document.key != page.before
+            ]
+            await self._blobs.put(new)
             await self._ledger.replace_documents(self._run.id, [page for page, _ in batch])
         batch.clear()

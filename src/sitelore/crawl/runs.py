@@ -22,11 +22,11 @@ from sitelore.crawl.context import Progress
 from sitelore.extract.redaction.redactor import Redactor, redactor_of
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.api_loader import start_url
-from sitelore.model.errors import Interrupted, NoSuchRun, UsageError
+from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Offer, RowKind, Run, RunListing, Source
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction
-from sitelore.model.states import ENDED, RunState
+from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.ports import Clock, Ledger
 
@@ -36,13 +36,14 @@ _MAX_RUNS_SEARCHED = 200
 _MAX_DIRTY_URLS = 10_000
 
 Crawl = Callable[[Run, Progress, asyncio.Event], Awaitable[Run]]
-"""Works on a run until it has ended. Raises `Interrupted` once the event was set and nothing is leased any more."""
+"""Works on a run until it has ended. Raises `Interrupted` once the event was set and nothing is leased any more, and
+`OutOfTime` once its time limit has passed."""
 
 ATTEMPTS = 2
 _POLL_INTERVAL_S = 1.0
 _PAUSE_S = 5.0
 _DRAIN_S = 28.0
-"""For a worker that hangs while draining: longer than its own drain timeout, shorter than the 30 s that SIGTERM leaves."""
+"""How long a worker may take to drain: longer than its own timeout for it, shorter than the 30 s that SIGTERM leaves."""
 _LOOKAHEAD_RUNS = 64
 """Runs to load beyond the free slots, because several queued runs may belong to one site."""
 
@@ -228,7 +229,7 @@ class RunScheduler:
     async def _stop_ended(self) -> None:
         for job in self._jobs.values():
             current = await self._ledger.run(job.run.id)
-            if current is None or current.state in ENDED:
+            if current is None or current.state not in ACTIVE:
                 job.stop.set()
 
     def _raise_failures(self) -> None:
@@ -244,7 +245,7 @@ class RunScheduler:
         _LOG.info("run started in this process", extra=extra)
         try:
             result = await self._crawl(run, job.progress, job.stop)
-        except Interrupted:
+        except (Interrupted, OutOfTime):
             current = await self._ledger.run(run.id)  # it may have ended before it was stopped
             if current is not None and current.state in ENDED:
                 _LOG.info("run ended", extra={**extra, "state": current.state.value})

@@ -27,10 +27,10 @@ from sitelore.frontier.classify import Redirected
 from sitelore.frontier.offers import HELD_A_SECRET
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.document import READ_HEADERS, Blob, Comparison, Reading, SitemapReading
-from sitelore.model.frontier import Effects, Hop, KnownPage, Lease, Offer, PageFacts, RowKind, Settlement, Verdict
+from sitelore.model.frontier import Effects, Hop, KnownPage, Lease, Offer, PageUpdate, RowKind, Settlement, Verdict
 from sitelore.model.ids import BlobKey
 from sitelore.model.rendering import RenderNote
-from sitelore.model.response import Fetched, Response, RobotsFile, RobotsVerdict
+from sitelore.model.response import Fetched, Response, RobotsFile, RobotsVerdict, StoredHead
 from sitelore.model.settings import CrawlSettings, Identity
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url, identity
@@ -60,7 +60,7 @@ async def settle_page(
     offers += _sitemaps_of_site(lease, robots, context)
     comparison = await compare_with_known(context.blobs, lease.known, reading)
     screenshot = _screenshot(page_fetch, reading)
-    facts = PageFacts(
+    facts = PageUpdate(
         title=reading.title,
         content_hash=reading.content_hash,
         novelty=reading.novelty,
@@ -78,16 +78,17 @@ async def settle_page(
         volatile=comparison.volatile,
         render=page_fetch.note,
         screenshot=screenshot.key if screenshot else None,
+        links=reading.page_links,
+        facts=reading.facts.data if reading.facts else b"",
+        redactions=reading.redactions,
     )
-    effects = Effects(
+    effects = replace(
+        fetch_cost(response),
         page=facts,
         offers=tuple(offers),
         chain=lease.chain,
         blobs=tuple(blob for blob in (document, snapshot, screenshot) if blob is not None),
         redactions=reading.redactions,
-        fetched=True,
-        body_bytes=response.wire_bytes,
-        elapsed_s=response.elapsed_s,
         changed=None if lease.known is None else comparison.changed,
     )
     return Settlement(lease, Verdict(UrlState.VISITED, response.status), effects)
@@ -174,8 +175,8 @@ def _kept_headers(response: Response) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _stored_facts(known: KnownPage) -> PageFacts:
-    return PageFacts(
+def _stored_facts(known: KnownPage) -> PageUpdate:
+    return PageUpdate(
         title=known.title,
         content_hash=known.content_hash,
         novelty=known.novelty,
@@ -204,9 +205,11 @@ def unreadable(reading: Reading, response: Response) -> Verdict:
 
 
 def fetch_cost(fetched: Fetched) -> Effects:
-    """Effects that record only the request: its size and duration."""
-    size = fetched.wire_bytes if isinstance(fetched, Response) else 0
-    return Effects(fetched=True, body_bytes=size, elapsed_s=fetched.elapsed_s)
+    """Effects that record only the request: its size and duration, and the head of its response."""
+    if not isinstance(fetched, Response):
+        return Effects(fetched=True, elapsed_s=fetched.elapsed_s)
+    head = StoredHead.of(fetched)
+    return Effects(fetched=True, body_bytes=fetched.wire_bytes, elapsed_s=fetched.elapsed_s, response_head=head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,11 +328,20 @@ class Settler:
 
 
 def redact_settlement(settlement: Settlement, redactor: Redactor) -> Settlement:
-    """Replace every secret in a settlement by the redaction mark; offered URLs that contain one are refused."""
+    """Replace every secret in a settlement by the redaction mark; offered URLs that contain one are refused.
+
+    Secrets in the stored head of the response are not counted: it repeats the page's headers and the target of a redirect.
+    """
     joined = "\n".join(_texts(settlement))
-    if not redactor.has_secrets(joined):
-        return settlement
     verdict, effects = settlement.verdict, settlement.effects
+    head = effects.response_head
+    has_secrets = redactor.has_secrets("\n".join((joined, *_head_lines(head))))
+    if head is not None:
+        head = (_redacted_head(head, redactor) if has_secrets else head).limited()
+        effects = replace(effects, response_head=head)
+        settlement = replace(settlement, effects=effects)
+    if not has_secrets:
+        return settlement
     counts = dict(effects.redactions)
     add_counts(counts, redactor.count_secrets(joined))
     effects = replace(
@@ -381,6 +393,18 @@ def _texts(settlement: Settlement) -> Iterator[str]:
             yield from page.render.evidence
 
 
+def _head_lines(head: StoredHead | None) -> list[str]:
+    """The head as text. Names and values stay together, because some rules look at both."""
+    return [] if head is None else [head.reason, *(f"{name}: {value}" for name, value in head.headers)]
+
+
+def _redacted_head(head: StoredHead, redactor: Redactor) -> StoredHead:
+    """Redact the head of a response. A header whose name is part of a secret is dropped."""
+    reason, *lines = (str(redactor.redact(line)[0]) for line in _head_lines(head))
+    pairs = [(name, line.removeprefix(f"{name}: "), line) for (name, _), line in zip(head.headers, lines, strict=True)]
+    return replace(head, reason=reason, headers=tuple((name, value) for name, value, line in pairs if value != line))
+
+
 def _offer(offer: Offer, redactor: Redactor) -> Offer:
     url = redactor.redact_url(offer.url)
     offer = replace(offer, chain=_chain(offer.chain, redactor), detail=redactor.redact(offer.detail)[0])
@@ -393,7 +417,7 @@ def _chain(chain: tuple[Hop, ...], redactor: Redactor) -> tuple[Hop, ...]:
     return tuple(Hop(redactor.redact_url(hop.url), hop.status) for hop in chain)
 
 
-def _facts(page: PageFacts, redactor: Redactor) -> PageFacts:
+def _facts(page: PageUpdate, redactor: Redactor) -> PageUpdate:
     """Redact page facts. An ETag or Last-Modified that contains a secret is dropped, because a redacted one never matches."""
     return replace(
         page,

@@ -32,7 +32,7 @@ class _Probe:
     """What a site serves for a path that cannot exist. The default stands for a probe without a usable answer."""
 
     fingerprint: tuple[int, ...] = ()
-    """Of the page that is served with a success status."""
+    """The fingerprint of the page that the site serves with a success status."""
     is_true_404: bool = False
 
 

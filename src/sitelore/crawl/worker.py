@@ -17,10 +17,11 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Collection
+from dataclasses import replace
 
 from sitelore import metrics
 from sitelore.crawl.context import Progress, VisitContext, WorkerContext
-from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run
+from sitelore.crawl.maintenance import RunStatus, announce_wave, reconcile_run, time_limit_error
 from sitelore.crawl.prefetch import Prefetcher
 from sitelore.crawl.settle import Settler, redact_settlement
 from sitelore.crawl.visit import visit
@@ -68,9 +69,8 @@ class Worker:
         self._claimed_at: dict[Url, float] = {}
         self._leases: dict[Url, Lease] = {}
         self._redactor = redactor_of(context.read_options.redaction)
-        self._started_at = context.clock()
         self._next_claim_at = 0.0
-        """No claim before this time: the last one emptied the queue. Reset when a wave may have opened."""
+        """The earliest time of the next claim, because the last one emptied the queue. Reset when a wave may have opened."""
         self._is_queue_empty = False
         """Whether the last claim got every row that was due."""
         self._settler = Settler(worker_context.ledger, context.blobs, context.clock, self._on_settled)
@@ -84,7 +84,7 @@ class Worker:
             async with self._worker_context.notifier.subscribe(self._run.id) as subscription:
                 while True:
                     self._raise_failures(background)
-                    self._check_end(stop)
+                    await self._check_end(stop)
                     if not await self._step() and (run := await self._reconcile(subscription)):
                         await self._prefetcher.close()
                         return run
@@ -274,12 +274,16 @@ class Worker:
             self._context.offer_builder.join(run.wave_hosts, run.wave)
             self._progress.wave, self._progress.depth = run.wave, run.depth
 
-    def _check_end(self, stop: asyncio.Event) -> None:
+    async def _check_end(self, stop: asyncio.Event) -> None:
         if stop.is_set():
             raise Interrupted("stopped; continue with --resume")
-        limit_s = self._context.settings.time_limit_s
-        if limit_s is not None and self._context.clock() - self._started_at > limit_s:
-            raise OutOfTime(f"the time limit of {limit_s:.0f} s has passed; continue with --resume")
+        if not self._run.is_out_of_time(self._context.clock()):
+            return
+        # Another process may have resumed the run meanwhile, with a new time limit.
+        current = await self._ledger.run(self._run.id) or self._run
+        if current.is_out_of_time(self._context.clock()):
+            raise OutOfTime(time_limit_error(current))
+        self._run = replace(self._run, settings=current.settings, time_limit_from=current.time_limit_from)
 
     def _raise_failures(self, background: list[asyncio.Task[None]]) -> None:
         for task in (*self._visits, *background):

@@ -65,6 +65,7 @@ class RawDocument(TypedDict, total=False):
 
 _DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _RAW_DECODER: msgspec.json.Decoder[Any] = msgspec.json.Decoder(RawDocument)
+_ENCODER = msgspec.json.Encoder()
 
 
 class CrawlStatus(StrEnum):
@@ -198,12 +199,22 @@ async def jsonl_lines(
 ) -> AsyncIterator[bytes]:
     """The pages as JSON Lines, each with its newline. `links` is the style of the links in `markdown`."""
     aliases = await aliases_of(rows())
-    encoder = msgspec.json.Encoder()
     async for row, document in documents(rows(), blobs, raw=True):
-        page = page_of(row, document, aliases.get(row.url, []), repeats)
-        if links is not LinkStyle.ABSOLUTE:
-            page["markdown"] = _rewrite(page["markdown"], links, row.url)
-        yield encoder.encode(page) + b"\n"
+        yield page_line(row, document, aliases.get(row.url, []), repeats, links)
+
+
+def page_line(
+    row: UrlRow,
+    document: dict[str, Any],
+    aliases: list[str],
+    repeats: Repeats = NO_REPEATS,
+    links: LinkStyle = LinkStyle.ABSOLUTE,
+) -> bytes:
+    """One page as a line of JSON, with its newline."""
+    page = page_of(row, document, aliases, repeats)
+    if links is not LinkStyle.ABSOLUTE:
+        page["markdown"] = _rewrite(page["markdown"], links, row.url)
+    return _ENCODER.encode(page) + b"\n"
 
 
 def _rewrite(markdown: str, links: LinkStyle, page: Url) -> str:

@@ -1,10 +1,13 @@
 """Writes a run as a WARC 1.1 archive (ISO 28500:2017), one gzip member per record.
 
-Every URL that was answered has a `response` (redirects and errors too), or a `revisit` for a page confirmed by 304, each with
-the `request` it answers. Bodies are the redacted snapshots without content encoding, in their own charset; of responses whose
-body is not stored (redirects, errors) the head alone is written, marked as truncated. Heads hold the headers that the ledger
-keeps, and requests the user agent and validators. IP addresses are not recorded. warcinfo says so. Pages without a snapshot
-(`noarchive`) are left out.
+Every URL that was answered has a `response` (redirects and errors too) or a `revisit`, with the `request` it answers. A revisit
+is a page confirmed by 304, or a body that another response of the archive holds.
+
+Heads are written as the ledger stores them: in the order received, redacted, long values cut off, cookies without values.
+Bodies are the redacted snapshots without content encoding, in their own charset; headers that describe the body as it was sent
+are renamed to `x-orig-…`, because readers decode by them. Of responses whose body is not stored (redirects, errors) the head
+alone is written, marked as truncated. Requests hold the user agent and validators. warcinfo states all of this. Pages without
+a snapshot (`noarchive`) are left out. Rows of older versions have no stored head; theirs is made of the page's columns.
 
 Record ids are derived from the run and the URL, so the same run gives the same bytes.
 """
@@ -29,15 +32,25 @@ from sitelore.export.rows import is_page
 from sitelore.model.document import PROBED_HEADER
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import Run, UrlRow
+from sitelore.model.ids import BlobKey
+from sitelore.model.settings import PersonalPolicy
 from sitelore.model.states import REDIRECT_STATES, UrlState
 from sitelore.ports import Blobs
 
-_NOT_MODIFIED_PROFILE = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+_PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
 _SPECIFICATION = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _DESCRIPTION = (
-    "bodies are redacted and content-decoded; heads hold the headers that the crawl keeps; "
-    "bodies of redirects and errors, and IP addresses, are not recorded"
+    "bodies are redacted and content-decoded, those of pages that a browser rendered are the rendered document; "
+    "bodies of redirects and errors are not recorded; long header values are cut off; "
+    "headers that describe the body as it was sent are named x-orig-*"
 )
+_REDACTION = (
+    "secrets in bodies, URLs and headers are replaced by [REDACTED:rule]; "
+    "values of cookies, and headers that carry credentials, are left out"
+)
+_REDACTION_OF_PERSONAL_DATA = "; personal data is masked"
+_AS_SENT = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+"""Headers that describe the body as it was sent, not as it is stored."""
 
 Headers = list[tuple[str, str]]
 
@@ -50,10 +63,7 @@ async def write_warc(run: Run, rows: AsyncIterator[UrlRow], blobs: Blobs, sink: 
     async for row in rows:
         if row.fetched_at is None or row.status_code is None or (row.snapshot is None and is_page(row)):
             continue
-        if row.state is UrlState.NOT_MODIFIED:
-            archive.write_revisit(row, await _snapshot(row, blobs))
-        else:
-            archive.write_response(row, await _snapshot(row, blobs))
+        archive.write_row(row, await _snapshot(row, blobs))
         count += 1
     return count
 
@@ -81,6 +91,8 @@ class _Archive:
     def __init__(self, run: Run, sink: BinaryIO) -> None:
         self._run = run
         self._writer = _Writer(sink, gzip=True, warc_version="1.1")
+        self._responses: dict[BlobKey, tuple[str, str]] = {}
+        """URL and date of the response that holds a body."""
 
     def write_info(self) -> None:
         """Write the warcinfo record."""
@@ -91,6 +103,8 @@ class _Archive:
             "conformsTo": _SPECIFICATION,
             "robots": "obey" if run.settings.obey_robots else "ignore",
             "description": _DESCRIPTION,
+            "redaction": _REDACTION
+            + (_REDACTION_OF_PERSONAL_DATA if run.settings.personal is PersonalPolicy.EVERYWHERE else ""),
             "isPartOf": run.site_name,
         }
         record = self._writer.create_warcinfo_record(None, {name: _one_line(value) for name, value in fields.items()})
@@ -98,35 +112,44 @@ class _Archive:
         record.rec_headers.replace_header("WARC-Date", moment(run.started_at or run.created_at) or "")
         self._writer.write_record(record)
 
-    def write_response(self, row: UrlRow, body: bytes | None) -> None:
-        """Write a response and its request. Without a stored body the head alone."""
-        headers = _response_headers(row)
-        fields: dict[str, str] = {}
-        if body is None and row.body_bytes:
-            fields["WARC-Truncated"] = "unspecified"
+    def write_row(self, row: UrlRow, body: bytes | None) -> None:
+        """Write the response or revisit of a URL, and its request. `body` is the stored one; for a 304 the one it confirms."""
+        date = moment(row.fetched_at) or ""
+        if row.state is UrlState.NOT_MODIFIED:
+            fields = {"WARC-Profile": f"{_PROFILES}server-not-modified", "WARC-Refers-To-Target-URI": str(row.url)}
+            if body is not None:
+                fields["WARC-Payload-Digest"] = _digest(body)
+            self._write_pair("revisit", row, _response_headers(row), b"", fields)
+        elif body is None:
+            fields = {"WARC-Truncated": "unspecified"} if _had_body(row) else {}
+            self._write_pair("response", row, _response_headers(row), b"", fields)
+        elif row.snapshot in self._responses:
+            url, first_date = self._responses[row.snapshot]
+            fields = {
+                "WARC-Profile": f"{_PROFILES}identical-payload-digest",
+                "WARC-Payload-Digest": _digest(body),
+                "WARC-Refers-To": self._record_id("response", url),
+                "WARC-Refers-To-Target-URI": url,
+                "WARC-Refers-To-Date": first_date,
+            }
+            self._write_pair("revisit", row, _headers_for(row, body), b"", fields)
         else:
-            headers.insert(0, ("content-length", str(len(body or b""))))
-        if body and not row.content_type:
-            headers.append(("content-type", _with_charset("text/html", body)))
-        elif body:
-            headers = [(name, _with_charset(value, body) if name == "content-type" else value) for name, value in headers]
-        self._write_pair("response", row, StatusAndHeaders(_status(row.status_code or 0), headers, "HTTP/1.1"), body, fields)
+            if row.snapshot is not None and body:
+                self._responses[row.snapshot] = (str(row.url), date)
+            self._write_pair("response", row, _headers_for(row, body), body, {})
 
-    def write_revisit(self, row: UrlRow, body: bytes | None) -> None:
-        """Write a revisit for a page that the server confirmed by 304; `body` is the stored one that it stands for."""
-        fields = {"WARC-Profile": _NOT_MODIFIED_PROFILE, "WARC-Refers-To-Target-URI": str(row.url)}
-        if body is not None:
-            fields["WARC-Payload-Digest"] = f"sha256:{b32encode(sha256(body).digest()).decode()}"
-        self._write_pair("revisit", row, StatusAndHeaders(_status(304), _validators(row), "HTTP/1.1"), None, fields)
-
-    def _write_pair(self, kind: str, row: UrlRow, head: StatusAndHeaders, body: bytes | None, fields: dict[str, str]) -> None:
-        response = self._record(kind, row, head, body or b"", fields)
-        self._writer.write_record(response)
-        if row.state is UrlState.SKIPPED:  # known from an earlier run: this one sent no request
-            return
+    def _write_pair(self, kind: str, row: UrlRow, headers: Headers, body: bytes, fields: dict[str, str]) -> None:
+        head = row.response_head
+        if head is not None and head.address:
+            fields["WARC-IP-Address"] = head.address
+        version = head.version if head is not None and head.version else "1.1"
+        response_head = StatusAndHeaders(_status(row), headers, f"HTTP/{version}")
+        self._writer.write_record(self._record(kind, row, response_head, body, fields))
         request_head = StatusAndHeaders(f"{row.url.target} HTTP/1.1", _request_headers(self._run, row), "GET")
-        fields = {"WARC-Concurrent-To": self._record_id(kind, row.url)}
-        self._writer.write_record(self._record("request", row, request_head, b"", fields))
+        request_fields = {"WARC-Concurrent-To": self._record_id(kind, row.url)}
+        if "WARC-IP-Address" in fields:
+            request_fields["WARC-IP-Address"] = fields["WARC-IP-Address"]
+        self._writer.write_record(self._record("request", row, request_head, b"", request_fields))
 
     def _record(self, kind: str, row: UrlRow, head: StatusAndHeaders, body: bytes, fields: dict[str, str]) -> ArcWarcRecord:
         fields = {
@@ -152,12 +175,40 @@ def _request_headers(run: Run, row: UrlRow) -> Headers:
     return headers
 
 
+def _headers_for(row: UrlRow, body: bytes) -> Headers:
+    """The headers of a response with its stored body: they describe that body, and not the one that was sent."""
+    headers: Headers = [("content-length", str(len(body)))]
+    for name, value in _response_headers(row):
+        if name in _AS_SENT:
+            headers.append((f"x-orig-{name}", value))
+        elif name == "content-type":
+            headers.append((name, _with_charset(value, body)))
+        else:
+            headers.append((name, value))
+    if body and not any(name == "content-type" for name, _ in headers):
+        headers.append(("content-type", _with_charset("text/html", body)))
+    return headers
+
+
 def _response_headers(row: UrlRow) -> Headers:
+    """The headers as received; of a row without a stored head, those that other columns hold."""
+    if row.response_head is not None:
+        return [(name, _one_line(value)) for name, value in row.response_head.headers]
+    if row.state is UrlState.NOT_MODIFIED:
+        return _validators(row)
     headers = [("content-type", row.content_type)] if row.content_type else []
+    if row.snapshot is None and not row.body_bytes:
+        headers.append(("content-length", "0"))
     if (location := _location(row)) is not None:
         headers.append(("location", location))
     headers += [(name, value) for name, value in row.headers if name != PROBED_HEADER]
     return [(name, _one_line(value)) for name, value in headers] + _validators(row)
+
+
+def _had_body(row: UrlRow) -> bool:
+    """Whether a response whose body is not stored had one. The body of an unwanted type is not read."""
+    headers = dict(row.response_head.headers) if row.response_head is not None else {}
+    return row.body_bytes > 0 or "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
 def _location(row: UrlRow) -> str | None:
@@ -186,7 +237,15 @@ def _validators(row: UrlRow) -> Headers:
     return [(name, _one_line(value)) for name, value in pairs if value]
 
 
-def _status(code: int) -> str:
+def _digest(body: bytes) -> str:
+    return f"sha256:{b32encode(sha256(body).digest()).decode()}"
+
+
+def _status(row: UrlRow) -> str:
+    """Status code and reason; where the server's own reason is not stored, the standard one."""
+    code, head = row.status_code or 0, row.response_head
+    if head is not None and head.version:
+        return f"{code} {_one_line(head.reason)}"
     try:
         return f"{code} {HTTPStatus(code).phrase}"
     except ValueError:

@@ -50,7 +50,7 @@ class _CacheEntry:
     rules: RobotsRules | None = None
     size: int = 0
     detail: str = ""
-    """Why it is unreachable."""
+    """Why the robots.txt is unreachable; empty when it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class RobotsCache:
         return _FinalResponse(redirect, is_lost=True)
 
     async def _fetch(self, url: Url, budget: _TimeBudget, max_wait_s: float) -> Fetched:
-        """One GET, when the host's turn has come, within the time budget."""
+        """Send one GET when the rate limit of the host allows it, within the time budget."""
         # One byte more than is parsed, so that a longer file is cut at a line.
         request = Request(url, any_content_type=True, max_body_bytes=MAX_BYTES + 1, truncate_body=True)
 

@@ -10,8 +10,10 @@ candidate is certain to be admitted when
 - its depth is at most one more than the smallest depth of all candidates: links of those candidates come after it then, and
 - the limit reaches it: every open row, and every candidate before it, takes one place at most.
 
-Other candidates are bets: the limit may end the run before they are admitted. They are fetched only while everything known so
-far is within the limit, and only a small share of the limit at a time.
+Other candidates, and all links of pages fetched ahead, are bets: the limit may end the run before they are admitted. They are
+fetched only while everything known so far is within the limit, and only a small share of the limit at a time. Half of that
+share is for links to pages that lead on: otherwise the articles of a blog would use it up, and the chain of lists that leads to
+all others would have to wait.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from sitelore.model.settings import CrawlSettings, Prefetch
 BET_SHARE = 0.05
 """Bets at a time, as a share of the page limit."""
 MIN_LIMIT_FOR_BETS = 20
+_SHARE_FOR_ANY_LINK = 0.5
+"""The part of these bets that may be links to pages of which it is not known that they lead on."""
 
 _Rank = tuple[int, int, int]
 """Depth, source rank and the parent's seq: what decides the order of admission before the position on the page."""
@@ -52,12 +56,16 @@ def pages_in_sight(facts: PrefetchFacts) -> int:
     return facts.kept + len(facts.open_rows) + facts.candidate_count
 
 
-def allowed_bets(settings: CrawlSettings, in_sight: int, bets: int) -> int:
-    """How many more bets may be fetched, when `in_sight` pages are known and `bets` are fetched or being fetched."""
+def allowed_bets(settings: CrawlSettings, in_sight: int, bets: int, *, is_any_link: bool = False) -> int:
+    """How many more bets may be fetched, when `in_sight` pages are known and `bets` are fetched or being fetched.
+
+    `is_any_link`: they are links of pages fetched ahead, and not known to lead on.
+    """
     limit = settings.max_pages
     if limit is None or limit < MIN_LIMIT_FOR_BETS or in_sight > limit or settings.prefetch is not Prefetch.ON:
         return 0
-    return max(0, int(limit * BET_SHARE) - bets)
+    share = BET_SHARE * _SHARE_FOR_ANY_LINK if is_any_link else BET_SHARE
+    return max(0, int(limit * share) - bets)
 
 
 def _judged(facts: PrefetchFacts, limit: int | None) -> Iterator[tuple[Candidate, bool]]:

@@ -13,7 +13,7 @@ from sitelore.model.states import KEPT, REDIRECT_STATES, UNCHANGED, SkipReason, 
 HELD_SHARE = 0.3
 """Share of a site's pages: when more than this appear to be gone, they are held."""
 HELD_PAGES = 3
-"""As many pages may go at once on a small site, unless they are all of its pages."""
+"""Number of pages of a small site that may disappear at once without being held, unless they are all of its pages."""
 SOFT_MISSES = 2
 
 _MOVED_STATES = frozenset(REDIRECT_STATES.values()) | {UrlState.ALIAS}

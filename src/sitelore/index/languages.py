@@ -67,7 +67,7 @@ _UNSTEMMED = {
     3: frozenset({"ku", "ps", "sd", "ug", "ur"}),
     4: frozenset({"mr", "sa"}),
 }
-"""By index in `_SCRIPTS`: languages without a stemmer, whose words the stemmer of another language would spoil."""
+"""Languages without a stemmer by index in `_SCRIPTS`, whose words the stemmer of another language would spoil."""
 
 
 def language_of(tag: str) -> str:

@@ -23,7 +23,7 @@ LEXICAL_WEIGHT = 0.45
 RANK_OFFSET = 60
 """The usual constant of reciprocal rank fusion."""
 _POOL_FACTOR = 20
-"""So many times more chunks are sorted than are wanted, to make up for those that the limit per page removes."""
+"""How many times more chunks are sorted than requested, because the limit per page removes some."""
 _SAMPLE_STEP = 16
 
 Key = TypeVar("Key", bound=Hashable)

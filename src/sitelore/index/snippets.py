@@ -89,7 +89,7 @@ def _matches_in_run(word: str, offset: int, terms: Sequence[str]) -> list[_TermM
 
 
 def _best_window(matches: Sequence[_TermMatch], weights: Mapping[str, float]) -> tuple[int, int]:
-    """From the first to the last match of the window with the highest weight; repeated terms add little."""
+    """Start and end of the window of matches with the highest weight; repeated terms add little."""
     best, span = 0.0, (0, 0)
     for index, first in enumerate(matches):
         counts: dict[str, int] = {}

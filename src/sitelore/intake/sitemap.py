@@ -56,7 +56,7 @@ class _Grammar:
     items: tuple[str, ...]
     addresses: tuple[str, ...]
     dates: tuple[str, ...]
-    """In order of preference."""
+    """Names of elements that hold a date, in order of preference."""
     is_feed: bool = False
 
 

@@ -3,7 +3,7 @@
 Sketches are small fingerprints of a page's text, for finding repeated lines and comparing pages. A line sketch has one number
 per line. `extract` makes it for every page; `export` finds the lines that repeat over a site. A number consists of two
 checksums, which is no protection against deliberate collisions, and need not be: a site can only make two of its own lines look
-equal. A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/soft_404.py` makes it;
+equal. A fingerprint is a bottom-k sketch: the smallest hashes of a text's word pairs, sorted. `extract/text.py` makes it;
 `crawl/soft_404.py` compares a page with a probe by it.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import adler32, crc32
 
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, CleanText
@@ -32,6 +32,19 @@ class Link:
     url: Url
     nofollow: bool = False
     text: CleanText = NO_TEXT
+
+
+MAX_STORED_LINKS = 5_000
+"""Links of a page that are stored for audits."""
+
+
+class PageLink(NamedTuple):
+    """A link of a page as it is stored: the first one to its target and fragment."""
+
+    url: str
+    fragment: str = ""
+    text: str = ""
+    nofollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +120,8 @@ class ReadOptions:
     keep_snapshot: bool = True
     full: bool = True
     """Whether structured data, forms, actions, media and brand are extracted."""
+    facts: bool = False
+    """Whether audit facts are extracted."""
     rendering: RenderDecision = field(default_factory=RenderDecision)
     """How the response was fetched, and why; recorded in the document."""
     redaction: Redaction = BUILT_IN_ALONE
@@ -142,11 +157,15 @@ class Reading:
     """All distinct links that may be followed, in page order; empty when the page says nofollow and that is obeyed."""
     refused_links: tuple[Url, ...] = ()
     """Links that nofollow excludes."""
+    page_links: bytes = b""
+    """All links of the page, external ones too, as a list of `PageLink` in MessagePack. Decoded only where they are stored."""
     looks_missing: float = 0.0
-    """How much the page reads like an error page, 0 to 1 (`extract/soft_404.py`)."""
+    """How much the page reads like an error page, 0 to 1 (`extract/text.py`)."""
     fingerprint: tuple[int, ...] = ()
     """A bottom-k sketch of the text (`model/document.py`), to compare the page with a soft-404 probe."""
     document: Blob | None = None
+    facts: Blob | None = None
+    """The facts of the page for audits (`model/audit_facts.py`), as JSON; None unless the options say so."""
     snapshot: Blob | None = None
     redactions: dict[str, int] = field(default_factory=dict)
     shell: Shell = field(default_factory=Shell)

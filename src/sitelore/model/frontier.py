@@ -8,6 +8,7 @@ from enum import StrEnum
 from sitelore.model.document import Blob
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, WorkerId
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
+from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -130,8 +131,8 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class PageFacts:
-    """Facts about a page from a visit; they become the `KnownPage` of that URL."""
+class PageUpdate:
+    """What a visit stores about a page; it becomes the `KnownPage` of that URL."""
 
     title: CleanText
     content_hash: str
@@ -153,6 +154,12 @@ class PageFacts:
     volatile: bytes = b""
     render: RenderNote | None = None
     screenshot: BlobKey | None = None
+    links: bytes = b""
+    """`Reading.page_links`."""
+    facts: bytes = b""
+    """The compressed bytes of `Reading.facts`; empty when the run stores none."""
+    redactions: dict[str, int] = field(default_factory=dict)
+    """How often each redaction rule fired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,7 @@ class ReprocessedPage:
 
     url: Url
     before: BlobKey
-    facts: PageFacts
+    facts: PageUpdate
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +183,7 @@ class PageSketch:
 class Effects:
     """Everything a visit changes besides the state of its row. Written together with the verdict, in one transaction."""
 
-    page: PageFacts | None = None
+    page: PageUpdate | None = None
     offers: tuple[Offer, ...] = ()
     alias_of: Url | None = None
     chain: tuple[Hop, ...] = ()
@@ -190,6 +197,8 @@ class Effects:
     """Whether the content of a known page differs; None when the page was not known."""
     joins_host: str | None = None
     """An authority that comes into scope because a seed redirects to it."""
+    response_head: StoredHead | None = None
+    """The head of the response; None when there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +234,13 @@ class Run:
     """How often the run has crashed."""
     site_rendering: SiteRendering = field(default_factory=SiteRendering)
     """What was known about rendering the site when the run was created."""
+    time_limit_from: float | None = None
+    """When the time limit began to count: the start of the run, or of its continuation after it was resumed."""
+
+    def is_out_of_time(self, now: float) -> bool:
+        """Whether the time limit of the run has passed."""
+        limit_s = self.settings.time_limit_s
+        return limit_s is not None and self.time_limit_from is not None and now - self.time_limit_from > limit_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +290,8 @@ class UrlRow:
     render: RenderNote | None = None
     """Why a browser rendered the page, or should have; None for ordinary HTTP pages."""
     screenshot: BlobKey | None = None
+    response_head: StoredHead | None = None
+    """None when there was no response in this run, or an older version of Sitelore stored the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +443,7 @@ class PrefetchFacts:
     started: frozenset[Url] = frozenset()
     """Candidates that a worker has fetched ahead or is fetching."""
     bets: int = 0
-    """How many of the rows fetched ahead may turn out to be beyond the page limit."""
+    """How many of the rows fetched ahead may turn out to be beyond the page limit, and how many results were lost."""
     pattern_yields: dict[str, PatternYield] = field(default_factory=dict)
     """The yield of every URL pattern in `candidates`."""
 
@@ -439,6 +457,33 @@ class PrefetchTarget:
     kind: RowKind = RowKind.PAGE
     is_bet: bool = False
     """The page limit may end the run before the URL is admitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBetweenPages:
+    """A link of the current version of a page."""
+
+    source: Url
+    target: Url
+    position: int
+    """Its place among the links of the source."""
+    text: CleanText = NO_TEXT
+    fragment: str = ""
+    nofollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageVersion:
+    """What a page was from `seen_at` to `ended_at`; the current version has no end."""
+
+    url: Url
+    seen_at: float
+    ended_at: float | None
+    document: BlobKey
+    content_hash: str
+    redactions: dict[str, int] = field(default_factory=dict)
+    facts: bytes = b""
+    """Its `AuditFacts` as JSON; empty when none were stored."""
 
 
 class EventKind(StrEnum):

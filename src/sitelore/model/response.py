@@ -1,10 +1,11 @@
-"""HTTP requests, responses and failures, robots.txt files and verdicts, and the media types of PDF and office files."""
+"""HTTP requests, responses and failures, stored heads, robots.txt files and verdicts, media types of PDF and office files."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from sitelore.model.url import Url
 
@@ -55,6 +56,27 @@ _ZIP_MAGIC = b"PK\x03\x04"
 _OFFICE_PARTS = (b"[content_types].xml", b"_rels/", b"docprops/", b"customxml/", b"word/", b"xl/", b"ppt/")
 _ZIP_NAME = 30  # offset of the first entry's name, after its header
 
+MAX_STORED_HEADERS = 40
+MAX_STORED_HEAD_CHARS = 4096
+"""Characters of all stored names and values of a response together."""
+MAX_STORED_VALUE_CHARS = 200
+_LONGER_VALUES = {"location": 2000, "content-security-policy": 1000}
+"""Headers whose values may be longer: cut off, a URL is another URL, and a policy lacks directives."""
+_MAX_REASON_CHARS = 100
+_MAX_NAME_CHARS = 100
+_FIRST_STORED = frozenset(
+    {
+        "age", "cache-control", "content-encoding", "content-language", "content-length", "content-security-policy",
+        "content-type", "date", "etag", "expires", "last-modified", "link", "location", "permissions-policy",
+        "referrer-policy", "server", "set-cookie", "strict-transport-security", "transfer-encoding", "vary",
+        "x-content-type-options", "x-frame-options", "x-robots-tag",
+    }
+)  # fmt: skip
+"""Headers that are stored before any other when a response has more than the limits allow."""
+_NEVER_STORED = re.compile(r"auth|token|secret|session|csrf|xsrf|passw|credential|cookie|api-?key|signature|^sitelore-")
+"""Names of headers that carry credentials, and names that only we use. `Set-Cookie` is stored without its value."""
+_COOKIE_FLAG = re.compile(r"secure|httponly|partitioned|samesite=(?:strict|lax|none)", re.IGNORECASE)
+
 
 class Failure(StrEnum):
     """Why a request got no usable response. `error` fields start with these words."""
@@ -100,6 +122,11 @@ class Response:
     wire_bytes: int = 0
     elapsed_s: float = 0.0
     remote: str = ""
+    """The IP address of the server; empty when it is not known, as in the browser."""
+    version: str = ""
+    """The HTTP version of the status line (`1.1`); empty when it is not known."""
+    reason: str = ""
+    """The text after the status code."""
 
     def header(self, name: str) -> str | None:
         """The first header of this (lower-case) name."""
@@ -143,6 +170,61 @@ class FetchFailure:
 
 
 Fetched = Response | FetchFailure
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHead:
+    """The head of a response as the ledger stores it, and the address that sent it. Its status code is stored beside it."""
+
+    version: str = ""
+    reason: str = ""
+    address: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Lower-case names, in the order received, without credentials."""
+
+    @classmethod
+    def of(cls, response: Response) -> StoredHead:
+        """The head of a response without credentials: not yet redacted, and not yet limited in size."""
+        headers = [
+            (name, _without_value(value) if name == "set-cookie" else value)
+            for name, value in response.headers
+            if len(name) <= _MAX_NAME_CHARS and _is_stored(name)
+        ]
+        return cls(response.version, response.reason, response.remote, tuple(headers))
+
+    def limited(self) -> StoredHead:
+        """The head within the size limits. To be called after redaction: half a secret would not be recognised."""
+        sizes = [len(value) for _, value in self.headers]
+        if (
+            len(sizes) <= MAX_STORED_HEADERS
+            and max(sizes, default=0) <= MAX_STORED_VALUE_CHARS
+            and sum(sizes) + sum(len(name) for name, _ in self.headers) <= MAX_STORED_HEAD_CHARS
+            and len(self.reason) <= _MAX_REASON_CHARS
+        ):
+            return self  # as with most servers
+        chosen: dict[int, tuple[str, str]] = {}
+        left = MAX_STORED_HEAD_CHARS
+        for at in sorted(range(len(self.headers)), key=lambda at: self.headers[at][0] not in _FIRST_STORED):
+            name, value = self.headers[at]
+            value = value[: _LONGER_VALUES.get(name, MAX_STORED_VALUE_CHARS)]
+            size = len(name) + len(value)
+            if size <= left and len(chosen) < MAX_STORED_HEADERS:
+                chosen[at] = (name, value)
+                left -= size
+        return replace(self, reason=self.reason[:_MAX_REASON_CHARS], headers=tuple(chosen[at] for at in sorted(chosen)))
+
+
+@lru_cache(maxsize=1024)
+def _is_stored(name: str) -> bool:
+    return name == "set-cookie" or not _NEVER_STORED.search(name)
+
+
+def _without_value(set_cookie: str) -> str:
+    """A Set-Cookie header reduced to the cookie's name and flags. A cookie without `=` is all value (RFC 6265bis §5.6)."""
+    cookie, *attributes = set_cookie.split(";")
+    name, equals, _ = cookie.partition("=")
+    flags = [flag.strip() for flag in attributes if _COOKIE_FLAG.fullmatch(flag.strip())]
+    return "; ".join([f"{name.strip() if equals else ''}=", *flags])
 
 
 @dataclass(frozen=True, slots=True)

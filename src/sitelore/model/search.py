@@ -17,7 +17,7 @@ class Presence(StrEnum):
 
     PRESENT = "PRESENT"
     UNKNOWN = "UNKNOWN"
-    """It could not be checked; its last content stays."""
+    """The page could not be checked; its last content stays."""
     GONE = "GONE"
     """Gone with evidence; no longer searched."""
 
@@ -273,7 +273,7 @@ class PresenceChange:
     evidence: str = ""
     soft_misses: int = 0
     held: bool = False
-    """It appears to be gone as part of a mass deletion, and waits for confirmation."""
+    """The page appears to be gone as part of a mass deletion, and waits for confirmation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class RunState(StrEnum):
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
+    INTERRUPTED = "INTERRUPTED"
+    """Stopped by Ctrl-C or its time limit; it continues when it is resumed."""
 
 
 class Proof(StrEnum):
@@ -76,6 +78,8 @@ KEPT = frozenset({UrlState.VISITED, UrlState.NOT_MODIFIED})
 WAITING = frozenset({UrlState.DISCOVERED, UrlState.QUEUED, UrlState.IN_PROGRESS})
 TERMINAL = frozenset(UrlState) - WAITING
 ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
+ACTIVE = frozenset({RunState.QUEUED, RunState.RUNNING})
+"""Runs that workers take up on their own."""
 # A page that was not fetched because it is unchanged still counts as a page of the run.
 UNCHANGED = frozenset({SkipReason.LASTMOD, SkipReason.TTL})
 
@@ -102,5 +106,9 @@ URL_TRANSITIONS: dict[UrlState, frozenset[UrlState]] = {
 RUN_TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED, RunState.FAILED}),
     # Back to QUEUED: the run crashed and gets its second attempt after a pause.
-    RunState.RUNNING: frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED, RunState.QUEUED}),
+    RunState.RUNNING: frozenset(
+        {RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED, RunState.QUEUED, RunState.INTERRUPTED}
+    ),
+    # Back to QUEUED: the run was resumed.
+    RunState.INTERRUPTED: frozenset({RunState.QUEUED, RunState.CANCELLED}),
 }

@@ -1,4 +1,4 @@
-"""Operations on runs that the routes share: read, list, summarise, start, cancel."""
+"""Operations on runs that the routes share: read, list, summarise, start, cancel, resume."""
 
 from __future__ import annotations
 
@@ -84,6 +84,18 @@ class RunService:
         self._cache.forget(_LISTS, run.id)
         run = await self.run(name)
         if run.state is not RunState.CANCELLED:
+            raise ApiProblem(ALREADY_ENDED, f"the run is {run.state}")
+        return run
+
+    async def resume(self, name: str) -> Run:
+        """Let an interrupted run continue, with its full time limit. A run that is queued or running stays as it is."""
+        run = await self.run(name)
+        if run.state is RunState.INTERRUPTED:
+            await self.context.ledger.resume_run(run.id, self.context.clock())
+            await self.context.announce(run.id)
+        self._cache.forget(_LISTS, run.id)
+        run = await self.run(name)
+        if run.state in ENDED:
             raise ApiProblem(ALREADY_ENDED, f"the run is {run.state}")
         return run
 

@@ -45,7 +45,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """One run."""
+    """A run as the API shows it."""
 
     id: str
     site: str

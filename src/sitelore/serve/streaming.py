@@ -17,7 +17,7 @@ from sitelore.export.boilerplate import NO_REPEATS
 from sitelore.export.pages import jsonl_lines
 from sitelore.export.rows import Rows, csv_pieces, json_pieces, ndjson_pieces
 from sitelore.model.frontier import Edge, Run, UrlRow
-from sitelore.model.states import ENDED, WAITING
+from sitelore.model.states import ACTIVE, WAITING
 from sitelore.serve.run_service import RunService, encode
 from sitelore.serve.schemas import RunSummary, edge_view
 
@@ -113,8 +113,8 @@ def event_id(summary: RunSummary) -> str:
 
 
 def is_over(summary: RunSummary) -> bool:
-    """Whether the run has ended."""
-    return summary.status in ENDED
+    """Whether nothing more will happen to the run on its own: it has ended, or waits to be resumed."""
+    return summary.status not in ACTIVE
 
 
 async def run_events(service: RunService, name: str, last_id: str) -> AsyncIterator[bytes]:

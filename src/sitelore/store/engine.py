@@ -239,6 +239,9 @@ class PostgresConfig:
     connect_timeout_s: float = 10.0
     idle_in_transaction_s: float = 10.0
     """Postgres ends a transaction that is idle for longer, so that a suspended process does not hold its locks for ever."""
+    silence_s: float | None = None
+    """When a transaction takes longer, a new connection is tried, which must succeed or fail within as long again; else the
+    transaction is given up. A slow query of a working server is not affected. None: wait for as long as it takes."""
 
 
 class PostgresEngine:
@@ -246,13 +249,42 @@ class PostgresEngine:
 
     def __init__(self, engine: AsyncEngine, name: str, config: PostgresConfig) -> None:
         self._engine = engine
+        self._probe: asyncio.Task[None] | None = None
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._name = name
+        self.name = name
+        """The URL of the database without its password."""
         self._config = config
 
     async def write(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function and commit. A transaction that Postgres ended because of a deadlock is run again."""
-        return await self._run_with_retries(self._engine.begin, fn, *args, **kwargs)
+        return await self._unless_silent(self._run_with_retries(self._engine.begin, fn, *args, **kwargs))
+
+    async def _unless_silent(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await the work, or raise `StorageError` when the server gives no sign of life meanwhile."""
+        silence_s = self._config.silence_s
+        if silence_s is None:
+            return await work
+        task = asyncio.create_task(work)
+        # Reads the error of work that was given up; asyncio would log it as never retrieved.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            while not (await asyncio.wait({task}, timeout=silence_s))[0]:
+                if self._probe is None or self._probe.done():
+                    self._probe = asyncio.create_task(self._connect_once())
+                await asyncio.wait({task, self._probe}, timeout=silence_s, return_when=asyncio.FIRST_COMPLETED)
+                if not task.done() and not self._probe.done():
+                    raise StorageError(f"The database {self.name} does not answer.")
+            return task.result()
+        finally:
+            task.cancel()  # not awaited: closing a connection to a frozen server takes seconds
+
+    async def _connect_once(self) -> None:
+        """Open and close a connection beside the pool. An error is a sign of life too: the work sees its own."""
+        import asyncpg  # noqa: PLC0415 - an embedded crawl does not need it
+
+        address = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        with contextlib.suppress(Exception):
+            await (await asyncpg.connect(address, timeout=self._config.connect_timeout_s)).close()
 
     async def _run_with_retries(
         self,
@@ -272,7 +304,7 @@ class PostgresEngine:
                     attempts_left -= 1
                     continue
                 if not is_unavailable(error) or time.monotonic() >= give_up_at:
-                    raise postgres_error(error, self._name) or error from error
+                    raise postgres_error(error, self.name) or error from error
                 _LOG.warning("database unavailable (%s), retrying", type(error).__name__)
             await asyncio.sleep(max(0.0, min(pause_s, give_up_at - time.monotonic())))
             pause_s = min(2 * pause_s, _BACKOFF_S[1])
@@ -287,7 +319,7 @@ class PostgresEngine:
 
     async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function without BEGIN and COMMIT, which saves two round trips."""
-        return await self._run_with_retries(self._autocommit.connect, fn, *args, **kwargs)
+        return await self._unless_silent(self._run_with_retries(self._autocommit.connect, fn, *args, **kwargs))
 
     @asynccontextmanager
     async def leader_lock(self, task: str) -> AsyncIterator[bool]:
@@ -315,7 +347,7 @@ class PostgresEngine:
                 await conn.close()
             if is_unavailable(error):
                 return None
-            raise postgres_error(error, self._name) or error from error
+            raise postgres_error(error, self.name) or error from error
         await conn.close()
         return None
 
@@ -400,7 +432,8 @@ async def open_postgres(url: str, config: PostgresConfig | None = None) -> Postg
         max_overflow=0,
         connect_args={"server_settings": session, "timeout": config.connect_timeout_s},
     )
-    name = address.render_as_string(hide_password=True)
+    # Without the query, which may hold a password too.
+    name = address.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
     await _migrate(PostgresEngine(pool, name, replace(config, retry_for_s=0.0)), str(address.database))
     return PostgresEngine(pool, name, config)
 

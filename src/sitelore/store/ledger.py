@@ -11,11 +11,11 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, Run, UrlRow
-from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, PageVersion, Run, UrlRow
+from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
-from sitelore.store import pages
+from sitelore.store import pages, versions
 from sitelore.store.engine import Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
@@ -31,6 +31,7 @@ class SqlLedger(Repository):
     begin_run = write(lifecycle.begin_run)
     end_run = write(lifecycle.end_run)
     crash_run = write(lifecycle.crash_run)
+    resume_run = write(lifecycle.resume_run)
     workable_runs = read(lifecycle.workable_runs)
     running_runs = read(lifecycle.running_runs)
     create_run_once = write(listing.create_run_once)
@@ -54,6 +55,9 @@ class SqlLedger(Repository):
     documents = read_long(pages.documents)
     known = read(pages.known)
     replace_documents = write(pages.replace_documents)
+    inlinks = read_long(versions.inlinks)
+    outlinks = read_long(versions.outlinks)
+    page_history = read_long(versions.page_history)
     save_robots = write(pages.save_robots)
     robots = read(pages.find_robots)
 
@@ -99,6 +103,12 @@ class SqlLedger(Repository):
     def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
         """Text sketches of every kept page, sorted by key."""
         return iterate_pages(lambda after: self._engine.read(pages.run_sketches_after, run, after), pages.SKETCHES_PER_PAGE)
+
+    def page_versions(self, site: SiteId) -> AsyncIterator[PageVersion]:
+        """The current versions of a site's pages, sorted by key."""
+        return iterate_pages(
+            lambda after: self._engine.read_long(versions.current_versions_after, site, after), versions.VERSIONS_PER_PAGE
+        )
 
     async def close(self) -> None:
         """Close the database."""

@@ -46,7 +46,7 @@ class ObjectBlobs:
     """Blobs in the store at a URL: `s3://[key:secret@]bucket[/prefix][?endpoint=…&region=…]` or `file:///directory`."""
 
     def __init__(self, url: str, retry_for_s: float = 0.0, secrets: Mapping[str, str] | None = None) -> None:
-        self._name, self._store = _open(url, secrets or {})
+        self.name, self._store = _open(url, secrets or {})
         self._retry_for_s = retry_for_s
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sitelore-blobs")
 
@@ -65,9 +65,9 @@ class ObjectBlobs:
         try:
             content = frame.decompress(data)
         except zstandard.ZstdError as error:
-            raise CorruptData(f"The blob {key} in {self._name} is damaged.") from error
+            raise CorruptData(f"The blob {key} in {self.name} is damaged.") from error
         if not frame.eof:
-            raise CorruptData(f"The blob {key} in {self._name} is truncated.")
+            raise CorruptData(f"The blob {key} in {self.name} is truncated.")
         return content
 
     async def check(self) -> None:
@@ -100,10 +100,10 @@ class ObjectBlobs:
             try:
                 return await loop.run_in_executor(self._threads, work)
             except _PERMISSION_ERRORS as error:
-                raise StorageError(f"The blob store {self._name} refuses access: {_first_line(error)}") from error
+                raise StorageError(f"The blob store {self.name} refuses access: {_first_line(error)}") from error
             except (BaseError, OSError) as error:
                 if time.monotonic() >= give_up_at:
-                    raise StorageError(f"The blob store {self._name} cannot be used: {_first_line(error)}") from error
+                    raise StorageError(f"The blob store {self.name} cannot be used: {_first_line(error)}") from error
                 _LOG.warning("blob store unavailable, retrying")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _BACKOFF_S[1])

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import KnownPage, PageFacts, PageSketch, ReprocessedPage, RowKind, RunCounts, UrlRow
+from sitelore.model.frontier import KnownPage, PageSketch, PageUpdate, ReprocessedPage, RowKind, RunCounts, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId
 from sitelore.model.response import RobotsFile
 from sitelore.model.states import UrlState
@@ -17,7 +17,15 @@ from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.frontier.settle import page_columns
 from sitelore.store.rows import KNOWN_COLUMNS, ROW_COLUMNS, is_kept, is_page, known_of, storable, url_row
 from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, redactions, robots, runs, urls
-from sitelore.store.statements import execute_many, insert_for, reprocessed_page_statement, reprocessed_url_statement
+from sitelore.store.statements import (
+    BATCH,
+    execute_many,
+    insert_for,
+    reprocessed_page_statement,
+    reprocessed_url_statement,
+    select_in_batches,
+)
+from sitelore.store.versions import PageChange, store_changes
 
 ROWS_PER_PAGE = 500
 SKETCHES_PER_PAGE = 1_000
@@ -147,10 +155,19 @@ def _redactions(conn: sa.Connection, run: RunId) -> dict[str, int]:
     return {stored[0]: stored[1] for stored in conn.execute(query.order_by(redactions.c.rule))}
 
 
+_locked_documents = (
+    sa.select(pages.c.url, pages.c.document, pages.c.fetched_at)
+    .where(pages.c.site_id == sa.bindparam("site"), pages.c.url.in_(BATCH))
+    .with_for_update()
+)
+
+
 def replace_documents(conn: sa.Connection, run: RunId, pages: Sequence[ReprocessedPage]) -> None:
     """Replace the documents of reprocessed pages, except where a crawl stored a newer one meanwhile."""
     site = lock_runs(conn, [run])[run]
-    of_run, of_site = [], []
+    keys = [key_of(page.url) for page in pages]
+    stored = {row[0]: (row[1], row[2]) for row in select_in_batches(conn, _locked_documents, keys, site=site)}
+    of_run, of_site, changes = [], [], []
     for page in sorted(pages, key=lambda page: key_of(page.url)):
         columns = _columns(page.facts)
         title, content_hash, novelty, *others = columns
@@ -159,11 +176,15 @@ def replace_documents(conn: sa.Connection, run: RunId, pages: Sequence[Reprocess
         # These three are never NULL in `pages`.
         never_null = (title or "", content_hash or "", novelty or "")
         of_site.append((*never_null, *others, page.facts.volatile or None, site, key, page.before))
+        document, fetched_at = stored.get(key, (None, 0.0))
+        if document == page.before:
+            changes.append(PageChange(page.url, page.facts, fetched_at, is_new_version=False))
     execute_many(conn, reprocessed_url_statement, of_run)
     execute_many(conn, reprocessed_page_statement, of_site)
+    store_changes(conn, site, changes)
 
 
-def _columns(facts: PageFacts) -> tuple[Any, ...]:
+def _columns(facts: PageUpdate) -> tuple[Any, ...]:
     """The values of a page in the order of `REPROCESSED_COLUMNS`."""
     title, content_hash, novelty, canonical, _, _, word_count, noindex, document, _, _, _, _, sketch, *_ = page_columns(facts)
     return title, content_hash, novelty, canonical, word_count, noindex, document, sketch

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sitelore.model.frontier import SOURCE_RANK, Hop, KnownPage, Lease, Offer, RowKind, Run, Source, UrlRow
 from sitelore.model.ids import NO_TEXT, RunId
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
+from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UNCHANGED, Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
@@ -22,6 +23,7 @@ PATTERN_CHARS = 500
 _settings_decoder = msgspec.json.Decoder(CrawlSettings)
 _hops_decoder = msgspec.json.Decoder(list[tuple[str, int]])
 _headers_decoder = msgspec.json.Decoder(tuple[tuple[str, str], ...])
+_head_decoder = msgspec.json.Decoder(StoredHead)
 _names_decoder = msgspec.json.Decoder(list[str])
 _render_note_decoder = msgspec.json.Decoder(RenderNote)
 _site_rendering_decoder = msgspec.json.Decoder(SiteRendering)
@@ -86,6 +88,11 @@ def headers_of(text: str | None) -> tuple[tuple[str, str], ...]:
     return _headers_decoder.decode(text) if text else ()
 
 
+def head_text(head: StoredHead | None) -> str | None:
+    """The head of a response as JSON; NULL when there was no response."""
+    return None if head is None else storable(encode(head).decode())
+
+
 def render_text(note: RenderNote) -> str | None:
     """Why and how a browser rendered a page, as JSON."""
     return storable(encode(note).decode())
@@ -138,7 +145,7 @@ ROW_COLUMNS = tuple(
         "chain", "alias_of", "proof", "title", "content_hash", "canonical", "content_type", "word_count", "noindex",
         "document", "snapshot", "skip_reason", "detail", "error", "attempts", "fetches", "retry_at", "claimed_by",
         "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified", "headers",
-        "rendering", "screenshot",
+        "rendering", "screenshot", "response_head",
     )
 )  # fmt: skip
 _STATES = {state.value: state for state in UrlState}
@@ -152,7 +159,7 @@ def url_row(row: Sequence[Any]) -> UrlRow:
      chain, alias_of, proof, title, content_hash, canonical, content_type, word_count, noindex,
      document, snapshot, skip_reason, detail, error, attempts, fetches, retry_at, claimed_by,
      token, lastmod, fetched_at, elapsed_s, body_bytes, changed, etag, last_modified, headers,
-     rendering, screenshot) = row  # fmt: skip
+     rendering, screenshot, response_head) = row  # fmt: skip
     url = Url.trusted(long_url or key)
     state, reason = _STATES[state_text], _REASONS[skip_reason]
     final = maybe_url(alias_of)
@@ -199,13 +206,14 @@ def url_row(row: Sequence[Any]) -> UrlRow:
         headers=headers_of(headers),
         render=_render_note_decoder.decode(rendering) if rendering else None,
         screenshot=screenshot,
+        response_head=_head_decoder.decode(response_head) if response_head else None,
     )
 
 
 RUN_COLUMNS = (
     runs.c.id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at, runs.c.started_at,
     runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error, runs.c.wave_hosts, runs.c.attempts,
-    runs.c.site_rendering,
+    runs.c.site_rendering, runs.c.time_limit_from,
 )  # fmt: skip
 RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
 
@@ -213,10 +221,11 @@ RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
 def run_of(row: Sequence[Any]) -> Run:
     """The run of a row of `RUN_COLUMNS`."""
     (run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts,
-     site_rendering) = row  # fmt: skip
+     site_rendering, time_limit_from) = row  # fmt: skip
     return Run(
         run, site, name, RunState(state), settings_of(settings), created_at, started_at, finished_at, wave, depth,
         tuple(names_of(joined)), error, tuple(names_of(hosts)), attempts, site_rendering_of(site_rendering),
+        time_limit_from,
     )  # fmt: skip
 
 

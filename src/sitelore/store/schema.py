@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0006"
+REVISION = "0007"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -25,6 +25,14 @@ def key_of(text: str, limit: int = KEY_CHARS) -> str:
     return f"{text[: limit - 65]}#{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
+tenants = sa.Table(
+    "tenants",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", _Key, nullable=False, unique=True),
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
 sites = sa.Table(
     "sites",
     metadata,
@@ -33,7 +41,7 @@ sites = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
     # Render statistics of the site's runs (which pages needed a browser), as JSON.
     sa.Column("rendering", sa.Text),
-    sa.Column("tenant", _Key, nullable=False, server_default="default"),
+    sa.Column("tenant_id", sa.Integer, nullable=False, server_default="0"),
     # Incremented with every change of the site's chunks.
     sa.Column("index_version", sa.Integer, nullable=False, server_default="0"),
     sa.Column("index_epoch", sa.Text),
@@ -43,7 +51,7 @@ sites = sa.Table(
     sa.Column("indexed_pages", sa.Integer, nullable=False, server_default="0"),
     sa.Column("chunk_count", sa.Integer, nullable=False, server_default="0"),
 )
-sa.Index("sites_named", sites.c.tenant, sites.c.name, unique=True)
+sa.Index("sites_named", sites.c.tenant_id, sites.c.name, unique=True)
 
 runs = sa.Table(
     "runs",
@@ -74,6 +82,8 @@ runs = sa.Table(
     sa.Column("reckoned", sa.Integer, nullable=False, server_default="0"),
     # Pages that were fetched ahead of their admission and not used.
     sa.Column("prefetch_unused", sa.Integer, nullable=False, server_default="0"),
+    # NULL until the run begins, and again from when it is resumed until it continues.
+    sa.Column("time_limit_from", sa.Double),
 )
 
 redactions = sa.Table(
@@ -137,8 +147,10 @@ urls = sa.Table(
     sa.Column("render_reason", sa.Text),
     sa.Column("rendering", sa.Text),
     sa.Column("screenshot", sa.Text),
-    # Last column, so that SQLite does not read it when a query needs other columns only.
+    # Last columns, so that SQLite does not read them when a query needs other columns only.
     sa.Column("sketch", sa.LargeBinary),
+    # HTTP version, reason, IP address and headers of the response as JSON, redacted and limited in size.
+    sa.Column("response_head", sa.Text),
 )
 
 
@@ -150,8 +162,8 @@ def _partial(name: str, where: str, *columns: str) -> sa.Index:
     return _partial_of(urls, name, where, *columns)
 
 
-def _partial_of(table: sa.Table, name: str, where: str, *columns: str) -> sa.Index:
-    index = sa.Index(name, *(table.c[c] for c in columns), sqlite_where=sa.text(where))
+def _partial_of(table: sa.Table, name: str, where: str, *columns: str, unique: bool = False) -> sa.Index:
+    index = sa.Index(name, *(table.c[c] for c in columns), unique=unique, sqlite_where=sa.text(where))
     _PARTIAL[index] = where
     return index
 
@@ -261,6 +273,60 @@ _partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "s
 _partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "site_id", "number")
 _partial_of(pages, "pages_held", "held = 1", "site_id")
 _partial_of(pages, "pages_numbered", "number IS NOT NULL", "site_id", "number")
+
+site_urls = sa.Table(
+    "site_urls",
+    metadata,
+    sa.Column("tenant_id", sa.Integer, primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("site_id", sa.Integer, nullable=False),
+    sa.Column("url", _Key, nullable=False),
+    sa.Column("long_url", sa.Text),
+    sqlite_with_rowid=False,
+)
+"""Ids of the URLs that a site consists of or links to, so that links are pairs of numbers."""
+sa.Index("site_urls_named", site_urls.c.tenant_id, site_urls.c.site_id, site_urls.c.url, unique=True)
+
+page_versions = sa.Table(
+    "page_versions",
+    metadata,
+    sa.Column("tenant_id", sa.Integer, primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True),
+    sa.Column("site_id", sa.Integer, nullable=False),
+    sa.Column("url_id", sa.BigInteger, nullable=False),
+    # From when to when the page was like this; the current version has no end.
+    sa.Column("seen_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double),
+    # A fetch that found the page unchanged replaces the document: it differs in parts that change with every fetch.
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("content_hash", sa.Text, nullable=False),
+    # How often each redaction rule fired, as JSON.
+    sa.Column("redactions", sa.Text),
+    # Facts for audits (`model/audit_facts.py`), compressed like blobs; NULL when none were stored.
+    sa.Column("facts", sa.LargeBinary),
+)
+"""The versions of pages, each with its facts and links."""
+sa.Index("page_versions_seen", *(page_versions.c[name] for name in ("tenant_id", "site_id", "url_id", "seen_at")))
+_partial_of(page_versions, "page_versions_current", "ended_at IS NULL", "tenant_id", "site_id", "url_id", unique=True)
+
+links = sa.Table(
+    "links",
+    metadata,
+    sa.Column("tenant_id", sa.Integer, primary_key=True),
+    sa.Column("version_id", sa.BigInteger, primary_key=True),
+    # Where the link is among the links of its page.
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("target_id", sa.BigInteger, nullable=False),
+    sa.Column("nofollow", sa.Integer, nullable=False),
+    sa.Column("fragment", sa.Text),
+    sa.Column("text", sa.Text),
+    sqlite_with_rowid=False,
+)
+"""The links of page versions; of several links to one target and fragment the first one."""
+sa.Index("links_to", links.c.tenant_id, links.c.target_id, links.c.version_id)
+
+URL_IDS, VERSION_IDS = sa.Sequence("site_url_ids", metadata=metadata), sa.Sequence("page_version_ids", metadata=metadata)
+"""Sources of ids on Postgres; SQLite has none, and one writer."""
 
 chunks = sa.Table(
     "chunks",

@@ -29,6 +29,7 @@ _SET_BY_VISIT = (
     "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
     "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
     "last_modified", "headers", "sketch", "render_reason", "rendering", "screenshot", "elapsed_s", "body_bytes", "changed",
+    "response_head",
 )  # fmt: skip
 VISIT_PARAMETERS = (*_SET_BY_VISIT, "new_chain", "fetch_time", "more_attempts", "more_fetches", "run_key", "url_key")
 PAGE_COLUMNS = tuple(column.name for column in pages.c if column.name not in INDEX_COLUMNS)

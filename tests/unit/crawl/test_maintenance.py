@@ -125,7 +125,9 @@ async def test_leases_that_ran_out_are_given_back_and_signalled(setup: Maintenan
         assert await subscription.wait(0), "work without a worker is announced again"
 
 
-async def test_a_run_whose_time_is_over_has_failed(setup: MaintenanceSetup) -> None:
+async def test_a_run_whose_time_is_over_is_interrupted_and_has_all_of_its_time_again_when_it_is_resumed(
+    setup: MaintenanceSetup,
+) -> None:
     run = await setup.running(CrawlSettings(seeds=("http://site.test/",), time_limit_s=10.0))
     await setup.cycle()
     assert await setup.state(run) is RunState.RUNNING
@@ -133,7 +135,16 @@ async def test_a_run_whose_time_is_over_has_failed(setup: MaintenanceSetup) -> N
     await setup.cycle()
     stored = await setup.ledger.run(run.id)
     assert stored is not None
-    assert (stored.state, stored.error.partition(":")[0]) == (RunState.FAILED, "time_limit")
+    assert (stored.state, stored.error.partition(":")[0]) == (RunState.INTERRUPTED, "time_limit")
+    assert (await the_row(setup.ledger, run, "p")).state is UrlState.QUEUED, "nothing was skipped"
+    setup.clock.now += 1000.0
+    assert await setup.ledger.resume_run(run.id, setup.clock())
+    assert await setup.ledger.begin_run(run.id, setup.clock())
+    await setup.cycle()
+    assert await setup.state(run) is RunState.RUNNING
+    setup.clock.now += 10.0
+    await setup.cycle()
+    assert await setup.state(run) is RunState.INTERRUPTED
 
 
 async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(

@@ -11,7 +11,7 @@ import pytest
 
 from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import RunScheduler, start_run
-from sitelore.model.errors import DiskFull, Interrupted
+from sitelore.model.errors import DiskFull, Interrupted, OutOfTime
 from sitelore.model.frontier import Run
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
@@ -128,6 +128,40 @@ async def test_a_crashed_run_is_retried_once_and_then_fails(ledger: SqlLedger) -
     assert failed is not None
     assert failed.error == "RuntimeError: a mistake of ours"
     assert Counter(crawls.order) == {once.id: 2, twice.id: 2}
+
+
+async def test_a_run_past_its_time_limit_has_not_crashed(ledger: SqlLedger) -> None:
+    clock, stop = Clock(), asyncio.Event()
+    run = await _made(ledger, clock, "a.example")
+
+    async def crawl(run: Run, _progress: Progress, _stop: asyncio.Event) -> Run:
+        await ledger.begin_run(run.id, clock())
+        await ledger.move_run(run.id, RunState.INTERRUPTED, clock())
+        raise OutOfTime("over")
+
+    working = asyncio.create_task(RunScheduler(ledger, clock, crawl).work(stop))
+    await _until(ledger, {"INTERRUPTED": 1})
+    stop.set()
+    await working
+    stored = await ledger.run(run.id)
+    assert stored is not None
+    assert (stored.state, stored.attempts) == (RunState.INTERRUPTED, 0)
+
+
+async def test_an_interrupted_run_is_stopped_in_every_process(ledger: SqlLedger) -> None:
+    clock = Clock()
+    crawls, stop = Crawls(ledger, clock), asyncio.Event()
+    run = await _made(ledger, clock, "a.example")
+    scheduler = RunScheduler(ledger, clock, crawls.crawl)
+    working = asyncio.create_task(scheduler.work(stop))
+    await crawls.wait_for(1)
+    assert await ledger.move_run(run.id, RunState.INTERRUPTED, clock())
+    async with asyncio.timeout(20):
+        while scheduler.active:
+            await scheduler.announce(run.id)
+            await asyncio.sleep(0.01)
+    stop.set()
+    await working
 
 
 async def test_a_cancelled_run_is_stopped_and_the_next_of_its_site_begins(ledger: SqlLedger) -> None:

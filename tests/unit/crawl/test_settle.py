@@ -21,10 +21,10 @@ from sitelore.frontier.classify import Redirected
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.document import Blob
 from sitelore.model.errors import DiskFull, UsageError
-from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageFacts, RowKind, Settlement, Source, Verdict
+from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageUpdate, RowKind, Settlement, Source, Verdict
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, RunId
 from sitelore.model.rendering import RenderNote, RenderReason
-from sitelore.model.response import Response, RobotsFile
+from sitelore.model.response import MAX_STORED_VALUE_CHARS, Response, RobotsFile, StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
@@ -75,7 +75,7 @@ def test_a_redirect_keeps_its_chain_with_the_mark_and_takes_no_host_into_scope()
 
 
 def test_secrets_are_removed_from_headers_details_and_errors_and_validators_with_secrets_are_dropped() -> None:
-    page = PageFacts(
+    page = PageUpdate(
         NO_TEXT,
         "hash",
         "novelty",
@@ -97,6 +97,23 @@ def test_secrets_are_removed_from_headers_details_and_errors_and_validators_with
     assert kept.last_modified == page.last_modified
     assert kept.content_type == f"text/html; x={MARK}"
     assert settlement.verdict.error == f"e {MARK}"
+
+
+def test_secrets_in_the_head_of_a_response_are_removed_before_values_are_cut_off() -> None:
+    before_limit = "x" * (MAX_STORED_VALUE_CHARS - 12)
+    head = StoredHead("1.1", "OK", "192.0.2.7", (("x-debug", f"{before_limit} {SECRET}"), ("server", SECRET), ("vary", "*")))
+    effects = Effects(fetched=True, response_head=head)
+    settlement = redact_settlement(Settlement(LEASE, Verdict(UrlState.NOT_FOUND, 404), effects), Redactor())
+    stored = settlement.effects.response_head
+    assert stored is not None
+    assert stored.headers == (("x-debug", f"{before_limit} {MARK}"[:MAX_STORED_VALUE_CHARS]), ("server", MARK), ("vary", "*"))
+    assert (stored.address, settlement.effects.redactions) == ("192.0.2.7", {})
+
+
+def test_the_head_of_a_response_without_a_secret_is_limited_in_size() -> None:
+    effects = Effects(fetched=True, response_head=StoredHead(headers=(("server", "x" * 999),)))
+    settlement = redact_settlement(Settlement(LEASE, Verdict(UrlState.NOT_FOUND, 404), effects), Redactor())
+    assert settlement.effects.response_head == StoredHead(headers=(("server", "x" * MAX_STORED_VALUE_CHARS),))
 
 
 async def test_a_robots_file_is_kept_without_it() -> None:

@@ -21,8 +21,8 @@ from sitelore.export.action_manifest import (
 from sitelore.extract import dom
 from sitelore.extract.dom import Selectors
 from sitelore.extract.links import find_links, resolver_for
-from sitelore.extract.metadata import links_of
-from sitelore.extract.page_objects.actions import MARKED, read_actions
+from sitelore.extract.metadata import ANNOTATED, links_of
+from sitelore.extract.page_objects.actions import marked_elements, read_actions
 from sitelore.extract.page_objects.forms import read_forms
 from sitelore.model.url import Url
 
@@ -43,7 +43,7 @@ def actions_of(url: str, html: str) -> tuple[str, dict[str, Any]]:
     resolver, selectors = resolver_for(()).on_page(page), Selectors(tree)
     links = find_links(links_of(tree), page, resolver, nofollow=False)
     forms = read_forms(tree, page, resolver, selectors)
-    actions = read_actions(tree, dom.select(tree, MARKED), links, resolver, selectors)
+    actions = read_actions(tree, marked_elements(dom.select(tree, ANNOTATED)), links, resolver, selectors)
     return url, {"forms": json.loads(json.dumps(forms)), "actions": json.loads(json.dumps(actions))}
 
 

@@ -19,6 +19,8 @@ from sitelore.model.document import PROBED_HEADER
 from sitelore.model.errors import CorruptData
 from sitelore.model.frontier import Hop, Run
 from sitelore.model.ids import BlobKey
+from sitelore.model.response import StoredHead
+from sitelore.model.settings import PersonalPolicy
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
@@ -86,6 +88,10 @@ async def test_warcinfo_lists_what_the_archive_leaves_out(stored: StoredRun, run
     assert fields["isPartOf"] == "example.com"
     assert fields["robots"] == "obey"
     assert "bodies are redacted and content-decoded" in fields["description"]
+    assert "[REDACTED:rule]" in fields["redaction"]
+    assert "personal data" not in fields["redaction"]
+    [info] = await archive(replace(run, settings=replace(run.settings, personal=PersonalPolicy.EVERYWHERE)), stored)
+    assert b"personal data is masked" in info.body
 
 
 async def test_a_response_holds_the_http_head_and_the_snapshot(stored: StoredRun, run: Run) -> None:
@@ -167,10 +173,59 @@ async def test_a_page_confirmed_by_304_is_a_revisit(stored: StoredRun, run: Run)
     assert request.headers["if-none-match"] == '"v1"'
 
 
-async def test_a_page_of_an_earlier_run_has_no_request_in_this_one(stored: StoredRun, run: Run) -> None:
+async def test_a_page_of_an_earlier_run_that_was_not_requested_has_no_record(stored: StoredRun, run: Run) -> None:
     page = stored.page("http://example.com/a")
-    stored.stored_rows = [replace(page, state=UrlState.SKIPPED, skip_reason=SkipReason.TTL)]
-    assert [record.type for record in await archive(run, stored)] == ["warcinfo", "response"]
+    stored.stored_rows = [replace(page, state=UrlState.SKIPPED, skip_reason=SkipReason.TTL, status_code=None, fetched_at=None)]
+    assert [record.type for record in await archive(run, stored)] == ["warcinfo"]
+
+
+async def test_a_stored_head_is_written_as_received_and_names_the_address(stored: StoredRun, run: Run) -> None:
+    headers = (
+        ("server", "nginx"),
+        ("content-type", "text/html"),
+        ("content-encoding", "gzip"),
+        ("content-length", "21"),
+        ("set-cookie", "a=; Secure"),
+        ("set-cookie", "b="),
+    )
+    page = stored.page("http://example.com/a")
+    stored.stored_rows = [replace(page, response_head=StoredHead("1.0", "Fine", "192.0.2.7", headers))]
+    _, response, request = await archive(run, stored)
+    assert response.line == "HTTP/1.0 200 Fine"
+    assert response.body == b"<h1>http://example.com/a</h1>"
+    assert response.head == [
+        ("content-length", str(len(response.body))),
+        ("server", "nginx"),
+        ("content-type", "text/html"),
+        ("x-orig-content-encoding", "gzip"),
+        ("x-orig-content-length", "21"),
+        ("set-cookie", "a=; Secure"),
+        ("set-cookie", "b="),
+    ]
+    assert response.fields["WARC-IP-Address"] == request.fields["WARC-IP-Address"] == "192.0.2.7"
+
+
+@pytest.mark.parametrize("sent", [("transfer-encoding", "chunked"), ("content-length", "99")])
+async def test_the_head_of_a_body_that_is_not_stored_is_unchanged(stored: StoredRun, run: Run, sent: tuple[str, str]) -> None:
+    head = StoredHead("1.1", "Not Found", "", (("content-encoding", "gzip"), sent))
+    stored.other("http://example.com/a", UrlState.NOT_FOUND, status_code=404, fetched_at=1.0, response_head=head)
+    _, missing, _ = await archive(run, stored)
+    assert (missing.head, missing.body) == ([("content-encoding", "gzip"), sent], b"")
+    assert missing.fields["WARC-Truncated"] == "unspecified"
+    assert "WARC-IP-Address" not in missing.fields
+
+
+async def test_an_equal_body_is_a_revisit_of_the_first_response(stored: StoredRun, run: Run) -> None:
+    first = stored.page("http://example.com/a")
+    stored.stored_rows = [first, replace(first, url=Url.trusted("http://example.com/b"), state=UrlState.ALIAS)]
+    _, response, _, revisit, request = await archive(run, stored)
+    assert (response.type, revisit.type, request.type) == ("response", "revisit", "request")
+    assert revisit.fields["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    assert revisit.fields["WARC-Refers-To"] == response.fields["WARC-Record-ID"]
+    assert revisit.fields["WARC-Refers-To-Target-URI"] == "http://example.com/a"
+    assert revisit.fields["WARC-Refers-To-Date"] == response.fields["WARC-Date"]
+    assert revisit.fields["WARC-Payload-Digest"] == response.fields["WARC-Payload-Digest"]
+    assert (revisit.head, revisit.body) == (response.head, b"")
 
 
 async def test_a_page_without_a_snapshot_is_left_out(stored: StoredRun, run: Run) -> None:

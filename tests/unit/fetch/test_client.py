@@ -36,6 +36,7 @@ async def test_a_response_is_returned_completely() -> None:
     assert (response.status, response.body, response.body_read) == (200, b"<p>hello</p>", True)
     assert response.headers == (("content-type", HTML), ("x-two", "a"), ("content-length", "12"))
     assert (response.remote, response.wire_bytes, response.content_type) == ("127.0.0.1", 12, "text/html")
+    assert (response.version, response.reason) == ("1.1", "OK")
     assert response.elapsed_s > 0
 
 

@@ -103,6 +103,12 @@ def test_the_framing_of_a_body_and_whether_the_connection_is_kept_alive(
     assert (head.length, head.is_chunked, head.keep_alive) == (length, is_chunked, keep_alive)
 
 
+def test_version_and_reason_of_the_status_line_are_kept() -> None:
+    head = head_of(b"HTTP/1.0 404 Nothing here: sorry \r\nA: b")
+    assert (head.version, head.status, head.reason) == ("1.0", 404, "Nothing here: sorry")
+    assert [head_of(line).reason for line in (b"HTTP/1.1 200", b"HTTP/1.1 200 ", b"HTTP/1.1 304 Same")] == ["", "", "Same"]
+
+
 def test_a_http_1_0_server_keeps_a_connection_only_on_request() -> None:
     assert not head_of(b"HTTP/1.0 200 OK\r\nContent-Length: 3").keep_alive
     assert head_of(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: keep-alive").keep_alive

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sitelore.frontier.admission import FREE_PAGES
-from sitelore.frontier.prefetch import prefetch_targets
+from sitelore.frontier.prefetch import allowed_bets, prefetch_targets
 from sitelore.model.frontier import Candidate, OpenRow, PatternYield, PrefetchFacts, RowKind
 from sitelore.model.settings import CrawlSettings, Prefetch
 from sitelore.model.url import Url
@@ -69,6 +69,12 @@ def test_bets_are_a_small_share_of_a_limit_that_is_far_away() -> None:
 @pytest.mark.parametrize(("limit", "count"), [(200, 200), (19, 1)])
 def test_there_are_no_bets_when_the_limit_is_near_or_small(limit: int, count: int) -> None:
     assert chosen([candidate("a", parent_seq=3)], [open_page(2)], limit, candidate_count=count) == {}
+
+
+def test_half_of_the_bets_are_for_links_that_lead_on() -> None:
+    settings = CrawlSettings(max_pages=200)
+    assert [allowed_bets(settings, 100, bets) for bets in (0, 5, 10)] == [10, 5, 0]
+    assert [allowed_bets(settings, 100, bets, is_any_link=True) for bets in (0, 5, 10)] == [5, 0, 0]
 
 
 def test_bets_can_be_turned_off() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,12 +51,17 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.cli.summary import Summary
     from sitelore.crawl.context import Progress
+    from sitelore.export.formats import ExportedFiles
+    from sitelore.export.incremental import IncrementalExport
     from sitelore.model.frontier import Run
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
+_INTERRUPTED_EXPORT_S = 10.0
+"""How long an interrupted crawl may export its pages: supervisors commonly kill a process 30 s after they signalled it, and
+finishing the requests in flight takes up to 20 s of them."""
 
 
 DATABASE = "db"
@@ -88,6 +93,7 @@ class CrawlOptions:
     read: ReadMode = ReadMode.FULL
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
+    audit_facts: bool = False
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
     delay_s: float | None = None
@@ -152,6 +158,9 @@ def crawl(
     ] = False,
     screenshots: Annotated[bool, typer.Option("--screenshots", help="In a browser: keep a screenshot of every page.")] = False,
     documents: Annotated[bool, typer.Option("--documents/--no-documents", help="Extract PDF and office files.")] = True,
+    audit_facts: Annotated[
+        bool, typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.")
+    ] = False,
     personal: Annotated[
         PersonalPolicy,
         typer.Option(
@@ -213,6 +222,7 @@ def crawl(
         read=read,
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
+        audit_facts=audit_facts,
         personal=personal,
         personal_ids=tuple(personal_id or ()),
         delay_s=delay,
@@ -286,6 +296,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         read=options.read,
         rendering=options.rendering,
         documents=options.documents,
+        audit_facts=options.audit_facts,
         personal=options.personal,
         personal_ids=_personal_ids(options.personal_ids),
         identity=next((rules.identity for rules in overrides if rules.identity != Identity()), Identity()),
@@ -361,19 +372,19 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
 
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
-    from sitelore.export.formats import ExportedFiles, ExportSource, write_exports
     from sitelore.model.rendering import RenderReason
 
     async with build_app(output.data, writing=True) as app:
         enable_garbage_collection()
         run = await choose_run(app)
+        pages_before = (await app.ledger.counts(run.id)).pages if run.started_at else 0
         progress, began = Progress(), time.monotonic()
-        run, stopped = await _work(app, run, progress)
-        session = Session(progress.pages, time.monotonic() - began)
-        files = ExportedFiles()
-        if not isinstance(stopped, Interrupted):
-            source = ExportSource(run, app.ledger, app.blobs, links=output.links)
-            files = await write_exports(source, output.out, output.outputs)
+        early = _incremental_export(app, run, output)
+        run, stopped = await _work(app, run, progress, early)
+        session = Session(pages_before, time.monotonic() - began)
+        # Without a new page, the files of an earlier crawl stay; the second Ctrl-C leaves those that were written meanwhile.
+        is_cut = isinstance(stopped, _Abandoned) or (isinstance(stopped, Interrupted) and not progress.pages)
+        files = early.files if is_cut else await _export(app, run, stopped, early, output)
         summary = await summarise(app, run, output.data, files, session)
         _show_summary(summary, output)
         if missing := summary.counts.rendering.get(RenderReason.NO_BROWSER):
@@ -386,6 +397,31 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
             _show_how_to_resume(stopped, summary, output)
             return stopped.exit_code
         return await _exit_code(app, run, summary)
+
+
+def _incremental_export(app: App, run: Run, output: OutputOptions) -> IncrementalExport:
+    from sitelore.export.formats import ExportSource
+    from sitelore.export.incremental import IncrementalExport
+
+    source = ExportSource(run, app.ledger, app.blobs, links=output.links)
+    return IncrementalExport(source, output.out, output.outputs, note, resumed=output.resume)
+
+
+async def _export(
+    app: App, run: Run, stopped: Interrupted | OutOfTime | None, early: IncrementalExport, output: OutputOptions
+) -> ExportedFiles:
+    """Write the files of the run. After Ctrl-C it must not take long: then those that were written meanwhile stay."""
+    import asyncio
+
+    from sitelore.export.formats import ExportSource, write_exports
+
+    source = ExportSource(run, app.ledger, app.blobs, links=output.links)
+    try:
+        async with asyncio.timeout(_INTERRUPTED_EXPORT_S if isinstance(stopped, Interrupted) else None):
+            return await write_exports(source, output.out, output.outputs)
+    except TimeoutError:
+        note(f"note: not all files are complete; `sitelore export{data_option(output.data)}` writes them")
+        return early.files
 
 
 async def _exit_code(app: App, run: Run, summary: Summary) -> int:
@@ -412,19 +448,25 @@ async def _new_or_resumed_run(app: App, settings: CrawlSettings, output: OutputO
         return await app.create_run(settings)
     urls = (*settings.seeds, *settings.sitemaps)
     site = Url.trusted(urls[0]).authority if urls else None
-    run = await app.unfinished_run(site)
+    unfinished = await app.unfinished_run(site)
+    run = unfinished and await app.resume_run(unfinished.id, settings.time_limit_s)
     if run is None:
         raise NoSuchRun(f"no unfinished run{f' of {site}' if site else ''} in {output.data}; crawl without --resume")
     note(f"resuming run {run.id} of {run.site_name}")
     return run
 
 
-async def _work(app: App, run: Run, progress: Progress) -> tuple[Run, Interrupted | OutOfTime | None]:
+class _Abandoned(Interrupted):
+    """The user pressed Ctrl-C a second time."""
+
+
+async def _work(app: App, run: Run, progress: Progress, early: IncrementalExport) -> tuple[Run, Interrupted | OutOfTime | None]:
     from sitelore.cli.progress import show_progress
 
+    writing_app = replace(app, worker_context=replace(app.worker_context, on_settled=early.add))
     try:
-        async with show_progress(progress), _stop_on_signals() as stop:
-            return await app.crawl(run, progress, stop), None
+        async with show_progress(progress), _stop_on_signals() as stop, early.running():
+            return await writing_app.crawl(run, progress, stop), None
     except (Interrupted, OutOfTime) as stopped:
         return await app.ledger.run(run.id) or run, stopped
 
@@ -460,7 +502,7 @@ async def _stop_on_signals() -> AsyncIterator[asyncio.Event]:
         if received < 2:
             raise
         task.uncancel()
-        raise Interrupted("interrupted") from None
+        raise _Abandoned("interrupted") from None
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from sitelore.model.url import Url
 
 _MAX_BYTES = 2**26
-"""Of a file or a line; larger ones are refused."""
+"""The largest file or line that is read; larger ones are refused."""
 _MAX_PENDING_BYTES = 2**26
-"""Of lines that wait or are being read. One more line is always accepted, however long it is."""
+"""Limit for all lines together that wait or are being extracted. The last of them may exceed it."""
 _PENDING_PER_CORE = 24
 _CHUNK_BYTES = 2**18
 _FIELDS = ("title", "markdown", "text", "strategy", "links")

@@ -88,7 +88,7 @@ async def _reprocess(data: Path, options: _Options) -> tuple[Run, Reprocessed]:
     try:
         async with build_app(data, writing=not options.dry_run) as app:
             settings = replace(run.settings, read=options.read) if options.read is not None else run.settings
-            read_options = replace(read_options_of(settings, app.redaction), keep_snapshot=False)
+            read_options = replace(read_options_of(settings, app.redaction), keep_snapshot=False, facts=True)
             if overrides is not None:
                 read_options = replace(read_options, overrides=overrides)
             progress = Progress(max_pages=(await app.ledger.counts(run.id)).pages)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _MAX_SHUTDOWN_S = 29.0
-"""From the signal to the end. Supervisors commonly wait for 30 s before they kill a process."""
+"""The longest time from the signal to the end. Supervisors commonly wait for 30 s before they kill a process."""
 
 
 def serve(

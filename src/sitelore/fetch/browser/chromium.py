@@ -163,7 +163,7 @@ class BrowserProcess:
         self.memory_bytes = 0
         self.is_dead = False
         self.is_retired = False
-        """It gets no new pages and stops after its last one."""
+        """The process gets no new pages, and is stopped after its last page."""
         self.is_stopping = False
         chromium.on("disconnected", lambda _: self._on_disconnect())
 
@@ -262,7 +262,7 @@ class Browser:
                     self._retire(process, at_once=process.is_dead)
 
     async def close(self) -> None:
-        """Stop everything."""
+        """Stop the browser processes and the tasks that watch them."""
         if self._memory_watch is not None:
             self._memory_watch.cancel()
             await asyncio.gather(self._memory_watch, return_exceptions=True)

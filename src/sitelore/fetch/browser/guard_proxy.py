@@ -107,7 +107,7 @@ class GuardProxy:
         return f"http://127.0.0.1:{self._port}"
 
     async def start(self) -> None:
-        """Listen."""
+        """Start to listen, on a free port of the loopback interface."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
         self._port = self._server.sockets[0].getsockname()[1]
 

@@ -30,7 +30,7 @@ _MAX_REPEATS = 2
 
 @dataclass(frozen=True, slots=True)
 class NavigationRules:
-    """What decides over the navigations of a run."""
+    """The rules that every navigation of a run must pass."""
 
     guard: AddressGuard
     check: NavigationCheck
@@ -55,7 +55,7 @@ class NavigationEnded(Exception):
 
     @classmethod
     def failed(cls, failure: Failure, detail: str) -> NavigationEnded:
-        """With a failure."""
+        """Create the exception for a navigation that failed."""
         return cls(NavigationResult(failure=FailureInfo(failure, detail)))
 
 

@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 VIEWPORT_WIDTH, VIEWPORT_HEIGHT = 1280, 800
 _IDLE_S = 0.1
 _STEP_TIMEOUT_S = 5.0
-"""For one step of reading a page, also after its own time limit has passed."""
+"""The timeout of one step of reading a page. It also applies when the page's own time limit has passed."""
 _TERMINATE_TIMEOUT_S = 1.0
 _RESET_TIMEOUT_S = 3.0
 _MAX_HEIGHT = 16_000

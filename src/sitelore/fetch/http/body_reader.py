@@ -35,12 +35,14 @@ class ResponseReader:
 
     __slots__ = (
         "_body", "_decoder", "_documents", "_failure", "_is_abandoned", "_is_whole", "_loop", "_max_body", "_max_wire",
-        "_request", "_sniff", "_started", "deadline", "done", "headers", "is_unanswered", "remote", "status",
+        "_request", "_sniff", "_started", "deadline", "done", "headers", "is_unanswered", "reason", "remote", "status",
+        "version",
     )  # fmt: skip
 
     def __init__(self, request: Request, timer: DeadlineTimer, *, documents: bool) -> None:
         self.status = 0
         self.headers: tuple[tuple[str, str], ...] = ()
+        self.version = self.reason = ""
         self.remote = ""
         self.is_unanswered = False
         """The connection was closed before the server sent anything."""
@@ -75,6 +77,7 @@ class ResponseReader:
     def on_head(self, head: ResponseHead) -> bool:
         """The head is complete; returns whether the body is wanted."""
         self.status, self.headers = head.status, head.headers
+        self.version, self.reason = head.version, head.reason
         self.deadline.start_body(self._loop.time())
         if head.status == 101:
             return self.fail(FailureInfo(Failure.PROTOCOL, "The server switched protocols without a request to do so."))
@@ -160,7 +163,18 @@ class ResponseReader:
         if self._failure is not None and self.status < 300:
             return FetchFailure(self._request.url, *self._failure, elapsed_s)
         received = self.deadline.received
-        return Response(self._request.url, self.status, self.headers, body, is_read, received, elapsed_s, self.remote)
+        return Response(
+            self._request.url,
+            self.status,
+            self.headers,
+            body,
+            is_read,
+            received,
+            elapsed_s,
+            self.remote,
+            self.version,
+            self.reason,
+        )
 
     def _choose_decoder(self, head: ResponseHead) -> bool:
         """Whether the body can be decoded. Content-Encoding was applied first, then Transfer-Encoding."""

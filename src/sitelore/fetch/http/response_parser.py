@@ -19,7 +19,7 @@ _MAX_CACHED_NAME = 40  # characters; longer header names are rare, and caching t
 
 _HEAD_STARTS = (b"HTTP/", b"\r\nHTTP/", b"\nHTTP/")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
-_STATUS_LINE = re.compile(r"HTTP/(\d\.\d) ([1-9]\d\d)(?: .*)?")
+_STATUS_LINE = re.compile(r"HTTP/(\d\.\d) ([1-9]\d\d)(?: (.*))?")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SIZE_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _FRAMING_HEADERS = frozenset({"content-length", "transfer-encoding", "connection"})
@@ -39,6 +39,9 @@ class ResponseHead(NamedTuple):
     """Transfer-Encoding without `chunked`, in the order applied."""
     keep_alive: bool
     """Whether the connection may be used for another request."""
+    version: str = "1.1"
+    reason: str = ""
+    """The text after the status code."""
 
     @property
     def is_interim(self) -> bool:
@@ -82,7 +85,8 @@ def parse_head(raw: bytes) -> ResponseHead | None:
         headers.append((name, value))
         if name in _FRAMING_HEADERS:
             framing.setdefault(name, []).extend(part.strip().lower() for part in value.split(","))
-    return _with_framing(status[1], int(status[2]), tuple(headers), framing)
+    head = _with_framing(status[1], int(status[2]), tuple(headers), framing)
+    return None if head is None else head._replace(version=status[1], reason=(status[3] or "").strip())
 
 
 def _decode_lines(raw: bytes) -> list[str]:

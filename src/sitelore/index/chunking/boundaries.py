@@ -110,7 +110,7 @@ def _inside_margin(before: list[int], first: int, last: int, margin: int) -> tup
 
 
 def _nearest_to_middle(keys: list[int], before: list[int], best: int, candidates: tuple[int, int], middle: int) -> int:
-    """Of places with equal keys, as in a page that repeats one text, the one nearest the middle."""
+    """The place nearest the middle among places with equal keys, which a page has that repeats one text."""
     low, high = candidates
     if keys[low:high].count(best) == 1:
         return keys.index(best, low, high)

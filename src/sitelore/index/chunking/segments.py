@@ -47,7 +47,7 @@ class BoundaryRank(IntEnum):
     CLAUSE = 11
     WORD = 12
     CODE_GAP = 13
-    """After an empty line of a listing that is too long for one chunk."""
+    """A place after an empty line in a code listing that is too long for one chunk."""
     CODE_LINE = 14
     FORCED = 15
     """Between a heading and its text, between a sentence and the listing it announces, or within a row too long for a chunk."""

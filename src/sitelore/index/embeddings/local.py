@@ -239,7 +239,7 @@ class LocalEmbedder:
 
 
 def _lower_priority() -> None:
-    """Let crawls go first. On Linux a thread has a priority of its own."""
+    """Lower the priority of this thread, so that crawls go first. Only on Linux a thread has its own priority."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

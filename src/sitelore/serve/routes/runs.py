@@ -1,4 +1,4 @@
-"""Run routes: create, list, inspect, export, follow and cancel runs."""
+"""Run routes: create, list, inspect, export, follow, cancel and resume runs."""
 
 from __future__ import annotations
 
@@ -161,6 +161,17 @@ async def cancel_run(run_id: str, service: Service) -> Response:
     return Response(encode(run_view(await service.cancel(run_id))), media_type=JSON)
 
 
+@router.post(
+    "/crawl-runs/{run_id}/resume",
+    response_class=Response,
+    summary="Resume a run",
+    responses=answers(RunView, problems.RUN_NOT_FOUND, problems.ALREADY_ENDED),
+)
+async def resume_run(run_id: str, service: Service) -> Response:
+    """Continue an interrupted run, with its own settings and its full time limit. Idempotent."""
+    return Response(encode(run_view(await service.resume(run_id))), media_type=JSON)
+
+
 _EVENT = {
     "type": "object",
     "properties": {
@@ -186,7 +197,7 @@ async def follow_run(
     service: Service,
     last_event_id: Annotated[str, Header(alias="Last-Event-ID", description="The id of the last event that was seen.")] = "",
 ) -> Response:
-    """Server-sent events until the run has ended."""
+    """Server-sent events until the run has ended or was interrupted."""
     await service.run(run_id)
     if service.followers >= _MAX_FOLLOWERS or service.closing.is_set():
         raise ApiProblem(problems.UNAVAILABLE, "too many clients follow runs already", headers={"Retry-After": "5"})

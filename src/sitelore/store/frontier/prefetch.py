@@ -49,9 +49,7 @@ _candidates = (
     .limit(_MAX_CANDIDATES)
 )
 _free_candidates = _candidates.where(~_reserved)
-_bets = sa.select(sa.func.count()).where(
-    prefetches.c.run_id == _run, prefetches.c.is_bet == sa.text("1"), prefetches.c.lease_until > _now
-)
+_bets = sa.select(sa.func.count()).where(prefetches.c.run_id == _run, prefetches.c.is_bet == sa.text("1"))
 _KINDS = {kind.value: kind for kind in RowKind}
 
 
@@ -75,7 +73,8 @@ def prefetch_facts(conn: sa.Connection, run: RunId, now: float) -> PrefetchFacts
         candidates=candidates,
         candidate_count=conn.scalar(_candidate_count, {"run": run}) or 0 if has_limit else 0,
         started=frozenset(candidate.url for candidate, row in zip(candidates, rows, strict=True) if row[7]),
-        bets=conn.scalar(_bets, {"run": run, "now": now}) or 0 if has_limit else 0,
+        # What was lost counts on, so that all bets that a run loses are within the share, however often a worker is killed.
+        bets=(conn.scalar(_bets, {"run": run}) or 0) + current.prefetch_unused if has_limit else 0,
         pattern_yields=count_pages(conn, run, (candidate.pattern for candidate in candidates)),
     )
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageFacts, Settlement
+from sitelore.model.frontier import PageUpdate, Settlement
 from sitelore.model.ids import BlobKey
 from sitelore.model.states import Proof, UrlState
+from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs, offer
-from sitelore.store.rows import chain_text, encode, headers_text, names_of, render_text, storable
+from sitelore.store.rows import chain_text, encode, head_text, headers_text, names_of, render_text, storable
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.statements import (
     BATCH,
@@ -23,6 +24,7 @@ from sitelore.store.statements import (
     unchanged_page_statement,
     visit_statement,
 )
+from sitelore.store.versions import PageChange, store_changes
 
 _Key = tuple[str, str]
 
@@ -39,6 +41,7 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]
     visits: list[tuple[Any, ...]] = []
     pages: dict[tuple[int, str], tuple[Any, ...]] = {}
     unchanged: list[tuple[Any, ...]] = []
+    changes: dict[int, dict[Url, PageChange]] = defaultdict(dict)
     for settlement in settlements:
         lease, effects = settlement.lease, settlement.effects
         key = (lease.run, key_of(lease.url))
@@ -54,11 +57,17 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]
             fetched_at = settlement.at if effects.fetched else 0.0
             pages[site, key[1]] = _page_tuple(site, settlement, columns, fetched_at, lastmod)
             known, document = lease.known, effects.page.document
-            if effects.changed is False and known is not None and known.document != document:
+            if known is not None and known.document == document:
+                continue
+            is_new = effects.changed is not False
+            changes[site][lease.url] = PageChange(lease.url, effects.page, settlement.at, is_new)
+            if known is not None and not is_new:
                 unchanged.append((document, site, key[1], known.document))
     execute_many(conn, visit_statement, visits)
     execute_many(conn, unchanged_page_statement, unchanged)
     execute_many(conn, page_statement, [pages[key] for key in sorted(pages)])
+    for site in sorted(changes):
+        store_changes(conn, site, [changes[site][url] for url in sorted(changes[site])])
     written = [settlement for settlement, is_accepted in zip(settlements, accepted, strict=True) if is_accepted]
     offer(conn, ((settlement.lease.run, new) for settlement in written for new in settlement.effects.offers))
     _count_redactions(conn, written)
@@ -107,6 +116,7 @@ def _visit_tuple(key: _Key, settlement: Settlement, columns: tuple[Any, ...]) ->
         effects.elapsed_s if effects.fetched else None,
         effects.body_bytes,
         None if effects.changed is None else int(effects.changed),
+        head_text(effects.response_head),
         chain_text(effects.chain),
         settlement.at if effects.fetched else None,
         1 if is_retry else 0,
@@ -115,7 +125,7 @@ def _visit_tuple(key: _Key, settlement: Settlement, columns: tuple[Any, ...]) ->
     )
 
 
-def page_columns(page: PageFacts) -> tuple[Any, ...]:
+def page_columns(page: PageUpdate) -> tuple[Any, ...]:
     """The values of the columns that `urls` and `pages` share, in the order of `VISIT_PARAMETERS`."""
     canonical = page.canonical
     return (
@@ -138,7 +148,7 @@ def page_columns(page: PageFacts) -> tuple[Any, ...]:
     )
 
 
-def _render_columns(page: PageFacts) -> tuple[str | None, str | None, BlobKey | None]:
+def _render_columns(page: PageUpdate) -> tuple[str | None, str | None, BlobKey | None]:
     note = page.render
     return (None, None, page.screenshot) if note is None else (note.reason._value_, render_text(note), page.screenshot)
 

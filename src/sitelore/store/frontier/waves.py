@@ -290,6 +290,9 @@ def canonical_claims(conn: sa.Connection, run: RunId, wave: int) -> list[tuple[U
 
 
 def _is_claim(page: UrlRow, canonical: UrlRow) -> bool:
-    """Both are kept (a kept page is its own final URL), the canonical page names no other page, and their contents differ."""
+    """Whether a canonical link needs a proof: both pages are kept, their contents differ, and the canonical page names none.
+
+    A kept page is its own final URL.
+    """
     both_kept = page.final_url == page.url and canonical.final_url == canonical.url
     return both_kept and canonical.canonical in {None, canonical.url} and page.content_hash != canonical.content_hash

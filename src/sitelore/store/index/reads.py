@@ -27,6 +27,7 @@ from sitelore.store.schema import (
     models,
     pages,
     sites,
+    tenants,
     vectors,
 )
 from sitelore.store.statements import BATCH, select_in_batches
@@ -58,10 +59,10 @@ def _page_count(*where: sa.ColumnElement[bool] | sa.TextClause) -> Any:
 
 
 _needs_indexing = sa.and_(sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
-_sites = sa.select(
+_sites_with_counts = sa.select(
     sites.c.id,
     sites.c.name,
-    sites.c.tenant,
+    tenants.c.name.label("tenant"),
     sites.c.index_version,
     sites.c.index_epoch,
     sites.c.indexed_pages,
@@ -77,8 +78,10 @@ _sites = sa.select(
     .scalar_subquery()
     .label("stale"),
     _page_count(sa.text("held = 1")).label("held"),
-).order_by(sites.c.tenant, sites.c.name)
-_sites_of_tenant = _sites.where(sites.c.tenant == sa.bindparam("tenant"))
+)
+_sites_with_tenants = sites.join(tenants, tenants.c.id == sites.c.tenant_id)
+_sites = _sites_with_counts.select_from(_sites_with_tenants).order_by(tenants.c.name, sites.c.name)
+_sites_of_tenant = _sites.where(tenants.c.name == sa.bindparam("tenant"))
 _model = sa.select(models.c.id, models.c.version).where(models.c.name == sa.bindparam("name"))
 _embedded = (
     sa.select(sa.func.count())
@@ -210,7 +213,7 @@ def stored_page(conn: sa.Connection, tenant: str, url: Url) -> StoredPage | None
     """The tenant's page of this URL, even one that is gone; the one fetched last where several sites have it."""
     c = pages.c
     query = sa.select(c.site_id, sites.c.name, c.url, c.long_url, c.document, c.presence, c.evidence, c.fetched_at)
-    query = query.select_from(pages.join(sites, sites.c.id == c.site_id)).where(sites.c.tenant == tenant)
+    query = query.select_from(pages.join(_sites_with_tenants, sites.c.id == c.site_id)).where(tenants.c.name == tenant)
     query = query.where(c.url == key_of(url)).order_by(c.fetched_at.desc(), c.site_id).limit(1)
     row = conn.execute(query).one_or_none()
     if row is None:

@@ -1,9 +1,16 @@
+CREATE TABLE tenants (
+	id INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	PRIMARY KEY (id),
+	UNIQUE (name)
+);
 CREATE TABLE sites (
 	id INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	created_at DOUBLE NOT NULL,
 	rendering TEXT,
-	tenant TEXT DEFAULT 'default' NOT NULL,
+	tenant_id INTEGER DEFAULT '0' NOT NULL,
 	index_version INTEGER DEFAULT '0' NOT NULL,
 	index_epoch TEXT,
 	next_page INTEGER DEFAULT '1' NOT NULL,
@@ -34,6 +41,7 @@ CREATE TABLE runs (
 	site_rendering TEXT,
 	reckoned INTEGER DEFAULT '0' NOT NULL,
 	prefetch_unused INTEGER DEFAULT '0' NOT NULL,
+	time_limit_from DOUBLE,
 	PRIMARY KEY (id)
 );
 CREATE TABLE redactions (
@@ -94,6 +102,7 @@ CREATE TABLE urls (
 	rendering TEXT,
 	screenshot TEXT,
 	sketch BLOB,
+	response_head TEXT,
 	PRIMARY KEY (run_id, url)
 );
 CREATE TABLE prefetches (
@@ -152,6 +161,39 @@ CREATE TABLE pages (
 	sketch BLOB,
 	PRIMARY KEY (site_id, url)
 );
+CREATE TABLE site_urls (
+	tenant_id INTEGER NOT NULL,
+	id BIGINT NOT NULL,
+	site_id INTEGER NOT NULL,
+	url TEXT NOT NULL,
+	long_url TEXT,
+	PRIMARY KEY (tenant_id, id)
+)
+ WITHOUT ROWID;
+CREATE TABLE page_versions (
+	tenant_id INTEGER NOT NULL,
+	id BIGINT NOT NULL,
+	site_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	seen_at DOUBLE NOT NULL,
+	ended_at DOUBLE,
+	document TEXT NOT NULL,
+	content_hash TEXT NOT NULL,
+	redactions TEXT,
+	facts BLOB,
+	PRIMARY KEY (tenant_id, id)
+);
+CREATE TABLE links (
+	tenant_id INTEGER NOT NULL,
+	version_id BIGINT NOT NULL,
+	position INTEGER NOT NULL,
+	target_id BIGINT NOT NULL,
+	nofollow INTEGER NOT NULL,
+	fragment TEXT,
+	text TEXT,
+	PRIMARY KEY (tenant_id, version_id, position)
+)
+ WITHOUT ROWID;
 CREATE TABLE chunks (
 	site_id INTEGER NOT NULL,
 	number INTEGER NOT NULL,
@@ -230,6 +272,8 @@ CREATE TABLE alembic_version (
 CREATE INDEX chunks_of_page ON chunks (site_id, page);
 CREATE INDEX chunks_of_text ON chunks (text_hash);
 CREATE INDEX ix_once_keys_created_at ON once_keys (created_at);
+CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
+CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);
 CREATE INDEX pages_held ON pages (site_id) WHERE held = 1;
 CREATE INDEX pages_numbered ON pages (site_id, number) WHERE number IS NOT NULL;
 CREATE INDEX pages_stale ON pages (site_id, number) WHERE indexed IS NOT NULL AND (indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE');
@@ -247,4 +291,6 @@ CREATE INDEX urls_content ON urls (run_id, content_hash, shape, seq) WHERE conte
 CREATE INDEX urls_identity ON urls (run_id, identity) WHERE identity IS NOT NULL;
 CREATE INDEX urls_shape ON urls (run_id, shape, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (model_id, version);
-CREATE UNIQUE INDEX sites_named ON sites (tenant, name);
+CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX site_urls_named ON site_urls (tenant_id, site_id, url);
+CREATE UNIQUE INDEX sites_named ON sites (tenant_id, name);

@@ -1,4 +1,4 @@
-"""Create, queue, start, crash and end runs. A site has at most one RUNNING run, however many workers there are.
+"""Create, queue, start, interrupt, resume and end runs. A site has at most one RUNNING run, however many workers there are.
 
 Runs are scheduled round-robin by site: a site with a thousand queued runs waits no less than a site with one. A run gets its
 queue round (the column `turn`) when it is created: one more than the last queued run of its site, and at least the round that
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 
@@ -21,7 +22,7 @@ from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
 from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
-from sitelore.store.schema import runs, sites, urls
+from sitelore.store.schema import runs, sites, tenants, urls
 from sitelore.store.statements import BATCH, insert_for
 
 _select_runs = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES)
@@ -52,9 +53,10 @@ def create_run(
 ) -> Run:
     """Create a QUEUED run of the tenant's site of this name, with its first offers. A new site is created."""
     insert = insert_for(conn.dialect.name)
-    new_site = insert(sites).values(name=site, tenant=tenant, created_at=now)
-    conn.execute(new_site.on_conflict_do_nothing(index_elements=["tenant", "name"]))
-    this_site = sa.and_(sites.c.tenant == tenant, sites.c.name == site)
+    tenant_id = _tenant_id(conn, tenant, now)
+    new_site = insert(sites).values(name=site, tenant_id=tenant_id, created_at=now)
+    conn.execute(new_site.on_conflict_do_nothing(index_elements=["tenant_id", "name"]))
+    this_site = sa.and_(sites.c.tenant_id == tenant_id, sites.c.name == site)
     # The lock serialises the creation of runs of one site: two at once would get the same queue round.
     row = sa.select(sites.c.id, sites.c.rendering).where(this_site).with_for_update(key_share=True)
     site_id, site_rendering = conn.execute(row).one()
@@ -73,6 +75,17 @@ def create_run(
     if run is None:
         raise AssertionError(f"run {run_id} is missing after its insert")
     return run
+
+
+def _tenant_id(conn: sa.Connection, name: str, now: float) -> int:
+    """The id of a tenant, which is created if there is none of this name."""
+    this_tenant = sa.select(tenants.c.id).where(tenants.c.name == name)
+    tenant_id = conn.scalar(this_tenant)
+    if tenant_id is not None:
+        return int(tenant_id)
+    new = insert_for(conn.dialect.name)(tenants).values(name=name, created_at=now)
+    conn.execute(new.on_conflict_do_nothing(index_elements=["name"]))
+    return int(conn.execute(this_tenant).scalar_one())
 
 
 def _new_id(now: float) -> RunId:
@@ -137,11 +150,16 @@ def begin_run(conn: sa.Connection, run: RunId, now: float) -> bool:
     begin = (
         sa.update(runs)
         .where(runs.c.id == run, runs.c.state == RunState.QUEUED.value, _is_due, ~_another_is_running)
-        .values(state=RunState.RUNNING.value, started_at=sa.func.coalesce(runs.c.started_at, now), retry_at=None)
+        .values(state=RunState.RUNNING.value, retry_at=None, **_start_times(now))
     )
     if conn.execute(begin, {"now": now}).rowcount:
         return True
     return conn.scalar(sa.select(runs.c.state).where(runs.c.id == run)) == RunState.RUNNING.value
+
+
+def _start_times(now: float) -> dict[str, sa.ColumnElement[float]]:
+    """The times that a run gets when it begins. A second attempt after a crash keeps those of the first."""
+    return {name: sa.func.coalesce(runs.c[name], now) for name in ("started_at", "time_limit_from")}
 
 
 def _lock_site(conn: sa.Connection, run: RunId) -> None:
@@ -150,11 +168,11 @@ def _lock_site(conn: sa.Connection, run: RunId) -> None:
 
 
 def move_run(conn: sa.Connection, run: RunId, state: RunState, now: float, error: str = "") -> bool:
-    """Start or end a run; False when its state does not allow that."""
+    """Start, interrupt or end a run; False when its state does not allow that."""
     allowed = [before.value for before, after in RUN_TRANSITIONS.items() if state in after]
     values: dict[str, object] = {"state": state.value, "error": storable(error) or ""}
     if state is RunState.RUNNING:
-        values |= {"started_at": now, "retry_at": None}
+        values |= {"retry_at": None, **_start_times(now)}
     if state in ENDED:
         values["finished_at"] = now
     return conn.execute(sa.update(runs).where(runs.c.id == run, runs.c.state.in_(allowed)).values(**values)).rowcount == 1
@@ -187,6 +205,25 @@ def crash_run(conn: sa.Connection, run: RunId, error: str, now: float, pause_s: 
     values = {"state": RunState.QUEUED.value, "attempts": row.attempts + 1, "retry_at": now + pause_s}
     conn.execute(sa.update(runs).where(runs.c.id == run).values(error=storable(error) or "", **values))
     return RunState.QUEUED
+
+
+def resume_run(conn: sa.Connection, run: RunId, now: float, time_limit_s: float | None = None) -> Run | None:
+    """Queue an INTERRUPTED run again, with its full time limit or this new one; None when the run has ended.
+
+    A run that still counts as RUNNING, because its worker was killed or others work on it, gets the full time as well.
+    """
+    _lock_site(conn, run)  # before the run, in the same order as `end_run`
+    lock_runs(conn, [run])
+    current = find_run(conn, run)
+    if current is None or current.state in ENDED:
+        return None
+    values: dict[str, object] = {"time_limit_from": now if current.state is RunState.RUNNING else None}
+    if time_limit_s is not None:
+        values["settings"] = encode(replace(current.settings, time_limit_s=time_limit_s)).decode()
+    if current.state is RunState.INTERRUPTED:
+        values |= {"state": RunState.QUEUED.value, "error": "", "turn": next_round(conn, int(current.site))}
+    conn.execute(sa.update(runs).where(runs.c.id == run).values(**values))
+    return find_run(conn, run)
 
 
 def next_round(conn: sa.Connection, site: int) -> int:

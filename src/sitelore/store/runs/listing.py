@@ -14,7 +14,7 @@ from sitelore.model.states import UrlState
 from sitelore.model.url import Url
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, run_of, url_row
 from sitelore.store.runs.lifecycle import create_run, find_run
-from sitelore.store.schema import idempotency_keys, runs, sites, urls
+from sitelore.store.schema import idempotency_keys, runs, sites, tenants, urls
 from sitelore.store.statements import insert_for
 
 EDGES_PER_PAGE = 2_000
@@ -66,7 +66,10 @@ def list_runs(conn: sa.Connection, listing: RunListing) -> tuple[list[Run], int]
     if listing.site:
         condition &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.name == listing.site))
     if listing.tenant is not None:
-        condition &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.tenant == listing.tenant))
+        of_tenant = (
+            sa.select(sites.c.id).join(tenants, tenants.c.id == sites.c.tenant_id).where(tenants.c.name == listing.tenant)
+        )
+        condition &= runs.c.site_id.in_(of_tenant)
     total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(condition)) or 0
     order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
     query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(condition).order_by(*order)

@@ -33,9 +33,9 @@ NATIVE_VERSION = 2
 _MAX_BYTES = 1 << 30
 """Limit for all cached matrices together; the least recently used one is dropped first."""
 _MAX_GAP_FACTOR, _SMALL_TABLE = 8, 1 << 16
-"""A lookup table over all chunk numbers is far faster than a search, and small unless numbers run far ahead of chunks."""
+"""Limits of the lookup table over chunk numbers: table entries per chunk, and the size that is always allowed."""
 _COMPARED_IN_FULL = 1_000
-"""Up to so many vectors are compared in full precision at once."""
+"""The largest number of vectors that are all compared in full precision."""
 _MAX_CODE, _MAX_QUERY_CODE, _MAX_PRODUCT = 127, 32_767, (1 << 31) - 1
 _ROWS_AT_ONCE = 1_024
 _FLOAT_ERROR = 2.0**-22

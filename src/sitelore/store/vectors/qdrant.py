@@ -34,7 +34,7 @@ _MAX_BATCH_NUMBERS = 400_000
 _MAX_BATCH_POINTS = 1_000
 _MAX_BATCH_IDS = 10_000
 _MAX_FILTER_IDS = 2_000
-"""Up to so many chunk numbers are sent as a filter; with more, the nearest of all chunks are filtered here first."""
+"""The most chunk numbers that are sent as a filter. With more, the nearest of all chunks are filtered here."""
 _OVERSAMPLING = 4
 """How many times `limit` is requested when results are filtered here."""
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId
 from sitelore.store.index.reads import has_vector, of_stale_page, stale_pages
-from sitelore.store.schema import chunks, models, sites, vectors
+from sitelore.store.schema import chunks, models, sites, tenants, vectors
 from sitelore.store.statements import BATCH, select_in_batches
 from sitelore.store.vectors import embeddings
 
@@ -59,8 +59,8 @@ class ChunkVector:
 
 _with_vectors = chunks.join(vectors, vectors.c.text_hash == chunks.c.text_hash).join(models, models.c.id == vectors.c.model_id)
 _sync_states = (
-    sa.select(sites.c.id, sites.c.tenant, sites.c.index_version, models.c.version)
-    .select_from(sites.join(models, sa.true()))
+    sa.select(sites.c.id, tenants.c.name, sites.c.index_version, models.c.version)
+    .select_from(sites.join(tenants, tenants.c.id == sites.c.tenant_id).join(models, sa.true()))
     .where(models.c.name == sa.bindparam("model"))
     .order_by(sites.c.id)
 )
@@ -100,9 +100,9 @@ def site_vectors(conn: sa.Connection, model: str, site: SiteId) -> SiteVectors |
 
 _chunk_vectors = (
     sa.select(
-        sites.c.tenant, chunks.c.site_id, chunks.c.number, chunks.c.page, chunks.c.text_hash, vectors.c.version, vectors.c.half
+        tenants.c.name, chunks.c.site_id, chunks.c.number, chunks.c.page, chunks.c.text_hash, vectors.c.version, vectors.c.half
     )
-    .select_from(_with_vectors.join(sites, sites.c.id == chunks.c.site_id))
+    .select_from(_with_vectors.join(sites, sites.c.id == chunks.c.site_id).join(tenants, tenants.c.id == sites.c.tenant_id))
     .where(models.c.name == sa.bindparam("model"))
 )
 
@@ -114,7 +114,7 @@ def vectors_of_texts(conn: sa.Connection, model: str, hashes: Collection[str]) -
 
 
 def vectors_of_chunks(conn: sa.Connection, model: str, site: SiteId, numbers: Collection[int]) -> list[ChunkVector]:
-    """Those of these chunks of a site that have vectors."""
+    """The vectors of these chunks of a site; chunks without a vector are left out."""
     query = _chunk_vectors.where(chunks.c.site_id == site, chunks.c.number.in_(BATCH))
     return [_chunk_vector(*row) for row in select_in_batches(conn, query, numbers, model=model)]
 
@@ -154,6 +154,6 @@ def search_context(conn: sa.Connection, model: str, site: SiteId, counts: Embedd
 
 
 def live_chunks(conn: sa.Connection, site: SiteId, numbers: Collection[int]) -> set[int]:
-    """Those of these chunks that exist and may be shown."""
+    """The subset of these chunks that exists and may be shown."""
     query = sa.select(chunks.c.number).where(chunks.c.site_id == site, chunks.c.number.in_(BATCH), ~of_stale_page())
     return {row[0] for row in select_in_batches(conn, query, numbers)}

@@ -1,0 +1,281 @@
+"""Versions of pages with their facts and links. Every function is part of one transaction.
+
+A page gets a new version when its content has changed. A fetch that finds it unchanged but with another document, because parts
+of the page change with every fetch, replaces document, facts and links of the current version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+import zstandard
+
+from sitelore.model.document import PageLink
+from sitelore.model.frontier import LinkBetweenPages, PageUpdate, PageVersion
+from sitelore.model.ids import NO_TEXT, SiteId
+from sitelore.model.url import Url
+from sitelore.store.rows import encode
+from sitelore.store.schema import KEY_CHARS, URL_IDS, VERSION_IDS, key_of, links, page_versions, pages, site_urls, sites
+from sitelore.store.statements import BATCH, Statement, bind, execute_many, insert_for, select_in_batches
+
+VERSIONS_PER_PAGE = 500
+
+_links_decoder = msgspec.msgpack.Decoder(list[PageLink])
+_counts_decoder = msgspec.json.Decoder(dict[str, int])
+
+_tenant: sa.BindParameter[int] = sa.bindparam("tenant", type_=sa.Integer)
+_site: sa.BindParameter[int] = sa.bindparam("site", type_=sa.Integer)
+_is_kept = sa.text("pages.alias_of IS NULL AND pages.presence <> 'GONE'")
+_is_current = sa.text("page_versions.ended_at IS NULL")  # spelled as in the partial index
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """A page of a site whose document differs from the stored one."""
+
+    url: Url
+    page: PageUpdate
+    at: float
+    is_new_version: bool = True
+    """False when the content is the same: the current version gets the new document."""
+
+
+def store_changes(conn: sa.Connection, site: int, changes: Sequence[PageChange]) -> None:
+    """Store the new versions of a site's pages, or the new documents of their current versions, with facts and links."""
+    if not changes:
+        return
+    tenant = _tenant_of(conn, site)
+    links_of = [_links_decoder.decode(change.page.links) if change.page.links else [] for change in changes]
+    mentioned = {str(change.url) for change in changes}.union(*({link.url for link in page_links} for page_links in links_of))
+    url_ids = _url_ids(conn, tenant, site, mentioned)
+    own_ids = [url_ids[str(change.url)] for change in changes]
+    current = {row[0]: row[1] for row in select_in_batches(conn, _current_versions, own_ids, tenant=tenant, site=site)}
+    replaced = [own in current and not change.is_new_version for own, change in zip(own_ids, changes, strict=True)]
+    fresh = iter(_next_ids(conn, VERSION_IDS, page_versions, tenant, replaced.count(False)))
+    version_ids = [current[own] if stays else next(fresh) for own, stays in zip(own_ids, replaced, strict=True)]
+    ended, added, updated = [], [], []
+    for version, own, stays, change in zip(version_ids, own_ids, replaced, changes, strict=True):
+        page = change.page
+        values = (page.document, page.content_hash, _counts_text(page.redactions), page.facts or None)
+        if stays:
+            updated.append((*values, tenant, version))
+            continue
+        if own in current:
+            ended.append((change.at, tenant, current[own]))
+        added.append((tenant, version, site, own, change.at, None, *values))
+    execute_many(conn, _end_statement, ended)
+    execute_many(conn, _version_statement, added)
+    execute_many(conn, _update_statement, updated)
+    for version in (version for version, stays in zip(version_ids, replaced, strict=True) if stays):
+        conn.execute(_delete_links, {"tenant": tenant, "version": version})
+    rows = [
+        (
+            tenant,
+            version,
+            at,
+            url_ids[link.url],
+            link.nofollow,
+            link.fragment or None,
+            link.text.replace("\0", "\ufffd") or None,
+        )
+        for version, page_links in zip(version_ids, links_of, strict=True)
+        for at, link in enumerate(page_links)
+    ]
+    execute_many(conn, _link_statement, rows)
+
+
+_tenant_of_site = sa.select(sites.c.tenant_id).where(sites.c.id == _site)
+
+
+def _tenant_of(conn: sa.Connection, site: int) -> int:
+    return int(conn.execute(_tenant_of_site, {"site": site}).scalar_one())
+
+
+_ids_of_urls = sa.select(site_urls.c.url, site_urls.c.id).where(
+    site_urls.c.tenant_id == _tenant, site_urls.c.site_id == _site, site_urls.c.url.in_(BATCH)
+)
+_current_versions = sa.select(page_versions.c.url_id, page_versions.c.id).where(
+    page_versions.c.tenant_id == _tenant, page_versions.c.site_id == _site, page_versions.c.url_id.in_(BATCH), _is_current
+)
+_delete_links = sa.delete(links).where(
+    links.c.tenant_id == _tenant, links.c.version_id == sa.bindparam("version", type_=sa.BigInteger)
+)
+
+
+def _url_ids(conn: sa.Connection, tenant: int, site: int, urls: Iterable[str]) -> dict[str, int]:
+    """The ids of URLs; those that have none get one."""
+    by_key = {key_of(url): url for url in urls}
+    values = {"tenant": tenant, "site": site}
+    ids = {row[0]: row[1] for row in select_in_batches(conn, _ids_of_urls, by_key, **values)}
+    missing = sorted(by_key.keys() - ids.keys())
+    if missing:
+        fresh = _next_ids(conn, URL_IDS, site_urls, tenant, len(missing))
+        rows = [
+            (tenant, url_id, site, key, by_key[key] if len(by_key[key]) > KEY_CHARS else None)
+            for url_id, key in zip(fresh, missing, strict=True)
+        ]
+        execute_many(conn, _url_statement, rows)
+        # Read again: another transaction may have been first.
+        ids |= {row[0]: row[1] for row in select_in_batches(conn, _ids_of_urls, missing, **values)}
+    return {url: ids[key] for key, url in by_key.items()}
+
+
+def _next_ids(conn: sa.Connection, sequence: sa.Sequence, table: sa.Table, tenant: int, count: int) -> Sequence[int]:
+    """New ids: from a sequence on Postgres, above the largest one on SQLite, which has one writer."""
+    if count == 0:
+        return ()
+    if conn.dialect.name == "postgresql":
+        series = sa.func.generate_series(1, count).table_valued("number")
+        return conn.scalars(sa.select(sequence.next_value()).select_from(series)).all()
+    largest = conn.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.tenant_id == tenant)) or 0
+    return range(largest + 1, largest + count + 1)
+
+
+def _counts_text(counts: dict[str, int]) -> str | None:
+    return encode(counts).decode() if counts else None
+
+
+def _insert(dialect_name: str, table: sa.Table) -> tuple[Any, tuple[str, ...]]:
+    names = tuple(column.name for column in table.c)
+    return insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names}), names
+
+
+def _url_statement(dialect_name: str) -> Statement:
+    """Give a URL an id, unless it has one."""
+    insert, names = _insert(dialect_name, site_urls)
+    return insert.on_conflict_do_nothing(index_elements=["tenant_id", "site_id", "url"]), names
+
+
+def _version_statement(dialect_name: str) -> Statement:
+    """Add a version."""
+    return _insert(dialect_name, page_versions)
+
+
+def _link_statement(dialect_name: str) -> Statement:
+    """Add a link."""
+    return _insert(dialect_name, links)
+
+
+def _update_version(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
+    c = page_versions.c
+    statement = sa.update(page_versions).ordered_values(*values)
+    return statement.where(c.tenant_id == sa.bindparam("tenant_key"), c.id == sa.bindparam("version_key"))
+
+
+def _end_statement(_dialect_name: str) -> Statement:
+    """End a version."""
+    ended_at = page_versions.c.ended_at
+    return _update_version((ended_at, bind(ended_at))), ("ended_at", "tenant_key", "version_key")
+
+
+def _update_statement(_dialect_name: str) -> Statement:
+    """Replace the document of a version."""
+    names = ("document", "content_hash", "redactions", "facts")
+    statement = _update_version(*((page_versions.c[name], bind(page_versions.c[name])) for name in names))
+    return statement, (*names, "tenant_key", "version_key")
+
+
+_url_id = sa.bindparam("url_id", type_=sa.BigInteger)
+_max_rows = sa.bindparam("max_rows", type_=sa.Integer)
+# Places and sources of the links first, from indexes alone, and the rest for the rows within the limit: a menu links to its
+# pages from everywhere. Otherwise SQLite, which has no statistics here, would read all links of the tenant.
+_places = (
+    sa.select(links.c.version_id, links.c.position, site_urls.c.url, site_urls.c.long_url)
+    .select_from(
+        links.join(page_versions, sa.and_(page_versions.c.tenant_id == _tenant, page_versions.c.id == links.c.version_id))
+        .join(site_urls, sa.and_(site_urls.c.tenant_id == _tenant, site_urls.c.id == page_versions.c.url_id))
+        .join(pages, sa.and_(pages.c.site_id == page_versions.c.site_id, pages.c.url == site_urls.c.url))
+    )
+    .where(links.c.tenant_id == _tenant, links.c.target_id == _url_id, _is_current, _is_kept)
+    .order_by(site_urls.c.url, links.c.position)
+    .limit(_max_rows)
+    .subquery()
+)
+_LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.nofollow)
+_inlinks = (
+    sa.select(_places.c.url, _places.c.long_url, *_LINK_COLUMNS)
+    .where(links.c.tenant_id == _tenant)
+    .where(links.c.version_id == _places.c.version_id, links.c.position == _places.c.position)
+    .order_by(_places.c.url, links.c.position)
+)
+_outlinks = (
+    sa.select(site_urls.c.url, site_urls.c.long_url, *_LINK_COLUMNS)
+    .select_from(
+        page_versions.join(links, sa.and_(links.c.tenant_id == _tenant, links.c.version_id == page_versions.c.id)).join(
+            site_urls, sa.and_(site_urls.c.tenant_id == _tenant, site_urls.c.id == links.c.target_id)
+        )
+    )
+    .where(
+        page_versions.c.tenant_id == _tenant, page_versions.c.site_id == _site, page_versions.c.url_id == _url_id, _is_current
+    )
+    .order_by(links.c.position)
+    .limit(_max_rows)
+)
+
+
+def inlinks(conn: sa.Connection, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
+    """Links to a URL from the current versions of the site's pages, by source and position."""
+    return [LinkBetweenPages(source, url, *rest) for source, *rest in _find_links(conn, _inlinks, site, url, limit)]
+
+
+def outlinks(conn: sa.Connection, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
+    """Links of the current version of a page, in page order."""
+    return [LinkBetweenPages(url, target, *rest) for target, *rest in _find_links(conn, _outlinks, site, url, limit)]
+
+
+def _find_links(conn: sa.Connection, query: sa.Select[Any], site: SiteId, url: Url, limit: int) -> Iterator[tuple[Any, ...]]:
+    """The URL at the other end of each link, its position, text, fragment and whether it says nofollow."""
+    tenant = _tenant_of(conn, site)
+    stored = conn.execute(_ids_of_urls, {"tenant": tenant, "site": site, "batch": [key_of(url)]}).one_or_none()
+    if stored is None:
+        return
+    values = {"tenant": tenant, "site": site, "url_id": stored.id, "max_rows": limit}
+    for key, long_url, position, text, fragment, nofollow in conn.execute(query, values):
+        yield Url.trusted(long_url or key), position, text or NO_TEXT, fragment or "", bool(nofollow)
+
+
+_versions = (
+    sa.select(site_urls.c.url, site_urls.c.long_url, *page_versions.c["seen_at", "ended_at", "document", "content_hash",
+                                                                    "redactions", "facts"])
+    .select_from(
+        site_urls.join(
+            page_versions,
+            sa.and_(
+                page_versions.c.tenant_id == site_urls.c.tenant_id,
+                page_versions.c.site_id == site_urls.c.site_id,
+                page_versions.c.url_id == site_urls.c.id,
+            ),
+        )
+    )
+    .where(site_urls.c.tenant_id == _tenant, site_urls.c.site_id == _site)
+)  # fmt: skip
+_versions_of_page = _versions.where(site_urls.c.url == sa.bindparam("key")).order_by(page_versions.c.seen_at.desc())
+_current_after = (
+    _versions.join(pages, sa.and_(pages.c.site_id == site_urls.c.site_id, pages.c.url == site_urls.c.url))
+    .where(_is_current, _is_kept, site_urls.c.url > sa.bindparam("after", type_=sa.Text))
+    .order_by(site_urls.c.url)
+    .limit(VERSIONS_PER_PAGE)
+)
+
+
+def page_history(conn: sa.Connection, site: SiteId, url: Url) -> list[PageVersion]:
+    """All stored versions of a page, the current one first."""
+    values = {"tenant": _tenant_of(conn, site), "site": site, "key": key_of(url)}
+    return [_version_of(row) for row in conn.execute(_versions_of_page, values)]
+
+
+def current_versions_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, PageVersion]]:
+    """The current versions of the next pages in key order; fewer than `VERSIONS_PER_PAGE` when these are the last."""
+    values = {"tenant": _tenant_of(conn, site), "site": site, "after": after}
+    return [(row[0], _version_of(row)) for row in conn.execute(_current_after, values)]
+
+
+def _version_of(row: Sequence[Any]) -> PageVersion:
+    key, long_url, seen_at, ended_at, document, content_hash, redactions, facts = row
+    counts = _counts_decoder.decode(redactions) if redactions else {}
+    plain = zstandard.decompress(facts) if facts else b""
+    return PageVersion(Url.trusted(long_url or key), seen_at, ended_at, document, content_hash, counts, plain)
