@@ -17,8 +17,8 @@ export UV_LINK_MODE = copy
 export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory \
-	bench-politeness bench-api bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
+.PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory bench-long \
+	bench-politeness bench-api bench-slow-connections bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -106,11 +106,17 @@ train-content: $(DEV_STAMP)  ## train the block scorer, and five more models for
 bench-memory: $(DEV_STAMP)  ## peak memory from 2,000 to 10,000 pages
 	$(PY) -m bench.memory $(ARGS)
 
+bench-long: $(DEV_STAMP)  ## CPU and memory a page of a crawl of 50,000 pages and of indexing it, block by block [ARGS="--pages 10000"]
+	$(PY) -m bench.long $(ARGS)
+
 bench-politeness: $(DEV_STAMP)  ## request rate as seen by the server
 	$(PY) -m bench.politeness $(ARGS)
 
 bench-api: $(DEV_STAMP)  ## latency of 200 clients that poll lists while a crawl runs
 	$(PY) -m bench.api $(ARGS)
+
+bench-slow-connections: $(DEV_STAMP)  ## latency, progress of a crawl and log size with 500 slow connections for 60 s
+	$(PY) -m bench.slow_connections $(ARGS)
 
 bench-render: $(DEV_STAMP)  ## rendering: throughput, memory, a killed browser, a page of 2 MB
 	$(PY) -m bench.render $(ARGS)

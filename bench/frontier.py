@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sitelore.frontier.admission import plan_wave
 from sitelore.frontier.offers import OfferBuilder
-from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict
+from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Settlement, Source, Verdict
 from sitelore.model.ids import NO_TEXT, BlobKey, RunId, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
@@ -53,7 +53,7 @@ class Meter:
 
 def settlement(lease: Lease, offers: list[Offer], number: int) -> Settlement:
     key = BlobKey(f"{number:064x}")
-    facts = PageFacts(NO_TEXT, content_hash=f"h{number}", novelty=f"n{number}", document=key, snapshot=key, word_count=700)
+    facts = PageUpdate(NO_TEXT, content_hash=f"h{number}", novelty=f"n{number}", document=key, snapshot=key, word_count=700)
     effects = Effects(page=facts, offers=tuple(offers), fetched=True, body_bytes=57_000, elapsed_s=0.01)
     return Settlement(lease, Verdict(UrlState.VISITED, 200), effects, at=1.0)
 

@@ -30,7 +30,7 @@ from tests.support.workers import temporary_database
 
 from sitelore.frontier.admission import plan_wave
 from sitelore.frontier.offers import OfferBuilder
-from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Run, Settlement, Source, Verdict
+from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Run, Settlement, Source, Verdict
 from sitelore.model.ids import BlobKey, CleanText, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
@@ -133,7 +133,7 @@ class Site:
         targets += [chance.randrange(near) for _ in range(self.links - len(targets))]
         offers = admission.links(lease, dict.fromkeys(map(self.url, targets)))
         key, text = BlobKey(f"{number:064x}"), f"{chance.getrandbits(256):064x}"
-        facts = PageFacts(
+        facts = PageUpdate(
             CleanText(f"An article about this and that, number {number}"), content_hash=text, novelty=text[::-1], document=key,
             snapshot=key, word_count=700, sketch=chance.randbytes(480), content_type="text/html; charset=utf-8",
         )  # fmt: skip

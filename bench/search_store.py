@@ -17,7 +17,7 @@ from scripts.servers import postgres_alone
 from tests.support.workers import temporary_database
 
 from sitelore.index.terms import terms_of
-from sitelore.model.frontier import Effects, Lease, Offer, PageFacts, Settlement, Source, Verdict, WaveFacts, WavePlan
+from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Settlement, Source, Verdict, WaveFacts, WavePlan
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId, WorkerId
 from sitelore.model.search import Chunk, Flag, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
@@ -158,7 +158,7 @@ def _indexed(texts: Sequence[Text]) -> list[IndexedPage]:
 
 def _visit(lease: Lease, text: Text) -> Settlement:
     document = text.document
-    effects = Effects(page=PageFacts(CleanText(text.title), document, document, document), fetched=True)
+    effects = Effects(page=PageUpdate(CleanText(text.title), document, document, document), fetched=True)
     return Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW)
 
 
