@@ -273,8 +273,11 @@ class Ledger(Protocol):
         """Return leases to QUEUED and end reservations of prefetched rows: a worker's own, or (None) all that have expired."""
         ...
 
-    async def prefetch_facts(self, run: RunId, now: float) -> PrefetchFacts | None:
-        """The facts from which the rows to fetch ahead of their admission are chosen; None when the run is not RUNNING."""
+    async def prefetch_facts(self, run: RunId, now: float, patterns: Collection[str]) -> PrefetchFacts | None:
+        """The facts from which the rows to fetch ahead of their admission are chosen; None when the run is not RUNNING.
+
+        They hold the yields of these URL patterns and of those of the candidates.
+        """
         ...
 
     async def start_prefetches(

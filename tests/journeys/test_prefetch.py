@@ -66,7 +66,7 @@ async def test_nothing_is_remembered_of_pages_that_were_admitted(tmp_path: Path,
     [prefetcher] = prefetchers
     assert not prefetcher._tried
     assert not prefetcher._entries
-    assert not prefetcher._ahead_by_pattern
+    assert not prefetcher._patterns._ahead
 
 
 async def test_without_prefetching_the_next_level_waits_for_the_slow_page(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ async def _fetch_ahead(ledger: SqlLedger, site: Site, run: RunId, rng: random.Ra
     if rng.random() < 0.1:
         await ledger.release(run, now, worker)
         own.clear()
-    facts = await ledger.prefetch_facts(run, now)
+    facts = await ledger.prefetch_facts(run, now, ())
     assert facts is not None
     targets = [target for target in prefetch_targets(facts) if rng.random() < 0.5 and target.url not in own]
     targets += _links_to_bet_on(site, facts, own, targets)
@@ -330,7 +330,7 @@ async def test_bets_that_a_killed_worker_lost_still_count(database: Database) ->
 
 
 async def _bets(ledger: SqlLedger, run: RunId, now: float) -> int:
-    facts = await ledger.prefetch_facts(run, now)
+    facts = await ledger.prefetch_facts(run, now, ())
     assert facts is not None
     return facts.bets
 

@@ -25,7 +25,7 @@ from sitelore.frontier.freshness import unchanged
 from sitelore.frontier.prefetch import allowed_bets, pages_in_sight, prefetch_targets
 from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.document import Reading
-from sitelore.model.frontier import Candidate, Lease, PatternYield, PrefetchTarget
+from sitelore.model.frontier import Candidate, Lease, PatternYield, PrefetchFacts, PrefetchTarget
 from sitelore.model.ids import RunId, WorkerId
 from sitelore.model.response import Response
 from sitelore.model.settings import Prefetch
@@ -86,8 +86,7 @@ class Prefetcher:
         self._links = _LinkQueue()
         self._used: list[Url] = []
         self._unused: list[Url] = []
-        self._yields: dict[str, PatternYield] = {}
-        self._ahead_by_pattern: Counter[str] = Counter()
+        self._patterns = _PatternCounts()
         self._in_sight = 0
         self._bets = 0
         self._next_look_at = 0.0
@@ -111,18 +110,21 @@ class Prefetcher:
                 now = self._context.clock()
                 leases = await self._ledger.start_prefetches(self._run, self._worker, targets, now, self._lease_s)
                 self._ready.extend(leases)
+                for url in {target.url for target in targets}.difference(lease.url for lease in leases):
+                    self._patterns.drop(url)
         self._start()
 
     async def take(self, lease: Lease) -> PageRead | None:
         """What was fetched ahead for a row that is admitted now; None when it has to be fetched."""
         self._tried.discard(lease.url)  # it is no candidate any more
+        self._patterns.admit(lease.url)
         entry = self._entries.pop(lease.url, None)
         if entry is None:
             self._forget_reserved(lease.url)
             return None
         self._used.append(lease.url)
         self._held_bytes -= entry.size
-        self._uncount(lease.url)
+        self._patterns.drop(lease.url)
         self._release_slot(entry)  # from here on the slot of the visit counts
         page = await entry.task
         is_equal = (entry.lease.kind, entry.lease.known) == (lease.kind, lease.known)
@@ -133,6 +135,7 @@ class Prefetcher:
             if lease.url == url:
                 self._ready.remove(lease)
                 self._used.append(url)
+                self._patterns.drop(url)
                 return
 
     async def renew(self, until: float) -> None:
@@ -160,14 +163,16 @@ class Prefetcher:
         now = self._context.clock()
         if now >= self._next_look_at:
             self._next_look_at = now + _LOOK_INTERVAL_S
-            facts = await self._ledger.prefetch_facts(self._run, now)
+            facts = await self._ledger.prefetch_facts(self._run, now, self._patterns.exhausted)
             if facts is None:
                 return []
             self._in_sight, self._bets = pages_in_sight(facts), facts.bets
-            self._yields.update(facts.pattern_yields)
+            self._patterns.update(facts)
             candidates = (target for target in prefetch_targets(facts) if target.url not in self._tried)
             targets += islice((target for target in candidates if target.url.authority not in closed_hosts), count)
             self._bets += sum(target.is_bet for target in targets)
+            for target in targets:
+                self._patterns.add(target.url)
         targets += self._choose_links(count - len(targets), closed_hosts)
         self._tried.update(target.url for target in targets)
         return targets
@@ -185,8 +190,11 @@ class Prefetcher:
                     continue
                 self._links.urls.discard(link.url)
                 # A URL offered meanwhile is a candidate, or was admitted.
-                if link.url in self._tried or self._context.offer_builder.is_offered(link.url) or not self._has_credit(link):
+                if link.url in self._tried or self._context.offer_builder.is_offered(link.url):
                     continue
+                if self._settings.detect_traps and not self._patterns.has_credit(link):
+                    continue
+                self._patterns.add(link.url)
                 is_bet = self._settings.max_pages is not None
                 self._bets += is_bet
                 targets.append(replace(link, is_bet=is_bet))
@@ -199,14 +207,6 @@ class Prefetcher:
         in_sight = self._in_sight + self._bets + len(self._links)
         return allowed_bets(self._settings, in_sight, self._bets, is_any_link=is_any_link) > 0
 
-    def _has_credit(self, link: PrefetchTarget) -> bool:
-        """Whether the trap detection would admit one more page of the link's URL pattern."""
-        if not self._settings.detect_traps:
-            return True
-        pattern = url_pattern(link.url)
-        credit = page_credit(Candidate(link.url, link.kind, link.depth, pattern), self._yields)
-        return credit is None or self._ahead_by_pattern[pattern] < credit
-
     def _start(self) -> None:
         while self._ready and self._free_slots() > 0 and not self._limiter.is_full:
             lease = self._ready.popleft()
@@ -214,7 +214,6 @@ class Prefetcher:
             self.active += 1
             task = asyncio.create_task(self._read(lease))
             entry = self._entries[lease.url] = _Entry(lease, task)
-            self._ahead_by_pattern[url_pattern(lease.url)] += 1
             task.add_done_callback(partial(self._finish, entry))
 
     async def _read(self, lease: Lease) -> PageRead | None:
@@ -246,7 +245,7 @@ class Prefetcher:
                 _LOG.warning("fetching ahead failed", exc_info=error, extra={"run": self._run, "url": url})
             if is_held:
                 del self._entries[url]
-                self._uncount(url)
+                self._patterns.drop(url)
                 if url not in self._unused:
                     self._used.append(url)  # nothing was fetched, so nothing is lost
         elif is_held:
@@ -274,18 +273,65 @@ class Prefetcher:
         ]
         self._links.add(lease.url, new)
 
-    def _uncount(self, url: Url) -> None:
-        """Count one page less of this URL's pattern. Patterns without pages are deleted: most sites have one for each page."""
-        pattern = url_pattern(url)
-        self._ahead_by_pattern[pattern] -= 1
-        if not self._ahead_by_pattern[pattern]:
-            del self._ahead_by_pattern[pattern]
-
     def _release_slot(self, entry: _Entry) -> None:
         if entry.has_slot:
             entry.has_slot = False
             self.active -= 1
             self._limiter.release()
+
+
+class _PatternCounts:
+    """Pages by URL pattern, so that links of pages fetched ahead are followed only as far as the trap detection admits them.
+
+    A page counts from when it is chosen: first as ahead, then as admitted, until the yield of its pattern is read again.
+    """
+
+    def __init__(self) -> None:
+        self._ahead: Counter[str] = Counter()
+        self._admitted: Counter[str] = Counter()
+        """Admitted since the yield of the pattern was read."""
+        self._yields: dict[str, PatternYield] = {}
+        self.exhausted: set[str] = set()
+        """Patterns without credit by these counts. Their yields should be read again, even if no candidate has the pattern."""
+
+    def add(self, url: Url) -> None:
+        """Count a page that was chosen."""
+        self._ahead[url_pattern(url)] += 1
+
+    def drop(self, url: Url) -> None:
+        """Count a page no longer as ahead. Patterns without pages are deleted: most sites have one for each page."""
+        _decrement(self._ahead, url_pattern(url))
+
+    def admit(self, url: Url) -> None:
+        """Count a page that was admitted, whether it was fetched ahead or not."""
+        self._admitted[url_pattern(url)] += 1
+
+    def update(self, facts: PrefetchFacts) -> None:
+        """Use new yields. They include all pages but those of open rows."""
+        open_rows = Counter(row.pattern for row in facts.open_rows)
+        for pattern in self.exhausted.union(candidate.pattern for candidate in facts.candidates):
+            self._yields[pattern] = facts.pattern_yields.get(pattern, PatternYield())
+            del self._admitted[pattern]
+            if pattern in open_rows:
+                self._admitted[pattern] = open_rows[pattern]
+        self.exhausted.clear()
+        if len(self._admitted) > _MAX_COUNTED_PATTERNS:
+            self._admitted = open_rows
+
+    def has_credit(self, link: PrefetchTarget) -> bool:
+        """Whether the trap detection would admit one more page of the link's URL pattern."""
+        pattern = url_pattern(link.url)
+        credit = page_credit(Candidate(link.url, link.kind, link.depth, pattern), self._yields)
+        if credit is None or self._ahead[pattern] + self._admitted[pattern] < credit:
+            return True
+        self.exhausted.add(pattern)
+        return False
+
+
+def _decrement(counter: Counter[str], key: str) -> None:
+    counter[key] -= 1
+    if counter[key] <= 0:
+        del counter[key]
 
 
 class _LinkQueue:

@@ -53,7 +53,7 @@ _bets = sa.select(sa.func.count()).where(prefetches.c.run_id == _run, prefetches
 _KINDS = {kind.value: kind for kind in RowKind}
 
 
-def prefetch_facts(conn: sa.Connection, run: RunId, now: float) -> PrefetchFacts | None:
+def prefetch_facts(conn: sa.Connection, run: RunId, now: float, patterns: Collection[str]) -> PrefetchFacts | None:
     """The facts from which the rows to fetch ahead are chosen; None when the run is not RUNNING."""
     current = conn.execute(_running_run, {"run": run}).one_or_none()
     if current is None:
@@ -75,7 +75,7 @@ def prefetch_facts(conn: sa.Connection, run: RunId, now: float) -> PrefetchFacts
         started=frozenset(candidate.url for candidate, row in zip(candidates, rows, strict=True) if row[7]),
         # What was lost counts on, so that all bets that a run loses are within the share, however often a worker is killed.
         bets=(conn.scalar(_bets, {"run": run}) or 0) + current.prefetch_unused if has_limit else 0,
-        pattern_yields=count_pages(conn, run, (candidate.pattern for candidate in candidates)),
+        pattern_yields=count_pages(conn, run, {*patterns, *(candidate.pattern for candidate in candidates)}),
     )
 
 
