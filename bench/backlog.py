@@ -31,6 +31,7 @@ from sitelore.crawl.maintenance import Maintenance
 from sitelore.crawl.runs import RunScheduler
 from sitelore.frontier.gate import LocalGate
 from sitelore.model.frontier import Offer, Run, RunListing, Source
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
@@ -134,7 +135,7 @@ class RunQueue:
 
 async def measure(server: Postgres, arguments: argparse.Namespace) -> bool:
     engine = await open_postgres(server.url, PostgresConfig(pool_size=AT_ONCE + 2))
-    ledger = SqlLedger(engine)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
     line = RunQueue(ledger, server.pid, arguments)
     names = ("making one", "worker", "upkeep", "list", "states")
     print(f"{'':8}" + "".join(f"{name:>16}" for name in names) + f"{'memory':>9}")

@@ -22,7 +22,7 @@ from pathlib import Path
 from sitelore.frontier.admission import plan_wave
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Settlement, Source, Verdict
-from sitelore.model.ids import NO_TEXT, BlobKey, RunId, WorkerId
+from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, RunId, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -100,7 +100,7 @@ async def measure(pages: int, links: int, batch: int) -> Meter:
     meter = Meter()
     settings = CrawlSettings(seeds=(f"{ORIGIN}/",))
     with tempfile.TemporaryDirectory() as folder:
-        ledger = SqlLedger(await open_sqlite(Path(folder) / "sitelore.db"))
+        ledger = SqlLedger(await open_sqlite(Path(folder) / "sitelore.db"), DEFAULT_TENANT)
         try:
             seed = Offer(Url.trusted(f"{ORIGIN}/"), depth=0, source=Source.SEED)
             run = await ledger.create_run("site.test", settings, [seed], 1.0)

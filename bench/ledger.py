@@ -31,7 +31,7 @@ from tests.support.workers import temporary_database
 from sitelore.frontier.admission import plan_wave
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Run, Settlement, Source, Verdict
-from sitelore.model.ids import BlobKey, CleanText, WorkerId
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanText, WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
@@ -196,7 +196,7 @@ async def measure(server: Postgres, arguments: argparse.Namespace) -> Watch:
         arguments.pages - 2 * arguments.window
     ]
     try:
-        walk = await Walk.begin(SqlLedger(engine), site, watch, arguments.batch)
+        walk = await Walk.begin(SqlLedger(engine, DEFAULT_TENANT), site, watch, arguments.batch)
         while await walk.step():
             if points and walk.settled >= points[0]:
                 watch.open = Window(points.pop(0))
@@ -217,7 +217,7 @@ async def _measure_discovered(server: Postgres, site: Site) -> None:
     async with temporary_database(server.url) as url:
         engine = await open_postgres(url)
         try:
-            ledger = SqlLedger(engine)
+            ledger = SqlLedger(engine, DEFAULT_TENANT)
             settings = CrawlSettings(seeds=(f"{ORIGIN}/",))
             root = site.url(0)
             count = min(site.pages, 5_000)
@@ -233,7 +233,9 @@ async def _window(walk: Walk, url: str, watch: Watch, arguments: argparse.Namesp
     assert window is not None
     beside = await open_postgres(url)
     try:
-        new = await Walk.begin(SqlLedger(beside), Site(POINTS[0] + arguments.window, arguments.links), None, arguments.batch)
+        new = await Walk.begin(
+            SqlLedger(beside, DEFAULT_TENANT), Site(POINTS[0] + arguments.window, arguments.links), None, arguments.batch
+        )
         while new.settled < POINTS[0] // 2:
             await new.step()
         while window.pages < arguments.window:

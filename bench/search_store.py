@@ -117,7 +117,7 @@ async def open_sqlite_store(path: Path) -> AsyncIterator[SearchStore]:
     """Open a store in this SQLite file."""
     engine = await open_sqlite(path)
     try:
-        yield SearchStore(SqlLedger(engine), SqlSearchIndex(engine))
+        yield SearchStore(SqlLedger(engine, DEFAULT_TENANT), SqlSearchIndex(engine, DEFAULT_TENANT))
     finally:
         await engine.close()
 
@@ -128,9 +128,9 @@ async def open_postgres_store() -> AsyncIterator[SearchStore]:
     with postgres_alone() as server:
         async with temporary_database(server.url) as url:
             engine = await open_postgres(url, PostgresConfig(4, 60.0, idle_in_transaction_s=60.0))
-            search_index = SqlSearchIndex(engine)
+            search_index = SqlSearchIndex(engine, DEFAULT_TENANT)
             try:
-                yield SearchStore(SqlLedger(engine), search_index, server.pid)
+                yield SearchStore(SqlLedger(engine, DEFAULT_TENANT), search_index, server.pid)
             finally:
                 await search_index.close()
                 await engine.close()

@@ -32,13 +32,15 @@ from sitelore.model.frontier import (
     RunEvent,
     RunListing,
     Settlement,
+    StoredEvent,
+    Tenant,
     UrlListing,
     UrlRow,
     WaveFacts,
     WaveOpened,
     WavePlan,
 )
-from sitelore.model.ids import DEFAULT_TENANT, BlobKey, RunId, SiteId, WorkerId
+from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure, Fetched, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings, Pace
@@ -147,7 +149,7 @@ class Reader(Protocol):
 
 
 class Blobs(Protocol):
-    """Content-addressed storage. Putting the same key twice is harmless."""
+    """Content-addressed storage of one tenant. Putting the same key twice is harmless."""
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         """Store compressed blobs; on return they survive a crash of the process."""
@@ -155,6 +157,22 @@ class Blobs(Protocol):
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none."""
+        ...
+
+
+class BlobStorage(Blobs, Protocol):
+    """Content-addressed storage with all its tenants, from which blobs can be deleted."""
+
+    def for_tenant(self, tenant: TenantId) -> BlobStorage:
+        """The blobs of another tenant in the same store."""
+        ...
+
+    def keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
+        """The keys of all blobs that were last put before this time (seconds since the epoch)."""
+        ...
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        """Delete blobs, except those that were put again since this time. Gives how many were deleted."""
         ...
 
 
@@ -194,12 +212,48 @@ Plan = Callable[[WaveFacts], WavePlan]
 """The decision between two waves (`frontier/admission.py`), a pure function that the ledger calls inside its transaction."""
 
 
-class Ledger(Protocol):
-    """The frontier and everything known about sites, durable. One call is one transaction."""
+class RunQueue(Protocol):
+    """The runs of all tenants, for the workers and the maintenance that serve them, and the tenants themselves."""
 
-    async def create_run(
-        self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float, tenant: str = DEFAULT_TENANT
-    ) -> Run:
+    async def workable_runs(self, limit: int, now: float) -> list[Run]:
+        """Runs that a worker may take: RUNNING runs without a worker, the first QUEUED run of each site without a RUNNING one
+        (round-robin by site), then RUNNING runs of other workers.
+        """
+        ...
+
+    async def running_runs(self) -> list[Run]:
+        """All RUNNING runs, oldest first."""
+        ...
+
+    async def runs_by_state(self) -> dict[str, int]:
+        """The number of runs per state."""
+        ...
+
+    async def tenants(self) -> list[Tenant]:
+        """All tenants, by id."""
+        ...
+
+    async def find_tenant(self, name: str) -> Tenant | None:
+        """The tenant of this name."""
+        ...
+
+    async def create_tenant(self, name: str, now: float) -> Tenant:
+        """The tenant of this name; it is created if there is none."""
+        ...
+
+    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
+        """Leader election: True when this process may do the task now. Held until the block ends."""
+        ...
+
+
+class Ledger(Protocol):
+    """The frontier and everything known about the sites of one tenant, durable. One call is one transaction."""
+
+    def for_tenant(self, tenant: TenantId) -> Ledger:
+        """The ledger of another tenant in the same database."""
+        ...
+
+    async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
         """Create a QUEUED run with its first offers. A site of this name is created if the tenant has none."""
         ...
 
@@ -235,16 +289,6 @@ class Ledger(Protocol):
 
         None when the run has ended.
         """
-        ...
-
-    async def workable_runs(self, limit: int, now: float) -> list[Run]:
-        """Runs that a worker may take: RUNNING runs without a worker, the first QUEUED run of each site without a RUNNING one
-        (round-robin by site), then RUNNING runs of other workers.
-        """
-        ...
-
-    async def running_runs(self) -> list[Run]:
-        """All RUNNING runs, oldest first."""
         ...
 
     def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
@@ -336,7 +380,6 @@ class Ledger(Protocol):
         settings: CrawlSettings,
         offers: Sequence[Offer],
         now: float,
-        tenant: str = DEFAULT_TENANT,
     ) -> IdempotentRun:
         """The run created under this idempotency key within the last day, or a new one."""
         ...
@@ -345,12 +388,32 @@ class Ledger(Protocol):
         """A page of the runs, and the total."""
         ...
 
-    async def runs_by_state(self) -> dict[str, int]:
-        """The number of runs per state."""
-        ...
-
     async def list_rows(self, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
         """A page of a run's URLs, and the total; without sitemap rows."""
+        ...
+
+    async def delete_run(self, run: RunId) -> bool:
+        """Delete a run and its rows; the pages of its site stay. False when there is no such run or it has not ended."""
+        ...
+
+    async def delete_site(self, site: SiteId) -> bool:
+        """Delete a site with its runs, pages, versions, links and search index. False when it is missing or has an active run."""
+        ...
+
+    async def delete_tenant(self) -> bool:
+        """Delete the tenant with everything of it. False when it is missing or has an active run."""
+        ...
+
+    async def site_named(self, name: str) -> SiteId | None:
+        """The id of the tenant's site of this name."""
+        ...
+
+    async def events(self, after: int, limit: int, run: RunId | None = None) -> list[StoredEvent]:
+        """The next stored events of the tenant, or of one run, after this id, oldest first."""
+        ...
+
+    def blob_references(self) -> AsyncIterator[set[BlobKey]]:
+        """All keys of blobs that rows refer to, in parts; a key may be in several of them."""
         ...
 
     def edges(self, run: RunId) -> AsyncIterator[Edge]:
@@ -405,8 +468,12 @@ PresenceCheck: TypeAlias = "Callable[[RunOutcome], PresenceChanges]"
 class SearchIndex(Protocol):
     """The search index: chunks, their terms and vectors. One call is one transaction."""
 
-    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
-        """Index statistics of all sites of a tenant (None: of all tenants), by name."""
+    def for_tenant(self, tenant: TenantId) -> SearchIndex:
+        """The search index of another tenant in the same database."""
+        ...
+
+    async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
+        """Index statistics of all sites of the tenant, by name."""
         ...
 
     async def check_presence(self, site: SiteId, decide: PresenceCheck, now: float) -> list[PresenceChanges]:
@@ -452,7 +519,7 @@ class SearchIndex(Protocol):
         """The records of these chunks in the given order, without chunks that must not be shown."""
         ...
 
-    async def page(self, tenant: str, url: Url) -> StoredPage | None:
+    async def page(self, url: Url) -> StoredPage | None:
         """The tenant's page at this URL, even if it is gone; the most recently checked one if several sites have it."""
         ...
 

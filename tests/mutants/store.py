@@ -263,7 +263,7 @@ MUTANTS = (
     ),
     Mutant(
         "blobs-never-committed",
-        "store/sqlite_blobs.py",
+        "store/blobs/sqlite.py",
         '    with db:\n        db.execute("BEGIN IMMEDIATE")\n        db.executemany(',
         '    if True:\n        db.execute("BEGIN IMMEDIATE")\n        db.executemany(',
         "Blobs are visible in this process and gone after it.",
@@ -271,7 +271,7 @@ MUTANTS = (
     ),
     Mutant(
         "repeated-blob-fails",
-        "store/sqlite_blobs.py",
+        "store/blobs/sqlite.py",
         "INSERT OR IGNORE INTO blobs",
         "INSERT INTO blobs",
         "A page whose content is already stored cannot be settled.",

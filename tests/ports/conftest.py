@@ -12,6 +12,7 @@ import pytest
 from scripts.servers import LocalServers
 from tests.support.workers import administer, create_database, drop_database, temporary_database
 
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.schema import metadata
@@ -33,7 +34,7 @@ class Database:
         return engine
 
     async def ledger(self) -> SqlLedger:
-        return SqlLedger(await self.engine())
+        return SqlLedger(await self.engine(), DEFAULT_TENANT)
 
     async def close(self) -> None:
         for engine in self._opened:

@@ -15,8 +15,8 @@ from sitelore.model.document import Blob
 from sitelore.model.errors import BadConfig, CorruptData, StorageError
 from sitelore.model.ids import BlobKey, CleanBytes
 from sitelore.ports import Blobs
-from sitelore.store.object_blobs import ObjectBlobs
-from sitelore.store.sqlite_blobs import SqliteBlobs
+from sitelore.store.blobs.object_store import ObjectBlobs
+from sitelore.store.blobs.sqlite import SqliteBlobs
 
 
 def blob(content: bytes) -> Blob:

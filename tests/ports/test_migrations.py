@@ -11,7 +11,7 @@ from tests.ports.conftest import Database
 from tests.ports.frontier import facts, started, the_row, visited
 
 from sitelore.model.errors import StorageError
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
@@ -102,7 +102,7 @@ async def test_sites_and_pages_from_before_tenants_are_kept_and_queued_for_index
     await engine.write(lambda conn: [conn.execute(sa.text(statement)) for statement in (site, page)])
     await engine.write(migrate, "the test's")
     assert await engine.write(_differences) == []
-    search_index = SqlSearchIndex(engine)
+    search_index = SqlSearchIndex(engine, DEFAULT_TENANT)
     [stats] = await search_index.site_stats("default")
     assert (stats.site, stats.name, stats.pages, stats.waiting, stats.version) == (7, "kept", 1, 1, 0)
     assert [page.title for page in await search_index.pages_to_index(stats.site, 9)] == ["Kept"]
@@ -110,7 +110,7 @@ async def test_sites_and_pages_from_before_tenants_are_kept_and_queued_for_index
 
 async def test_rows_from_before_response_heads_are_kept_without_one(new_database: Database) -> None:
     engine = await new_database.engine()
-    ledger = SqlLedger(engine)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
     run, [lease] = await started(ledger, "")
     await ledger.settle([visited(lease, "page", response_head=StoredHead("1.1", "OK"))])
     await engine.write(_downgrade, "0006")
@@ -131,7 +131,7 @@ async def test_stored_pages_get_a_version_and_their_site_keeps_its_tenant(new_da
     await engine.write(lambda conn: [conn.execute(sa.text(statement)) for statement in (sites, pages)])
     await engine.write(migrate, "the test's")
     assert await engine.write(_differences) == []
-    search_index, ledger = SqlSearchIndex(engine), SqlLedger(engine)
+    search_index, ledger = SqlSearchIndex(engine, DEFAULT_TENANT), SqlLedger(engine, DEFAULT_TENANT)
     assert [(stats.tenant, stats.site) for stats in await search_index.site_stats(None)] == [("blue", 8), ("red", 7)]
     for site, at in ((7, 5), (8, 6)):
         [version] = await ledger.page_history(SiteId(site), Url.trusted("http://shop/"))

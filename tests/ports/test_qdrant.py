@@ -23,7 +23,7 @@ from sitelore.index.embeddings.backfill import embed_missing
 from sitelore.index.search import Searcher
 from sitelore.json_client import ServiceResponse
 from sitelore.model.errors import UsageError, VectorsAway
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
@@ -48,15 +48,15 @@ def served(qdrant: FakeQdrant, name: str = "") -> QdrantServer:
 @pytest.fixture
 async def shop(database: Database, qdrant: FakeQdrant) -> AsyncIterator[Shop]:
     engine = await database.engine()
-    search_index = SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant)))
-    yield Shop(SqlLedger(engine), search_index)
+    search_index = SqlSearchIndex(engine, DEFAULT_TENANT, QdrantVectorSearch(engine, served(qdrant)))
+    yield Shop(SqlLedger(engine, DEFAULT_TENANT), search_index)
     await search_index.close()
 
 
 async def another(database: Database, qdrant: FakeQdrant) -> SqlSearchIndex:
     """The search index of a process that has just started."""
     engine = await database.engine()
-    return SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant)))
+    return SqlSearchIndex(engine, DEFAULT_TENANT, QdrantVectorSearch(engine, served(qdrant)))
 
 
 class OneVector:
@@ -272,7 +272,7 @@ async def test_databases_share_one_qdrant_with_separate_collections(database: Da
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
-    named = SqlSearchIndex(engine, QdrantVectorSearch(engine, served(qdrant, "#second")))
+    named = SqlSearchIndex(engine, DEFAULT_TENANT, QdrantVectorSearch(engine, served(qdrant, "#second")))
     assert await named.texts_to_embed(MODEL, 9) == []
     assert sorted(name.split("-")[0] for name in qdrant.collections) == ["second", "sitelore"]
     await named.close()
@@ -296,7 +296,9 @@ async def test_the_error_for_a_wrong_key_does_not_contain_the_key(database: Data
     site = (await shop.crawled({"a": "one"})).site
     await settled(shop, site)
     engine = await database.engine()
-    wrong = SqlSearchIndex(engine, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key")))
+    wrong = SqlSearchIndex(
+        engine, DEFAULT_TENANT, QdrantVectorSearch(engine, QdrantServer.read(f"qdrant:{qdrant.url}", "not-the-key"))
+    )
     with pytest.raises(VectorsAway, match="SITELORE_VECTORS_KEY is missing or wrong") as error:
         await wrong.nearest(site, MODEL, question("one"), 9)
     assert "not-the-key" not in str(error.value)

@@ -14,7 +14,7 @@ from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, W2, admit_all, begin, leases, link, seed, started, the_row, visited
 from tests.support.workers import temporary_database
 
-from sitelore.model.ids import RunId
+from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.store.engine import PostgresEngine
 from sitelore.store.ledger import SqlLedger
@@ -210,7 +210,7 @@ async def test_a_run_that_has_ended_cannot_be_resumed(ledger: SqlLedger) -> None
 async def test_the_site_is_locked_before_the_run(database: Database, move: Callable[[sa.Connection, RunId], object]) -> None:
     """Two transactions that lock them in opposite orders deadlock."""
     engine = await database.engine()
-    run, _ = await started(SqlLedger(engine), "p")
+    run, _ = await started(SqlLedger(engine, DEFAULT_TENANT), "p")
     await engine.write(begin_run, run.id, NOW)
 
     def locked_tables(conn: sa.Connection) -> list[str]:
@@ -260,7 +260,7 @@ async def test_ending_a_run_locks_its_site_before_the_run_like_beginning_one(dat
     """Two transactions that lock both in different orders would wait for each other."""
     engine = await database.engine()
     assert isinstance(engine, PostgresEngine)
-    ledger = SqlLedger(engine)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
     run = await begin(ledger, seed("a"))
     await ledger.begin_run(run.id, NOW)
     async with engine._engine.connect() as holder, engine._engine.connect() as other:
@@ -349,5 +349,5 @@ async def test_a_run_is_created_once_when_the_answer_to_its_commit_is_lost(datab
             await engine.write(fn, *args, **kwargs)
             return await engine.write(fn, *args, **kwargs)
 
-    run = await begin(SqlLedger(cast("Engine", Losing())), seed("a"))
-    assert [one.id for one in await SqlLedger(engine).runs()] == [run.id]
+    run = await begin(SqlLedger(cast("Engine", Losing()), DEFAULT_TENANT), seed("a"))
+    assert [one.id for one in await SqlLedger(engine, DEFAULT_TENANT).runs()] == [run.id]

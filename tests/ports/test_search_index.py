@@ -16,7 +16,7 @@ from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, seed, u
 
 from sitelore.model.frontier import Effects, Lease, Merge, Run, Settlement, Verdict, WaveFacts, WavePlan
-from sitelore.model.ids import BlobKey, ChunkId, CleanText, SiteId
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId
 from sitelore.model.search import (
     Chunk,
     ChunkTable,
@@ -193,8 +193,8 @@ def without_pgvector(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def shop(database: Database) -> AsyncIterator[Shop]:
     engine = await database.engine()
-    search_index = SqlSearchIndex(engine)
-    yield Shop(SqlLedger(engine), search_index)
+    search_index = SqlSearchIndex(engine, DEFAULT_TENANT)
+    yield Shop(SqlLedger(engine, DEFAULT_TENANT), search_index)
     await search_index.close()
 
 
@@ -356,7 +356,7 @@ async def test_a_dropped_index_is_rebuilt_with_new_chunk_numbers(shop: Shop) -> 
 
 async def test_writers_of_one_site_are_serialised(database: Database, shop: Shop) -> None:
     site = (await shop.crawled({f"p{at}": f"word{at}/both" for at in range(40)})).site
-    other = SqlSearchIndex(await database.engine())
+    other = SqlSearchIndex(await database.engine(), DEFAULT_TENANT)
     await shop.search_index.open_epoch(site, EPOCH)
     pages = [page_of(u(f"p{at}"), f"word{at}/both") for at in range(40)]
     writes = [
@@ -784,7 +784,7 @@ async def test_vectors_and_chunks_written_concurrently_are_joined(database: Data
     site = (await shop.crawled(pages)).site
     await shop.search_index.open_epoch(site, EPOCH)
     made = [page_of(u(path), text) for path, text in pages.items()]
-    other = SqlSearchIndex(await database.engine())
+    other = SqlSearchIndex(await database.engine(), DEFAULT_TENANT)
     puts = [other.put_vectors(MODEL, [(page.chunks[0].text_hash, vector(page.chunks[0].chunk.text))]) for page in made]
     await asyncio.gather(*(shop.search_index.write_pages(site, EPOCH, [page]) for page in made), *puts)
     assert (await shop.search_index.nearest(site, MODEL, question("x"), 99)).embedded == 24

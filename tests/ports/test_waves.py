@@ -44,6 +44,7 @@ from sitelore.model.frontier import (
     WaveOpened,
     WavePlan,
 )
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.states import Proof, SkipReason, UrlState
 from sitelore.store import pages as stored_pages
 from sitelore.store.engine import Engine
@@ -173,7 +174,7 @@ async def test_merged_pages_become_aliases_and_are_no_longer_counted(ledger: Sql
 
 async def test_the_stored_page_of_a_merged_url_names_its_target(database: Database) -> None:
     engine = await database.engine()
-    ledger = SqlLedger(engine)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
     run, held = await started(ledger, "a", "b")
     await ledger.settle([visited(lease, "same") for lease in held])
     await ledger.open_wave(run.id, 1, lambda _: WavePlan((Merge(u("b"), u("a"), Proof.EQUAL_CONTENT),)))
@@ -196,7 +197,7 @@ async def test_an_exhausted_budget_admits_nothing_but_still_merges(ledger: SqlLe
 
 async def test_candidates_after_a_batch_of_traps_are_admitted(database: Database) -> None:
     engine = await database.engine()
-    ledger = SqlLedger(engine)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
     run, [lease] = await started(ledger, "")
     await ledger.settle([visited(lease, "x", [link(f"p{n:02}", lease, n) for n in range(10)])])
     calls: list[WaveFacts] = []
@@ -257,7 +258,7 @@ async def test_canonical_claims_are_pairs_of_kept_pages_with_different_content(l
 
 async def test_the_stored_page_count_equals_a_count_of_the_rows(database: Database) -> None:
     engine = await database.engine()
-    ledger = SqlLedger(engine)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
     run, held = await started(ledger, *(f"p{n}" for n in range(6)))
 
     def plan(wave: WaveFacts) -> WavePlan:

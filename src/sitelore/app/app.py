@@ -43,12 +43,12 @@ from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
-from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import Blobs, Clock, Fetcher, HostGate, Ledger, Reader
+from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
@@ -64,6 +64,7 @@ _END_OF_TIME = 1e12
 _RETRY_DELAY_S = 1.0
 _MAX_RETRY_DELAY_S = 60.0
 _EMBEDDED_MAINTENANCE_S = 0.25
+_INDEX_INTERVAL_S = 2.0
 _INDEX_DELAY_S = 5.0
 """A server answers requests first and updates its index this long after its start."""
 
@@ -73,7 +74,8 @@ class App:
     """A configured crawler: its storage, its workers and its search."""
 
     worker_context: WorkerContext
-    blobs: Blobs
+    blobs: BlobStorage
+    """Of the default tenant; `blobs.for_tenant` gives those of another."""
     reader: Reader
     browser: Browser
     """Started when a page first needs it; shared by all runs."""
@@ -91,13 +93,18 @@ class App:
 
     @property
     def ledger(self) -> Ledger:
-        """Runs, URLs and pages."""
+        """Runs, URLs and pages of the default tenant; `ledger.for_tenant` gives those of another."""
         return self.worker_context.ledger
 
     @property
+    def queue(self) -> RunQueue:
+        """The runs of all tenants."""
+        return self.worker_context.queue
+
+    @property
     def search_service(self) -> SearchService:
-        """Search over everything that was crawled."""
-        return self.search.service()
+        """Search over everything that was crawled for the default tenant."""
+        return self.search.service(DEFAULT_TENANT)
 
     @property
     def gate(self) -> HostGate:
@@ -145,12 +152,13 @@ class App:
         if self.is_shared:
             return await self._crawl_with_others(run, progress, stop)
         # We hold the directory's lock, so no other process works here: every lease was left behind by one that died.
-        await self.ledger.release(run.id, _END_OF_TIME)
-        await self.ledger.move_run(run.id, RunState.RUNNING, self.clock())
+        worker_context = self.worker_context.for_tenant(run.tenant)
+        await worker_context.ledger.release(run.id, _END_OF_TIME)
+        await worker_context.ledger.move_run(run.id, RunState.RUNNING, self.clock())
         try:
-            return await self._work_on(self.worker_context, run, progress, stop)
+            return await self._work_on(worker_context, run, progress, stop)
         except (Interrupted, asyncio.CancelledError):
-            await interrupt_run(self.worker_context, run.id)
+            await interrupt_run(worker_context, run.id)
             raise
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -161,9 +169,10 @@ class App:
             worker_context = replace(
                 worker_context, config=replace(worker_context.config, is_shared=True, upkeep_s=_EMBEDDED_MAINTENANCE_S)
             )
-            for run in await self.ledger.running_runs():
-                await self.ledger.release(run.id, _END_OF_TIME)
+            for run in await self.queue.running_runs():
+                await self.ledger.for_tenant(run.tenant).release(run.id, _END_OF_TIME)
         scheduler = RunScheduler(
+            self.queue,
             self.ledger,
             self.clock,
             partial(self._begin_and_work, worker_context),
@@ -197,31 +206,34 @@ class App:
             async with asyncio.timeout(_INDEX_DELAY_S):
                 await stop.wait()
         if not stop.is_set():
-            await self.search_service.keep_current(stop)
+            await self.search.keep_current(stop)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
         from sitelore.app.explain import explain  # noqa: PLC0415 not needed by a crawl
 
-        return await explain(redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger)
+        return await explain(
+            redactor_of(redaction_of(run.settings, self.redaction)).redact_url(url), run, self.ledger.for_tenant(run.tenant)
+        )
 
     async def _crawl_with_others(self, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         async with _in_background("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop)):
             while run.state in ACTIVE:
                 if stop.is_set():
                     raise Interrupted("stopped")
-                if await self.ledger.begin_run(run.id, self.clock()):
+                ledger = self.ledger.for_tenant(run.tenant)
+                if await ledger.begin_run(run.id, self.clock()):
                     run = await self._work_on(self.worker_context, run, progress, stop)
                 else:
                     await self._work_on_earlier_run(run, stop)
-                    run = await self.ledger.run(run.id) or run
+                    run = await ledger.run(run.id) or run
         if run.state is RunState.INTERRUPTED:
             raise OutOfTime(run.error)
         return run
 
     async def _work_on_earlier_run(self, run: Run, stop: asyncio.Event) -> None:
         """Help to finish the run of the same site that is ahead of ours: one runs at a time."""
-        for other in await self.ledger.running_runs():
+        for other in await self.queue.running_runs():
             if other.site == run.site and other.id != run.id:
                 with contextlib.suppress(OutOfTime):  # the time limit of that run, not of ours
                     await self._work_on(self.worker_context, other, Progress(), stop)
@@ -231,7 +243,7 @@ class App:
     async def _begin_and_work(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
         """Begin a run that is due and work on it. A storage failure delays the run instead of failing it."""
         try:
-            if not await self.ledger.begin_run(run.id, self.clock()):
+            if not await self.ledger.for_tenant(run.tenant).begin_run(run.id, self.clock()):
                 return run
             return await self._work_on(worker_context, run, progress, stop)
         except StorageError as problem:
@@ -242,7 +254,8 @@ class App:
             return run
 
     async def _work_on(self, worker_context: WorkerContext, run: Run, progress: Progress, stop: asyncio.Event) -> Run:
-        before, run = run.state, await self.ledger.run(run.id) or run
+        worker_context = worker_context.for_tenant(run.tenant)
+        before, run = run.state, await worker_context.ledger.run(run.id) or run
         if run.state is not RunState.RUNNING:  # cancelled before it began
             return run
         if before is RunState.QUEUED:
@@ -254,7 +267,7 @@ class App:
                 return await Worker(worker, run, worker_context, visit_context, progress).work(stop)
             except asyncio.CancelledError:
                 # Cancelled while draining: release our leases anyway.
-                await self.ledger.release(run.id, self.clock(), worker)
+                await worker_context.ledger.release(run.id, self.clock(), worker)
                 raise
             except OutOfTime as problem:
                 await interrupt_run(worker_context, run.id, str(problem))
@@ -283,10 +296,10 @@ class App:
 
     @asynccontextmanager
     async def _visit_context(self, run: Run) -> AsyncIterator[VisitContext]:
-        settings = run.settings
+        settings, ledger = run.settings, self.ledger.for_tenant(run.tenant)
         options = read_options_of(settings, self.redaction)
-        save_robots = redacting_saver(self.ledger.save_robots, redactor_of(options.redaction))
-        client = PoliteClient(settings, self.gate, self.clock, self.ledger.robots, save_robots, self.fetcher)
+        save_robots = redacting_saver(ledger.save_robots, redactor_of(options.redaction))
+        client = PoliteClient(settings, self.gate, self.clock, ledger.robots, save_robots, self.fetcher)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
         offer_builder = OfferBuilder(settings, run.wave_hosts, guard.judge_url)
         navigations = NavigationPolicy(robots, offer_builder, rules_of(settings), options.redaction)
@@ -300,7 +313,7 @@ class App:
             fetcher=fetcher,
             robots=robots,
             reader=self.reader,
-            blobs=self.blobs,
+            blobs=self.blobs.for_tenant(run.tenant),
             offer_builder=offer_builder,
             probes=Soft404Detector(fetcher.fetch, read, salt=run.id),
             clock=self.clock,
@@ -318,36 +331,63 @@ class App:
 
 
 class LazySearch:
-    """Builds the search service for the first query: a crawl does not need it and must not load its libraries."""
+    """Builds the search services of tenants when they are first used: a crawl must not load their libraries."""
 
-    def __init__(self, engine: Engine, ledger: Ledger, blobs: Blobs, clock: Clock, redaction: Redaction) -> None:
+    def __init__(
+        self, engine: Engine, ledger: Ledger, queue: RunQueue, blobs: BlobStorage, clock: Clock, redaction: Redaction
+    ) -> None:
         self._engine = engine
         self._ledger = ledger
+        self._queue = queue
         self._blobs = blobs
         self._clock = clock
         self._redaction = redaction
-        self._service: SearchService | None = None
+        self._services: dict[TenantId, SearchService] = {}
         self._search_index: SqlSearchIndex | None = None
+        self._embedder: Embedder | None = None
 
-    def service(self) -> SearchService:
-        """The search service; one object for the life of the application."""
-        if self._service is None:
+    def service(self, tenant: TenantId) -> SearchService:
+        """The search service of a tenant; one object for the life of the application."""
+        if tenant not in self._services:
             require_extra("search", "search")
             # Imported here: numpy, word lists and the embedding model's runtime are heavy.
             from sitelore.crawl.search_service import Indexer, SearchService  # noqa: PLC0415 see above
+
+            search_index = self._open_index().for_tenant(tenant)
+            ledger, blobs = self._ledger.for_tenant(tenant), self._blobs.for_tenant(tenant)
+            indexer = Indexer(ledger, search_index, blobs, self._clock, self._redaction)
+            self._services[tenant] = SearchService(indexer, self._embedder)
+        return self._services[tenant]
+
+    def _open_index(self) -> SqlSearchIndex:
+        """The index of the default tenant; all tenants share its vector search backend and the embedding model."""
+        if self._search_index is None:
             from sitelore.index.embeddings.factory import embedder_for  # noqa: PLC0415 see above
             from sitelore.store.index.search_index import SqlSearchIndex  # noqa: PLC0415 see above
 
             operator = operator_settings()
-            self._search_index = SqlSearchIndex(self._engine, _vector_search(self._engine, operator))
-            indexer = Indexer(self._ledger, self._search_index, self._blobs, self._clock, self._redaction)
-            self._service = SearchService(indexer, embedder_for(operator.embeddings, operator.embeddings_key))
-        return self._service
+            self._embedder = embedder_for(operator.embeddings, operator.embeddings_key)
+            self._search_index = SqlSearchIndex(self._engine, DEFAULT_TENANT, _vector_search(self._engine, operator))
+        return self._search_index
+
+    async def keep_current(self, stop: asyncio.Event) -> None:
+        """Index and embed what changes for any tenant until stopped. Errors are logged and retried."""
+        while not stop.is_set():
+            try:
+                for tenant in await self._queue.tenants():
+                    await self.service(tenant.id).update_all(stop)
+            except StorageError as problem:
+                _LOG.warning("storage unavailable, indexing retries: %s", problem)
+            except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process
+                _LOG.exception("indexing failed")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_INDEX_INTERVAL_S):
+                    await stop.wait()
 
     async def close(self) -> None:
         """Release the embedding model and the connection to a vector store."""
-        if self._service is not None and self._service.embedder is not None:
-            await self._service.embedder.close()
+        if self._embedder is not None:
+            await self._embedder.close()
         if self._search_index is not None:
             await self._search_index.close()
 

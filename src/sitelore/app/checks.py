@@ -149,7 +149,7 @@ async def _use_redis(settings: OperatorSettings) -> str:
 
 
 async def _use_blobs(settings: OperatorSettings) -> str:
-    from sitelore.store.object_blobs import ObjectBlobs  # noqa: PLC0415 only where services are configured
+    from sitelore.store.blobs.object_store import ObjectBlobs  # noqa: PLC0415 only where services are configured
 
     blobs = ObjectBlobs(settings.blobs_url, secrets=settings.blobs_secrets)
     try:

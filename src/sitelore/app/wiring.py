@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
 if TYPE_CHECKING:
@@ -72,25 +73,27 @@ async def embedded(
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
+    from sitelore.store.blobs.sqlite import SqliteBlobs
+    from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
-    from sitelore.store.ledger import SqlLedger
+    from sitelore.store.ledger import SqlLedger, SqlRunQueue
     from sitelore.store.local_notifications import LocalEvents, LocalNotifier
-    from sitelore.store.sqlite_blobs import SqliteBlobs
 
     with _data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
             read_only = not writing and not is_writable(data / "sitelore.db")
             engine = await open_sqlite(data / "sitelore.db", read_only=read_only)
-            ledger = SqlLedger(engine)
+            ledger, queue = SqlLedger(engine, DEFAULT_TENANT), SqlRunQueue(engine)
             opened.push_async_callback(ledger.close)
-            blobs = SqliteBlobs(data / "blobs.db", read_only=read_only)
-            opened.push_async_callback(blobs.close)
+            blob_file = SqliteBlobs(data / "blobs.db", read_only=read_only)
+            opened.push_async_callback(blob_file.close)
+            blobs = TenantBlobs(blob_file, DEFAULT_TENANT)
             reader = ExtractionPool(readers)
             opened.push_async_callback(reader.close)
             browser = Browser(installed_browser)
             opened.push_async_callback(browser.close)
-            context = WorkerContext(ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
-            search = LazySearch(engine, ledger, blobs, time.time, redaction)
+            context = WorkerContext(ledger, queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
+            search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
             yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction)
@@ -108,9 +111,10 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
+    from sitelore.store.blobs.object_store import ObjectBlobs
+    from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock, PostgresConfig, open_postgres
-    from sitelore.store.ledger import SqlLedger
-    from sitelore.store.object_blobs import ObjectBlobs
+    from sitelore.store.ledger import SqlLedger, SqlRunQueue
     from sitelore.store.redis_gate import RedisGate
     from sitelore.store.redis_notifications import RedisNotifier, open_redis
 
@@ -127,11 +131,12 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         ),
     )
     async with AsyncExitStack() as opened:
-        ledger = SqlLedger(engine)
+        ledger, queue = SqlLedger(engine, DEFAULT_TENANT), SqlRunQueue(engine)
         opened.push_async_callback(ledger.close)
         clock = await opened.enter_async_context(DatabaseClock(engine).kept_in_sync())
-        blobs = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
-        opened.push_async_callback(blobs.close)
+        bucket = ObjectBlobs(settings.blobs_url, settings.patience_s, settings.blobs_secrets)
+        opened.push_async_callback(bucket.close)
+        blobs = TenantBlobs(bucket, DEFAULT_TENANT)
         redis = open_redis(settings.redis_url)
         opened.push_async_callback(redis.aclose)
         gate = RedisGate(redis, slot_s=lease_s / 2)
@@ -143,10 +148,12 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         browser = Browser(installed_browser)
         opened.push_async_callback(browser.close)
         config = WorkerConfig(is_shared=True, lease_s=lease_s, poll_s=_POLL_S, upkeep_s=settings.upkeep_s)
-        context = WorkerContext(ledger, gate, notifier, notifier, clock, config, ConcurrencyLimiter(settings.concurrency))
-        search = LazySearch(engine, ledger, blobs, clock, settings.redaction)
+        context = WorkerContext(
+            ledger, queue, gate, notifier, notifier, clock, config, ConcurrencyLimiter(settings.concurrency)
+        )
+        search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
-        names = (engine.name, blobs.name)
+        names = (engine.name, bucket.name)
         yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction)
 
 

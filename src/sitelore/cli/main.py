@@ -34,6 +34,7 @@ COMMANDS = {
     "runs": _Command("runs", "List the runs in the data directory, newest first."),
     "show": _Command("runs", "Show the figures and settings of a run."),
     "export": _Command("runs", "Write a run to a file."),
+    "delete": _Command("delete", "Delete runs, or a site with everything that was stored of it."),
     "reprocess": _Command("reprocess", "Extract a run's stored pages again, without requests."),
     "reindex": _Command("search", "Update the search index and build embeddings."),
     "deletions": _Command("search", "Review mass deletions that were held back."),

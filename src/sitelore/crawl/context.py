@@ -13,9 +13,10 @@ from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.document import ReadOptions
 from sitelore.model.frontier import Settlement
+from sitelore.model.ids import TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, PersonalPolicy, ReadMode, Redaction
 from sitelore.model.url import DEFAULT_RULES, KeyRules, Url
-from sitelore.ports import Blobs, Clock, Events, HostGate, Ledger, Notifier, Reader, Robots
+from sitelore.ports import Blobs, Clock, Events, HostGate, Ledger, Notifier, Reader, Robots, RunQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class WorkerContext:
     """Dependencies handed to every worker of a process."""
 
     ledger: Ledger
+    """Of the tenant whose runs are worked on (`for_tenant`)."""
+    queue: RunQueue
     gate: HostGate
     notifier: Notifier
     events: Events
@@ -72,6 +75,10 @@ class WorkerContext:
     limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(1_000_000))
     on_settled: Callable[[Settlement], None] = _ignore_settlement
     """Called with every durable settlement of a page that is not a retry."""
+
+    def for_tenant(self, tenant: TenantId) -> WorkerContext:
+        """The context for the runs of a tenant."""
+        return replace(self, ledger=self.ledger.for_tenant(tenant))
 
 
 @dataclass(slots=True)

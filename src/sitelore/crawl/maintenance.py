@@ -27,7 +27,7 @@ from sitelore.model.frontier import EventKind, Run, RunEvent, WaveOpened
 from sitelore.model.ids import BlobKey, RunId
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
-from sitelore.ports import Blobs, Ledger
+from sitelore.ports import Blobs, BlobStorage, Ledger
 
 _LOG = logging.getLogger(__name__)
 
@@ -108,9 +108,9 @@ async def _complete(run_id: RunId, ledger: Ledger, context: VisitContext) -> Rec
 class Maintenance:
     """Reconciles every RUNNING run while this process holds the leader lock."""
 
-    def __init__(self, worker_context: WorkerContext, blobs: Blobs) -> None:
+    def __init__(self, worker_context: WorkerContext, blobs: BlobStorage) -> None:
         self._worker_context = worker_context
-        self._ledger = worker_context.ledger
+        self._queue = worker_context.queue
         self._blobs = blobs
         self._quiet_cycles: Counter[RunId] = Counter()
 
@@ -127,11 +127,11 @@ class Maintenance:
 
     async def cycle(self) -> int:
         """Reconcile every run once. Returns how many there are, 0 when another process holds the leader lock."""
-        async with self._ledger.leader_lock("maintenance") as is_ours:
+        async with self._queue.leader_lock("maintenance") as is_ours:
             if not is_ours:
                 self._quiet_cycles.clear()
                 return 0
-            runs = await self._ledger.running_runs()
+            runs = await self._queue.running_runs()
             self._quiet_cycles = Counter({run.id: count for run in runs if (count := self._quiet_cycles[run.id])})
             for run in runs:
                 started_at = time.perf_counter()
@@ -152,34 +152,36 @@ class Maintenance:
 
     async def _reconcile(self, run: Run) -> bool:
         """Recover leases, repeat notifications, open the next wave. True when nothing had to be done."""
-        now = self._worker_context.clock()
+        context = self._worker_context.for_tenant(run.tenant)
+        now = context.clock()
         if run.is_out_of_time(now):
-            await interrupt_run(self._worker_context, run.id, time_limit_error(run))
+            await interrupt_run(context, run.id, time_limit_error(run))
             return False
-        if recovered := await self._ledger.release(run.id, now):
+        if recovered := await context.ledger.release(run.id, now):
             metrics.RECOVERED.inc(recovered)
             _LOG.info("expired leases recovered", extra={"run": run.id, "leases": recovered})
-        stats = await self._ledger.queue_stats(run.id, now)
+        stats = await context.ledger.queue_stats(run.id, now)
         if stats.ready:
             metrics.RESENT.inc()
-            await self._worker_context.notifier.notify(run.id)
+            await context.notifier.notify(run.id)
         if recovered or stats.ready or stats.waiting or stats.in_progress:
             return False
-        opened = await open_next_wave(run, self._ledger, self._blobs)
+        opened = await open_next_wave(run, context.ledger, self._blobs.for_tenant(run.tenant))
         if opened is None:
             return False
         if opened.admitted:
-            await announce_wave(self._worker_context, run.id, opened.wave, opened.admitted)
+            await announce_wave(context, run.id, opened.wave, opened.admitted)
             return False
         self._quiet_cycles[run.id] += 1
         if self._quiet_cycles[run.id] >= _QUIET_CYCLES:
-            await self._complete(run)
+            await _complete_shared(context, run)
         return True
 
-    async def _complete(self, run: Run) -> None:
-        if await self._ledger.end_run(run.id, RunState.COMPLETED, self._worker_context.clock()):
-            metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
-            await announce_state(self._worker_context, run.id, RunState.COMPLETED)
+
+async def _complete_shared(worker_context: WorkerContext, run: Run) -> None:
+    if await worker_context.ledger.end_run(run.id, RunState.COMPLETED, worker_context.clock()):
+        metrics.RUNS_ENDED.labels(RunState.COMPLETED.value).inc()
+        await announce_state(worker_context, run.id, RunState.COMPLETED)
 
 
 def time_limit_error(run: Run) -> str:

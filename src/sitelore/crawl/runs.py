@@ -24,11 +24,11 @@ from sitelore.frontier.url_pattern import url_pattern
 from sitelore.model.api_loader import start_url
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.frontier import IdempotencyKey, IdempotentRun, Offer, RowKind, Run, RunListing, Source
-from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.ids import RunId
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import Clock, Ledger
+from sitelore.ports import Clock, Ledger, RunQueue
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,17 +90,16 @@ async def start_pipeline(
     dirty: Sequence[str],
     now: float,
     redaction: Redaction = BUILT_IN_ALONE,
-    tenant: str = DEFAULT_TENANT,
 ) -> Run:
-    """Create a run of a tenant's site that was crawled before."""
-    before = await last_crawl(ledger, site, tenant)
+    """Create a run of a site that was crawled before."""
+    before = await last_crawl(ledger, site)
     settings = pipeline_settings(before, site, pipeline, dirty)
-    return await ledger.create_run(site, settings, first_offers(settings, redaction), now, tenant)
+    return await ledger.create_run(site, settings, first_offers(settings, redaction), now)
 
 
-async def last_crawl(ledger: Ledger, site: str, tenant: str = DEFAULT_TENANT) -> CrawlSettings:
+async def last_crawl(ledger: Ledger, site: str) -> CrawlSettings:
     """The settings of the last run that crawled the whole site."""
-    runs, _ = await ledger.list_runs(RunListing(site=site, limit=_MAX_RUNS_SEARCHED, tenant=tenant))
+    runs, _ = await ledger.list_runs(RunListing(site=site, limit=_MAX_RUNS_SEARCHED))
     for run in runs:
         if run.settings.pipeline is not Pipeline.UPDATE_DELTA:
             return run.settings
@@ -177,8 +176,9 @@ class RunScheduler:
     """Runs `crawl` for queued runs: at most one per site, and `sites_at_once` in total."""
 
     def __init__(
-        self, ledger: Ledger, clock: Clock, crawl: Crawl, *, sites_at_once: int = 4, pause_s: float = _PAUSE_S
+        self, queue: RunQueue, ledger: Ledger, clock: Clock, crawl: Crawl, *, sites_at_once: int = 4, pause_s: float = _PAUSE_S
     ) -> None:
+        self._queue = queue
         self._ledger = ledger
         self._clock = clock
         self._crawl = crawl
@@ -213,7 +213,7 @@ class RunScheduler:
     async def _start_runs(self) -> None:
         if len(self._jobs) >= self._sites_at_once:
             return
-        for run in await self._ledger.workable_runs(self._sites_at_once + _LOOKAHEAD_RUNS, self._clock()):
+        for run in await self._queue.workable_runs(self._sites_at_once + _LOOKAHEAD_RUNS, self._clock()):
             busy = {job.run.site for job in self._jobs.values()}
             if len(busy) < self._sites_at_once and run.site not in busy:
                 task = asyncio.create_task(self._work_on(job := _Job(run)), name=f"run {run.id}")
@@ -228,7 +228,7 @@ class RunScheduler:
 
     async def _stop_ended(self) -> None:
         for job in self._jobs.values():
-            current = await self._ledger.run(job.run.id)
+            current = await self._ledger.for_tenant(job.run.tenant).run(job.run.id)
             if current is None or current.state not in ACTIVE:
                 job.stop.set()
 
@@ -241,12 +241,13 @@ class RunScheduler:
 
     async def _work_on(self, job: _Job) -> None:
         run = job.run
+        ledger = self._ledger.for_tenant(run.tenant)
         extra = {"run": run.id, "site": run.site_name}
         _LOG.info("run started in this process", extra=extra)
         try:
             result = await self._crawl(run, job.progress, job.stop)
         except (Interrupted, OutOfTime):
-            current = await self._ledger.run(run.id)  # it may have ended before it was stopped
+            current = await ledger.run(run.id)  # it may have ended before it was stopped
             if current is not None and current.state in ENDED:
                 _LOG.info("run ended", extra={**extra, "state": current.state.value})
             else:
@@ -254,7 +255,7 @@ class RunScheduler:
         except Exception as problem:  # noqa: BLE001 an error in one crawl must not end the other crawls
             _LOG.exception("run crashed", extra=extra)
             error = f"{type(problem).__name__}: {problem}"
-            state = await self._ledger.crash_run(run.id, error, self._clock(), self._pause_s, ATTEMPTS)
+            state = await ledger.crash_run(run.id, error, self._clock(), self._pause_s, ATTEMPTS)
             if state is RunState.FAILED:
                 metrics.RUNS_ENDED.labels(RunState.FAILED.value).inc()
         else:

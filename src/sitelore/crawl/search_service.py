@@ -1,7 +1,7 @@
 """The search service: search, stored pages, and an index that is updated before it is queried.
 
 A crawl does not index. On a laptop the first query after a crawl indexes what has changed; a server keeps the index current in
-the background (`keep_current`). Embeddings are made when there is time; until then search uses keywords only.
+the background (`app.LazySearch.keep_current`). Embeddings are made when there is time; until then search uses keywords only.
 
 `Indexer` keeps a site's index in step with its pages: it marks pages as gone after a run, and chunks changed pages again. A
 crash loses nothing: each page's row records the document its chunks were made from, so the next call finds what is left.
@@ -30,9 +30,9 @@ from sitelore.index.chunking.chunker import chunk_page
 from sitelore.index.embeddings.backfill import embed_missing
 from sitelore.index.search import Searcher
 from sitelore.index.terms import terms_of
-from sitelore.model.errors import EmbeddingFailed, StorageError
+from sitelore.model.errors import EmbeddingFailed
 from sitelore.model.frontier import RunListing
-from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, CleanText, SiteId
+from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
 from sitelore.model.search import (
     Chunk,
     ChunkSizes,
@@ -59,12 +59,11 @@ _CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "x
 
 _NO_BLOB = BlobKey("0" * 64)
 """A key that is not stored: reading it shows whether the blob store can be reached."""
-_POLL_INTERVAL_S = 2.0
 _FRESH_S = 1.0
 _EMBED_RETRY_DELAY_S = 60.0
 _UNREADABLE_RETRY_DELAY_S = 60.0
 _MAX_PAGES_PER_QUERY = 200
-"""Pages that a query indexes first; more than this is left to `keep_current` or `sitelore reindex`."""
+"""Pages that a query indexes first; more than this is left to the server or `sitelore reindex`."""
 
 Watch = Callable[[IndexProgress], None]
 
@@ -155,7 +154,7 @@ class Indexer:
             yield progress, total
 
     async def _waiting(self, stats: SiteIndexStats) -> int:
-        sites = await self.search_index.site_stats(stats.tenant)
+        sites = await self.search_index.site_stats()
         return next((site.waiting for site in sites if site.site == stats.site), 0)
 
     async def _load(self, key: BlobKey) -> _StoredDocument | None:
@@ -167,7 +166,7 @@ class Indexer:
 
     async def _chunk_policy(self, stats: SiteIndexStats) -> _ChunkPolicy:
         repeats = await find_repeats(self.search_index.sketches(stats.site))
-        runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1, tenant=stats.tenant))
+        runs, _ = await self.ledger.list_runs(RunListing(site=stats.name, limit=1))
         settings = runs[0].settings if runs else CrawlSettings()
         mask_personal = settings.personal is not PersonalPolicy.OFF
         return _ChunkPolicy(repeats, self.sizes, replace(redaction_of(settings, self.redaction), personal=mask_personal))
@@ -238,7 +237,7 @@ def _ignore_progress(_: IndexProgress) -> None:
 
 @dataclass(slots=True)
 class SearchService:
-    """Searches the index of one data directory or database, and keeps it current."""
+    """Searches the index of a tenant, and keeps it current."""
 
     indexer: Indexer
     embedder: Embedder | None = None
@@ -271,14 +270,14 @@ class SearchService:
 
     async def search(self, query: SearchQuery, *, update: bool = True) -> SearchAnswer:
         """Search an index that includes every run that has ended; without `update`, the index as it is."""
-        for stats in await self.sites(query.tenant, query.sites) if update else ():
+        for stats in await self.sites(query.sites) if update else ():
             if time.monotonic() - self._refreshed_at.get(stats.site, -_FRESH_S) >= _FRESH_S:
                 await self.refresh(stats, max_pages=_MAX_PAGES_PER_QUERY)
         return await self._searcher.search(query)
 
-    async def sites(self, tenant: str | None = DEFAULT_TENANT, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:
-        """Index statistics of a tenant's sites, by name."""
-        sites = await self.search_index.site_stats(tenant, self.model)
+    async def sites(self, names: tuple[str, ...] = ()) -> list[SiteIndexStats]:
+        """Index statistics of the tenant's sites, by name."""
+        sites = await self.search_index.site_stats(self.model)
         return [stats for stats in sites if not names or stats.name in names]
 
     async def refresh(
@@ -291,7 +290,7 @@ class SearchService:
             changes = await self.indexer.check_presence(stats.site)
             self._refreshed_at[stats.site] = time.monotonic()
             if changes:
-                stats = next((row for row in await self.sites(stats.tenant) if row.site == stats.site), stats)
+                stats = next((row for row in await self.sites() if row.site == stats.site), stats)
             if not changes and not stats.waiting:
                 return IndexWritten()
             if max_pages is not None and stats.waiting > max_pages:
@@ -323,22 +322,13 @@ class SearchService:
             watch(progress)
         return done
 
-    async def keep_current(self, stop: asyncio.Event) -> None:
-        """Index and embed what changes until stopped. Errors are logged and retried."""
-        while not stop.is_set():
-            try:
-                for stats in await self.sites(None):
-                    if stop.is_set():
-                        return
-                    await self.refresh(stats)
-                await self._embed_as_leader(stop)
-            except StorageError as problem:
-                _LOG.warning("storage unavailable, indexing retries: %s", problem)
-            except Exception:  # noqa: BLE001 the index is derived data: an error in it must not end the crawls of this process
-                _LOG.exception("indexing failed")
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_INTERVAL_S):
-                    await stop.wait()
+    async def update_all(self, stop: asyncio.Event) -> None:
+        """Index and embed once what has changed."""
+        for stats in await self.sites():
+            if stop.is_set():
+                return
+            await self.refresh(stats)
+        await self._embed_as_leader(stop)
 
     async def _embed_as_leader(self, stop: asyncio.Event) -> None:
         """Embed in one process at a time. An unavailable model is tried again later; keyword search works meanwhile."""
@@ -353,9 +343,9 @@ class SearchService:
                 _LOG.warning("embedding unavailable, retrying later: %s", problem)
                 self._next_embed_at = time.monotonic() + _EMBED_RETRY_DELAY_S
 
-    async def page(self, url: Url, tenant: str = DEFAULT_TENANT) -> dict[str, Any] | None:
+    async def page(self, url: Url) -> dict[str, Any] | None:
         """The stored page with its Markdown; None when the tenant has no page at this URL."""
-        row = await self.search_index.page(tenant, url)
+        row = await self.search_index.page(url)
         if row is None:
             return None
         document: dict[str, Any] = msgspec.json.decode(await self._blobs.get(row.document))

@@ -121,7 +121,7 @@ class Searcher:
             embedding.cancel()
 
     async def _answer(self, query: SearchQuery, embedding: asyncio.Future[bytes | None] | None) -> SearchAnswer:
-        stats = await self._search_index.site_stats(query.tenant, self._embedder.model if self._embedder else "")
+        stats = await self._search_index.site_stats(self._embedder.model if self._embedder else "")
         searched = [site for site in stats if site.chunks and (not query.sites or site.name in query.sites)]
         prepared = _prepare(query, await self._cache.corpus(searched))
         chunks = sum(

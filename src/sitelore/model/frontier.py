@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sitelore.model.document import Blob
-from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, WorkerId
+from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, RunId, SiteId, TenantId, WorkerId
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
@@ -212,10 +212,20 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
+class Tenant:
+    """A customer whose sites, runs and pages no other tenant sees."""
+
+    id: TenantId
+    name: str
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One crawl of one site."""
 
     id: RunId
+    tenant: TenantId
     site: SiteId
     site_name: str
     state: RunState
@@ -507,6 +517,31 @@ class RunEvent:
     facts: dict[str, str | int] = field(default_factory=dict)
 
 
+class StoredEventKind(StrEnum):
+    """The kind of a stored event."""
+
+    RUN_STARTED = "run.started"
+    RUN_ENDED = "run.ended"
+    """The run completed, failed or was cancelled: `facts` has `state` and, if there is one, `error`."""
+    PAGE_NEW = "page.new"
+    PAGE_CHANGED = "page.changed"
+    PAGE_GONE = "page.gone"
+    DELETIONS_HELD = "deletions.held"
+    """Too many pages look gone at once: `facts` has `held`, their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event for other systems, stored in the transaction that it reports (the outbox). Ids rise within a tenant."""
+
+    id: int
+    run: RunId
+    kind: StoredEventKind
+    at: float
+    url: Url | None = None
+    facts: dict[str, str | int] = field(default_factory=dict)
+
+
 class UrlOrder(StrEnum):
     """The order of a list of URLs. Rows without the value come last in either direction."""
 
@@ -532,14 +567,13 @@ class UrlListing:
 
 @dataclass(frozen=True, slots=True)
 class RunListing:
-    """A page of the runs. Empty `states` or `site`: all; no tenant: all. Tenants may have sites of the same name."""
+    """A page of the runs. Empty `states` or `site`: all."""
 
     states: frozenset[RunState] = frozenset()
     site: str = ""
     oldest_first: bool = False
     limit: int = 100
     offset: int = 0
-    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NewType
 
+TenantId = NewType("TenantId", int)
 RunId = NewType("RunId", str)
 SiteId = NewType("SiteId", int)
 WorkerId = NewType("WorkerId", str)
@@ -17,8 +18,9 @@ CleanBytes = NewType("CleanBytes", bytes)
 """Bytes of redacted content, compressed or not. Created only in `extract/redaction/redactor.py`."""
 
 NO_TEXT = CleanText("")
-DEFAULT_TENANT = "default"
-"""The tenant of sites for which none is given."""
+DEFAULT_TENANT = TenantId(1)
+"""The tenant that every database has, and the only one of a data directory used by one person."""
+DEFAULT_TENANT_NAME = "default"
 
 
 def piece_of(text: CleanText, start: int, end: int) -> CleanText:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, ChunkId, CleanText, RunId, SiteId
+from sitelore.model.ids import NO_TEXT, BlobKey, ChunkId, CleanText, RunId, SiteId
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
@@ -108,7 +108,6 @@ class SiteIndexStats:
 
     site: SiteId
     name: str
-    tenant: str = DEFAULT_TENANT
     version: int = 0
     """Raised with every change of its chunks."""
     epoch: str = ""
@@ -202,7 +201,6 @@ class SearchQuery:
     """A search query with its filters."""
 
     text: str
-    tenant: str = DEFAULT_TENANT
     sites: tuple[str, ...] = ()
     """Site names; empty for all sites of the tenant."""
     path: str = ""

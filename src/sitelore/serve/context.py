@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sitelore.model.ids import RunId
+from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
-from sitelore.ports import Blobs, Clock, Ledger
+from sitelore.ports import Blobs, Clock, Ledger, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
@@ -20,6 +20,7 @@ class AppContext:
     """The application's parts that routes use, and the background work that runs beside the server."""
 
     ledger: Ledger
+    queue: RunQueue
     blobs: Blobs
     clock: Clock
     run_background: Callable[[asyncio.Event], Awaitable[None]]
@@ -27,15 +28,15 @@ class AppContext:
     workers are separate processes. It returns with no lease left to this process; an error ends the server."""
     announce: Callable[[RunId], Awaitable[None]]
     """Notify workers that a run was created or cancelled. Best effort."""
-    open_search_service: Callable[[], SearchService]
-    """Builds the search service on first use."""
+    open_search_service: Callable[[TenantId], SearchService]
+    """Builds the search service of a tenant on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
 
     @property
     def search_service(self) -> SearchService:
-        """The search service."""
-        return self.open_search_service()
+        """The search service of the default tenant."""
+        return self.open_search_service(DEFAULT_TENANT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, SiteloreError, StorageError
+from sitelore.model.ids import TenantId
 from sitelore.store.migrations.current import migrate
+from sitelore.store.tenants import app_role, for_tenant
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -70,10 +72,6 @@ class Engine(Protocol):
 
     async def read_long(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that reads and may take long; reads of the crawl do not wait for it."""
-        ...
-
-    async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a latency-critical function that reads and whose statements need not share a transaction."""
         ...
 
     def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
@@ -130,6 +128,7 @@ _READ_PRAGMAS = (
     f"busy_timeout = {_BUSY_TIMEOUT_MS}",
     "temp_store = MEMORY",
     "cache_size = -4000",  # KB for each connection; the operating system caches the file anyway
+    "foreign_keys = ON",
 )
 _WRITE_PRAGMAS = (
     "journal_mode = WAL",
@@ -206,10 +205,6 @@ class SqliteEngine:
         """Run a function in the thread for long reads."""
         return await self._long_reader.run(fn, *args, **kwargs)
 
-    async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function in the thread for long reads, in a transaction: on SQLite that costs no round trip."""
-        return await self._long_reader.run(fn, *args, **kwargs)
-
     @asynccontextmanager
     async def leader_lock(self, task: str) -> AsyncIterator[bool]:
         """Lock a task within this process: the lock of the data directory keeps other processes out."""
@@ -250,7 +245,6 @@ class PostgresEngine:
     def __init__(self, engine: AsyncEngine, name: str, config: PostgresConfig) -> None:
         self._engine = engine
         self._probe: asyncio.Task[None] | None = None
-        self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
         self.name = name
         """The URL of the database without its password."""
         self._config = config
@@ -316,10 +310,6 @@ class PostgresEngine:
     async def read_long(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function like `write`: the pool has other connections for the crawl."""
         return await self.write(fn, *args, **kwargs)
-
-    async def read_autocommit(self, fn: Function[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function without BEGIN and COMMIT, which saves two round trips."""
-        return await self._unless_silent(self._run_with_retries(self._autocommit.connect, fn, *args, **kwargs))
 
     @asynccontextmanager
     async def leader_lock(self, task: str) -> AsyncIterator[bool]:
@@ -425,16 +415,21 @@ async def open_postgres(url: str, config: PostgresConfig | None = None) -> Postg
 
     config = config or PostgresConfig()
     address = sa.make_url(url).set(drivername="postgresql+asyncpg")
+    # Without the query, which may hold a password too.
+    name = address.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+    connect_args = {"timeout": config.connect_timeout_s}
+    as_owner = create_async_engine(address, poolclass=NullPool, connect_args=connect_args)
+    migrating = await _migrate(PostgresEngine(as_owner, name, replace(config, retry_for_s=0.0)), str(address.database))
     session = {"idle_in_transaction_session_timeout": str(round(config.idle_in_transaction_s * 1000)), "jit": "off"}
+    if role := await migrating.read(app_role):
+        session["role"] = role
+    await migrating.close()
     pool = create_async_engine(
         address,
         pool_size=config.pool_size,
         max_overflow=0,
-        connect_args={"server_settings": session, "timeout": config.connect_timeout_s},
+        connect_args={**connect_args, "server_settings": session},
     )
-    # Without the query, which may hold a password too.
-    name = address.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
-    await _migrate(PostgresEngine(pool, name, replace(config, retry_for_s=0.0)), str(address.database))
     return PostgresEngine(pool, name, config)
 
 
@@ -455,43 +450,52 @@ async def _migrate(engine: _E, name: str) -> _E:
     return engine
 
 
-class Repository:
-    """Base of classes that put repository functions behind a port."""
+TenantFunction = Callable[Concatenate[sa.Connection, TenantId, P], T]
+"""A repository function that concerns one tenant, which is its second parameter."""
 
-    def __init__(self, engine: Engine) -> None:
+
+class Repository:
+    """Base of classes that put repository functions of one tenant behind a port."""
+
+    def __init__(self, engine: Engine, tenant: TenantId) -> None:
         self._engine = engine
+        self._tenant = tenant
+
+    async def _write(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._engine.write(for_tenant, fn, self._tenant, *args, **kwargs)
+
+    async def _read(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._engine.read(for_tenant, fn, self._tenant, *args, **kwargs)
+
+    async def _read_long(self, fn: TenantFunction[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._engine.read_long(for_tenant, fn, self._tenant, *args, **kwargs)
 
 
 _Method = Callable[Concatenate[Repository, P], Coroutine[Any, Any, T]]
 
 
-def _method(kind: str, fn: Function[P, T]) -> _Method[P, T]:
+def _method(kind: str, fn: TenantFunction[P, T]) -> _Method[P, T]:
     @functools.wraps(fn)
     async def method(self: Repository, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await getattr(self._engine, kind)(fn, *args, **kwargs)
+        result: T = await getattr(self, kind)(fn, *args, **kwargs)
         return result
 
     return method
 
 
-def write(fn: Function[P, T]) -> _Method[P, T]:
-    """A method that runs `fn` with `Engine.write`."""
-    return _method("write", fn)
+def write(fn: TenantFunction[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` for the tenant with `Engine.write`."""
+    return _method("_write", fn)
 
 
-def read(fn: Function[P, T]) -> _Method[P, T]:
-    """A method that runs `fn` with `Engine.read`."""
-    return _method("read", fn)
+def read(fn: TenantFunction[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` for the tenant with `Engine.read`."""
+    return _method("_read", fn)
 
 
-def read_long(fn: Function[P, T]) -> _Method[P, T]:
-    """A method that runs `fn` with `Engine.read_long`."""
-    return _method("read_long", fn)
-
-
-def read_autocommit(fn: Function[P, T]) -> _Method[P, T]:
-    """A method that runs `fn` with `Engine.read_autocommit`."""
-    return _method("read_autocommit", fn)
+def read_long(fn: TenantFunction[P, T]) -> _Method[P, T]:
+    """A method that runs `fn` for the tenant with `Engine.read_long`."""
+    return _method("_read_long", fn)
 
 
 async def iterate_pages(read_page: Callable[[str], Awaitable[Sequence[tuple[str, T]]]], page_size: int) -> AsyncIterator[T]:

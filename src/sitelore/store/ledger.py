@@ -11,19 +11,20 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, PageVersion, Run, UrlRow
-from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
+from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, PageVersion, Run, Tenant, UrlRow
+from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
-from sitelore.store import pages, versions
-from sitelore.store.engine import Repository, iterate_pages, read, read_long, write
+from sitelore.store import pages, tenants, versions
+from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
-from sitelore.store.runs import finalize, lifecycle, listing
+from sitelore.store.runs import counts, deletion, events, finalize, lifecycle, listing
+from sitelore.store.tenants import for_all_tenants
 
 
 class SqlLedger(Repository):
-    """The ledger in SQLite or Postgres, as its engine decides."""
+    """The ledger of one tenant in SQLite or Postgres, as its engine decides."""
 
     run = read(lifecycle.find_run)
     runs = read_long(lifecycle.latest_runs)
@@ -32,12 +33,14 @@ class SqlLedger(Repository):
     end_run = write(lifecycle.end_run)
     crash_run = write(lifecycle.crash_run)
     resume_run = write(lifecycle.resume_run)
-    workable_runs = read(lifecycle.workable_runs)
-    running_runs = read(lifecycle.running_runs)
     create_run_once = write(listing.create_run_once)
     list_runs = read_long(listing.list_runs)
-    runs_by_state = read_long(listing.runs_by_state)
     list_rows = read_long(listing.list_rows)
+    events = read_long(events.events_after)
+    delete_run = write(deletion.delete_run)
+    delete_site = write(deletion.delete_site)
+    delete_tenant = write(deletion.delete_tenant)
+    site_named = read(deletion.site_named)
 
     claim = write(claims.claim)
     settle = write(settlements.settle)
@@ -51,7 +54,7 @@ class SqlLedger(Repository):
     canonical_claims = read(waves.canonical_claims)
 
     row = read(pages.row)
-    counts = read_long(pages.counts)
+    counts = read(counts.counts)
     documents = read_long(pages.documents)
     known = read(pages.known)
     replace_documents = write(pages.replace_documents)
@@ -61,55 +64,98 @@ class SqlLedger(Repository):
     save_robots = write(pages.save_robots)
     robots = read(pages.find_robots)
 
-    async def create_run(
-        self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float, tenant: str = DEFAULT_TENANT
-    ) -> Run:
+    def for_tenant(self, tenant: TenantId) -> SqlLedger:
+        """The ledger of another tenant in the same database."""
+        return self if tenant == self._tenant else SqlLedger(self._engine, tenant)
+
+    async def create_run(self, site: str, settings: CrawlSettings, offers: Sequence[Offer], now: float) -> Run:
         """Create a QUEUED run of the tenant's site of this name, with its first offers. A new site is created."""
         created: list[RunId] = []
 
-        def create(conn: sa.Connection) -> Run:
+        def create(conn: sa.Connection, tenant: TenantId) -> Run:
             # The engine runs this again when the answer to a commit was lost: the first run may exist.
             for run_id in created:
-                if (run := lifecycle.find_run(conn, run_id)) is not None:
+                if (run := lifecycle.find_run(conn, tenant, run_id)) is not None:
                     return run
-            run = lifecycle.create_run(conn, site, settings, offers, now, tenant)
+            run = lifecycle.create_run(conn, tenant, site, settings, offers, now)
             created.append(run.id)
             return run
 
-        return await self._engine.write(create)
+        return await self._write(create)
+
+    async def renew(self, leases: Sequence[Lease], until: float) -> int:
+        """Extend these leases where they are still held. Gives how many were extended."""
+        return await self._write(claims.renew, leases, until) if leases else 0
+
+    async def finish_rows(self, run: RunId, now: float) -> None:  # noqa: ARG002 - part of the port; nothing here needs a time
+        """Finalise the rows of a run: skip rows that were not visited, resolve aliases to their final targets."""
+        await self._write(finalize.finish_rows, run)
+
+    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
+        """All rows sorted by key; sitemap rows only when requested."""
+        return iterate_pages(lambda after: self._read_long(pages.rows_after, run, after, state, sitemaps), pages.ROWS_PER_PAGE)
+
+    def edges(self, run: RunId) -> AsyncIterator[Edge]:
+        """Every URL with the page it was first found on, sorted by key."""
+        return iterate_pages(lambda after: self._read_long(listing.edges_after, run, after), listing.EDGES_PER_PAGE)
+
+    def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
+        """Text sketches of every kept page, sorted by key."""
+        return iterate_pages(lambda after: self._read(pages.run_sketches_after, run, after), pages.SKETCHES_PER_PAGE)
+
+    def page_versions(self, site: SiteId) -> AsyncIterator[PageVersion]:
+        """The current versions of a site's pages, sorted by key."""
+        return iterate_pages(
+            lambda after: self._read_long(versions.current_versions_after, site, after), versions.VERSIONS_PER_PAGE
+        )
+
+    async def blob_references(self) -> AsyncIterator[set[BlobKey]]:
+        """All keys of blobs that rows of the tenant refer to, in parts."""
+        at: tuple[int, tuple[object, ...] | None] | None = (0, None)
+        while at is not None:
+            part = await self._read_long(deletion.blob_references, *at)
+            yield part.keys
+            at = part.next
 
     def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
         """The leader lock of a task: whether this process got it, until the block ends."""
         return self._engine.leader_lock(task)
 
-    async def renew(self, leases: Sequence[Lease], until: float) -> int:
-        """Extend these leases where they are still held. Gives how many were extended."""
-        return await self._engine.write(claims.renew, leases, until) if leases else 0
-
-    async def finish_rows(self, run: RunId, now: float) -> None:  # noqa: ARG002 - part of the port; nothing here needs a time
-        """Finalise the rows of a run: skip rows that were not visited, resolve aliases to their final targets."""
-        await self._engine.write(finalize.finish_rows, run)
-
-    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
-        """All rows sorted by key; sitemap rows only when requested."""
-        return iterate_pages(
-            lambda after: self._engine.read_long(pages.rows_after, run, after, state, sitemaps), pages.ROWS_PER_PAGE
-        )
-
-    def edges(self, run: RunId) -> AsyncIterator[Edge]:
-        """Every URL with the page it was first found on, sorted by key."""
-        return iterate_pages(lambda after: self._engine.read_long(listing.edges_after, run, after), listing.EDGES_PER_PAGE)
-
-    def sketches(self, run: RunId) -> AsyncIterator[PageSketch]:
-        """Text sketches of every kept page, sorted by key."""
-        return iterate_pages(lambda after: self._engine.read(pages.run_sketches_after, run, after), pages.SKETCHES_PER_PAGE)
-
-    def page_versions(self, site: SiteId) -> AsyncIterator[PageVersion]:
-        """The current versions of a site's pages, sorted by key."""
-        return iterate_pages(
-            lambda after: self._engine.read_long(versions.current_versions_after, site, after), versions.VERSIONS_PER_PAGE
-        )
-
     async def close(self) -> None:
         """Close the database."""
         await self._engine.close()
+
+
+class SqlRunQueue:
+    """The runs of all tenants (`ports.RunQueue`), and the tenants themselves."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def workable_runs(self, limit: int, now: float) -> list[Run]:
+        """Runs that a worker may take, in the order of the port."""
+        return await self._engine.read(for_all_tenants, lifecycle.workable_runs, limit, now)
+
+    async def running_runs(self) -> list[Run]:
+        """All RUNNING runs, oldest first."""
+        return await self._engine.read(for_all_tenants, lifecycle.running_runs)
+
+    async def runs_by_state(self) -> dict[str, int]:
+        """The number of runs per state."""
+        return await self._engine.read_long(for_all_tenants, lifecycle.runs_by_state)
+
+    async def tenants(self) -> list[Tenant]:
+        """All tenants, by id."""
+        return await self._engine.read(for_all_tenants, tenants.list_tenants)
+
+    async def find_tenant(self, name: str) -> Tenant | None:
+        """The tenant of this name."""
+        return await self._engine.read(for_all_tenants, tenants.find_tenant, name)
+
+    async def create_tenant(self, name: str, now: float) -> Tenant:
+        """The tenant of this name; it is created if there is none."""
+        return await self._engine.write(for_all_tenants, tenants.create_tenant, name, now)
+
+    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
+        """The leader lock of a task: whether this process got it, until the block ends."""
+        return self._engine.leader_lock(task)

@@ -1,17 +1,18 @@
 """Deletion detection: ended runs decide which pages of their site are gone, by the function that the caller gives.
 
-A run that was used for this has 1 in the column `reckoned`. Pages that look gone, too many at once, are held (`held = 1`)
+A run that was used for this has 1 in the column `presence_checked`. Pages that look gone, too many at once, are held (`held = 1`)
 until a user confirms or rejects their deletion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import RunId, SiteId
+from sitelore.model.frontier import StoredEventKind
+from sitelore.model.ids import RunId, SiteId, TenantId
 from sitelore.model.search import PageInRun, Presence, PresenceChange, PresenceChanges, RunOutcome
 from sitelore.model.settings import CrawlSettings, Pipeline, Scope
 from sitelore.model.states import ENDED, RunState, SkipReason, UrlState
@@ -19,8 +20,19 @@ from sitelore.model.url import Url
 from sitelore.ports import PresenceCheck
 from sitelore.store.index.writes import drop_unsearchable
 from sitelore.store.rows import maybe_url, settings_of, storable
+from sitelore.store.runs.events import NewEvent, store_events
 from sitelore.store.schema import key_of, pages, runs, sites, urls
-from sitelore.store.statements import BATCH, Statement, execute_many, select_in_batches, update_page
+from sitelore.store.statements import (
+    BATCH,
+    PAGE_KEY,
+    RUN,
+    SITE,
+    TENANT,
+    Statement,
+    execute_many,
+    select_in_batches,
+    update_page,
+)
 
 _ENDED = sorted(state.value for state in ENDED)
 _SCOPE_WIDTHS = {Scope.PREFIX: 0, Scope.ORIGIN: 1, Scope.HOST: 2, Scope.DOMAIN: 3}
@@ -36,14 +48,14 @@ _STATES: dict[str | None, UrlState | None] = {None: None, **{state.value: state 
 _REASONS: dict[str | None, SkipReason | None] = {None: None, **{reason.value: reason for reason in SkipReason}}
 _PRESENCES = {presence.value: presence for presence in Presence}
 
-_site = sa.bindparam("site", type_=sa.Integer)
-_run = sa.bindparam("run", type_=sa.Text)
 _unchecked_runs = (
     sa.select(runs.c.id, runs.c.state, runs.c.settings, runs.c.finished_at, runs.c.created_at, runs.c.error)
-    .where(runs.c.site_id == _site, sa.text("reckoned = 0"), runs.c.state.in_(_ENDED))
+    .where(runs.c.tenant_id == TENANT, runs.c.site_id == SITE, sa.text("presence_checked = 0"), runs.c.state.in_(_ENDED))
     .order_by(runs.c.finished_at, runs.c.id)
 )
-_row_of_run = sa.and_(urls.c.run_id == _run, urls.c.url == pages.c.url, urls.c.kind == sa.text("'page'"))
+_row_of_run = sa.and_(
+    urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url == pages.c.url, urls.c.kind == sa.text("'page'")
+)
 # Pages that were fetched after the run ended are left out: the run says nothing about them.
 _pages_with_rows = (
     sa.select(
@@ -51,38 +63,55 @@ _pages_with_rows = (
         urls.c.skip_reason, urls.c.alias_of,
     )
     .select_from(pages.outerjoin(urls, _row_of_run))
-    .where(pages.c.site_id == _site, pages.c.fetched_at <= sa.bindparam("finished_at", type_=sa.Double))
+    .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.fetched_at <= sa.bindparam("finished_at", type_=sa.Double))
     .order_by(pages.c.url)
 )  # fmt: skip
 
 
-def check_presence(conn: sa.Connection, site: SiteId, decide: PresenceCheck, now: float) -> list[PresenceChanges]:
+def check_presence(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, decide: PresenceCheck, now: float
+) -> list[PresenceChanges]:
     """Check the presence of the site's pages by every ended run that was not used for it yet, in the order of their ends."""
-    conn.execute(sa.select(sites.c.id).where(sites.c.id == site).with_for_update())
+    _lock_site(conn, tenant, site)
     results = []
-    for run in conn.execute(_unchecked_runs, {"site": site}).all():
-        result = decide(_outcome(conn, site, run))
-        _store_presence(conn, site, result.changed, now)
-        conn.execute(sa.update(runs).where(runs.c.id == run.id).values(reckoned=1))
+    for run in conn.execute(_unchecked_runs, {"tenant": tenant, "site": site}).all():
+        result = decide(_outcome(conn, tenant, site, run))
+        _store_presence(conn, tenant, site, result.changed, now)
+        store_events(conn, tenant, _events(RunId(run.id), result, now))
+        this_run = sa.and_(runs.c.tenant_id == tenant, runs.c.id == run.id)
+        conn.execute(sa.update(runs).where(this_run).values(presence_checked=1))
         results.append(result)
-    drop_unsearchable(conn, site)
+    drop_unsearchable(conn, tenant, site)
     return results
 
 
-def release_held(conn: sa.Connection, site: SiteId, now: float, *, agreed: bool) -> int:
+def release_held(conn: sa.Connection, tenant: TenantId, site: SiteId, now: float, *, agreed: bool) -> int:
     """Delete the held pages (`agreed`), or keep them. Gives how many there were."""
-    conn.execute(sa.select(sites.c.id).where(sites.c.id == site).with_for_update())
-    held = sa.update(pages).where(pages.c.site_id == site, sa.text("held = 1"))
+    _lock_site(conn, tenant, site)
+    held = sa.update(pages).where(pages.c.tenant_id == tenant, pages.c.site_id == site, sa.text("held = 1"))
     if agreed:
         count = conn.execute(held.values(held=0, presence=Presence.GONE.value, presence_at=now)).rowcount
     else:
         count = conn.execute(held.values(held=0, soft_misses=0, evidence=None)).rowcount
-    drop_unsearchable(conn, site)
+    drop_unsearchable(conn, tenant, site)
     return count
 
 
-def _outcome(conn: sa.Connection, site: SiteId, run: Any) -> RunOutcome:
-    values = {"site": site, "run": run.id, "finished_at": run.finished_at or run.created_at}
+def _lock_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> None:
+    conn.execute(sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.id == site).with_for_update())
+
+
+def _events(run: RunId, result: PresenceChanges, now: float) -> Iterator[NewEvent]:
+    """An event for each page that is gone now, and one where deletions are held back."""
+    for change in result.changed:
+        if change.presence is Presence.GONE:
+            yield NewEvent(run, StoredEventKind.PAGE_GONE, now, change.url)
+    if result.held:
+        yield NewEvent(run, StoredEventKind.DELETIONS_HELD, now, facts={"held": result.held})
+
+
+def _outcome(conn: sa.Connection, tenant: TenantId, site: SiteId, run: Any) -> RunOutcome:
+    values = {"tenant": tenant, "site": site, "run": run.id, "finished_at": run.finished_at or run.created_at}
     pages_in_run = tuple(
         PageInRun(
             Url.trusted(long_url or key), _PRESENCES[presence], soft_misses, _STATES[state], status_code, _REASONS[reason],
@@ -90,25 +119,27 @@ def _outcome(conn: sa.Connection, site: SiteId, run: Any) -> RunOutcome:
         )
         for key, long_url, presence, soft_misses, state, status_code, reason, alias_of in conn.execute(_pages_with_rows, values)
     )  # fmt: skip
-    return RunOutcome(RunId(run.id), _is_complete(conn, site, run), pages_in_run)
+    return RunOutcome(RunId(run.id), _is_complete(conn, tenant, site, run), pages_in_run)
 
 
-def _is_complete(conn: sa.Connection, site: SiteId, run: Any) -> bool:
+def _is_complete(conn: sa.Connection, tenant: TenantId, site: SiteId, run: Any) -> bool:
     """Whether the run saw every URL of the site, so that a page it did not see does not exist."""
     if run.state != RunState.COMPLETED.value:
         return False
     settings = settings_of(run.settings)
     if settings.scope is Scope.PREFIX or settings.include or settings.sitemap_only:
         return False
-    if conn.execute(_not_visited, {"run": run.id, "site": site}).first() is not None:
+    if conn.execute(_not_visited, {"tenant": tenant, "run": run.id, "site": site}).first() is not None:
         return False
-    return _covers_earlier_runs(conn, site, run, settings)
+    return _covers_earlier_runs(conn, tenant, site, run, settings)
 
 
-_was_page_before = sa.exists(sa.literal_column("1")).where(pages.c.site_id == _site, pages.c.url == urls.c.url)
+_was_page_before = sa.exists(sa.literal_column("1")).where(
+    pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.url == urls.c.url
+)
 _not_visited = (
     sa.select(urls.c.url)
-    .where(urls.c.run_id == _run)
+    .where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN)
     .where(
         sa.or_(
             urls.c.state.in_(["FAILED", "HTTP_TERMINAL", "DISCOVERED", "QUEUED", "IN_PROGRESS"]),
@@ -123,9 +154,10 @@ _not_visited = (
 )
 
 
-def _covers_earlier_runs(conn: sa.Connection, site: SiteId, run: Any, settings: CrawlSettings) -> bool:
+def _covers_earlier_runs(conn: sa.Connection, tenant: TenantId, site: SiteId, run: Any, settings: CrawlSettings) -> bool:
     """Whether the run started at all pages where earlier runs started, and had at least their scope."""
-    earlier = sa.select(runs.c.settings).where(runs.c.site_id == site, runs.c.id != run.id)
+    of_site = sa.and_(runs.c.tenant_id == tenant, runs.c.site_id == site)
+    earlier = sa.select(runs.c.settings).where(of_site, runs.c.id != run.id)
     texts = set(conn.scalars(earlier.where(runs.c.state.in_(_ENDED), runs.c.finished_at <= run.finished_at)))
     starts: set[str] = set()
     for before in map(settings_of, texts):
@@ -138,24 +170,26 @@ def _covers_earlier_runs(conn: sa.Connection, site: SiteId, run: Any, settings: 
         ):
             return False
         starts.update(key_of(url) for raw in (*before.seeds, *before.sitemaps) if (url := Url.parse(raw)) is not None)
-    return not list(select_in_batches(conn, _pages_not_in_run, starts, site=site, run=run.id))
+    return not list(select_in_batches(conn, _pages_not_in_run, starts, tenant=tenant, site=site, run=run.id))
 
 
 _pages_not_in_run = (
     sa.select(pages.c.url)
-    .where(pages.c.site_id == _site, pages.c.url.in_(BATCH))
+    .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.url.in_(BATCH))
     .where(pages.c.presence != "GONE", pages.c.alias_of.is_(None))
-    .where(~sa.exists(sa.literal_column("1")).where(urls.c.run_id == _run, urls.c.url == pages.c.url))
+    .where(
+        ~sa.exists(sa.literal_column("1")).where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url == pages.c.url)
+    )
     .limit(1)
 )
 
 
-def _store_presence(conn: sa.Connection, site: SiteId, changed: Sequence[PresenceChange], now: float) -> None:
+def _store_presence(conn: sa.Connection, tenant: TenantId, site: SiteId, changed: Sequence[PresenceChange], now: float) -> None:
     by_key = {key_of(change.url): change for change in changed}
     rows = []
     for key, change in sorted(by_key.items()):
         presence, evidence = change.presence.value, storable(change.evidence)
-        rows.append((presence, presence, now, evidence, change.soft_misses, int(change.held), site, key))
+        rows.append((presence, presence, now, evidence, change.soft_misses, int(change.held), tenant, site, key))
     execute_many(conn, _presence_statement, rows)
 
 
@@ -171,4 +205,4 @@ def _presence_statement(_dialect_name: str) -> Statement:
         (c.soft_misses, sa.bindparam("soft_misses", type_=sa.Integer)),
         (c.held, sa.bindparam("held", type_=sa.Integer)),
     )
-    return statement, ("presence", "same_presence", "now", "evidence", "soft_misses", "held", "site_key", "url_key")
+    return statement, ("presence", "same_presence", "now", "evidence", "soft_misses", "held", *PAGE_KEY)

@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from sitelore.model.frontier import SOURCE_RANK, Hop, KnownPage, Lease, Offer, RowKind, Run, Source, UrlRow
-from sitelore.model.ids import NO_TEXT, RunId
+from sitelore.model.ids import NO_TEXT, RunId, TenantId
 from sitelore.model.rendering import RenderNote, RenderReason, SiteRendering
 from sitelore.model.response import StoredHead
 from sitelore.model.settings import CrawlSettings
@@ -41,12 +41,13 @@ def storable(text: str) -> str | None:
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def offer_tuple(run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...]:
+def offer_tuple(tenant: TenantId, run: str, offer: Offer, lastmod: float | None) -> tuple[Any, ...]:
     """The values of an offer in the order of `OFFER_COLUMNS`."""
     url = str(offer.url)
     is_long = len(url) > KEY_CHARS
     refusal, parent = offer.refusal, offer.parent
     return (
+        tenant,
         run,
         key_of(url) if is_long else url,
         url if is_long else None,
@@ -141,7 +142,7 @@ def known_of(row: Sequence[Any]) -> KnownPage:
 ROW_COLUMNS = tuple(
     urls.c[name]
     for name in (
-        "run_id", "url", "long_url", "kind", "state", "depth", "source", "parent", "seq", "wave", "shape", "status_code",
+        "run_id", "url", "long_url", "kind", "state", "depth", "source", "parent", "seq", "wave", "pattern", "status_code",
         "chain", "alias_of", "proof", "title", "content_hash", "canonical", "content_type", "word_count", "noindex",
         "document", "snapshot", "skip_reason", "detail", "error", "attempts", "fetches", "retry_at", "claimed_by",
         "token", "lastmod", "fetched_at", "elapsed_s", "body_bytes", "changed", "etag", "last_modified", "headers",
@@ -211,19 +212,19 @@ def url_row(row: Sequence[Any]) -> UrlRow:
 
 
 RUN_COLUMNS = (
-    runs.c.id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at, runs.c.started_at,
+    runs.c.id, runs.c.tenant_id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at, runs.c.started_at,
     runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error, runs.c.wave_hosts, runs.c.attempts,
     runs.c.site_rendering, runs.c.time_limit_from,
 )  # fmt: skip
-RUNS_WITH_SITES = runs.join(sites, sites.c.id == runs.c.site_id)
+RUNS_WITH_SITES = runs.join(sites, sa.and_(sites.c.tenant_id == runs.c.tenant_id, sites.c.id == runs.c.site_id))
 
 
 def run_of(row: Sequence[Any]) -> Run:
     """The run of a row of `RUN_COLUMNS`."""
-    (run, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts,
+    (run, tenant, site, name, state, settings, created_at, started_at, finished_at, wave, depth, joined, error, hosts, attempts,
      site_rendering, time_limit_from) = row  # fmt: skip
     return Run(
-        run, site, name, RunState(state), settings_of(settings), created_at, started_at, finished_at, wave, depth,
+        run, tenant, site, name, RunState(state), settings_of(settings), created_at, started_at, finished_at, wave, depth,
         tuple(names_of(joined)), error, tuple(names_of(hosts)), attempts, site_rendering_of(site_rendering),
         time_limit_from,
     )  # fmt: skip

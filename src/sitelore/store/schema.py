@@ -13,6 +13,9 @@ KEY_CHARS = 2000
 """Postgres rejects index entries beyond 2,704 bytes; longer URLs are keyed by their start and a hash."""
 
 metadata = sa.MetaData()
+"""Every table but `tenants` has `tenant_id` as the first column of its key. `links`, `chunks`, `chunk_texts`, `postings` and
+`vectors` have no foreign key, because their rows are written by the hundred and Postgres checks each; `runs/deletion.py` deletes
+them with the rows they belong to."""
 
 # Both databases must sort keys byte by byte, or two exports of one crawl would differ.
 _Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -23,6 +26,21 @@ def key_of(text: str, limit: int = KEY_CHARS) -> str:
     if len(text) <= limit:
         return str(text)
     return f"{text[: limit - 65]}#{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def _tenant() -> sa.Column[int]:
+    """The first column of every key. Row-level security on Postgres compares it with the tenant of the transaction."""
+    return sa.Column("tenant_id", sa.Integer, primary_key=True, autoincrement=False)
+
+
+def _belongs_to(parent: str) -> sa.ForeignKeyConstraint:
+    """The foreign key to a row of the same tenant, with which this row is deleted."""
+    own = f"{parent.removesuffix('s')}_id"
+    return sa.ForeignKeyConstraint(["tenant_id", own], [f"{parent}.tenant_id", f"{parent}.id"], ondelete="CASCADE")
+
+
+def _of_tenant() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], ondelete="CASCADE")
 
 
 tenants = sa.Table(
@@ -36,12 +54,13 @@ tenants = sa.Table(
 sites = sa.Table(
     "sites",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
+    _tenant(),
+    # Unique over all tenants.
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("name", _Key, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     # Render statistics of the site's runs (which pages needed a browser), as JSON.
     sa.Column("rendering", sa.Text),
-    sa.Column("tenant_id", sa.Integer, nullable=False, server_default="0"),
     # Incremented with every change of the site's chunks.
     sa.Column("index_version", sa.Integer, nullable=False, server_default="0"),
     sa.Column("index_epoch", sa.Text),
@@ -50,12 +69,15 @@ sites = sa.Table(
     # Maintained counters: a search needs them and must not wait for a count over a hundred thousand rows.
     sa.Column("indexed_pages", sa.Integer, nullable=False, server_default="0"),
     sa.Column("chunk_count", sa.Integer, nullable=False, server_default="0"),
+    _of_tenant(),
 )
 sa.Index("sites_named", sites.c.tenant_id, sites.c.name, unique=True)
 
 runs = sa.Table(
     "runs",
     metadata,
+    _tenant(),
+    # A UUID of version 7, unique over all tenants; runs of older versions have a date and a number.
     sa.Column("id", _Key, primary_key=True),
     sa.Column("site_id", sa.Integer, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
@@ -67,36 +89,69 @@ runs = sa.Table(
     sa.Column("depth", sa.Integer, nullable=False),
     sa.Column("next_seq", sa.Integer, nullable=False),
     # First seq of the current wave, and the pages kept before it, so that opening a wave reads the rows of one wave only.
-    sa.Column("wave_seq", sa.Integer, nullable=False),
-    sa.Column("kept_before", sa.Integer, nullable=False),
+    sa.Column("wave_first_seq", sa.Integer, nullable=False),
+    sa.Column("pages_before_wave", sa.Integer, nullable=False),
     sa.Column("joined_hosts", sa.Text, nullable=False),
     sa.Column("error", sa.Text, nullable=False),
     sa.Column("wave_hosts", sa.Text, nullable=False, server_default="[]"),
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("retry_at", sa.Double),
     # Queue round: queued runs are scheduled round-robin by site (`runs/lifecycle.py`).
-    sa.Column("turn", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("queue_round", sa.Integer, nullable=False, server_default="0"),
     # Copy of `sites.rendering` from the time the run was created.
     sa.Column("site_rendering", sa.Text),
     # 1 once this run's results were used to mark pages as gone. Not a timestamp, because runs can commit out of order.
-    sa.Column("reckoned", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("presence_checked", sa.Integer, nullable=False, server_default="0"),
     # Pages that were fetched ahead of their admission and not used.
     sa.Column("prefetch_unused", sa.Integer, nullable=False, server_default="0"),
     # NULL until the run begins, and again from when it is resumed until it continues.
     sa.Column("time_limit_from", sa.Double),
+    _belongs_to("sites"),
 )
 
 redactions = sa.Table(
     "redactions",
     metadata,
+    _tenant(),
     sa.Column("run_id", _Key, primary_key=True),
     sa.Column("rule", _Key, primary_key=True),
     sa.Column("found", sa.Integer, nullable=False),
+    _belongs_to("runs"),
 )
+
+run_counts = sa.Table(
+    "run_counts",
+    metadata,
+    _tenant(),
+    sa.Column("run_id", _Key, primary_key=True),
+    sa.Column("name", _Key, primary_key=True),
+    sa.Column("value", sa.BigInteger, nullable=False),
+    _belongs_to("runs"),
+)
+"""Statistics of a run by name (`store/runs/counts.py`), kept by every transaction that changes its rows."""
+
+events = sa.Table(
+    "events",
+    metadata,
+    _tenant(),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run_id", _Key, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("url", sa.Text),
+    # Further facts as JSON.
+    sa.Column("facts", sa.Text),
+    sa.Column("created_at", sa.Double, nullable=False),
+    _of_tenant(),
+)
+"""The outbox: events for other systems, written in the transaction that they report. Readers keep the last id they have seen,
+so events outlive their run: the ids of deleted ones would be given out again on SQLite."""
+sa.Index("events_created", events.c.tenant_id, events.c.created_at)
+sa.Index("events_of_run", events.c.tenant_id, events.c.run_id, events.c.id)
 
 urls = sa.Table(
     "urls",
     metadata,
+    _tenant(),
     sa.Column("run_id", _Key, primary_key=True),
     sa.Column("url", _Key, primary_key=True),
     sa.Column("long_url", sa.Text),
@@ -110,7 +165,7 @@ urls = sa.Table(
     sa.Column("parent_seq", sa.Integer, nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("refused", sa.Integer, nullable=False),
-    sa.Column("shape", _Key, nullable=False),
+    sa.Column("pattern", _Key, nullable=False),
     sa.Column("chain", sa.Text),
     sa.Column("lastmod", sa.Double),
     sa.Column("skip_reason", sa.Text),
@@ -151,6 +206,7 @@ urls = sa.Table(
     sa.Column("sketch", sa.LargeBinary),
     # HTTP version, reason, IP address and headers of the response as JSON, redacted and limited in size.
     sa.Column("response_head", sa.Text),
+    _belongs_to("runs"),
 )
 
 
@@ -176,42 +232,48 @@ def for_postgres() -> None:
 
 # SQLite uses a partial index only where the query implies its condition: an operand of = or >= is not null, and
 # `state = 'DISCOVERED'` must be a literal in the query.
-_partial("urls_admitted", "seq IS NOT NULL", "run_id", "state", "seq", "retry_at")
-_partial("urls_candidates", "state = 'DISCOVERED'", "run_id", "depth", "source_rank", "parent_seq", "position")
-_partial("urls_content", "content_hash IS NOT NULL", "run_id", "content_hash", "shape", "seq")
-_partial("urls_identity", "identity IS NOT NULL", "run_id", "identity")
-_partial("urls_canonical", "canonical <> url", "run_id", "canonical")
-_partial("urls_shape", "content_hash IS NOT NULL", "run_id", "shape", "novelty", "seq")
+_partial("urls_admitted", "seq IS NOT NULL", "tenant_id", "run_id", "state", "seq", "retry_at")
+_partial("urls_candidates", "state = 'DISCOVERED'", "tenant_id", "run_id", "depth", "source_rank", "parent_seq", "position")
+_partial("urls_content", "content_hash IS NOT NULL", "tenant_id", "run_id", "content_hash", "pattern", "seq")
+_partial("urls_identity", "identity IS NOT NULL", "tenant_id", "run_id", "identity")
+_partial("urls_canonical", "canonical <> url", "tenant_id", "run_id", "canonical")
+_partial("urls_pattern", "content_hash IS NOT NULL", "tenant_id", "run_id", "pattern", "novelty", "seq")
 _partial_of(runs, "runs_running", "state = 'RUNNING'", "site_id")
-# The run queue in scheduling order, and the last queued run of each site.
-_partial_of(runs, "runs_in_line", "state = 'QUEUED'", "turn", "created_at", "id", "site_id")
-_partial_of(runs, "runs_queued", "state = 'QUEUED'", "site_id", "turn")
-_partial_of(runs, "runs_to_reckon", "reckoned = 0", "site_id", "finished_at", "id")
-sa.Index("runs_made", runs.c.created_at, runs.c.id)
+# The run queue in scheduling order, and the last queued run of each site. The first three indexes are not by tenant: schedulers
+# and maintenance serve all tenants.
+_partial_of(runs, "runs_queue", "state = 'QUEUED'", "queue_round", "created_at", "id", "site_id")
+_partial_of(runs, "runs_queued", "state = 'QUEUED'", "tenant_id", "site_id", "queue_round")
+_partial_of(runs, "runs_unchecked", "presence_checked = 0", "tenant_id", "site_id", "finished_at", "id")
 sa.Index("runs_state", runs.c.state)
+sa.Index("runs_created", runs.c.tenant_id, runs.c.created_at, runs.c.id)
+sa.Index("runs_of_site", runs.c.tenant_id, runs.c.site_id, runs.c.created_at)
 
 prefetches = sa.Table(
     "prefetches",
     metadata,
+    _tenant(),
     sa.Column("run_id", _Key, primary_key=True),
     sa.Column("url", _Key, primary_key=True),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("lease_until", sa.Double, nullable=False),
     sa.Column("is_bet", sa.Integer, nullable=False),
+    _belongs_to("runs"),
 )
 """URLs that a worker fetches, or has fetched, ahead of their admission. The result is in the memory of that worker, so the row
 is reserved for it until the lease ends."""
 
 pattern_stats = sa.Table(
-    "shape_yields",
+    "pattern_stats",
     metadata,
+    _tenant(),
     sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("shape", _Key, primary_key=True),
+    sa.Column("pattern", _Key, primary_key=True),
     sa.Column("pages", sa.Integer, nullable=False),
     sa.Column("distinct_pages", sa.Integer, nullable=False),
     sa.Column("novel_pages", sa.Integer, nullable=False),
     sa.Column("first_seq", sa.Integer, nullable=False),
     sa.Column("last_seq", sa.Integer, nullable=False),
+    _belongs_to("runs"),
 )
 """Page counts of large URL patterns before `first_seq`; rows from `first_seq` to `last_seq` are counted on top when needed, so
 that the cost of a wave does not grow with the run (`store/frontier/waves.py`)."""
@@ -219,6 +281,7 @@ that the cost of a wave does not grow with the run (`store/frontier/waves.py`)."
 pages = sa.Table(
     "pages",
     metadata,
+    _tenant(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("url", _Key, primary_key=True),
     sa.Column("fetched_at", sa.Double, nullable=False),
@@ -253,15 +316,16 @@ pages = sa.Table(
     sa.Column("indexed_title", sa.Text),
     sa.Column("lang", sa.Text),
     sa.Column("indexed_kind", sa.Text),
-    sa.Column("dated", sa.Double),
+    sa.Column("published_at", sa.Double),
     # Chunk summary: numbers, lengths and flags of its chunks, packed, because a search reads those of every page first.
-    sa.Column("shelved", sa.LargeBinary),
+    sa.Column("chunk_summary", sa.LargeBinary),
     sa.Column("volatile", sa.LargeBinary),
     sa.Column("sketch", sa.LargeBinary),
+    _belongs_to("sites"),
 )
 INDEX_COLUMNS = (
     "presence", "presence_at", "evidence", "soft_misses", "held", "indexed", "indexed_epoch", "number",
-    "indexed_title", "lang", "indexed_kind", "dated", "shelved",
+    "indexed_title", "lang", "indexed_kind", "published_at", "chunk_summary",
 )  # fmt: skip
 
 # Shared by indexes and queries: the conditions must be identical to the letter, or SQLite reads every page.
@@ -269,19 +333,20 @@ IS_SEARCHABLE = "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
 NEEDS_INDEXING = "(indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
 HAS_CHUNKS = "indexed IS NOT NULL"
 IS_HIDDEN = "(indexed <> document OR alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
-_partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "site_id", "url")
-_partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "site_id", "number")
-_partial_of(pages, "pages_held", "held = 1", "site_id")
-_partial_of(pages, "pages_numbered", "number IS NOT NULL", "site_id", "number")
+_partial_of(pages, "pages_to_index", f"{IS_SEARCHABLE} AND {NEEDS_INDEXING}", "tenant_id", "site_id", "url")
+_partial_of(pages, "pages_stale", f"{HAS_CHUNKS} AND {IS_HIDDEN}", "tenant_id", "site_id", "number")
+_partial_of(pages, "pages_held", "held = 1", "tenant_id", "site_id")
+_partial_of(pages, "pages_numbered", "number IS NOT NULL", "tenant_id", "site_id", "number")
 
 site_urls = sa.Table(
     "site_urls",
     metadata,
-    sa.Column("tenant_id", sa.Integer, primary_key=True),
-    sa.Column("id", sa.BigInteger, primary_key=True),
+    _tenant(),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("site_id", sa.Integer, nullable=False),
     sa.Column("url", _Key, nullable=False),
     sa.Column("long_url", sa.Text),
+    _belongs_to("sites"),
     sqlite_with_rowid=False,
 )
 """Ids of the URLs that a site consists of or links to, so that links are pairs of numbers."""
@@ -290,8 +355,8 @@ sa.Index("site_urls_named", site_urls.c.tenant_id, site_urls.c.site_id, site_url
 page_versions = sa.Table(
     "page_versions",
     metadata,
-    sa.Column("tenant_id", sa.Integer, primary_key=True),
-    sa.Column("id", sa.BigInteger, primary_key=True),
+    _tenant(),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("site_id", sa.Integer, nullable=False),
     sa.Column("url_id", sa.BigInteger, nullable=False),
     # From when to when the page was like this; the current version has no end.
@@ -304,6 +369,7 @@ page_versions = sa.Table(
     sa.Column("redactions", sa.Text),
     # Facts for audits (`model/audit_facts.py`), compressed like blobs; NULL when none were stored.
     sa.Column("facts", sa.LargeBinary),
+    _belongs_to("sites"),
 )
 """The versions of pages, each with its facts and links."""
 sa.Index("page_versions_seen", *(page_versions.c[name] for name in ("tenant_id", "site_id", "url_id", "seen_at")))
@@ -312,7 +378,7 @@ _partial_of(page_versions, "page_versions_current", "ended_at IS NULL", "tenant_
 links = sa.Table(
     "links",
     metadata,
-    sa.Column("tenant_id", sa.Integer, primary_key=True),
+    _tenant(),
     sa.Column("version_id", sa.BigInteger, primary_key=True),
     # Where the link is among the links of its page.
     sa.Column("position", sa.Integer, primary_key=True),
@@ -325,29 +391,33 @@ links = sa.Table(
 """The links of page versions; of several links to one target and fragment the first one."""
 sa.Index("links_to", links.c.tenant_id, links.c.target_id, links.c.version_id)
 
-URL_IDS, VERSION_IDS = sa.Sequence("site_url_ids", metadata=metadata), sa.Sequence("page_version_ids", metadata=metadata)
-"""Sources of ids on Postgres; SQLite has none, and one writer."""
+ID_SEQUENCES = {
+    table.name: sa.Sequence(f"{table.name}_ids", metadata=metadata) for table in (sites, site_urls, page_versions, events)
+}
+"""Sources of ids on Postgres, unique over all tenants; SQLite has none, and one writer."""
 
 chunks = sa.Table(
     "chunks",
     metadata,
+    _tenant(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("page", sa.Integer, nullable=False),
     sa.Column("id", sa.Text, nullable=False),
     sa.Column("text_hash", _Key, nullable=False),
-    # Checksums of the terms, which never change under a chunk number, and of all other metadata (`told_sum`).
-    sa.Column("terms_sum", sa.BigInteger, nullable=False),
-    sa.Column("told_sum", sa.BigInteger, nullable=False),
+    # Checksums of the terms, which never change under a chunk number, and of all other metadata (`metadata_checksum`).
+    sa.Column("terms_checksum", sa.BigInteger, nullable=False),
+    sa.Column("metadata_checksum", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 """All chunks. Their texts are in `chunk_texts`, so that reading all chunks does not read all text."""
-sa.Index("chunks_of_page", chunks.c.site_id, chunks.c.page)
-sa.Index("chunks_of_text", chunks.c.text_hash)
+sa.Index("chunks_of_page", chunks.c.tenant_id, chunks.c.site_id, chunks.c.page)
+sa.Index("chunks_of_text", chunks.c.tenant_id, chunks.c.text_hash)
 
 chunk_texts = sa.Table(
     "chunk_texts",
     metadata,
+    _tenant(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("first_byte", sa.Integer, nullable=False),
@@ -365,17 +435,20 @@ chunk_texts = sa.Table(
 segments = sa.Table(
     "segments",
     metadata,
+    _tenant(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("segment", sa.Integer, primary_key=True),
     sa.Column("last_number", sa.Integer, nullable=False),
     sa.Column("size", sa.Integer, nullable=False),
     sa.Column("dead", sa.Integer, nullable=False),
+    _belongs_to("sites"),
 )
 """Ranges of chunk numbers whose postings were written together. A segment is identified by its first number."""
 
 postings = sa.Table(
     "postings",
     metadata,
+    _tenant(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("segment", sa.Integer, primary_key=True),
     sa.Column("term", _Key, primary_key=True),
@@ -386,42 +459,51 @@ postings = sa.Table(
 models = sa.Table(
     "models",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", _Key, nullable=False, unique=True),
+    _tenant(),
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("name", _Key, nullable=False),
     # Incremented with every batch of stored vectors.
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),
+    _of_tenant(),
 )
+sa.Index("models_named", models.c.tenant_id, models.c.name, unique=True)
 
 vectors = sa.Table(
     "vectors",
     metadata,
+    _tenant(),
     sa.Column("model_id", sa.Integer, primary_key=True),
     sa.Column("text_hash", _Key, primary_key=True),
     # Version of the model when the vector was stored, so that readers can load what is newer.
     sa.Column("version", sa.Integer, nullable=False),
     # The embedding as little-endian float16.
-    sa.Column("half", sa.LargeBinary, nullable=False),
+    sa.Column("embedding_f16", sa.LargeBinary, nullable=False),
 )
-sa.Index("vectors_put", vectors.c.model_id, vectors.c.version)
+sa.Index("vectors_put", vectors.c.tenant_id, vectors.c.model_id, vectors.c.version)
 
 robots = sa.Table(
     "robots",
     metadata,
+    _tenant(),
     sa.Column("origin", _Key, primary_key=True),
     sa.Column("fetched_at", sa.Double, nullable=False),
     sa.Column("status", sa.Integer, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
+    _of_tenant(),
 )
 
 idempotency_keys = sa.Table(
-    "once_keys",
+    "idempotency_keys",
     metadata,
+    _tenant(),
     sa.Column("key", _Key, primary_key=True),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False, index=True),
+    sa.Column("created_at", sa.Double, nullable=False),
+    _of_tenant(),
 )
+sa.Index("idempotency_keys_created", idempotency_keys.c.tenant_id, idempotency_keys.c.created_at)
 """Idempotency keys of callers (`Idempotency-Key`) and the runs created under them, for a day."""
 
 versions = sa.Table(

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from sitelore.store.schema import INDEX_COLUMNS, pages, pattern_stats, redactions, urls
+from sitelore.model.ids import TenantId
+from sitelore.store.schema import ID_SEQUENCES, INDEX_COLUMNS, pages, pattern_stats, redactions, urls
 
 _T = TypeVar("_T")
 
@@ -19,19 +20,27 @@ BATCH_SIZE = 500
 """Values in one IN list: far below the limits of both databases."""
 BATCH: sa.BindParameter[Any] = sa.bindparam("batch", expanding=True)
 """The parameter of an IN list that `select_in_batches` fills."""
+TENANT: sa.BindParameter[int] = sa.bindparam("tenant", type_=sa.Integer)
+RUN: sa.BindParameter[str] = sa.bindparam("run", type_=sa.Text)
+SITE: sa.BindParameter[int] = sa.bindparam("site", type_=sa.Integer)
 
 OFFER_COLUMNS = (
-    "run_id", "url", "long_url", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
-    "position", "refused", "shape", "chain", "lastmod", "skip_reason", "detail",
+    "tenant_id", "run_id", "url", "long_url", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",
+    "position", "refused", "pattern", "chain", "lastmod", "skip_reason", "detail",
 )  # fmt: skip
-_RANK = ("refused", "depth", "source_rank", "parent_seq", "position")
+_URL_KEY, PAGE_KEY = ("tenant_key", "run_key", "url_key"), ("tenant_key", "site_key", "url_key")
+"""Parameters of statements that update one row of `urls` or `pages`."""
+FIXED_OFFER_COLUMNS = OFFER_COLUMNS.index("kind")
+"""The first columns of an offer are the same in every offer of a URL: its key, the whole URL and its host."""
+_REPLACED_BY_OFFER = OFFER_COLUMNS[FIXED_OFFER_COLUMNS:]
+REPLACED_OFFER_PARAMETERS = (*_REPLACED_BY_OFFER, *_URL_KEY)
 _SET_BY_VISIT = (
     "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
     "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
     "last_modified", "headers", "sketch", "render_reason", "rendering", "screenshot", "elapsed_s", "body_bytes", "changed",
     "response_head",
 )  # fmt: skip
-VISIT_PARAMETERS = (*_SET_BY_VISIT, "new_chain", "fetch_time", "more_attempts", "more_fetches", "run_key", "url_key")
+VISIT_PARAMETERS = (*_SET_BY_VISIT, "new_chain", "fetch_time", "more_attempts", "more_fetches", *_URL_KEY)
 PAGE_COLUMNS = tuple(column.name for column in pages.c if column.name not in INDEX_COLUMNS)
 REPROCESSED_COLUMNS = ("title", "content_hash", "novelty", "canonical", "word_count", "noindex", "document", "sketch")
 
@@ -50,6 +59,17 @@ def select_in_batches(conn: sa.Connection, statement: sa.Executable, keys: Itera
         yield from conn.execute(statement, {**values, "batch": batch})
 
 
+def next_ids(conn: sa.Connection, tenant: TenantId, table: sa.Table, count: int) -> Sequence[int]:
+    """New ids for rows of a tenant: from a sequence on Postgres, above the tenant's largest on SQLite, which has one writer."""
+    if count == 0:
+        return ()
+    if conn.dialect.name == "postgresql":
+        series = sa.func.generate_series(1, count).table_valued("number")
+        return conn.scalars(sa.select(ID_SEQUENCES[table.name].next_value()).select_from(series)).all()
+    last = conn.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.tenant_id == tenant)) or 0
+    return range(last + 1, last + count + 1)
+
+
 def insert_for(dialect_name: str) -> Any:
     """The dialect's `insert`, which supports ON CONFLICT. Both dialects spell it alike but share no type."""
     # Imported here because each dialect takes long to import and only one is needed.
@@ -62,12 +82,12 @@ def insert_for(dialect_name: str) -> Any:
     return sqlite_insert
 
 
-def upsert(dialect_name: str, table: sa.Table, key: Sequence[str]) -> Statement:
+def upsert(dialect_name: str, table: sa.Table) -> Statement:
     """Insert a whole row, or replace everything but the key of the row that has the same key."""
     names = tuple(column.name for column in table.c)
     insert = insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names})
-    changes = {name: insert.excluded[name] for name in names if name not in key}
-    return insert.on_conflict_do_update(index_elements=key, set_=changes), names
+    changes = {column.name: insert.excluded[column.name] for column in table.c if not column.primary_key}
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=changes), names
 
 
 def execute_many(conn: sa.Connection, build: Callable[[str], Statement], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -99,42 +119,34 @@ def bind(column: sa.Column[Any]) -> sa.BindParameter[Any]:
 def _update_url(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
     """Update one row of `urls`, found by its key."""
     statement = sa.update(urls).ordered_values(*values)
-    return statement.where(urls.c.run_id == sa.bindparam("run_key"), urls.c.url == sa.bindparam("url_key"))
+    c = urls.c
+    return statement.where(
+        c.tenant_id == sa.bindparam("tenant_key"), c.run_id == sa.bindparam("run_key"), c.url == sa.bindparam("url_key")
+    )
 
 
 def update_page(*values: tuple[sa.Column[Any], Any]) -> sa.Update:
-    """Update one row of `pages`, found by its key (`site_key`, `url_key`)."""
+    """Update one row of `pages`, found by its key (`tenant_key`, `site_key`, `url_key`)."""
+    c = pages.c
     statement = sa.update(pages).ordered_values(*values)
-    return statement.where(pages.c.site_id == sa.bindparam("site_key"), pages.c.url == sa.bindparam("url_key"))
-
-
-def offer_statement(dialect_name: str) -> Statement:
-    """Insert an offer. A better offer replaces the stored one while the row is not admitted."""
-    insert = insert_for(dialect_name)(urls).values({name: sa.bindparam(name) for name in OFFER_COLUMNS})
-    new, old = insert.excluded, urls.c
-    fixed = ("run_id", "url", "long_url", "host", "lastmod")
-    changes = {name: new[name] for name in OFFER_COLUMNS if name not in fixed}
-    changes["lastmod"] = sa.case((sa.or_(old.lastmod.is_(None), new.lastmod > old.lastmod), new.lastmod), else_=old.lastmod)
-    statement = insert.on_conflict_do_update(
-        index_elements=[old.run_id, old.url],
-        set_=changes,
-        where=sa.and_(
-            old.seq.is_(None),
-            sa.or_(
-                old.state == sa.text("'DISCOVERED'"), sa.and_(old.state == sa.text("'SKIPPED'"), old.refused == sa.text("1"))
-            ),
-            sa.tuple_(*(new[name] for name in _RANK)) < sa.tuple_(*(old[name] for name in _RANK)),
-        ),
+    return statement.where(
+        c.tenant_id == sa.bindparam("tenant_key"), c.site_id == sa.bindparam("site_key"), c.url == sa.bindparam("url_key")
     )
-    return statement, OFFER_COLUMNS
+
+
+def offer_statement(_dialect_name: str) -> Statement:
+    """Insert the row of an offer."""
+    return sa.insert(urls).values({name: bind(urls.c[name]) for name in OFFER_COLUMNS}), OFFER_COLUMNS
+
+
+def better_offer_statement(_dialect_name: str) -> Statement:
+    """Replace the offer of a row that is not admitted yet by a better one."""
+    return _update_url(*((urls.c[name], bind(urls.c[name])) for name in _REPLACED_BY_OFFER)), REPLACED_OFFER_PARAMETERS
 
 
 def lastmod_statement(_dialect_name: str) -> Statement:
     """Store the largest lastmod of all offers, whichever offer won, so that the order of offers does not matter."""
-    newer = sa.bindparam("newer", type_=sa.Double)
-    older = sa.or_(urls.c.lastmod.is_(None), urls.c.lastmod < sa.bindparam("same_newer", type_=sa.Double))
-    statement = _update_url((urls.c.lastmod, newer)).where(urls.c.seq.is_(None)).where(older)
-    return statement, ("newer", "run_key", "url_key", "same_newer")
+    return _update_url((urls.c.lastmod, bind(urls.c.lastmod))), ("lastmod", *_URL_KEY)
 
 
 def lease_statement(_dialect_name: str) -> Statement:
@@ -146,13 +158,13 @@ def lease_statement(_dialect_name: str) -> Statement:
         (c.claimed_by, sa.bindparam("worker", type_=sa.Text)),
         (c.lease_until, sa.bindparam("lease_end", type_=sa.Double)),
     )
-    return statement, ("worker", "lease_end", "run_key", "url_key")
+    return statement, ("worker", "lease_end", *_URL_KEY)
 
 
 def renew_statement(_dialect_name: str) -> Statement:
     """Extend a lease. The caller has checked the token, and no claim can raise it meanwhile because the row is leased."""
     statement = _update_url((urls.c.lease_until, sa.bindparam("lease_end", type_=sa.Double)))
-    return statement, ("lease_end", "run_key", "url_key")
+    return statement, ("lease_end", *_URL_KEY)
 
 
 def visit_statement(_dialect_name: str) -> Statement:
@@ -174,11 +186,12 @@ def page_statement(dialect_name: str) -> Statement:
     """Store a site's page. With `fetched_at` 0 nothing was fetched: fetch time and lastmod stay unchanged."""
     insert = insert_for(dialect_name)(pages).values({name: sa.bindparam(name) for name in PAGE_COLUMNS})
     new, old = insert.excluded, pages.c
-    changes = {name: new[name] for name in PAGE_COLUMNS if name not in {"site_id", "url"}}
+    key = ("tenant_id", "site_id", "url")
+    changes = {name: new[name] for name in PAGE_COLUMNS if name not in key}
     fetched = new.fetched_at > sa.text("0")
     changes["fetched_at"] = sa.case((fetched, new.fetched_at), else_=old.fetched_at)
     changes["lastmod"] = sa.case((fetched, sa.func.coalesce(new.lastmod, old.lastmod)), else_=old.lastmod)
-    return insert.on_conflict_do_update(index_elements=[old.site_id, old.url], set_=changes), PAGE_COLUMNS
+    return insert.on_conflict_do_update(index_elements=key, set_=changes), PAGE_COLUMNS
 
 
 def unchanged_page_statement(_dialect_name: str) -> Statement:
@@ -186,14 +199,14 @@ def unchanged_page_statement(_dialect_name: str) -> Statement:
     c = pages.c
     statement = update_page((c.indexed, sa.bindparam("new", type_=sa.Text)))
     statement = statement.where(c.document == sa.bindparam("before"), c.indexed == c.document)
-    return statement, ("new", "site_key", "url_key", "before")
+    return statement, ("new", *PAGE_KEY, "before")
 
 
 def reprocessed_url_statement(_dialect_name: str) -> Statement:
     """Store the reprocessed document of a run's page, unless a newer document was stored meanwhile."""
     c = urls.c
     statement = _update_url(*((c[name], bind(c[name])) for name in REPROCESSED_COLUMNS))
-    return statement.where(c.document == sa.bindparam("before")), (*REPROCESSED_COLUMNS, "run_key", "url_key", "before")
+    return statement.where(c.document == sa.bindparam("before")), (*REPROCESSED_COLUMNS, *_URL_KEY, "before")
 
 
 def reprocessed_page_statement(_dialect_name: str) -> Statement:
@@ -201,20 +214,25 @@ def reprocessed_page_statement(_dialect_name: str) -> Statement:
     c = pages.c
     names = (*REPROCESSED_COLUMNS, "volatile")
     statement = update_page(*((c[name], bind(c[name])) for name in names))
-    return statement.where(c.document == sa.bindparam("before")), (*names, "site_key", "url_key", "before")
+    return statement.where(c.document == sa.bindparam("before")), (*names, *PAGE_KEY, "before")
 
 
 def redaction_statement(dialect_name: str) -> Statement:
     """Add to the number of redactions that a rule made in a run."""
-    names = ("run_id", "rule", "found")
-    insert = insert_for(dialect_name)(redactions).values({name: sa.bindparam(name) for name in names})
-    total = redactions.c.found + insert.excluded.found
-    return insert.on_conflict_do_update(index_elements=["run_id", "rule"], set_={"found": total}), names
+    return add_statement(dialect_name, redactions, "found")
+
+
+def add_statement(dialect_name: str, table: sa.Table, column: str) -> Statement:
+    """Insert a row whose only value beside its key is a number, or add the number to that of the stored row."""
+    names = tuple(column.name for column in table.c)
+    insert = insert_for(dialect_name)(table).values({name: sa.bindparam(name) for name in names})
+    total = table.c[column] + insert.excluded[column]
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_={column: total}), names
 
 
 def pattern_stats_statement(dialect_name: str) -> Statement:
     """Store the page counts of a URL pattern."""
-    return upsert(dialect_name, pattern_stats, ("run_id", "shape"))
+    return upsert(dialect_name, pattern_stats)
 
 
 def merge_statement(_dialect_name: str) -> Statement:
@@ -223,12 +241,12 @@ def merge_statement(_dialect_name: str) -> Statement:
     statement = _update_url(
         (c.state, sa.text("'ALIAS'")), (c.alias_of, sa.bindparam("into", type_=sa.Text)), (c.proof, sa.bindparam("proof_of"))
     )
-    return statement, ("into", "proof_of", "run_key", "url_key")
+    return statement, ("into", "proof_of", *_URL_KEY)
 
 
 def page_alias_statement(_dialect_name: str) -> Statement:
     """Turn a page of a site into an alias of another page."""
-    return update_page((pages.c.alias_of, sa.bindparam("into", type_=sa.Text))), ("into", "site_key", "url_key")
+    return update_page((pages.c.alias_of, sa.bindparam("into", type_=sa.Text))), ("into", *PAGE_KEY)
 
 
 def trap_statement(_dialect_name: str) -> Statement:
@@ -237,7 +255,7 @@ def trap_statement(_dialect_name: str) -> Statement:
     statement = _update_url(
         (c.state, sa.text("'SKIPPED'")), (c.skip_reason, sa.text("'trap'")), (c.detail, sa.bindparam("why", type_=sa.Text))
     )
-    return statement.where(c.seq.is_(None)), ("why", "run_key", "url_key")
+    return statement.where(c.seq.is_(None)), ("why", *_URL_KEY)
 
 
 def admit_statement(_dialect_name: str) -> Statement:
@@ -249,14 +267,14 @@ def admit_statement(_dialect_name: str) -> Statement:
         (c.wave, sa.bindparam("new_wave", type_=sa.Integer)),
     )
     # Not `state = 'DISCOVERED'`: Postgres would then use the index on candidates and read all of it for each row.
-    return statement.where(c.seq.is_(None)), ("new_seq", "new_wave", "run_key", "url_key")
+    return statement.where(c.seq.is_(None)), ("new_seq", "new_wave", *_URL_KEY)
 
 
 def alias_target_statement(_dialect_name: str) -> Statement:
     """Store an alias's final target, and why that target is not a page."""
     names = ("alias_of", "error", "skip_reason", "detail", "chain")
     statement = _update_url(*((urls.c[name], sa.bindparam(name, type_=sa.Text)) for name in names))
-    return statement, (*names, "run_key", "url_key")
+    return statement, (*names, *_URL_KEY)
 
 
 def redirect_loop_statement(_dialect_name: str) -> Statement:
@@ -268,4 +286,4 @@ def redirect_loop_statement(_dialect_name: str) -> Statement:
         (c.alias_of, sa.null()),
         (c.proof, sa.null()),
     )
-    return statement, ("error", "run_key", "url_key")
+    return statement, ("error", *_URL_KEY)

@@ -16,19 +16,27 @@ import zstandard
 
 from sitelore.model.document import PageLink
 from sitelore.model.frontier import LinkBetweenPages, PageUpdate, PageVersion
-from sitelore.model.ids import NO_TEXT, SiteId
+from sitelore.model.ids import NO_TEXT, SiteId, TenantId
 from sitelore.model.url import Url
 from sitelore.store.rows import encode
-from sitelore.store.schema import KEY_CHARS, URL_IDS, VERSION_IDS, key_of, links, page_versions, pages, site_urls, sites
-from sitelore.store.statements import BATCH, Statement, bind, execute_many, insert_for, select_in_batches
+from sitelore.store.schema import KEY_CHARS, key_of, links, page_versions, pages, site_urls
+from sitelore.store.statements import (
+    BATCH,
+    SITE,
+    TENANT,
+    Statement,
+    bind,
+    execute_many,
+    insert_for,
+    next_ids,
+    select_in_batches,
+)
 
 VERSIONS_PER_PAGE = 500
 
 _links_decoder = msgspec.msgpack.Decoder(list[PageLink])
 _counts_decoder = msgspec.json.Decoder(dict[str, int])
 
-_tenant: sa.BindParameter[int] = sa.bindparam("tenant", type_=sa.Integer)
-_site: sa.BindParameter[int] = sa.bindparam("site", type_=sa.Integer)
 _is_kept = sa.text("pages.alias_of IS NULL AND pages.presence <> 'GONE'")
 _is_current = sa.text("page_versions.ended_at IS NULL")  # spelled as in the partial index
 
@@ -44,18 +52,17 @@ class PageChange:
     """False when the content is the same: the current version gets the new document."""
 
 
-def store_changes(conn: sa.Connection, site: int, changes: Sequence[PageChange]) -> None:
+def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Sequence[PageChange]) -> None:
     """Store the new versions of a site's pages, or the new documents of their current versions, with facts and links."""
     if not changes:
         return
-    tenant = _tenant_of(conn, site)
     links_of = [_links_decoder.decode(change.page.links) if change.page.links else [] for change in changes]
     mentioned = {str(change.url) for change in changes}.union(*({link.url for link in page_links} for page_links in links_of))
     url_ids = _url_ids(conn, tenant, site, mentioned)
     own_ids = [url_ids[str(change.url)] for change in changes]
     current = {row[0]: row[1] for row in select_in_batches(conn, _current_versions, own_ids, tenant=tenant, site=site)}
     replaced = [own in current and not change.is_new_version for own, change in zip(own_ids, changes, strict=True)]
-    fresh = iter(_next_ids(conn, VERSION_IDS, page_versions, tenant, replaced.count(False)))
+    fresh = iter(next_ids(conn, tenant, page_versions, replaced.count(False)))
     version_ids = [current[own] if stays else next(fresh) for own, stays in zip(own_ids, replaced, strict=True)]
     ended, added, updated = [], [], []
     for version, own, stays, change in zip(version_ids, own_ids, replaced, changes, strict=True):
@@ -88,32 +95,25 @@ def store_changes(conn: sa.Connection, site: int, changes: Sequence[PageChange])
     execute_many(conn, _link_statement, rows)
 
 
-_tenant_of_site = sa.select(sites.c.tenant_id).where(sites.c.id == _site)
-
-
-def _tenant_of(conn: sa.Connection, site: int) -> int:
-    return int(conn.execute(_tenant_of_site, {"site": site}).scalar_one())
-
-
 _ids_of_urls = sa.select(site_urls.c.url, site_urls.c.id).where(
-    site_urls.c.tenant_id == _tenant, site_urls.c.site_id == _site, site_urls.c.url.in_(BATCH)
+    site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE, site_urls.c.url.in_(BATCH)
 )
 _current_versions = sa.select(page_versions.c.url_id, page_versions.c.id).where(
-    page_versions.c.tenant_id == _tenant, page_versions.c.site_id == _site, page_versions.c.url_id.in_(BATCH), _is_current
+    page_versions.c.tenant_id == TENANT, page_versions.c.site_id == SITE, page_versions.c.url_id.in_(BATCH), _is_current
 )
 _delete_links = sa.delete(links).where(
-    links.c.tenant_id == _tenant, links.c.version_id == sa.bindparam("version", type_=sa.BigInteger)
+    links.c.tenant_id == TENANT, links.c.version_id == sa.bindparam("version", type_=sa.BigInteger)
 )
 
 
-def _url_ids(conn: sa.Connection, tenant: int, site: int, urls: Iterable[str]) -> dict[str, int]:
+def _url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Iterable[str]) -> dict[str, int]:
     """The ids of URLs; those that have none get one."""
     by_key = {key_of(url): url for url in urls}
     values = {"tenant": tenant, "site": site}
     ids = {row[0]: row[1] for row in select_in_batches(conn, _ids_of_urls, by_key, **values)}
     missing = sorted(by_key.keys() - ids.keys())
     if missing:
-        fresh = _next_ids(conn, URL_IDS, site_urls, tenant, len(missing))
+        fresh = next_ids(conn, tenant, site_urls, len(missing))
         rows = [
             (tenant, url_id, site, key, by_key[key] if len(by_key[key]) > KEY_CHARS else None)
             for url_id, key in zip(fresh, missing, strict=True)
@@ -122,17 +122,6 @@ def _url_ids(conn: sa.Connection, tenant: int, site: int, urls: Iterable[str]) -
         # Read again: another transaction may have been first.
         ids |= {row[0]: row[1] for row in select_in_batches(conn, _ids_of_urls, missing, **values)}
     return {url: ids[key] for key, url in by_key.items()}
-
-
-def _next_ids(conn: sa.Connection, sequence: sa.Sequence, table: sa.Table, tenant: int, count: int) -> Sequence[int]:
-    """New ids: from a sequence on Postgres, above the largest one on SQLite, which has one writer."""
-    if count == 0:
-        return ()
-    if conn.dialect.name == "postgresql":
-        series = sa.func.generate_series(1, count).table_valued("number")
-        return conn.scalars(sa.select(sequence.next_value()).select_from(series)).all()
-    largest = conn.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.tenant_id == tenant)) or 0
-    return range(largest + 1, largest + count + 1)
 
 
 def _counts_text(counts: dict[str, int]) -> str | None:
@@ -186,11 +175,14 @@ _max_rows = sa.bindparam("max_rows", type_=sa.Integer)
 _places = (
     sa.select(links.c.version_id, links.c.position, site_urls.c.url, site_urls.c.long_url)
     .select_from(
-        links.join(page_versions, sa.and_(page_versions.c.tenant_id == _tenant, page_versions.c.id == links.c.version_id))
-        .join(site_urls, sa.and_(site_urls.c.tenant_id == _tenant, site_urls.c.id == page_versions.c.url_id))
-        .join(pages, sa.and_(pages.c.site_id == page_versions.c.site_id, pages.c.url == site_urls.c.url))
+        links.join(page_versions, sa.and_(page_versions.c.tenant_id == TENANT, page_versions.c.id == links.c.version_id))
+        .join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page_versions.c.url_id))
+        .join(
+            pages,
+            sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == page_versions.c.site_id, pages.c.url == site_urls.c.url),
+        )
     )
-    .where(links.c.tenant_id == _tenant, links.c.target_id == _url_id, _is_current, _is_kept)
+    .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, _is_current, _is_kept)
     .order_by(site_urls.c.url, links.c.position)
     .limit(_max_rows)
     .subquery()
@@ -198,38 +190,37 @@ _places = (
 _LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.nofollow)
 _inlinks = (
     sa.select(_places.c.url, _places.c.long_url, *_LINK_COLUMNS)
-    .where(links.c.tenant_id == _tenant)
+    .where(links.c.tenant_id == TENANT)
     .where(links.c.version_id == _places.c.version_id, links.c.position == _places.c.position)
     .order_by(_places.c.url, links.c.position)
 )
 _outlinks = (
     sa.select(site_urls.c.url, site_urls.c.long_url, *_LINK_COLUMNS)
     .select_from(
-        page_versions.join(links, sa.and_(links.c.tenant_id == _tenant, links.c.version_id == page_versions.c.id)).join(
-            site_urls, sa.and_(site_urls.c.tenant_id == _tenant, site_urls.c.id == links.c.target_id)
+        page_versions.join(links, sa.and_(links.c.tenant_id == TENANT, links.c.version_id == page_versions.c.id)).join(
+            site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == links.c.target_id)
         )
     )
-    .where(
-        page_versions.c.tenant_id == _tenant, page_versions.c.site_id == _site, page_versions.c.url_id == _url_id, _is_current
-    )
+    .where(page_versions.c.tenant_id == TENANT, page_versions.c.site_id == SITE, page_versions.c.url_id == _url_id, _is_current)
     .order_by(links.c.position)
     .limit(_max_rows)
 )
 
 
-def inlinks(conn: sa.Connection, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
+def inlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
     """Links to a URL from the current versions of the site's pages, by source and position."""
-    return [LinkBetweenPages(source, url, *rest) for source, *rest in _find_links(conn, _inlinks, site, url, limit)]
+    return [LinkBetweenPages(source, url, *rest) for source, *rest in _find_links(conn, _inlinks, tenant, site, url, limit)]
 
 
-def outlinks(conn: sa.Connection, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
+def outlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
     """Links of the current version of a page, in page order."""
-    return [LinkBetweenPages(url, target, *rest) for target, *rest in _find_links(conn, _outlinks, site, url, limit)]
+    return [LinkBetweenPages(url, target, *rest) for target, *rest in _find_links(conn, _outlinks, tenant, site, url, limit)]
 
 
-def _find_links(conn: sa.Connection, query: sa.Select[Any], site: SiteId, url: Url, limit: int) -> Iterator[tuple[Any, ...]]:
+def _find_links(
+    conn: sa.Connection, query: sa.Select[Any], tenant: TenantId, site: SiteId, url: Url, limit: int
+) -> Iterator[tuple[Any, ...]]:
     """The URL at the other end of each link, its position, text, fragment and whether it says nofollow."""
-    tenant = _tenant_of(conn, site)
     stored = conn.execute(_ids_of_urls, {"tenant": tenant, "site": site, "batch": [key_of(url)]}).one_or_none()
     if stored is None:
         return
@@ -251,26 +242,28 @@ _versions = (
             ),
         )
     )
-    .where(site_urls.c.tenant_id == _tenant, site_urls.c.site_id == _site)
+    .where(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE)
 )  # fmt: skip
 _versions_of_page = _versions.where(site_urls.c.url == sa.bindparam("key")).order_by(page_versions.c.seen_at.desc())
 _current_after = (
-    _versions.join(pages, sa.and_(pages.c.site_id == site_urls.c.site_id, pages.c.url == site_urls.c.url))
+    _versions.join(
+        pages, sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == site_urls.c.site_id, pages.c.url == site_urls.c.url)
+    )
     .where(_is_current, _is_kept, site_urls.c.url > sa.bindparam("after", type_=sa.Text))
     .order_by(site_urls.c.url)
     .limit(VERSIONS_PER_PAGE)
 )
 
 
-def page_history(conn: sa.Connection, site: SiteId, url: Url) -> list[PageVersion]:
+def page_history(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url) -> list[PageVersion]:
     """All stored versions of a page, the current one first."""
-    values = {"tenant": _tenant_of(conn, site), "site": site, "key": key_of(url)}
+    values = {"tenant": tenant, "site": site, "key": key_of(url)}
     return [_version_of(row) for row in conn.execute(_versions_of_page, values)]
 
 
-def current_versions_after(conn: sa.Connection, site: SiteId, after: str) -> list[tuple[str, PageVersion]]:
+def current_versions_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: str) -> list[tuple[str, PageVersion]]:
     """The current versions of the next pages in key order; fewer than `VERSIONS_PER_PAGE` when these are the last."""
-    values = {"tenant": _tenant_of(conn, site), "site": site, "after": after}
+    values = {"tenant": tenant, "site": site, "after": after}
     return [(row[0], _version_of(row)) for row in conn.execute(_current_after, values)]
 
 

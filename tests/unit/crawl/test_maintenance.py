@@ -15,7 +15,7 @@ from sitelore.frontier.gate import LocalGate
 from sitelore.model.document import Blob
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Run
-from sitelore.model.ids import BlobKey
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.engine import open_sqlite
@@ -71,7 +71,7 @@ class MaintenanceSetup:
 
 @pytest.fixture
 async def setup(tmp_path: Path) -> AsyncIterator[MaintenanceSetup]:
-    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"))
+    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"), DEFAULT_TENANT)
     yield MaintenanceSetup(ledger)
     await ledger.close()
 

@@ -13,6 +13,7 @@ from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import RunScheduler, start_run
 from sitelore.model.errors import DiskFull, Interrupted, OutOfTime
 from sitelore.model.frontier import Run
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.store.engine import open_sqlite
@@ -21,7 +22,7 @@ from sitelore.store.ledger import SqlLedger
 
 @pytest.fixture
 async def ledger(tmp_path: Path) -> AsyncIterator[SqlLedger]:
-    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"))
+    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"), DEFAULT_TENANT)
     yield ledger
     await ledger.close()
 

@@ -22,15 +22,15 @@ from sitelore.frontier.offers import OfferBuilder
 from sitelore.model.document import Blob
 from sitelore.model.errors import DiskFull, UsageError
 from sitelore.model.frontier import Effects, Hop, Lease, Offer, PageUpdate, RowKind, Settlement, Source, Verdict
-from sitelore.model.ids import NO_TEXT, BlobKey, CleanBytes, RunId
+from sitelore.model.ids import DEFAULT_TENANT, NO_TEXT, BlobKey, CleanBytes, RunId
 from sitelore.model.rendering import RenderNote, RenderReason
 from sitelore.model.response import MAX_STORED_VALUE_CHARS, Response, RobotsFile, StoredHead
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
+from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.engine import open_sqlite
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.sqlite_blobs import SqliteBlobs
 
 SECRET = "ghp_" + "a1B2" * 9
 MARK = "[REDACTED:github-token]"
@@ -161,7 +161,7 @@ def test_a_redirecting_seed_takes_the_host_of_an_admitted_target_into_scope(
 
 @pytest.fixture
 async def ledger(tmp_path: Path) -> AsyncIterator[SqlLedger]:
-    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"))
+    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"), DEFAULT_TENANT)
     yield ledger
     await ledger.close()
 

@@ -63,6 +63,7 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
             enable_garbage_collection()
             context = AppContext(
                 app.ledger,
+                app.queue,
                 app.blobs,
                 app.clock,
                 app.run_background_work,

@@ -31,7 +31,7 @@ async def embed_missing(
     A batch is stored before the next one starts, so it can be interrupted anywhere. Texts that the model refuses are skipped,
     and tried again the next time. Raises `EmbeddingFailed` when the embedder is unavailable; finished batches are kept.
     """
-    stats = await search_index.site_stats(None, embedder.model)
+    stats = await search_index.site_stats(embedder.model)
     # An upper bound: chunks with equal texts share a vector.
     total = sum(entry.chunks - entry.embedded for entry in stats if site in {None, entry.site})
     done, refused, in_a_row = 0, dict[str, str](), 0

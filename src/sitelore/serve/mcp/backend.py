@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sitelore.app.explain import Explanation
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run, RunListing
-from sitelore.model.ids import RunId
+from sitelore.model.ids import RunId, TenantId
 from sitelore.model.search import SearchAnswer, SearchQuery, SiteIndexStats
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.url import Url
@@ -28,19 +28,19 @@ _INDEXED_S = 20.0
 class McpBackend(Protocol):
     """The operations behind the tools."""
 
-    async def search(self, query: SearchQuery) -> SearchAnswer:
+    async def search(self, query: SearchQuery, tenant: TenantId) -> SearchAnswer:
         """Search results for a query."""
         ...
 
-    async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
+    async def read_page(self, url: Url, tenant: TenantId) -> Mapping[str, Any] | None:
         """The last stored version of a page: `url`, `title`, `markdown`, `fetched_at`, `presence`; None without one."""
         ...
 
-    async def sites(self, tenant: str) -> list[SiteIndexStats]:
+    async def sites(self, tenant: TenantId) -> list[SiteIndexStats]:
         """All sites of the tenant."""
         ...
 
-    async def explain(self, url: Url, tenant: str) -> Explanation:
+    async def explain(self, url: Url, tenant: TenantId) -> Explanation:
         """Every decision about the URL, from the latest run that knows it."""
         ...
 
@@ -53,7 +53,7 @@ class McpBackend(Protocol):
 class AppBackend:
     """The backend over an application, embedded or scaled."""
 
-    open_search_service: Callable[[], SearchService]
+    open_search_service: Callable[[TenantId], SearchService]
     ledger: Ledger
     explain_in: Callable[[Url, Run], Awaitable[Explanation]]
     """Explains a URL in a run."""
@@ -63,25 +63,25 @@ class AppBackend:
     is_current: asyncio.Event | None = None
     """Set when pending pages are indexed; a search waits for it, up to a limit."""
 
-    async def search(self, query: SearchQuery) -> SearchAnswer:
+    async def search(self, query: SearchQuery, tenant: TenantId) -> SearchAnswer:
         """Search results for a query."""
         if self.is_current is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_INDEXED_S):
                     await self.is_current.wait()
-        return await self.open_search_service().search(query)
+        return await self.open_search_service(tenant).search(query)
 
-    async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
+    async def read_page(self, url: Url, tenant: TenantId) -> Mapping[str, Any] | None:
         """The last stored version of a page."""
-        return await self.open_search_service().page(url, tenant)
+        return await self.open_search_service(tenant).page(url)
 
-    async def sites(self, tenant: str) -> list[SiteIndexStats]:
+    async def sites(self, tenant: TenantId) -> list[SiteIndexStats]:
         """All sites of the tenant."""
-        return await self.open_search_service().sites(tenant)
+        return await self.open_search_service(tenant).sites()
 
-    async def explain(self, url: Url, tenant: str) -> Explanation:
+    async def explain(self, url: Url, tenant: TenantId) -> Explanation:
         """Explain the URL from the latest run that has it, else the latest run of its host, else the latest run."""
-        runs, _ = await self.ledger.list_runs(RunListing(limit=_RUNS, tenant=tenant))
+        runs, _ = await self.ledger.for_tenant(tenant).list_runs(RunListing(limit=_RUNS))
         if not runs:
             raise NoSuchRun("nothing has been crawled yet")
         for run in runs:

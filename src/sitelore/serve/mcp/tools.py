@@ -15,7 +15,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from sitelore.model.errors import SiteloreError, UsageError
-from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.url import Url
 from sitelore.serve.mcp import formatting
@@ -111,7 +111,7 @@ class _Tool:
         return types.Tool(name=self.name, description=self.description, input_schema=schema, annotations=hints)
 
 
-def mcp_server(backend: McpBackend, *, may_crawl: bool = False, tenant: str = DEFAULT_TENANT) -> Server[Any]:
+def mcp_server(backend: McpBackend, *, may_crawl: bool = False, tenant: TenantId = DEFAULT_TENANT) -> Server[Any]:
     """The MCP server over a backend, for any transport. Without `may_crawl` all tools are read-only."""
     tools = {tool.name: tool for tool in _tools(_ToolHandlers(backend, tenant), may_crawl=may_crawl)}
     listed = types.ListToolsResult(tools=[tool.declaration() for tool in tools.values()])
@@ -173,13 +173,12 @@ def _tools(service: _ToolHandlers, *, may_crawl: bool) -> list[_Tool]:
 @dataclass(frozen=True, slots=True)
 class _ToolHandlers:
     backend: McpBackend
-    tenant: str
+    tenant: TenantId
 
     async def search(self, body: Search) -> str:
         path = body.path if not body.path or body.path.startswith("/") else f"/{body.path}"
         query = SearchQuery(
             body.query,
-            tenant=self.tenant,
             sites=tuple(body.sites),
             path=path,
             langs=tuple(body.languages),
@@ -195,7 +194,7 @@ class _ToolHandlers:
         known = {stats.name for stats in await self.backend.sites(self.tenant)} if body.sites else set()
         if set(body.sites) - known:
             raise UsageError("unknown site; list_sites names all sites")
-        return formatting.search_results(await self.backend.search(query))
+        return formatting.search_results(await self.backend.search(query, self.tenant))
 
     async def read_page(self, body: ReadPage) -> str:
         page = await self.backend.read_page(_url(body.url), self.tenant)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.serve.mcp.backend import McpBackend
 from sitelore.serve.problems import METHOD_NOT_ALLOWED, ApiProblem
 
@@ -27,7 +27,7 @@ PATH = "/mcp"
 class McpApp:
     """ASGI application for MCP. The serving task must await `close` before its event loop ends."""
 
-    def __init__(self, backend: McpBackend, *, may_crawl: bool = False, tenant: str = DEFAULT_TENANT) -> None:
+    def __init__(self, backend: McpBackend, *, may_crawl: bool = False, tenant: TenantId = DEFAULT_TENANT) -> None:
         self._backend = backend
         self._may_crawl = may_crawl
         self._tenant = tenant
@@ -69,7 +69,7 @@ class McpApp:
                 ready.set_exception(problem)
 
 
-def _manager(backend: McpBackend, *, may_crawl: bool, tenant: str) -> StreamableHTTPSessionManager:
+def _manager(backend: McpBackend, *, may_crawl: bool, tenant: TenantId) -> StreamableHTTPSessionManager:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 see above
 
     from sitelore.serve.mcp.tools import mcp_server  # noqa: PLC0415 see above
@@ -78,7 +78,7 @@ def _manager(backend: McpBackend, *, may_crawl: bool, tenant: str) -> Streamable
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
 
-async def serve_stdio(backend: McpBackend, *, may_crawl: bool = False, tenant: str = DEFAULT_TENANT) -> None:
+async def serve_stdio(backend: McpBackend, *, may_crawl: bool = False, tenant: TenantId = DEFAULT_TENANT) -> None:
     """Serve MCP over stdin and stdout until the client closes stdin. Meanwhile other output of the process goes to stderr."""
     from mcp.server.stdio import stdio_server  # noqa: PLC0415 slow to import
 

@@ -47,7 +47,7 @@ _METRICS: Responses = {
 @router.get("/metrics", response_class=Response, summary="Metrics", responses=_METRICS)
 async def metrics(service: Service) -> Response:
     """Counters and histograms of this process, and the number of queued and running runs."""
-    states = await service.context.ledger.runs_by_state()
+    states = await service.context.queue.runs_by_state()
     _QUEUED.set(states.get(RunState.QUEUED, 0))
     _RUNNING.set(states.get(RunState.RUNNING, 0))
     _FOLLOWERS.set(service.followers)

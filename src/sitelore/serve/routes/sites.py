@@ -157,7 +157,7 @@ def _created(run: Run) -> Response:
 
 
 async def _site_stats(site: str, service: RunService) -> SiteIndexStats:
-    matching = await service.context.search_service.sites(names=(site,))
+    matching = await service.context.search_service.sites((site,))
     if not matching:
         raise _no_site(site)
     return matching[0]

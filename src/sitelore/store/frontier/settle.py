@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageUpdate, Settlement
-from sitelore.model.ids import BlobKey
+from sitelore.model.frontier import PageUpdate, Settlement, StoredEventKind
+from sitelore.model.ids import BlobKey, RunId, TenantId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs, offer
 from sitelore.store.rows import chain_text, encode, head_text, headers_text, names_of, render_text, storable
+from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
+from sitelore.store.runs.events import NewEvent, store_events
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.statements import (
     BATCH,
+    RUN,
+    TENANT,
+    VISIT_PARAMETERS,
     execute_many,
     page_statement,
     redaction_statement,
@@ -29,14 +34,23 @@ from sitelore.store.versions import PageChange, store_changes
 _Key = tuple[str, str]
 
 
-def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]:
+class _LeasedRow(NamedTuple):
+    """A row that is leased to a worker."""
+
+    token: int
+    lastmod: float | None
+    counted: CountedRow
+
+
+def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settlement]) -> list[bool]:
     """Write each verdict with its effects where the fencing token still matches; False for each that was rejected.
 
     The result does not depend on how visits are split into batches: a row is only written by the holder of its token, and
     shared data (offers, counts, hosts) merges by minimum, sum and union.
     """
-    sites = lock_runs(conn, (settlement.lease.run for settlement in settlements))
-    leased = _leased_rows(conn, settlements)
+    sites = lock_runs(conn, tenant, (settlement.lease.run for settlement in settlements))
+    leased = _leased_rows(conn, tenant, settlements)
+    counts = Changes()
     accepted: list[bool] = []
     visits: list[tuple[Any, ...]] = []
     pages: dict[tuple[int, str], tuple[Any, ...]] = {}
@@ -45,60 +59,84 @@ def settle(conn: sa.Connection, settlements: Sequence[Settlement]) -> list[bool]
     for settlement in settlements:
         lease, effects = settlement.lease, settlement.effects
         key = (lease.run, key_of(lease.url))
-        token, lastmod = leased.get(key, (None, None))
-        accepted.append(token == lease.token)
-        if not accepted[-1]:
+        row = leased.get(key)
+        accepted.append(row is not None and row.token == lease.token)
+        if row is None or not accepted[-1]:
             continue
         del leased[key]  # a lease that occurs twice in a batch settles once
         columns = _NO_PAGE if effects.page is None else page_columns(effects.page)
-        visits.append(_visit_tuple(key, settlement, columns))
+        visit = _visit_tuple((tenant, *key), settlement, columns)
+        visits.append(visit)
+        counts.add(lease.run, row.counted, -1)
+        counts.add(lease.run, _counted_after(row.counted, settlement, visit))
         if effects.page is not None:
             site = sites[lease.run]
             fetched_at = settlement.at if effects.fetched else 0.0
-            pages[site, key[1]] = _page_tuple(site, settlement, columns, fetched_at, lastmod)
+            pages[site, key[1]] = _page_tuple(tenant, site, settlement, columns, fetched_at, row.lastmod)
             known, document = lease.known, effects.page.document
             if known is not None and known.document == document:
                 continue
             is_new = effects.changed is not False
             changes[site][lease.url] = PageChange(lease.url, effects.page, settlement.at, is_new)
             if known is not None and not is_new:
-                unchanged.append((document, site, key[1], known.document))
+                unchanged.append((document, tenant, site, key[1], known.document))
     execute_many(conn, visit_statement, visits)
     execute_many(conn, unchanged_page_statement, unchanged)
     execute_many(conn, page_statement, [pages[key] for key in sorted(pages)])
     for site in sorted(changes):
-        store_changes(conn, site, [changes[site][url] for url in sorted(changes[site])])
+        store_changes(conn, tenant, site, [changes[site][url] for url in sorted(changes[site])])
     written = [settlement for settlement, is_accepted in zip(settlements, accepted, strict=True) if is_accepted]
-    offer(conn, ((settlement.lease.run, new) for settlement in written for new in settlement.effects.offers))
-    _count_redactions(conn, written)
-    _join_hosts(conn, written)
+    for run in sorted({settlement.lease.run for settlement in written}):
+        of_run = [settlement for settlement in written if settlement.lease.run == run]
+        offer(conn, tenant, run, (new for settlement in of_run for new in settlement.effects.offers), counts)
+    counts.write(conn, tenant)
+    store_events(conn, tenant, _page_events(written))
+    _count_redactions(conn, tenant, written)
+    _join_hosts(conn, tenant, written)
     return accepted
 
 
 _leased = (
-    sa.select(urls.c.url, urls.c.token, urls.c.lastmod)
-    .where(urls.c.run_id == sa.bindparam("run"), urls.c.url.in_(BATCH))
+    sa.select(urls.c.url, urls.c.token, urls.c.lastmod, *COUNTED_COLUMNS)
+    .where(urls.c.tenant_id == TENANT, urls.c.run_id == RUN, urls.c.url.in_(BATCH))
     .where(urls.c.state == sa.text("'IN_PROGRESS'"))
     .with_for_update()
 )
 
 
-def _leased_rows(conn: sa.Connection, settlements: Sequence[Settlement]) -> dict[_Key, tuple[int, float | None]]:
-    """Fencing token and lastmod of the rows that are still leased to any worker. The rows are locked."""
-    keys: dict[str, set[str]] = defaultdict(set)
+def _leased_rows(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settlement]) -> dict[_Key, _LeasedRow]:
+    """The rows that are still leased to any worker. The rows are locked."""
+    keys: dict[RunId, set[str]] = defaultdict(set)
     for settlement in settlements:
         keys[settlement.lease.run].add(key_of(settlement.lease.url))
     return {
-        (run, row[0]): (row[1], row[2])
+        (run, row[0]): _LeasedRow(row[1], row[2], CountedRow(*row[3:]))
         for run, keys_of_run in keys.items()
-        for row in select_in_batches(conn, _leased, keys_of_run, run=run)
+        for row in select_in_batches(conn, _leased, keys_of_run, tenant=tenant, run=run)
     }
+
+
+def _counted_after(before: CountedRow, settlement: Settlement, visit: tuple[Any, ...]) -> CountedRow:
+    """A leased row after this visit was written to it. `visit`: see `_visit_tuple`."""
+    values = dict(zip(VISIT_PARAMETERS, visit, strict=True))
+    changed = {name: values[name] for name in CountedRow._fields if name in values}
+    return before._replace(**changed, fetches=before.fetches + int(settlement.effects.fetched))
+
+
+def _page_events(written: Sequence[Settlement]) -> Iterator[NewEvent]:
+    """An event for each page that is new or has changed."""
+    for settlement in written:
+        lease, effects = settlement.lease, settlement.effects
+        if effects.page is None or effects.changed is False or not effects.fetched:
+            continue
+        kind = StoredEventKind.PAGE_NEW if lease.known is None else StoredEventKind.PAGE_CHANGED
+        yield NewEvent(lease.run, kind, settlement.at, lease.url)
 
 
 _NO_PAGE = (None, None, None, None, None, None, 0, 0, None, None, None, None, None, None, None, None, None)
 
 
-def _visit_tuple(key: _Key, settlement: Settlement, columns: tuple[Any, ...]) -> tuple[Any, ...]:
+def _visit_tuple(key: tuple[int, str, str], settlement: Settlement, columns: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values of a visit in the order of `VISIT_PARAMETERS`. `columns`: see `page_columns`."""
     verdict, effects = settlement.verdict, settlement.effects
     is_retry = verdict.state is UrlState.QUEUED
@@ -154,7 +192,7 @@ def _render_columns(page: PageUpdate) -> tuple[str | None, str | None, BlobKey |
 
 
 def _page_tuple(
-    site: int, settlement: Settlement, columns: tuple[Any, ...], fetched_at: float, lastmod: float | None
+    tenant: TenantId, site: int, settlement: Settlement, columns: tuple[Any, ...], fetched_at: float, lastmod: float | None
 ) -> tuple[Any, ...]:
     """The values of a page in the order of `PAGE_COLUMNS`. `columns`: see `page_columns`."""
     url, page = settlement.lease.url, settlement.effects.page
@@ -162,28 +200,29 @@ def _page_tuple(
     (title, content_hash, novelty, canonical, _, kind, word_count, noindex, document, snapshot, etag, last_modified,
      headers, sketch, render_reason, _, screenshot) = columns  # fmt: skip
     return (
-        site, key_of(url), fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod, title or "",
-        canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot,
+        tenant, site, key_of(url), fetched_at, content_hash or "", novelty or "", document, etag, last_modified, lastmod,
+        title or "", canonical, snapshot, word_count, noindex, kind, None, headers, render_reason, screenshot,
         str(url) if len(url) > KEY_CHARS else None, page.volatile or None, sketch,
     )  # fmt: skip
 
 
-def _count_redactions(conn: sa.Connection, settlements: Sequence[Settlement]) -> None:
+def _count_redactions(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settlement]) -> None:
     counts: Counter[_Key] = Counter()
     for settlement in settlements:
         for rule, count in settlement.effects.redactions.items():
             counts[settlement.lease.run, rule] += count
-    execute_many(conn, redaction_statement, [(*key, counts[key]) for key in sorted(counts)])
+    execute_many(conn, redaction_statement, [(tenant, *key, counts[key]) for key in sorted(counts)])
 
 
-def _join_hosts(conn: sa.Connection, settlements: Sequence[Settlement]) -> None:
+def _join_hosts(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settlement]) -> None:
     """Add hosts that became part of their run's scope."""
     new_hosts: dict[str, set[str]] = defaultdict(set)
     for settlement in settlements:
         if settlement.effects.joins_host is not None:
             new_hosts[settlement.lease.run].add(settlement.effects.joins_host)
     for run, hosts in new_hosts.items():
-        joined = names_of(conn.scalar(sa.select(runs.c.joined_hosts).where(runs.c.id == run)) or "[]")
+        this_run = sa.and_(runs.c.tenant_id == tenant, runs.c.id == run)
+        joined = names_of(conn.scalar(sa.select(runs.c.joined_hosts).where(this_run)) or "[]")
         if not hosts.issubset(joined):
             text = encode(sorted(hosts.union(joined))).decode()
-            conn.execute(sa.update(runs).where(runs.c.id == run).values(joined_hosts=text))
+            conn.execute(sa.update(runs).where(this_run).values(joined_hosts=text))

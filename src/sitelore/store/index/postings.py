@@ -19,9 +19,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from sitelore.model.ids import TenantId
 from sitelore.store.rows import storable
 from sitelore.store.schema import chunks, key_of, postings, segments
-from sitelore.store.statements import BATCH, Statement, execute_many, select_in_batches
+from sitelore.store.statements import BATCH, SITE, TENANT, Statement, execute_many, select_in_batches
 
 _MERGE_STEPS = ((0, 64, 8), (64, 512, 8), (512, 2_048, 3))
 """(more chunks than, up to, max. segments): neighbours of a size class beyond that number are merged. The last number is small,
@@ -49,20 +50,24 @@ class _Segment:
 
 _packed_postings = (
     sa.select(postings.c.term, postings.c.packed)
-    .where(postings.c.site_id == sa.bindparam("site"), postings.c.segment.in_(sa.bindparam("segments", expanding=True)))
+    .where(
+        postings.c.tenant_id == TENANT,
+        postings.c.site_id == SITE,
+        postings.c.segment.in_(sa.bindparam("segments", expanding=True)),
+    )
     .where(postings.c.term.in_(BATCH))
     .order_by(postings.c.segment)
 )
 
 
-def find_postings(conn: sa.Connection, site: int, terms: Collection[str]) -> dict[str, list[bytes]]:
+def find_postings(conn: sa.Connection, tenant: TenantId, site: int, terms: Collection[str]) -> dict[str, list[bytes]]:
     """Packed `Postings` of these terms, in ascending order of chunk numbers."""
     terms_by_key = {key: term for term in terms if (key := _term_key(term)) is not None}
-    firsts = [segment.first for segment in _segments(conn, site)]
+    firsts = [segment.first for segment in _segments(conn, tenant, site)]
     packed_by_term: dict[str, list[bytes]] = {}
     if not firsts:
         return packed_by_term
-    for key, packed in select_in_batches(conn, _packed_postings, terms_by_key, site=site, segments=firsts):
+    for key, packed in select_in_batches(conn, _packed_postings, terms_by_key, tenant=tenant, site=site, segments=firsts):
         packed_by_term.setdefault(terms_by_key[key], []).append(bytes(packed))
     return packed_by_term
 
@@ -74,33 +79,33 @@ def _term_key(term: str) -> str | None:
     return key_of(term, _MAX_TERM_CHARS) if storable(term) == term else None
 
 
-def update_segments(conn: sa.Connection, site: int, new: Sequence[ChunkTerms], dead: Collection[int]) -> None:
+def update_segments(conn: sa.Connection, tenant: TenantId, site: int, new: Sequence[ChunkTerms], dead: Collection[int]) -> None:
     """Append a segment for new chunks, count dead chunks, and merge segments. The caller has locked the site."""
-    current = _segments(conn, site)
+    current = _segments(conn, tenant, site)
     if dead and current:
-        _count_dead(conn, site, current, dead)
+        _count_dead(conn, tenant, site, current, dead)
     if new:
         added = _Segment(new[0].number, new[-1].number, len(new), 0)
-        _write(conn, site, added, _pack(new))
+        _write(conn, tenant, site, added, _pack(new))
         current.append(added)
-    _compact(conn, site, current)
+    _compact(conn, tenant, site, current)
 
 
-def drop_segments(conn: sa.Connection, site: int) -> None:
+def drop_segments(conn: sa.Connection, tenant: TenantId, site: int) -> None:
     """Drop every posting of the site."""
-    conn.execute(sa.delete(postings).where(postings.c.site_id == site))
-    conn.execute(sa.delete(segments).where(segments.c.site_id == site))
+    conn.execute(sa.delete(postings).where(postings.c.tenant_id == tenant, postings.c.site_id == site))
+    conn.execute(sa.delete(segments).where(segments.c.tenant_id == tenant, segments.c.site_id == site))
 
 
 _segments_of_site = (
     sa.select(segments.c.segment, segments.c.last_number, segments.c.size, segments.c.dead)
-    .where(segments.c.site_id == sa.bindparam("site"))
+    .where(segments.c.tenant_id == TENANT, segments.c.site_id == SITE)
     .order_by(segments.c.segment)
 )
 
 
-def _segments(conn: sa.Connection, site: int) -> list[_Segment]:
-    return [_Segment(*row) for row in conn.execute(_segments_of_site, {"site": site})]
+def _segments(conn: sa.Connection, tenant: TenantId, site: int) -> list[_Segment]:
+    return [_Segment(*row) for row in conn.execute(_segments_of_site, {"tenant": tenant, "site": site})]
 
 
 def _pack(new: Sequence[ChunkTerms]) -> Iterator[tuple[str, bytes]]:
@@ -135,26 +140,27 @@ def _split(numbers: _Numbers, counts: _Numbers, lengths: _Numbers, ends: _Number
         start = end
 
 
-def _count_dead(conn: sa.Connection, site: int, current: list[_Segment], dead: Collection[int]) -> None:
+def _count_dead(conn: sa.Connection, tenant: TenantId, site: int, current: list[_Segment], dead: Collection[int]) -> None:
     """Add dead chunks to the counts of their segments, in the database and in `current`."""
     firsts = [segment.first for segment in current]
     deaths = Counter(bisect_right(firsts, number) - 1 for number in dead)
     deaths.pop(-1, None)
     for at, more in deaths.items():
         current[at] = replace(current[at], dead=current[at].dead + more)
-        this = sa.and_(segments.c.site_id == site, segments.c.segment == current[at].first)
+        c = segments.c
+        this = sa.and_(c.tenant_id == tenant, c.site_id == site, c.segment == current[at].first)
         conn.execute(sa.update(segments).where(this).values(dead=current[at].dead))
 
 
-def _compact(conn: sa.Connection, site: int, current: list[_Segment]) -> None:
+def _compact(conn: sa.Connection, tenant: TenantId, site: int, current: list[_Segment]) -> None:
     """Rewrite segments whose chunks are half dead, then merge neighbours, the smallest first."""
-    rewritten = [_merge(conn, site, [segment]) if 2 * segment.dead >= segment.size else segment for segment in current]
+    rewritten = [_merge(conn, tenant, site, [segment]) if 2 * segment.dead >= segment.size else segment for segment in current]
     current = [segment for segment in rewritten if segment.size]
     for min_size, max_size, max_segments in _MERGE_STEPS:
         merged: list[_Segment] = []
         for group in _neighbours(current, max_size):
             is_too_many = sum(segment.size > min_size for segment in group) > max_segments
-            merged += [_merge(conn, site, group)] if is_too_many else group
+            merged += [_merge(conn, tenant, site, group)] if is_too_many else group
         current = merged
 
 
@@ -165,30 +171,35 @@ def _neighbours(current: Sequence[_Segment], max_size: int) -> Iterator[list[_Se
         yield from [group] if is_small else ([segment] for segment in group)
 
 
-def _merge(conn: sa.Connection, site: int, group: Sequence[_Segment]) -> _Segment:
+def _merge(conn: sa.Connection, tenant: TenantId, site: int, group: Sequence[_Segment]) -> _Segment:
     """Replace adjacent segments by one without dead chunks; when no chunk is alive, by none (size 0)."""
     firsts = [segment.first for segment in group]
-    alive = _alive(conn, site, group[0].first, group[-1].last)
+    alive = _alive(conn, tenant, site, group[0].first, group[-1].last)
     merged = _Segment(group[0].first, group[-1].last, len(alive), 0)
-    packed = list(_alive_postings(conn, site, firsts, alive)) if len(alive) else []
+    packed = list(_alive_postings(conn, tenant, site, firsts, alive)) if len(alive) else []
     for table in (postings, segments):
-        conn.execute(sa.delete(table).where(table.c.site_id == site, table.c.segment.in_(firsts)))
+        c = table.c
+        conn.execute(sa.delete(table).where(c.tenant_id == tenant, c.site_id == site, c.segment.in_(firsts)))
     if packed:
-        _write(conn, site, merged, packed)
+        _write(conn, tenant, site, merged, packed)
         return merged
     return replace(merged, size=0)
 
 
-def _alive(conn: sa.Connection, site: int, first: int, last: int) -> _Numbers:
+def _alive(conn: sa.Connection, tenant: TenantId, site: int, first: int, last: int) -> _Numbers:
     c = chunks.c
-    query = sa.select(c.number).where(c.site_id == site, c.number.between(first, last)).order_by(c.number)
+    query = sa.select(c.number).where(c.tenant_id == tenant, c.site_id == site, c.number.between(first, last))
+    query = query.order_by(c.number)
     return np.array([row[0] for row in conn.execute(query)], dtype=np.int64)
 
 
-def _alive_postings(conn: sa.Connection, site: int, firsts: Sequence[int], alive: _Numbers) -> Iterator[tuple[str, bytes]]:
+def _alive_postings(
+    conn: sa.Connection, tenant: TenantId, site: int, firsts: Sequence[int], alive: _Numbers
+) -> Iterator[tuple[str, bytes]]:
     """The postings of these segments, merged by term, without those of dead chunks. All terms are filtered at once."""
     c = postings.c
-    query = sa.select(c.term, c.packed).where(c.site_id == site, c.segment.in_(firsts)).order_by(c.segment)
+    query = sa.select(c.term, c.packed).where(c.tenant_id == tenant, c.site_id == site, c.segment.in_(firsts))
+    query = query.order_by(c.segment)
     parts: dict[str, list[bytes]] = defaultdict(list)
     for term, packed in conn.execute(query).all():
         parts[term].append(packed)
@@ -210,8 +221,9 @@ def _alive_postings(conn: sa.Connection, site: int, firsts: Sequence[int], alive
     return ((term, block) for term, block in zip(parts, filtered, strict=True) if block)
 
 
-def _write(conn: sa.Connection, site: int, segment: _Segment, packed: Iterable[tuple[str, bytes]]) -> None:
+def _write(conn: sa.Connection, tenant: TenantId, site: int, segment: _Segment, packed: Iterable[tuple[str, bytes]]) -> None:
     values = {
+        "tenant_id": tenant,
         "site_id": site,
         "segment": segment.first,
         "last_number": segment.last,
@@ -222,14 +234,15 @@ def _write(conn: sa.Connection, site: int, segment: _Segment, packed: Iterable[t
     if conn.dialect.name == "postgresql":
         rows = list(packed)
         # One statement with two arrays: a row at a time would take ten times as long.
-        conn.exec_driver_sql(_INSERT_ARRAYS, (site, segment.first, [row[0] for row in rows], [row[1] for row in rows]))
+        terms, blocks = [row[0] for row in rows], [row[1] for row in rows]
+        conn.exec_driver_sql(_INSERT_ARRAYS, (tenant, site, segment.first, terms, blocks))
     else:
-        execute_many(conn, _posting_statement, sorted((site, segment.first, term, block) for term, block in packed))
+        execute_many(conn, _posting_statement, sorted((tenant, site, segment.first, term, block) for term, block in packed))
 
 
 _INSERT_ARRAYS = """
-    INSERT INTO postings (site_id, segment, term, packed)
-    SELECT $1::int, $2::int, new.term, new.packed FROM unnest($3::text[], $4::bytea[]) AS new (term, packed)
+    INSERT INTO postings (tenant_id, site_id, segment, term, packed)
+    SELECT $1::int, $2::int, $3::int, new.term, new.packed FROM unnest($4::text[], $5::bytea[]) AS new (term, packed)
 """
 
 

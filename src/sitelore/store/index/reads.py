@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import sqlalchemy as sa
 
-from sitelore.model.ids import NO_TEXT, SiteId
+from sitelore.model.ids import NO_TEXT, SiteId, TenantId
 from sitelore.model.search import ChunkRecord, ChunkTable, ChunkTablePage, Flag, Presence, SiteIndexStats, StoredPage
 from sitelore.model.url import Url
 from sitelore.store.schema import (
@@ -27,10 +27,9 @@ from sitelore.store.schema import (
     models,
     pages,
     sites,
-    tenants,
     vectors,
 )
-from sitelore.store.statements import BATCH, select_in_batches
+from sitelore.store.statements import BATCH, SITE, TENANT, select_in_batches
 
 IS_UNWANTED = "(alias_of IS NOT NULL OR noindex <> 0 OR presence = 'GONE')"
 """Pages that must not be searched, whatever their chunks say."""
@@ -40,18 +39,22 @@ _flags_decoder = msgspec.json.Decoder(list[tuple[str, str]])
 
 _is_stale = sa.and_(sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN))
 _is_live = sa.and_(sa.text(IS_SEARCHABLE), sa.text("indexed = document"))
-_of_site = pages.c.site_id == sites.c.id
+_of_site = sa.and_(pages.c.tenant_id == sites.c.tenant_id, pages.c.site_id == sites.c.id)
+_of_page = sa.and_(
+    pages.c.tenant_id == chunks.c.tenant_id, pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page
+)
 _one: sa.ColumnElement[int] = sa.literal_column("1")
 
 
 def of_stale_page() -> sa.ColumnElement[bool]:
     """Whether a row of `chunks` belongs to a stale page. Stale pages are few and have a partial index."""
-    return sa.exists(_one).where(pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page, _is_stale)
+    return sa.exists(_one).where(_of_page, _is_stale)
 
 
 def has_vector(model_id: sa.ColumnElement[int] | int) -> sa.ColumnElement[bool]:
     """Whether a row of `chunks` has a vector of this model."""
-    return sa.exists(_one).where(vectors.c.model_id == model_id, vectors.c.text_hash == chunks.c.text_hash)
+    c = vectors.c
+    return sa.exists(_one).where(c.tenant_id == chunks.c.tenant_id, c.model_id == model_id, c.text_hash == chunks.c.text_hash)
 
 
 def _page_count(*where: sa.ColumnElement[bool] | sa.TextClause) -> Any:
@@ -62,7 +65,6 @@ _needs_indexing = sa.and_(sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
 _sites_with_counts = sa.select(
     sites.c.id,
     sites.c.name,
-    tenants.c.name.label("tenant"),
     sites.c.index_version,
     sites.c.index_epoch,
     sites.c.indexed_pages,
@@ -73,23 +75,21 @@ _sites_with_counts = sa.select(
     # Not a join: SQLite would search for the few stale pages among all pages that have a number.
     sa.select(sa.func.count())
     .select_from(chunks)
-    .where(chunks.c.site_id == sites.c.id)
+    .where(chunks.c.tenant_id == sites.c.tenant_id, chunks.c.site_id == sites.c.id)
     .where(chunks.c.page.in_(sa.select(pages.c.number).where(_of_site, _is_stale).correlate(sites)))
     .scalar_subquery()
     .label("stale"),
     _page_count(sa.text("held = 1")).label("held"),
 )
-_sites_with_tenants = sites.join(tenants, tenants.c.id == sites.c.tenant_id)
-_sites = _sites_with_counts.select_from(_sites_with_tenants).order_by(tenants.c.name, sites.c.name)
-_sites_of_tenant = _sites.where(tenants.c.name == sa.bindparam("tenant"))
-_model = sa.select(models.c.id, models.c.version).where(models.c.name == sa.bindparam("name"))
+_sites = _sites_with_counts.select_from(sites).where(sites.c.tenant_id == TENANT).order_by(sites.c.name)
+_model = sa.select(models.c.id, models.c.version).where(models.c.tenant_id == TENANT, models.c.name == sa.bindparam("name"))
 _embedded = (
     sa.select(sa.func.count())
     .select_from(chunks)
-    .where(chunks.c.site_id == sa.bindparam("site"), has_vector(sa.bindparam("model")))
+    .where(chunks.c.tenant_id == TENANT, chunks.c.site_id == SITE, has_vector(sa.bindparam("model")))
 )
 _embedded_stale = _embedded.where(
-    chunks.c.page.in_(sa.select(pages.c.number).where(pages.c.site_id == sa.bindparam("site"), _is_stale))
+    chunks.c.page.in_(sa.select(pages.c.number).where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, _is_stale))
 )
 
 EmbeddedCounts = dict[tuple[int, str], tuple[tuple[int, int], int]]
@@ -104,18 +104,18 @@ def disable_seqscan(conn: sa.Connection) -> None:
         conn.execute(_NO_SEQSCAN)
 
 
-def site_stats(conn: sa.Connection, tenant: str | None, model: str, counts: EmbeddedCounts) -> list[SiteIndexStats]:
+def site_stats(conn: sa.Connection, tenant: TenantId, model: str, counts: EmbeddedCounts) -> list[SiteIndexStats]:
     """Index statistics of every site of the tenant. Chunks are only counted one by one where `counts` is out of date."""
     disable_seqscan(conn)
-    rows = conn.execute(_sites).all() if tenant is None else conn.execute(_sites_of_tenant, {"tenant": tenant}).all()
-    model_row = conn.execute(_model, {"name": model}).one_or_none() if model else None
+    rows = conn.execute(_sites, {"tenant": tenant}).all()
+    model_row = conn.execute(_model, {"tenant": tenant, "name": model}).one_or_none() if model else None
     stats = []
     for row in rows:
         embedded = 0
         if model_row is not None and row.chunk_count:
             versions = (row.index_version, model_row.version)
             counted_at, embedded = counts.get((row.id, model), ((-1, -1), 0))
-            values = {"site": row.id, "model": model_row.id}
+            values = {"tenant": tenant, "site": row.id, "model": model_row.id}
             if counted_at != versions:
                 embedded = conn.scalar(_embedded, values) or 0
                 counts[row.id, model] = (versions, embedded)
@@ -123,7 +123,7 @@ def site_stats(conn: sa.Connection, tenant: str | None, model: str, counts: Embe
             embedded -= (conn.scalar(_embedded_stale, values) or 0) if row.stale else 0
         stats.append(
             SiteIndexStats(
-                row.id, row.name, row.tenant, row.index_version, row.index_epoch or "",
+                row.id, row.name, row.index_version, row.index_epoch or "",
                 row.indexed_pages - row.unwanted + row.new, row.waiting, row.chunk_count - row.stale, embedded, row.held,
             )
         )  # fmt: skip
@@ -131,17 +131,18 @@ def site_stats(conn: sa.Connection, tenant: str | None, model: str, counts: Embe
 
 
 _SUMMARY_BYTES = 4 + 2 + 1
-"""Bytes of one chunk in a chunk summary (`pages.shelved`, see `writes.chunk_summary`)."""
+"""Bytes of one chunk in a chunk summary (`pages.chunk_summary`, see `writes.chunk_summary`)."""
 
 
-def chunk_table(conn: sa.Connection, site: SiteId) -> ChunkTable:
+def chunk_table(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ChunkTable:
     """The table of all live chunks of a site: numbers, pages, lengths and flags."""
-    version = conn.scalar(sa.select(sites.c.index_version).where(sites.c.id == site))
+    this_site = sa.and_(sites.c.tenant_id == tenant, sites.c.id == site)
+    version = conn.scalar(sa.select(sites.c.index_version).where(this_site))
     if not version:
         return ChunkTable(version or 0)
     c = pages.c
-    query = sa.select(c.number, c.url, c.long_url, c.lang, c.indexed_kind, c.dated, c.shelved)
-    query = query.where(c.site_id == site, c.number.is_not(None), _is_live).order_by(c.number)
+    query = sa.select(c.number, c.url, c.long_url, c.lang, c.indexed_kind, c.published_at, c.chunk_summary)
+    query = query.where(c.tenant_id == tenant, c.site_id == site, c.number.is_not(None), _is_live).order_by(c.number)
     rows = conn.execute(query).all()
     live = tuple(
         ChunkTablePage(number, long_url or url, lang or "", kind or "page", dated)
@@ -159,20 +160,20 @@ def chunk_table(conn: sa.Connection, site: SiteId) -> ChunkTable:
 
 
 def _chunk_query(page: Any, with_pages: sa.FromClause) -> sa.Select[Any]:
-    of_chunk = sa.and_(chunk_texts.c.site_id == chunks.c.site_id, chunk_texts.c.number == chunks.c.number)
+    of_chunk = sa.and_(*(chunk_texts.c[name] == chunks.c[name] for name in ("tenant_id", "site_id", "number")))
+    of_site = sa.and_(sites.c.tenant_id == chunks.c.tenant_id, sites.c.id == chunks.c.site_id)
     return (
         sa.select(
             chunks.c.number, chunks.c.id, sites.c.name, page.c.url, page.c.long_url, page.c.title, page.c.indexed_title,
-            page.c.lang, page.c.indexed_kind, page.c.dated, page.c.presence, page.c.fetched_at, chunk_texts.c.text,
+            page.c.lang, page.c.indexed_kind, page.c.published_at, page.c.presence, page.c.fetched_at, chunk_texts.c.text,
             chunk_texts.c.lead, chunk_texts.c.headings, chunk_texts.c.first_byte, chunk_texts.c.end_byte, chunk_texts.c.tokens,
             chunk_texts.c.landmark, chunk_texts.c.fragment, chunk_texts.c.flags,
         )
-        .select_from(with_pages.join(chunk_texts, of_chunk).join(sites, sites.c.id == chunks.c.site_id))
-        .where(chunks.c.site_id == sa.bindparam("site"), chunks.c.number.in_(BATCH))
+        .select_from(with_pages.join(chunk_texts, of_chunk).join(sites, of_site))
+        .where(chunks.c.tenant_id == TENANT, chunks.c.site_id == SITE, chunks.c.number.in_(BATCH))
     )  # fmt: skip
 
 
-_of_page = sa.and_(pages.c.site_id == chunks.c.site_id, pages.c.number == chunks.c.page)
 _chunks = _chunk_query(pages, chunks.join(pages, _of_page)).where(_is_live)
 # LATERAL with OFFSET 0 makes Postgres look up the page of each chunk: it would start with all pages of a site that it has no
 # statistics of yet.
@@ -180,10 +181,12 @@ _page_of_chunk = sa.select(pages).where(_of_page, _is_live).offset(sa.literal_co
 _chunks_in_postgres = _chunk_query(_page_of_chunk, chunks.join(_page_of_chunk, sa.true()))
 
 
-def chunk_records(conn: sa.Connection, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
+def chunk_records(conn: sa.Connection, tenant: TenantId, site: SiteId, numbers: Sequence[int]) -> list[ChunkRecord]:
     """The live chunks among these numbers with their texts, in the given order."""
     query = _chunks_in_postgres if conn.dialect.name == "postgresql" else _chunks
-    records = {row[0]: _chunk_record(site, row) for row in select_in_batches(conn, query, set(numbers), site=site)}
+    records = {
+        row[0]: _chunk_record(site, row) for row in select_in_batches(conn, query, set(numbers), tenant=tenant, site=site)
+    }
     return [records[number] for number in numbers if number in records]
 
 
@@ -209,11 +212,11 @@ def _flags_of(text: str | None) -> tuple[Flag, ...]:
     return tuple(Flag(rule, evidence) for rule, evidence in flags)
 
 
-def stored_page(conn: sa.Connection, tenant: str, url: Url) -> StoredPage | None:
+def stored_page(conn: sa.Connection, tenant: TenantId, url: Url) -> StoredPage | None:
     """The tenant's page of this URL, even one that is gone; the one fetched last where several sites have it."""
     c = pages.c
     query = sa.select(c.site_id, sites.c.name, c.url, c.long_url, c.document, c.presence, c.evidence, c.fetched_at)
-    query = query.select_from(pages.join(_sites_with_tenants, sites.c.id == c.site_id)).where(tenants.c.name == tenant)
+    query = query.select_from(pages.join(sites, _of_site)).where(c.tenant_id == tenant, sites.c.tenant_id == tenant)
     query = query.where(c.url == key_of(url)).order_by(c.fetched_at.desc(), c.site_id).limit(1)
     row = conn.execute(query).one_or_none()
     if row is None:
@@ -222,9 +225,9 @@ def stored_page(conn: sa.Connection, tenant: str, url: Url) -> StoredPage | None
     return StoredPage(row.site_id, row.name, full_url, row.document, presence, row.evidence or "", row.fetched_at)
 
 
-_stale_pages = sa.select(pages.c.number).where(pages.c.site_id == sa.bindparam("site"), _is_stale)
+_stale_pages = sa.select(pages.c.number).where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, _is_stale)
 
 
-def stale_pages(conn: sa.Connection, site: SiteId) -> list[int]:
+def stale_pages(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[int]:
     """Numbers of pages that have chunks which must not be shown."""
-    return list(conn.scalars(_stale_pages, {"site": site}))
+    return list(conn.scalars(_stale_pages, {"tenant": tenant, "site": site}))

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Collection, Sequence
 import sqlalchemy as sa
 
 from sitelore.model.frontier import PageSketch
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities, SiteIndexStats, TextToEmbed
 from sitelore.store import pages, presence
-from sitelore.store.engine import Engine, Repository, iterate_pages, read_autocommit, read_long, write
+from sitelore.store.engine import Engine, Repository, iterate_pages, read_long, write
 from sitelore.store.index import postings as segments
 from sitelore.store.index import reads, writes
 from sitelore.store.vectors import embeddings, pgvector
@@ -18,13 +18,13 @@ from sitelore.store.vectors.search import LocalVectorSearch, VectorQuery, Vector
 
 
 class SqlSearchIndex(Repository):
-    """The search index in SQLite or Postgres, on the engine of the ledger. Closing it does not close the engine.
+    """The search index of a tenant in SQLite or Postgres, on the engine of the ledger. Closing it does not close the engine.
 
     `vector_search`: the vector search backend, when it is not this process or the database.
     """
 
-    def __init__(self, engine: Engine, vector_search: VectorSearch | None = None) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, tenant: TenantId, vector_search: VectorSearch | None = None) -> None:
+        super().__init__(engine, tenant)
         self._vector_search: VectorSearch = vector_search or LocalVectorSearch(engine)
         self._embedded_counts: reads.EmbeddedCounts = {}
         self._nothing_to_embed: embeddings.NothingToEmbed = {}
@@ -37,49 +37,53 @@ class SqlSearchIndex(Repository):
     write_pages = write(writes.write_pages)
     forget = write(writes.forget)
     chunk_table = read_long(reads.chunk_table)
-    postings = read_autocommit(segments.find_postings)
-    chunk_records = read_autocommit(reads.chunk_records)
+    postings = read_long(segments.find_postings)
+    chunk_records = read_long(reads.chunk_records)
     page = read_long(reads.stored_page)
 
-    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
-        """Index statistics of every site of the tenant (None: of all), by name."""
-        return await self._engine.read_long(reads.site_stats, tenant, model, self._embedded_counts)
+    def for_tenant(self, tenant: TenantId) -> SqlSearchIndex:
+        """The search index of another tenant, with the same vector search backend."""
+        return SqlSearchIndex(self._engine, tenant, self._vector_search)
+
+    async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
+        """Index statistics of every site of the tenant, by name."""
+        return await self._read_long(reads.site_stats, model, self._embedded_counts)
 
     def sketches(self, site: SiteId) -> AsyncIterator[PageSketch]:
         """Text sketches of every searchable page of the site, sorted by key."""
-        return iterate_pages(
-            lambda after: self._engine.read_long(pages.site_sketches_after, site, after), pages.SKETCHES_PER_PAGE
-        )
+        return iterate_pages(lambda after: self._read_long(pages.site_sketches_after, site, after), pages.SKETCHES_PER_PAGE)
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:
         """Texts of live chunks that have no vector of this model."""
-        texts = await self._engine.read_long(embeddings.texts_to_embed, model, limit, site, self._nothing_to_embed)
+        texts = await self._read_long(embeddings.texts_to_embed, model, limit, site, self._nothing_to_embed)
         hashes = {text.text_hash for text in texts}
         # The same texts a second time cannot be embedded; the vectors of the others must not wait for them.
         if hashes <= self._last_texts:
-            await self._vector_search.catch_up(model, site)
+            await self._vector_search.catch_up(self._tenant, model, site)
         self._last_texts = hashes
         return texts
 
     async def put_vectors(self, model: str, vectors: Sequence[tuple[str, bytes]]) -> None:
         """Store vectors by text hash, as little-endian float16 of unit length."""
         if vectors:
-            await self._engine.write(_put_vectors, model, vectors, self._vector_search.is_external)
-            await self._vector_search.put(model, {text_hash for text_hash, _ in vectors})
+            await self._write(_put_vectors, model, vectors, self._vector_search.is_external)
+            await self._vector_search.put(self._tenant, model, {text_hash for text_hash, _ in vectors})
 
     async def nearest(
         self, site: SiteId, model: str, query: bytes, limit: int, also: Collection[int] = (), among: bytes | None = None
     ) -> Similarities:
         """The nearest live chunks to a float32 vector, exactly, and those in `also`. `among`: only these (packed uint32)."""
-        return await self._vector_search.nearest(VectorQuery(site, model, query, limit, also, among))
+        return await self._vector_search.nearest(VectorQuery(self._tenant, site, model, query, limit, also, among))
 
     async def close(self) -> None:
         """Close the vector search backend."""
         await self._vector_search.close()
 
 
-def _put_vectors(conn: sa.Connection, model: str, vectors: Sequence[tuple[str, bytes]], is_external: bool) -> None:
+def _put_vectors(
+    conn: sa.Connection, tenant: TenantId, model: str, vectors: Sequence[tuple[str, bytes]], is_external: bool
+) -> None:
     with_pgvector = pgvector.prepare(conn, create=not is_external)
-    model_id, stored = embeddings.put_vectors(conn, model, vectors)
+    model_id, stored = embeddings.put_vectors(conn, tenant, model, vectors)
     if with_pgvector:
-        pgvector.put(conn, model_id, stored)
+        pgvector.put(conn, tenant, model_id, stored)

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import IndexedChunk, IndexedPage, IndexWritten, PageToIndex
 from sitelore.model.url import Url
 from sitelore.store.index import postings
@@ -30,6 +30,9 @@ from sitelore.store.schema import (
 )
 from sitelore.store.statements import (
     BATCH,
+    PAGE_KEY,
+    SITE,
+    TENANT,
     Statement,
     batches,
     bind,
@@ -44,29 +47,31 @@ _MAX_LENGTH = 0xFFFF
 
 _locked_site = (
     sa.select(sites.c.next_page, sites.c.next_chunk, sites.c.index_epoch)
-    .where(sites.c.id == sa.bindparam("site"))
+    .where(sites.c.tenant_id == TENANT, sites.c.id == SITE)
     .with_for_update()
 )
 
 
-def pages_to_index(conn: sa.Connection, site: SiteId, limit: int, after: str = "") -> list[PageToIndex]:
+def pages_to_index(conn: sa.Connection, tenant: TenantId, site: SiteId, limit: int, after: str = "") -> list[PageToIndex]:
     """Pages whose chunks are missing or out of date, by URL, from the one after `after` on."""
     c = pages.c
     query = sa.select(c.url, c.long_url, c.document, c.title, c.content_type, c.fetched_at)
-    query = query.where(c.site_id == site, c.url > key_of(after), sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
+    query = query.where(
+        c.tenant_id == tenant, c.site_id == site, c.url > key_of(after), sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING)
+    )
     return [
         PageToIndex(Url.trusted(long_url or key), document, title, content_type or "", fetched_at)
         for key, long_url, document, title, content_type, fetched_at in conn.execute(query.order_by(c.url).limit(limit))
     ]
 
 
-def open_epoch(conn: sa.Connection, site: SiteId, epoch: str) -> None:
+def open_epoch(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str) -> None:
     """Set the settings by which chunks are made. Chunks made by other settings stay until their page is indexed again."""
-    current = conn.execute(_locked_site, {"site": site}).one_or_none()
+    current = conn.execute(_locked_site, {"tenant": tenant, "site": site}).one_or_none()
     if current is None or (current.index_epoch or "") == epoch:
         return
-    conn.execute(sa.update(sites).where(sites.c.id == site).values(index_epoch=epoch))
-    indexed = sa.update(pages).where(pages.c.site_id == site, pages.c.indexed_epoch.is_not(None))
+    conn.execute(sa.update(sites).where(sites.c.tenant_id == tenant, sites.c.id == site).values(index_epoch=epoch))
+    indexed = sa.update(pages).where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.indexed_epoch.is_not(None))
     conn.execute(indexed.values(indexed_epoch=None))
 
 
@@ -84,15 +89,15 @@ class _Changes:
     pages: list[tuple[Any, ...]] = field(default_factory=list)
 
 
-def write_pages(conn: sa.Connection, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
+def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str, pages: Sequence[IndexedPage]) -> IndexWritten:
     """Replace the chunks of these pages, except pages whose document has changed since they were read."""
-    current = conn.execute(_locked_site, {"site": site}).one_or_none()
+    current = conn.execute(_locked_site, {"tenant": tenant, "site": site}).one_or_none()
     if current is None:
         return IndexWritten()
-    dropped = drop_unsearchable(conn, site)
+    dropped = drop_unsearchable(conn, tenant, site)
     by_key = {key_of(page.url): page for page in pages}
-    rows = _locked_pages(conn, site, by_key)
-    old_chunks = _chunks_of_pages(conn, site, [row.number for row in rows if row.number is not None])
+    rows = _locked_pages(conn, tenant, site, by_key)
+    old_chunks = _chunks_of_pages(conn, tenant, site, [row.number for row in rows if row.number is not None])
     changes = _Changes(current.next_chunk)
     next_page = current.next_page
     page_epoch = epoch if epoch == (current.index_epoch or "") else None
@@ -103,57 +108,68 @@ def write_pages(conn: sa.Connection, site: SiteId, epoch: str, pages: Sequence[I
             number, next_page = next_page, next_page + 1
         new_pages += row.indexed is None
         metadata = (storable(page.title), storable(page.lang), storable(page.kind), page.dated)
-        if (row.indexed, row.indexed_title, row.lang, row.indexed_kind, row.dated) != (page.document, *metadata):
+        if (row.indexed, row.indexed_title, row.lang, row.indexed_kind, row.published_at) != (page.document, *metadata):
             changes.metadata_changed = True
-        summary = _replace_chunks(changes, site, number, page.chunks, old_chunks.get(number, {}))
-        changes.pages.append((page.document, page_epoch, number, *metadata, summary, site, row.url))
-    _write(conn, site, changes)
+        summary = _replace_chunks(changes, (tenant, site), number, page.chunks, old_chunks.get(number, {}))
+        changes.pages.append((page.document, page_epoch, number, *metadata, summary, tenant, site, row.url))
+    _write(conn, tenant, site, changes)
     added, removed = len(changes.new_terms), len(changes.dead)
     if changes.metadata_changed or added or removed:
         c = sites.c
         counters = {"indexed_pages": c.indexed_pages + new_pages, "chunk_count": c.chunk_count + added - removed}
         numbers = {"next_page": next_page, "next_chunk": changes.next_chunk, "index_version": c.index_version + 1}
-        conn.execute(sa.update(sites).where(c.id == site).values(**counters, **numbers))
+        conn.execute(sa.update(sites).where(c.tenant_id == tenant, c.id == site).values(**counters, **numbers))
     return IndexWritten(len(changes.pages), added, changes.kept, removed + dropped)
 
 
-def _locked_pages(conn: sa.Connection, site: SiteId, by_key: dict[str, IndexedPage]) -> list[Any]:
+def _locked_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, by_key: dict[str, IndexedPage]) -> list[Any]:
     """Rows of the searchable pages whose document is still the indexed one. They stay locked until their chunks are written."""
     c = pages.c
-    query = sa.select(c.url, c.document, c.number, c.indexed, c.indexed_title, c.lang, c.indexed_kind, c.dated)
-    query = query.where(c.site_id == site, sa.text(IS_SEARCHABLE)).order_by(c.url).with_for_update()
+    query = sa.select(c.url, c.document, c.number, c.indexed, c.indexed_title, c.lang, c.indexed_kind, c.published_at)
+    query = query.where(c.tenant_id == tenant, c.site_id == site, sa.text(IS_SEARCHABLE)).order_by(c.url).with_for_update()
     rows = select_in_batches(conn, query.where(c.url.in_(BATCH)), by_key)
     return [row for row in rows if row.document == by_key[row.url].document]
 
 
 _ChunksById = dict[str, list[Any]]
 """Rows of a page's chunks by chunk id; an id occurs twice where a page repeats a text."""
-_OLD_COLUMNS = (chunks.c.page, chunks.c.id, chunks.c.number, chunks.c.terms_sum, chunks.c.told_sum, chunks.c.text_hash)
+_OLD_COLUMNS = (
+    chunks.c.page,
+    chunks.c.id,
+    chunks.c.number,
+    chunks.c.terms_checksum,
+    chunks.c.metadata_checksum,
+    chunks.c.text_hash,
+)
 
 
-def _chunks_of_pages(conn: sa.Connection, site: SiteId, page_numbers: Sequence[int]) -> dict[int, _ChunksById]:
+def _chunks_of_pages(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, page_numbers: Sequence[int]
+) -> dict[int, _ChunksById]:
     chunks_by_page: dict[int, _ChunksById] = {}
-    query = sa.select(*_OLD_COLUMNS).where(chunks.c.site_id == site, chunks.c.page.in_(BATCH))
+    query = sa.select(*_OLD_COLUMNS).where(chunks.c.tenant_id == tenant, chunks.c.site_id == site, chunks.c.page.in_(BATCH))
     for row in select_in_batches(conn, query.order_by(chunks.c.number.desc()), page_numbers):
         chunks_by_page.setdefault(row.page, {}).setdefault(row.id, []).append(row)
     return chunks_by_page
 
 
-def _replace_chunks(changes: _Changes, site: SiteId, page: int, new: Sequence[IndexedChunk], old: _ChunksById) -> bytes:
+def _replace_chunks(
+    changes: _Changes, key: tuple[TenantId, SiteId], page: int, new: Sequence[IndexedChunk], old: _ChunksById
+) -> bytes:
     """Collect the changes of one page and give its chunk summary.
 
     A chunk whose id and terms are unchanged keeps its number; other metadata of it is overwritten.
     """
     numbers: list[int] = []
     for indexed in new:
-        terms_sum, metadata = _terms_checksum(indexed), _chunk_metadata(indexed)
+        terms_checksum, metadata = _terms_checksum(indexed), _chunk_metadata(indexed)
         metadata_sum = crc32(encode(metadata))
         same_id = old.get(indexed.chunk.id)
         before = same_id.pop() if same_id else None
-        if before is not None and before.terms_sum == terms_sum:
+        if before is not None and before.terms_checksum == terms_checksum:
             numbers.append(before.number)
             changes.kept += 1
-            if (before.told_sum, before.text_hash) == (metadata_sum, indexed.text_hash):
+            if (before.metadata_checksum, before.text_hash) == (metadata_sum, indexed.text_hash):
                 continue
             changes.metadata_changed = True
         else:
@@ -162,8 +178,8 @@ def _replace_chunks(changes: _Changes, site: SiteId, page: int, new: Sequence[In
             numbers.append(changes.next_chunk)
             changes.next_chunk += 1
             changes.new_terms.append(ChunkTerms(numbers[-1], indexed.terms, indexed.length))
-        changes.chunks.append((site, numbers[-1], page, indexed.chunk.id, indexed.text_hash, terms_sum, metadata_sum))
-        changes.texts.append((site, numbers[-1], *metadata))
+        changes.chunks.append((*key, numbers[-1], page, indexed.chunk.id, indexed.text_hash, terms_checksum, metadata_sum))
+        changes.texts.append((*key, numbers[-1], *metadata))
     changes.dead += (row.number for rows in old.values() for row in rows)
     return chunk_summary(numbers, new)
 
@@ -192,44 +208,48 @@ def _chunk_metadata(indexed: IndexedChunk) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-_TEXT_HASH = [column.name for column in chunks.c].index("text_hash")
+_NUMBER, _PAGE, _TEXT_HASH = ([column.name for column in chunks.c].index(name) for name in ("number", "page", "text_hash"))
 
 
-def _write(conn: sa.Connection, site: SiteId, changes: _Changes) -> None:
-    _delete_chunks(conn, site, changes.dead)
+def _write(conn: sa.Connection, tenant: TenantId, site: SiteId, changes: _Changes) -> None:
+    _delete_chunks(conn, tenant, site, changes.dead)
     execute_many(conn, _chunk_statement, changes.chunks)
     execute_many(conn, _text_statement, changes.texts)
     execute_many(conn, _page_statement, changes.pages)
-    pgvector.add(conn, site, [(row[1], row[2], row[_TEXT_HASH]) for row in changes.chunks])
+    pgvector.add(conn, tenant, site, [(row[_NUMBER], row[_PAGE], row[_TEXT_HASH]) for row in changes.chunks])
     if changes.new_terms or changes.dead:
-        postings.update_segments(conn, site, changes.new_terms, changes.dead)
+        postings.update_segments(conn, tenant, site, changes.new_terms, changes.dead)
 
 
-def _delete_chunks(conn: sa.Connection, site: SiteId, numbers: Collection[int]) -> None:
+def _delete_chunks(conn: sa.Connection, tenant: TenantId, site: SiteId, numbers: Collection[int]) -> None:
     if numbers:
-        pgvector.remove(conn, site, numbers)
+        pgvector.remove(conn, tenant, site, numbers)
     for batch in batches(sorted(numbers)):
         for table in (chunks, chunk_texts):
-            conn.execute(sa.delete(table).where(table.c.site_id == site, table.c.number.in_(batch)))
+            conn.execute(
+                sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site, table.c.number.in_(batch))
+            )
 
 
 def _chunk_statement(dialect_name: str) -> Statement:
-    return upsert(dialect_name, chunks, ("site_id", "number"))
+    return upsert(dialect_name, chunks)
 
 
 def _text_statement(dialect_name: str) -> Statement:
-    return upsert(dialect_name, chunk_texts, ("site_id", "number"))
+    return upsert(dialect_name, chunk_texts)
 
 
 def _page_statement(_dialect_name: str) -> Statement:
-    names = ("indexed", "indexed_epoch", "number", "indexed_title", "lang", "indexed_kind", "dated", "shelved")
-    return update_page(*((pages.c[name], bind(pages.c[name])) for name in names)), (*names, "site_key", "url_key")
+    names = ("indexed", "indexed_epoch", "number", "indexed_title", "lang", "indexed_kind", "published_at", "chunk_summary")
+    return update_page(*((pages.c[name], bind(pages.c[name])) for name in names)), (*names, *PAGE_KEY)
 
 
-def drop_unsearchable(conn: sa.Connection, site: SiteId) -> int:
+def drop_unsearchable(conn: sa.Connection, tenant: TenantId, site: SiteId) -> int:
     """Drop the chunks of pages that are gone, became aliases or are marked noindex. The caller has locked the site."""
     c = pages.c
-    query = sa.select(c.number, c.url).where(c.site_id == site, sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN), sa.text(IS_UNWANTED))
+    query = sa.select(c.number, c.url).where(
+        c.tenant_id == tenant, c.site_id == site, sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN), sa.text(IS_UNWANTED)
+    )
     disable_seqscan(conn)
     if conn.dialect.name == "postgresql":  # rows are locked by URL. SQLite would read all pages to get that order.
         query = query.order_by(c.url).with_for_update()
@@ -239,25 +259,33 @@ def drop_unsearchable(conn: sa.Connection, site: SiteId) -> int:
     dead: list[int] = []
     for batch in batches(rows):
         of_pages = chunks.c.page.in_([row.number for row in batch])
-        dead += conn.scalars(sa.select(chunks.c.number).where(chunks.c.site_id == site, of_pages))
-        emptied = sa.update(pages).where(c.site_id == site, c.url.in_([row.url for row in batch]))
-        conn.execute(emptied.values(indexed=None, indexed_epoch=None, shelved=None))
-    _delete_chunks(conn, site, dead)
-    postings.update_segments(conn, site, (), dead)
+        dead += conn.scalars(sa.select(chunks.c.number).where(chunks.c.tenant_id == tenant, chunks.c.site_id == site, of_pages))
+        emptied = sa.update(pages).where(c.tenant_id == tenant, c.site_id == site, c.url.in_([row.url for row in batch]))
+        conn.execute(emptied.values(indexed=None, indexed_epoch=None, chunk_summary=None))
+    _delete_chunks(conn, tenant, site, dead)
+    postings.update_segments(conn, tenant, site, (), dead)
     counters = {"indexed_pages": sites.c.indexed_pages - len(rows), "chunk_count": sites.c.chunk_count - len(dead)}
-    conn.execute(sa.update(sites).where(sites.c.id == site).values(index_version=sites.c.index_version + 1, **counters))
+    conn.execute(
+        sa.update(sites)
+        .where(sites.c.tenant_id == tenant, sites.c.id == site)
+        .values(index_version=sites.c.index_version + 1, **counters)
+    )
     return len(dead)
 
 
-def forget(conn: sa.Connection, site: SiteId) -> None:
+def forget(conn: sa.Connection, tenant: TenantId, site: SiteId) -> None:
     """Drop every chunk of the site. Numbers are not reused: a cached chunk table must not match new chunks."""
-    if conn.execute(_locked_site, {"site": site}).one_or_none() is None:
+    if conn.execute(_locked_site, {"tenant": tenant, "site": site}).one_or_none() is None:
         return
     for table in (chunks, chunk_texts):
-        conn.execute(sa.delete(table).where(table.c.site_id == site))
-    postings.drop_segments(conn, site)
-    pgvector.remove(conn, site)
-    emptied = sa.update(pages).where(pages.c.site_id == site, pages.c.indexed.is_not(None))
-    conn.execute(emptied.values(indexed=None, indexed_epoch=None, shelved=None))
+        conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
+    postings.drop_segments(conn, tenant, site)
+    pgvector.remove(conn, tenant, site)
+    emptied = sa.update(pages).where(pages.c.tenant_id == tenant, pages.c.site_id == site, pages.c.indexed.is_not(None))
+    conn.execute(emptied.values(indexed=None, indexed_epoch=None, chunk_summary=None))
     version = sites.c.index_version + 1
-    conn.execute(sa.update(sites).where(sites.c.id == site).values(index_version=version, indexed_pages=0, chunk_count=0))
+    conn.execute(
+        sa.update(sites)
+        .where(sites.c.tenant_id == tenant, sites.c.id == site)
+        .values(index_version=version, indexed_pages=0, chunk_count=0)
+    )

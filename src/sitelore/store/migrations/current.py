@@ -14,7 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.errors import StorageError
+from sitelore.store.runs.counts import recount_runs
 from sitelore.store.schema import REVISION, for_postgres, metadata, urls, versions
+from sitelore.store.tenants import create_default_tenant, each_tenant, enable_row_security, suspend_row_security
 
 _MIGRATION_LOCK = 7_358_102_944_861_371
 """Advisory lock (any number): keeps two servers from creating the same tables."""
@@ -33,7 +35,11 @@ def migrate(conn: sa.Connection, name: str) -> None:
         revision = conn.scalar(sa.select(versions.c.version_num))
         if revision != REVISION:
             _refuse_newer(revision, name)
+            suspend_row_security(conn)
             upgrade(conn)
+            for tenant in each_tenant(conn):
+                recount_runs(conn, tenant)
+            enable_row_security(conn)
     elif inspector.has_table(urls.name):
         raise StorageError(f"The database {name} contains tables that are not Sitelore's.")
     else:
@@ -42,6 +48,8 @@ def migrate(conn: sa.Connection, name: str) -> None:
         else:
             metadata.create_all(conn)
             versions.create(conn)
+        create_default_tenant(conn)
+        enable_row_security(conn)
         conn.execute(sa.insert(versions).values(version_num=REVISION))
 
 

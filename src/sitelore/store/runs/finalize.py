@@ -9,13 +9,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Hop
-from sitelore.model.ids import RunId
+from sitelore.model.ids import RunId, TenantId
 from sitelore.model.rendering import NEEDED, SiteRendering
 from sitelore.model.settings import RenderMode
 from sitelore.model.states import Proof, RunState, SkipReason
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.rows import chain_text, encode, hops, is_kept, settings_of, site_rendering_of
+from sitelore.store.runs.counts import recount
 from sitelore.store.schema import key_of, runs, sites, urls
 from sitelore.store.statements import (
     BATCH,
@@ -32,18 +33,21 @@ _MAX_HOPS = 100
 _NEEDED = sorted(reason.value for reason in NEEDED)
 
 
-def finish_rows(conn: sa.Connection, run: RunId) -> None:
+def finish_rows(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     """Skip rows that were never admitted or visited, then resolve every alias to its final target. Safe to repeat."""
-    lock_runs(conn, [run])
+    lock_runs(conn, tenant, [run])
     c = urls.c
+    of_run = sa.and_(c.tenant_id == tenant, c.run_id == run)
     skipped: dict[str, Any] = {"state": sa.text("'SKIPPED'"), "claimed_by": None, "lease_until": None, "retry_at": None}
-    not_admitted = sa.update(urls).where(c.run_id == run, c.state == sa.text("'DISCOVERED'"))
-    is_cancelled = conn.scalar(sa.select(runs.c.state).where(runs.c.id == run)) == RunState.CANCELLED
+    not_admitted = sa.update(urls).where(of_run, c.state == sa.text("'DISCOVERED'"))
+    state = conn.scalar(sa.select(runs.c.state).where(runs.c.tenant_id == tenant, runs.c.id == run))
+    is_cancelled = state == RunState.CANCELLED
     reason = SkipReason.CANCELLED if is_cancelled else SkipReason.BUDGET
     conn.execute(not_admitted.values(skip_reason=reason.value, **skipped))
-    not_visited = sa.update(urls).where(c.run_id == run, c.state.in_(["QUEUED", "IN_PROGRESS"]), c.seq.is_not(None))
+    not_visited = sa.update(urls).where(of_run, c.state.in_(["QUEUED", "IN_PROGRESS"]), c.seq.is_not(None))
     conn.execute(not_visited.values(skip_reason=SkipReason.CANCELLED.value, **skipped))
-    _resolve_aliases(conn, run)
+    _resolve_aliases(conn, tenant, run)
+    recount(conn, tenant, run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +62,15 @@ class _Alias:
     chain: tuple[Hop, ...]
 
 
-def _resolve_aliases(conn: sa.Connection, run: RunId) -> None:
+def _resolve_aliases(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     """Store for every alias its final target, all redirects on the way, and the reason when the target is not a page."""
-    aliases = _aliases(conn, run)
+    aliases = _aliases(conn, tenant, run)
     loops = _redirect_loops(aliases)
-    execute_many(conn, redirect_loop_statement, [(REDIRECT_LOOP, run, key) for key in sorted(loops)])
+    execute_many(conn, redirect_loop_statement, [(REDIRECT_LOOP, tenant, run, key) for key in sorted(loops)])
     for key in loops:
         del aliases[key]
     resolved = {key: _resolve(key, aliases) for key in aliases}
-    reasons = _reasons_of_failed_targets(conn, run, {key_of(target) for target, _ in resolved.values()})
+    reasons = _reasons_of_failed_targets(conn, tenant, run, {key_of(target) for target, _ in resolved.values()})
     changes = []
     for key in sorted(aliases):
         alias, (target, redirects) = aliases[key], resolved[key]
@@ -76,14 +80,15 @@ def _resolve_aliases(conn: sa.Connection, run: RunId) -> None:
             # A chain stored by an earlier call is longer: since then every alias on it leads straight to the target.
             chain = chain if chain[:1] == redirects[:1] and len(chain) > len(redirects) else redirects
         if (target, reason, chain) != (alias.target, alias.reason, alias.chain):
-            changes.append((target, *reason, chain_text(chain), run, key))
+            changes.append((target, *reason, chain_text(chain), tenant, run, key))
     execute_many(conn, alias_target_statement, changes)
 
 
-def _aliases(conn: sa.Connection, run: RunId) -> dict[str, _Alias]:
+def _aliases(conn: sa.Connection, tenant: TenantId, run: RunId) -> dict[str, _Alias]:
     c = urls.c
     query = sa.select(c.url, c.long_url, c.status_code, c.alias_of, c.proof, c.error, c.skip_reason, c.detail, c.chain)
-    query = query.where(c.run_id == run, c.state == sa.text("'ALIAS'"), c.alias_of.is_not(None), c.seq.is_not(None))
+    query = query.where(c.tenant_id == tenant, c.run_id == run, c.state == sa.text("'ALIAS'"))
+    query = query.where(c.alias_of.is_not(None), c.seq.is_not(None))
     return {
         row[0]: _Alias(Hop(Url.trusted(row[1] or row[0]), row[2] or 0), row[3], row[4], tuple(row[5:8]), hops(row[8]))
         for row in conn.execute(query)
@@ -122,30 +127,35 @@ def _resolve(key: str, aliases: dict[str, _Alias]) -> tuple[str, tuple[Hop, ...]
     return target, tuple(redirects)
 
 
-def _reasons_of_failed_targets(conn: sa.Connection, run: RunId, keys: Iterable[str]) -> dict[str, tuple[str | None, ...]]:
+def _reasons_of_failed_targets(
+    conn: sa.Connection, tenant: TenantId, run: RunId, keys: Iterable[str]
+) -> dict[str, tuple[str | None, ...]]:
     """Error, skip reason and detail of the targets that are not pages."""
     c = urls.c
     # `is_kept` is NULL, not false, where skip_reason is NULL.
     is_page = sa.func.coalesce(is_kept(), sa.false())
     query = sa.select(c.url, c.error, c.skip_reason, c.detail)
-    query = query.where(c.run_id == run, c.url.in_(BATCH), c.state != sa.text("'ALIAS'"), sa.not_(is_page))
+    query = query.where(
+        c.tenant_id == tenant, c.run_id == run, c.url.in_(BATCH), c.state != sa.text("'ALIAS'"), sa.not_(is_page)
+    )
     return {row[0]: tuple(row[1:]) for row in select_in_batches(conn, query, keys)}
 
 
-def update_render_stats(conn: sa.Connection, run: RunId) -> None:
+def update_render_stats(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     """Add an ended run to its site's render statistics: how many pages needed a browser, and how many did not.
 
     Only runs that were free to choose say that. The caller has locked the site's row.
     """
-    site, settings = conn.execute(sa.select(runs.c.site_id, runs.c.settings).where(runs.c.id == run)).one()
-    this_site = sites.c.id == site
+    this_run = sa.and_(runs.c.tenant_id == tenant, runs.c.id == run)
+    site, settings = conn.execute(sa.select(runs.c.site_id, runs.c.settings).where(this_run)).one()
+    this_site = sa.and_(sites.c.tenant_id == tenant, sites.c.id == site)
     before = site_rendering_of(conn.scalar(sa.select(sites.c.rendering).where(this_site)))
     browser, http = before.browser, before.http
     if settings_of(settings).rendering.mode is RenderMode.AUTO:
         c = urls.c
         needed_browser = sa.case((c.render_reason.in_(_NEEDED), 1), (c.render_reason.is_(None), 0))
         query = sa.select(sa.func.sum(needed_browser), sa.func.count(needed_browser))
-        query = query.where(c.run_id == run, is_kept(), c.fetches > 0, c.state == sa.text("'VISITED'"))
+        query = query.where(c.tenant_id == tenant, c.run_id == run, is_kept(), c.fetches > 0, c.state == sa.text("'VISITED'"))
         needed, total = conn.execute(query).one()
         if total:
             browser, http = int(needed), int(total - needed)

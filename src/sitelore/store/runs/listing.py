@@ -8,13 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Edge, IdempotencyKey, IdempotentRun, Offer, Run, RunListing, UrlListing, UrlOrder, UrlRow
-from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
 from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, run_of, url_row
 from sitelore.store.runs.lifecycle import create_run, find_run
-from sitelore.store.schema import idempotency_keys, runs, sites, tenants, urls
+from sitelore.store.schema import idempotency_keys, runs, sites, urls
 from sitelore.store.statements import insert_for
 
 EDGES_PER_PAGE = 2_000
@@ -29,9 +29,11 @@ _ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
 }
 
 
-def list_rows(conn: sa.Connection, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
+def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
-    condition: sa.ColumnElement[bool] = sa.and_(urls.c.run_id == run, urls.c.kind == sa.text("'page'"))
+    condition: sa.ColumnElement[bool] = sa.and_(
+        urls.c.tenant_id == tenant, urls.c.run_id == run, urls.c.kind == sa.text("'page'")
+    )
     if listing.states:
         condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
     total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition)) or 0
@@ -47,10 +49,11 @@ def list_rows(conn: sa.Connection, run: RunId, listing: UrlListing) -> tuple[lis
     return [url_row(row) for row in conn.execute(query)], total
 
 
-def edges_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, Edge]]:
+def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:
     """The next edges in key order with their keys; fewer than `EDGES_PER_PAGE` when these are the last."""
     c = urls.c
-    query = sa.select(c.url, c.long_url, c.parent, c.state, c.depth).where(c.run_id == run, c.url > after)
+    query = sa.select(c.url, c.long_url, c.parent, c.state, c.depth)
+    query = query.where(c.tenant_id == tenant, c.run_id == run, c.url > after)
     query = query.where(c.parent.is_not(None), c.kind == sa.text("'page'")).order_by(c.url).limit(EDGES_PER_PAGE)
     return [
         (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth))
@@ -58,49 +61,41 @@ def edges_after(conn: sa.Connection, run: RunId, after: str) -> list[tuple[str, 
     ]
 
 
-def list_runs(conn: sa.Connection, listing: RunListing) -> tuple[list[Run], int]:
+def list_runs(conn: sa.Connection, tenant: TenantId, listing: RunListing) -> tuple[list[Run], int]:
     """A page of the runs, newest first by default, and the total number."""
-    condition: sa.ColumnElement[bool] = sa.true()
+    condition: sa.ColumnElement[bool] = runs.c.tenant_id == tenant
     if listing.states:
         condition &= runs.c.state.in_(sorted(state.value for state in listing.states))
     if listing.site:
-        condition &= runs.c.site_id.in_(sa.select(sites.c.id).where(sites.c.name == listing.site))
-    if listing.tenant is not None:
-        of_tenant = (
-            sa.select(sites.c.id).join(tenants, tenants.c.id == sites.c.tenant_id).where(tenants.c.name == listing.tenant)
-        )
-        condition &= runs.c.site_id.in_(of_tenant)
+        of_name = sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name == listing.site)
+        condition &= runs.c.site_id.in_(of_name)
     total = conn.scalar(sa.select(sa.func.count()).select_from(runs).where(condition)) or 0
     order = (runs.c.created_at, runs.c.id) if listing.oldest_first else (runs.c.created_at.desc(), runs.c.id.desc())
     query = sa.select(*RUN_COLUMNS).select_from(RUNS_WITH_SITES).where(condition).order_by(*order)
     return [run_of(row) for row in conn.execute(query.limit(listing.limit).offset(listing.offset))], total
 
 
-def runs_by_state(conn: sa.Connection) -> dict[str, int]:
-    """The number of runs in each state."""
-    return {row[0]: row[1] for row in conn.execute(sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state))}
-
-
 def create_run_once(
     conn: sa.Connection,
+    tenant: TenantId,
     key: IdempotencyKey,
     site: str,
     settings: CrawlSettings,
     offers: Sequence[Offer],
     now: float,
-    tenant: str = DEFAULT_TENANT,
 ) -> IdempotentRun:
     """The run created under this idempotency key, or a new one. A second concurrent call waits and gets the same run."""
     c = idempotency_keys.c
-    conn.execute(sa.delete(idempotency_keys).where(c.created_at < now - IDEMPOTENCY_KEY_TTL_S))
-    values = {"key": key.key, "fingerprint": key.fingerprint, "run_id": "", "created_at": now}
-    insert = insert_for(conn.dialect.name)(idempotency_keys).values(values).on_conflict_do_nothing(index_elements=["key"])
-    if conn.execute(insert).rowcount:
-        run = create_run(conn, site, settings, offers, now, tenant)
-        conn.execute(sa.update(idempotency_keys).where(c.key == key.key).values(run_id=run.id))
+    conn.execute(sa.delete(idempotency_keys).where(c.tenant_id == tenant, c.created_at < now - IDEMPOTENCY_KEY_TTL_S))
+    values = {"tenant_id": tenant, "key": key.key, "fingerprint": key.fingerprint, "run_id": "", "created_at": now}
+    insert = insert_for(conn.dialect.name)(idempotency_keys).values(values)
+    this_key = sa.and_(c.tenant_id == tenant, c.key == key.key)
+    if conn.execute(insert.on_conflict_do_nothing(index_elements=["tenant_id", "key"])).rowcount:
+        run = create_run(conn, tenant, site, settings, offers, now)
+        conn.execute(sa.update(idempotency_keys).where(this_key).values(run_id=run.id))
         return IdempotentRun(run, key.fingerprint, is_new=True)
-    stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(c.key == key.key)).one()
-    earlier = find_run(conn, stored.run_id)
+    stored = conn.execute(sa.select(c.run_id, c.fingerprint).where(this_key)).one()
+    earlier = find_run(conn, tenant, stored.run_id)
     if earlier is None:
         raise AssertionError(f"run {stored.run_id} has an idempotency key but does not exist")
     return IdempotentRun(earlier, stored.fingerprint, is_new=False)

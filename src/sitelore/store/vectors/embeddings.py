@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import TextToEmbed
 from sitelore.store.index.reads import has_vector, headings_of, of_stale_page
 from sitelore.store.rows import storable
 from sitelore.store.schema import chunk_texts, chunks, models, sites, vectors
-from sitelore.store.statements import BATCH, Statement, execute_many, insert_for, select_in_batches, upsert
+from sitelore.store.statements import BATCH, SITE, TENANT, Statement, execute_many, insert_for, select_in_batches, upsert
 
 _without_vector = (
     sa.select(chunks.c.site_id, chunks.c.number, chunks.c.text_hash)
-    .where(~of_stale_page(), ~has_vector(sa.bindparam("model", type_=sa.Integer)))
+    .where(chunks.c.tenant_id == TENANT, ~of_stale_page(), ~has_vector(sa.bindparam("model", type_=sa.Integer)))
     .order_by(chunks.c.site_id, chunks.c.number)
     .limit(sa.bindparam("max_rows", type_=sa.Integer))
 )
 _texts = sa.select(chunk_texts.c.number, chunk_texts.c.headings, chunk_texts.c.lead, chunk_texts.c.text).where(
-    chunk_texts.c.site_id == sa.bindparam("site"), chunk_texts.c.number.in_(BATCH)
+    chunk_texts.c.tenant_id == TENANT, chunk_texts.c.site_id == SITE, chunk_texts.c.number.in_(BATCH)
 )
 
 
@@ -30,32 +30,32 @@ NothingToEmbed = dict[tuple[str, int | None], tuple[int, int, int]]
 
 
 def texts_to_embed(
-    conn: sa.Connection, model: str, limit: int, site: SiteId | None, nothing_to_embed: NothingToEmbed
+    conn: sa.Connection, tenant: TenantId, model: str, limit: int, site: SiteId | None, nothing_to_embed: NothingToEmbed
 ) -> list[TextToEmbed]:
     """Texts of live chunks that have no vector of this model; each once, though it may occur on many pages."""
-    model_row = conn.execute(sa.select(models.c.id, models.c.version).where(models.c.name == model)).one_or_none()
-    site_versions = sa.select(sa.func.count(), sa.func.sum(sites.c.index_version))
+    model_row = conn.execute(_model, {"tenant": tenant, "name": model}).one_or_none()
+    site_versions = sa.select(sa.func.count(), sa.func.sum(sites.c.index_version)).where(sites.c.tenant_id == tenant)
     count, versions_sum = conn.execute(site_versions if site is None else site_versions.where(sites.c.id == site)).one()
     versions = (count, versions_sum or 0, 0 if model_row is None else model_row.version)
     if nothing_to_embed.get((model, site)) == versions:
         return []
     query = _without_vector if site is None else _without_vector.where(chunks.c.site_id == site)
     missing: dict[str, tuple[int, int]] = {}
-    for row in conn.execute(query, {"model": 0 if model_row is None else model_row.id, "max_rows": limit}):
+    for row in conn.execute(query, {"tenant": tenant, "model": 0 if model_row is None else model_row.id, "max_rows": limit}):
         missing.setdefault(row.text_hash, (row.site_id, row.number))
     if not missing and limit > 0:
         nothing_to_embed[model, site] = versions
-    return _texts_of_chunks(conn, missing)
+    return _texts_of_chunks(conn, tenant, missing)
 
 
-def _texts_of_chunks(conn: sa.Connection, missing: dict[str, tuple[int, int]]) -> list[TextToEmbed]:
+def _texts_of_chunks(conn: sa.Connection, tenant: TenantId, missing: dict[str, tuple[int, int]]) -> list[TextToEmbed]:
     by_site: dict[int, dict[int, str]] = {}
     for text_hash, (site, number) in missing.items():
         by_site.setdefault(site, {})[number] = text_hash
     return [
         TextToEmbed(hashes[row.number], _embedded_text(row))
         for site, hashes in by_site.items()
-        for row in select_in_batches(conn, _texts, hashes, site=site)
+        for row in select_in_batches(conn, _texts, hashes, tenant=tenant, site=site)
     ]
 
 
@@ -65,20 +65,27 @@ def _embedded_text(row: Any) -> Any:
     return "\n".join(part for part in (headings, row.lead, row.text) if part)
 
 
-def put_vectors(conn: sa.Connection, model: str, vectors: Sequence[tuple[str, bytes]]) -> tuple[int, dict[str, bytes]]:
+_model = sa.select(models.c.id, models.c.version).where(models.c.tenant_id == TENANT, models.c.name == sa.bindparam("name"))
+
+
+def put_vectors(
+    conn: sa.Connection, tenant: TenantId, model: str, vectors: Sequence[tuple[str, bytes]]
+) -> tuple[int, dict[str, bytes]]:
     """Store vectors by text hash, replacing earlier ones. Gives the model's id and the stored vectors."""
     latest = {storable(text_hash) or "": half for text_hash, half in vectors if half and len(half) % 2 == 0}
-    insert = insert_for(conn.dialect.name)(models)
-    conn.execute(insert.values(name=model).on_conflict_do_nothing(index_elements=["name"]))
+    this_model = sa.and_(models.c.tenant_id == tenant, models.c.name == model)
+    last_id = sa.select(sa.func.coalesce(sa.func.max(models.c.id), 0) + 1).where(models.c.tenant_id == tenant)
+    insert = insert_for(conn.dialect.name)(models).values(tenant_id=tenant, id=last_id.scalar_subquery(), name=model)
+    conn.execute(insert.on_conflict_do_nothing())
     # The update locks the model's row until the commit: versions commit in order, so a reader of newer versions misses none.
-    conn.execute(sa.update(models).where(models.c.name == model).values(version=models.c.version + 1))
-    row = conn.execute(sa.select(models.c.id, models.c.version).where(models.c.name == model)).one()
-    execute_many(conn, _vector_statement, [(row.id, key, row.version, latest[key]) for key in sorted(latest)])
+    conn.execute(sa.update(models).where(this_model).values(version=models.c.version + 1))
+    row = conn.execute(_model, {"tenant": tenant, "name": model}).one()
+    execute_many(conn, _vector_statement, [(tenant, row.id, key, row.version, latest[key]) for key in sorted(latest)])
     return row.id, latest
 
 
 def _vector_statement(dialect_name: str) -> Statement:
-    return upsert(dialect_name, vectors, ("model_id", "text_hash"))
+    return upsert(dialect_name, vectors)
 
 
 class Versions(NamedTuple):
@@ -91,65 +98,71 @@ class Versions(NamedTuple):
 
 _versions = (
     sa.select(sites.c.index_version, models.c.id, models.c.version)
-    .select_from(sites.join(models, sa.true()))
-    .where(sites.c.id == sa.bindparam("site"), models.c.name == sa.bindparam("model"))
+    .select_from(sites.join(models, models.c.tenant_id == sites.c.tenant_id))
+    .where(sites.c.tenant_id == TENANT, sites.c.id == SITE, models.c.name == sa.bindparam("model"))
 )
 
 
-def versions(conn: sa.Connection, site: SiteId, model: str) -> Versions | None:
+def versions(conn: sa.Connection, tenant: TenantId, site: SiteId, model: str) -> Versions | None:
     """The current versions; None when the site or the model does not exist."""
-    row = conn.execute(_versions, {"site": site, "model": model}).one_or_none()
+    row = conn.execute(_versions, {"tenant": tenant, "site": site, "model": model}).one_or_none()
     return None if row is None else Versions(*row)
 
 
-def text_hashes(conn: sa.Connection, site: SiteId) -> list[tuple[int, int, str]]:
+def text_hashes(conn: sa.Connection, tenant: TenantId, site: SiteId) -> list[tuple[int, int, str]]:
     """Number, page and text hash of every chunk of a site, by number."""
     if conn.dialect.name == "postgresql":
-        columns = conn.exec_driver_sql(_TEXT_HASHES_IN_POSTGRES, (site,)).one()
+        columns = conn.exec_driver_sql(_TEXT_HASHES_IN_POSTGRES, (tenant, site)).one()
         return list(zip(*(column or [] for column in columns), strict=True))
     raw: Any = conn.connection.driver_connection
-    query = "SELECT number, page, text_hash FROM chunks WHERE site_id = ? ORDER BY number"
-    rows: list[tuple[int, int, str]] = raw.execute(query, (site,)).fetchall()
+    query = "SELECT number, page, text_hash FROM chunks WHERE tenant_id = ? AND site_id = ? ORDER BY number"
+    rows: list[tuple[int, int, str]] = raw.execute(query, (tenant, site)).fetchall()
     return rows
 
 
 _TEXT_HASHES_IN_POSTGRES = """
     SELECT array_agg(number ORDER BY number), array_agg(page ORDER BY number), array_agg(text_hash ORDER BY number)
-    FROM chunks WHERE site_id = $1
+    FROM chunks WHERE tenant_id = $1 AND site_id = $2
 """
 
 
-def vectors_of_site(conn: sa.Connection, site: SiteId, model_id: int) -> list[tuple[str, bytes]]:
+def vectors_of_site(conn: sa.Connection, tenant: TenantId, site: SiteId, model_id: int) -> list[tuple[str, bytes]]:
     """Text hash and vector of every text of a site, in one query."""
     if conn.dialect.name == "sqlite":
         raw: Any = conn.connection.driver_connection
-        rows: list[tuple[str, bytes]] = raw.execute(_VECTORS_OF_SITE, (model_id, site)).fetchall()
+        rows: list[tuple[str, bytes]] = raw.execute(_VECTORS_OF_SITE, (tenant, model_id, site)).fetchall()
         return rows
-    return [(row[0], row[1]) for row in conn.exec_driver_sql(_VECTORS_OF_SITE_IN_POSTGRES, (model_id, site))]
+    return [(row[0], row[1]) for row in conn.exec_driver_sql(_VECTORS_OF_SITE_IN_POSTGRES, (tenant, model_id, site))]
 
 
 _VECTORS_OF_SITE_IN_POSTGRES = """
-    SELECT text_hash, half FROM vectors WHERE model_id = $1 AND text_hash IN (SELECT text_hash FROM chunks WHERE site_id = $2)
+    SELECT text_hash, embedding_f16 FROM vectors WHERE tenant_id = $1 AND model_id = $2
+    AND text_hash IN (SELECT text_hash FROM chunks WHERE tenant_id = $1 AND site_id = $3)
 """
 _VECTORS_OF_SITE = """
-    SELECT vectors.text_hash, vectors.half FROM chunks JOIN vectors ON vectors.text_hash = chunks.text_hash
-    WHERE vectors.model_id = ? AND chunks.site_id = ?
+    SELECT vectors.text_hash, vectors.embedding_f16 FROM chunks
+    JOIN vectors ON vectors.tenant_id = chunks.tenant_id AND vectors.text_hash = chunks.text_hash
+    WHERE chunks.tenant_id = ? AND vectors.model_id = ? AND chunks.site_id = ?
 """
 
 
-def vectors_of_texts(conn: sa.Connection, model_id: int, hashes: Collection[str]) -> dict[str, bytes]:
+def vectors_of_texts(conn: sa.Connection, tenant: TenantId, model_id: int, hashes: Collection[str]) -> dict[str, bytes]:
     """The vectors of these texts that exist, by text hash."""
-    return {row[0]: bytes(row[1]) for row in select_in_batches(conn, _vectors_of_texts, hashes, model=model_id)}
+    return {row[0]: bytes(row[1]) for row in select_in_batches(conn, _vectors_of_texts, hashes, tenant=tenant, model=model_id)}
 
 
-_vectors_of_texts = sa.select(vectors.c.text_hash, vectors.c.half).where(
-    vectors.c.model_id == sa.bindparam("model"), vectors.c.text_hash.in_(BATCH)
+_vectors_of_texts = sa.select(vectors.c.text_hash, vectors.c.embedding_f16).where(
+    vectors.c.tenant_id == TENANT, vectors.c.model_id == sa.bindparam("model"), vectors.c.text_hash.in_(BATCH)
 )
 
 
-def vectors_since(conn: sa.Connection, site: SiteId, model_id: int, version: int) -> Iterator[tuple[str, bytes]]:
+def vectors_since(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, model_id: int, version: int
+) -> Iterator[tuple[str, bytes]]:
     """Text hash and vector of the site's texts that were embedded after this version of the model."""
     c = vectors.c
-    of_site = sa.exists(sa.literal_column("1")).where(chunks.c.text_hash == c.text_hash, chunks.c.site_id == site)
-    for row in conn.execute(sa.select(c.text_hash, c.half).where(c.model_id == model_id, c.version > version, of_site)):
+    of_site = sa.and_(chunks.c.tenant_id == tenant, chunks.c.site_id == site)
+    is_used = sa.exists(sa.literal_column("1")).where(of_site, chunks.c.text_hash == c.text_hash)
+    query = sa.select(c.text_hash, c.embedding_f16).where(c.tenant_id == tenant, c.model_id == model_id)
+    for row in conn.execute(query.where(c.version > version, is_used)):
         yield row[0], bytes(row[1])

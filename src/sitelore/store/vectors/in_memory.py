@@ -22,7 +22,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities
 from sitelore.store.index.reads import stale_pages
 from sitelore.store.vectors import embeddings
@@ -185,22 +185,24 @@ class MatrixCache:
         self._matrices: OrderedDict[tuple[int, int, int], SiteMatrix] = OrderedDict()
         self._lock = threading.Lock()
 
-    def load(self, conn: sa.Connection, site: SiteId, model: str, dims: int) -> MatrixAndStale | None:
+    def load(self, conn: sa.Connection, tenant: TenantId, site: SiteId, model: str, dims: int) -> MatrixAndStale | None:
         """The site's matrix in its current state; what is missing is read."""
-        versions = embeddings.versions(conn, site, model)
+        versions = embeddings.versions(conn, tenant, site, model)
         if versions is None:
             return None
         key = (site, versions.model_id, dims)
         with self._lock:
             matrix = self._matrices.get(key) or SiteMatrix.empty(dims)
-        matrix = _refresh(conn, site, matrix, versions)
+        matrix = _refresh(conn, tenant, site, matrix, versions)
         with self._lock:
             self._matrices[key] = matrix
             self._matrices.move_to_end(key)
             self._evict()
-        return matrix, stale_pages(conn, site)
+        return matrix, stale_pages(conn, tenant, site)
 
-    def get_current(self, conn: sa.Connection, site: SiteId, versions: Versions, dims: int) -> MatrixAndStale | None:
+    def get_current(
+        self, conn: sa.Connection, tenant: TenantId, site: SiteId, versions: Versions, dims: int
+    ) -> MatrixAndStale | None:
         """The site's matrix, if it is cached with these versions."""
         key = (site, versions.model_id, dims)
         with self._lock:
@@ -208,30 +210,30 @@ class MatrixCache:
             if matrix is None or (matrix.site_version, matrix.model_version) != (versions.site_version, versions.model_version):
                 return None
             self._matrices.move_to_end(key)
-        return matrix, stale_pages(conn, site)
+        return matrix, stale_pages(conn, tenant, site)
 
     def _evict(self) -> None:
         while len(self._matrices) > 1 and sum(m.vectors.nbytes for m in self._matrices.values()) > self._max_bytes:
             self._matrices.popitem(last=False)
 
 
-def _refresh(conn: sa.Connection, site: SiteId, old: SiteMatrix, versions: Versions) -> SiteMatrix:
+def _refresh(conn: sa.Connection, tenant: TenantId, site: SiteId, old: SiteMatrix, versions: Versions) -> SiteMatrix:
     """The matrix at these versions. A new object: a search may be reading the old one."""
     site_changed = old.site_version != versions.site_version
     model_changed = old.model_version != versions.model_version
     if not site_changed and not model_changed:
         return old
-    hashes = embeddings.text_hashes(conn, site) if site_changed else old.text_hashes
+    hashes = embeddings.text_hashes(conn, tenant, site) if site_changed else old.text_hashes
     row_of_text, vectors = old.row_of_text, old.vectors
     new: dict[str, bytes] = {}
     if model_changed and old.model_version >= 0:
-        new.update(embeddings.vectors_since(conn, site, versions.model_id, old.model_version))
+        new.update(embeddings.vectors_since(conn, tenant, site, versions.model_id, old.model_version))
     if site_changed:
         needed = {text_hash for _, _, text_hash in hashes}
         if row_of_text:
-            new.update(embeddings.vectors_of_texts(conn, versions.model_id, needed.difference(row_of_text, new)))
+            new.update(embeddings.vectors_of_texts(conn, tenant, versions.model_id, needed.difference(row_of_text, new)))
         else:
-            new.update(embeddings.vectors_of_site(conn, site, versions.model_id))
+            new.update(embeddings.vectors_of_site(conn, tenant, site, versions.model_id))
         if 2 * len(needed) < len(row_of_text):
             row_of_text, vectors = _without_unused(row_of_text, vectors, needed)
     row_of_text, vectors = _with_new(row_of_text, vectors, new)

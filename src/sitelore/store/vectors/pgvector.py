@@ -18,11 +18,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities
 from sitelore.store.index.reads import stale_pages
 from sitelore.store.schema import chunks, models, sites
 from sitelore.store.statements import BATCH, batches, select_in_batches
+from sitelore.store.tenants import app_role, as_owner, each_tenant, grants, secure_table
 from sitelore.store.vectors import embeddings
 from sitelore.store.vectors.embeddings import Versions
 
@@ -34,38 +35,36 @@ _CREATE = (
     "CREATE EXTENSION IF NOT EXISTS vector",
     "CREATE SCHEMA IF NOT EXISTS sitelore_vectors",
     """CREATE TABLE IF NOT EXISTS sitelore_vectors.chunk_vectors (
-        site_id int NOT NULL, model_id int NOT NULL, number int NOT NULL, page int NOT NULL, dims int NOT NULL,
-        half halfvec NOT NULL, PRIMARY KEY (site_id, model_id, number)
+        tenant_id int NOT NULL, site_id int NOT NULL, model_id int NOT NULL, number int NOT NULL, page int NOT NULL,
+        dims int NOT NULL, half halfvec NOT NULL, PRIMARY KEY (tenant_id, site_id, model_id, number)
     )""",
     # Inline storage however long: fetching each vector from a TOAST table would take longer than comparing it.
     "ALTER TABLE sitelore_vectors.chunk_vectors ALTER COLUMN half SET STORAGE MAIN",
 )
 _DELETE_OF_MODEL = """
-    DELETE FROM sitelore_vectors.chunk_vectors WHERE site_id = $1 AND model_id = $2 AND number = ANY ($3::int[])
+    DELETE FROM sitelore_vectors.chunk_vectors WHERE tenant_id = $1 AND site_id = $2 AND model_id = $3 AND number = ANY ($4::int[])
 """
 _DELETE = """
     DELETE FROM sitelore_vectors.chunk_vectors
-    WHERE site_id = $1 AND model_id IN (SELECT id FROM models) AND number = ANY ($2::int[])
+    WHERE tenant_id = $1 AND site_id = $2 AND model_id IN (SELECT id FROM models WHERE tenant_id = $1)
+    AND number = ANY ($3::int[])
 """
-_DELETE_ALL = "DELETE FROM sitelore_vectors.chunk_vectors WHERE site_id = $1"
+_DELETE_ALL = "DELETE FROM sitelore_vectors.chunk_vectors WHERE tenant_id = $1 AND site_id = $2"
 _NEAREST = """
-    SELECT number, half <#> ($5::real[])::halfvec AS distance FROM sitelore_vectors.chunk_vectors
-    WHERE site_id = $1 AND model_id = $2 AND dims = $3 AND page <> ALL ($4::int[])
-    ORDER BY distance, number LIMIT $6
+    SELECT number, half <#> ($6::real[])::halfvec AS distance FROM sitelore_vectors.chunk_vectors
+    WHERE tenant_id = $1 AND site_id = $2 AND model_id = $3 AND dims = $4 AND page <> ALL ($5::int[])
+    ORDER BY distance, number LIMIT $7
 """
 _NEAREST_AMONG = """
-    SELECT number, half <#> ($5::real[])::halfvec AS distance FROM sitelore_vectors.chunk_vectors
-    WHERE site_id = $1 AND model_id = $2 AND dims = $3 AND page <> ALL ($4::int[]) AND number = ANY ($7::int[])
-    ORDER BY distance, number LIMIT $6
+    SELECT number, half <#> ($6::real[])::halfvec AS distance FROM sitelore_vectors.chunk_vectors
+    WHERE tenant_id = $1 AND site_id = $2 AND model_id = $3 AND dims = $4 AND page <> ALL ($5::int[])
+    AND number = ANY ($8::int[]) ORDER BY distance, number LIMIT $7
 """
 _COUNT = """
     SELECT count(*) FROM sitelore_vectors.chunk_vectors
-    WHERE site_id = $1 AND model_id = $2 AND dims = $3 AND page <> ALL ($4::int[])
+    WHERE tenant_id = $1 AND site_id = $2 AND model_id = $3 AND dims = $4 AND page <> ALL ($5::int[])
 """
-_COUNT_AMONG = """
-    SELECT count(*) FROM sitelore_vectors.chunk_vectors
-    WHERE site_id = $1 AND model_id = $2 AND dims = $3 AND page <> ALL ($4::int[]) AND number = ANY ($5::int[])
-"""
+_COUNT_AMONG = _COUNT + " AND number = ANY ($6::int[])"
 # A custom plan for each query, because a generic one would convert the query vector for every row; and parallel workers,
 # because every row is read. For this transaction only.
 _PLANNER_SETTINGS = """
@@ -95,36 +94,41 @@ def prepare(conn: sa.Connection, *, create: bool = True) -> bool:
     if not create or not conn.scalar(sa.text("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")):
         return False
     try:
-        with conn.begin_nested():
+        with as_owner(conn):
             for statement in _CREATE:
                 conn.exec_driver_sql(statement)
+            secure_table(conn, f"{SCHEMA}.chunk_vectors")
+            if app_role(conn):
+                for statement in grants(SCHEMA):
+                    conn.exec_driver_sql(statement)
     except DBAPIError:  # no permission: an administrator has to create the extension
         return False
-    for site in conn.scalars(sa.select(sites.c.id).order_by(sites.c.id)).all():
-        _insert(conn, site, embeddings.text_hashes(conn, site))
+    for tenant in each_tenant(conn):
+        for site in conn.scalars(sa.select(sites.c.id).where(sites.c.tenant_id == tenant).order_by(sites.c.id)).all():
+            _insert(conn, tenant, site, embeddings.text_hashes(conn, tenant, site))
     return True
 
 
-def put(conn: sa.Connection, model_id: int, vectors: dict[str, bytes]) -> None:
+def put(conn: sa.Connection, tenant: TenantId, model_id: int, vectors: dict[str, bytes]) -> None:
     """Store the vectors of these texts for every chunk with such a text. `prepare` was true in this transaction."""
     c = chunks.c
-    query = sa.select(c.site_id, c.number, c.page, c.text_hash).where(c.text_hash.in_(BATCH))
+    query = sa.select(c.site_id, c.number, c.page, c.text_hash).where(c.tenant_id == tenant, c.text_hash.in_(BATCH))
     by_site: dict[int, list[_Row]] = {}
     for chunk in select_in_batches(conn, query, vectors):
-        row = _Row(chunk.site_id, model_id, chunk.number, chunk.page, vectors[chunk.text_hash])
+        row = _Row(tenant, chunk.site_id, model_id, chunk.number, chunk.page, vectors[chunk.text_hash])
         by_site.setdefault(chunk.site_id, []).append(row)
     for site, rows in by_site.items():
-        conn.exec_driver_sql(_DELETE_OF_MODEL, (site, model_id, [row.number for row in rows]))
+        conn.exec_driver_sql(_DELETE_OF_MODEL, (tenant, site, model_id, [row.number for row in rows]))
         _copy(conn, rows)
 
 
-def add(conn: sa.Connection, site: SiteId, written: Sequence[tuple[int, int, str]]) -> None:
+def add(conn: sa.Connection, tenant: TenantId, site: SiteId, written: Sequence[tuple[int, int, str]]) -> None:
     """Store the existing vectors of chunks that were written, given as number, page and text hash."""
-    if written and remove(conn, site, [number for number, _, _ in written]):
-        _insert(conn, site, written)
+    if written and remove(conn, tenant, site, [number for number, _, _ in written]):
+        _insert(conn, tenant, site, written)
 
 
-def remove(conn: sa.Connection, site: SiteId, numbers: Collection[int] | None = None) -> bool:
+def remove(conn: sa.Connection, tenant: TenantId, site: SiteId, numbers: Collection[int] | None = None) -> bool:
     """Delete the vectors of these chunks (None: of all chunks of the site). False when the table does not exist."""
     if conn.dialect.name != "postgresql":
         return False
@@ -132,21 +136,23 @@ def remove(conn: sa.Connection, site: SiteId, numbers: Collection[int] | None = 
     if not is_ready(conn):
         return False
     if numbers is None:
-        conn.exec_driver_sql(_DELETE_ALL, (site,))
+        conn.exec_driver_sql(_DELETE_ALL, (tenant, site))
     else:
-        conn.exec_driver_sql(_DELETE, (site, list(numbers)))
+        conn.exec_driver_sql(_DELETE, (tenant, site, list(numbers)))
     return True
 
 
-def _insert(conn: sa.Connection, site: SiteId, written: Sequence[tuple[int, int, str]]) -> None:
-    for model_id in conn.scalars(sa.select(models.c.id)).all():
+def _insert(conn: sa.Connection, tenant: TenantId, site: SiteId, written: Sequence[tuple[int, int, str]]) -> None:
+    for model_id in conn.scalars(sa.select(models.c.id).where(models.c.tenant_id == tenant)).all():
         for batch in batches(written):
-            vectors = embeddings.vectors_of_texts(conn, model_id, {text_hash for _, _, text_hash in batch})
+            vectors = embeddings.vectors_of_texts(conn, tenant, model_id, {text_hash for _, _, text_hash in batch})
             embedded = [chunk for chunk in batch if chunk[2] in vectors]
-            _copy(conn, [_Row(site, model_id, number, page, vectors[text_hash]) for number, page, text_hash in embedded])
+            rows = [_Row(tenant, site, model_id, number, page, vectors[text_hash]) for number, page, text_hash in embedded]
+            _copy(conn, rows)
 
 
 class _Row(NamedTuple):
+    tenant: int
     site: int
     model_id: int
     number: int
@@ -165,7 +171,7 @@ def _copy(conn: sa.Connection, rows: Sequence[_Row]) -> None:
     parts += (_pack(rows_of_size, size // 2) for size, rows_of_size in by_size.items())
     parts.append(_COPY_END)
     raw: Any = conn.connection.driver_connection
-    columns = ["site_id", "model_id", "number", "page", "dims", "half"]
+    columns = ["tenant_id", "site_id", "model_id", "number", "page", "dims", "half"]
     source = io.BytesIO(b"".join(parts))
     await_only(raw.copy_to_table("chunk_vectors", schema_name=SCHEMA, columns=columns, source=source, format="binary"))
 
@@ -179,16 +185,16 @@ def _pack(rows: Sequence[_Row], dims: int) -> bytes:
 
     A halfvec is its dimensions, two unused bytes and its numbers. pgvector rejects NaN and infinity: they become 0.
     """
-    numbers = [(f"{part}{at}", ">i4") for at in range(5) for part in ("size", "value")]
-    vector: list[Any] = [("size5", ">i4"), ("dims", ">i2"), ("unused", ">i2"), ("half", ">f2", (dims,))]
+    numbers = [(f"{part}{at}", ">i4") for at in range(6) for part in ("size", "value")]
+    vector: list[Any] = [("size6", ">i4"), ("dims", ">i2"), ("unused", ">i2"), ("half", ">f2", (dims,))]
     packed = np.zeros(len(rows), np.dtype([("fields", ">i2"), *numbers, *vector]))
-    packed["fields"] = 6
-    for at in range(5):
+    packed["fields"] = 7
+    for at in range(6):
         packed[f"size{at}"] = 4
-    for at, column in enumerate(list(zip(*rows, strict=True))[:4]):
+    for at, column in enumerate(list(zip(*rows, strict=True))[:5]):
         packed[f"value{at}"] = column
-    packed["value4"] = packed["dims"] = dims
-    packed["size5"] = 4 + 2 * dims
+    packed["value5"] = packed["dims"] = dims
+    packed["size6"] = 4 + 2 * dims
     halves = np.frombuffer(b"".join(row.half for row in rows), "<f2").reshape(-1, dims)
     packed["half"] = np.where(np.isfinite(halves), halves, np.float16(0))
     return packed.tobytes()
@@ -198,6 +204,7 @@ def _pack(rows: Sequence[_Row], dims: int) -> bytes:
 class Selection:
     """The chunks of a site that a query vector is compared with (`among`: only these), and how many to find."""
 
+    tenant: TenantId
     site: SiteId
     versions: Versions
     limit: int
@@ -208,7 +215,7 @@ class Selection:
 def nearest(conn: sa.Connection, vector: Sequence[float], selection: Selection, counts: VectorCounts) -> Similarities:
     """The nearest chunks, nearest first and by number among equals, then those in `also`. `is_ready` was true."""
     site, versions, among, dims = selection.site, selection.versions, selection.among, len(vector)
-    shown = (site, versions.model_id, dims, stale_pages(conn, site))
+    shown = (selection.tenant, site, versions.model_id, dims, stale_pages(conn, selection.tenant, site))
     compared = (*shown, list(vector))
     limit = max(0, selection.limit)
     conn.exec_driver_sql(_PLANNER_SETTINGS)
@@ -228,10 +235,10 @@ def nearest(conn: sa.Connection, vector: Sequence[float], selection: Selection, 
 
 
 def _count(
-    conn: sa.Connection, shown: tuple[int, int, int, list[int]], versions: tuple[int, int, int], counts: VectorCounts
+    conn: sa.Connection, shown: tuple[int, int, int, int, list[int]], versions: tuple[int, int, int], counts: VectorCounts
 ) -> int:
     """The number of live chunks with a vector; counted again only after a change."""
-    site, model_id, _, stale = shown
+    _, site, model_id, _, stale = shown
     counted_at, count = counts.get((site, model_id), (None, 0))
     if counted_at != versions or stale:
         count = int(conn.exec_driver_sql(_COUNT, shown).scalar_one())

@@ -19,9 +19,10 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from sitelore.model.errors import VectorsAway
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities
 from sitelore.store.engine import Engine
+from sitelore.store.tenants import for_tenant
 from sitelore.store.vectors import sync
 from sitelore.store.vectors.qdrant_rest import Json, NoCollection, QdrantRest, QdrantServer
 from sitelore.store.vectors.search import VectorQuery
@@ -53,7 +54,9 @@ class QdrantVectorSearch:
 
     async def nearest(self, query: VectorQuery) -> Similarities:
         """The nearest live chunks, exactly. `embedded` is the count of the database; with `among` it may be too high."""
-        context = await self._engine.read_long(sync.search_context, query.model, query.site, self._counts)
+        context = await self._engine.read_long(
+            for_tenant, sync.search_context, query.tenant, query.model, query.site, self._counts
+        )
         if context is None or not context.embedded:
             return Similarities()
         among = query.allowed_numbers
@@ -64,7 +67,7 @@ class QdrantVectorSearch:
         if context.stale:
             site_filter["must_not"] = [{"key": "page", "match": {"any": context.stale}}]
         scores = await self._scores(query, site_filter, limit, among, also)
-        live = await self._engine.read_long(sync.live_chunks, query.site, list(scores))
+        live = await self._engine.read_long(for_tenant, sync.live_chunks, query.tenant, query.site, list(scores))
         ranked = sorted((number for number in scores if number in live), key=lambda number: (-scores[number], number))
         requested = set(also)
         best = ranked[:limit]
@@ -102,29 +105,29 @@ class QdrantVectorSearch:
             raise
         return scores
 
-    async def put(self, model: str, hashes: Collection[str]) -> None:
+    async def put(self, tenant: TenantId, model: str, hashes: Collection[str]) -> None:
         """Send the vectors of these texts, for every chunk that has one of them."""
         try:
-            await self._send(model, await self._engine.read_long(sync.vectors_of_texts, model, hashes))
+            await self._send(model, await self._engine.read_long(for_tenant, sync.vectors_of_texts, tenant, model, hashes))
         except VectorsAway as problem:
             _LOG.warning("vectors not sent, retrying later: %s", problem)
 
-    async def catch_up(self, model: str, site: SiteId | None) -> None:
+    async def catch_up(self, tenant: TenantId, model: str, site: SiteId | None) -> None:
         """Complete the copy of every site that is behind. Sites that this process knows to be complete need no request."""
         try:
-            for state in await self._sites_behind(model, site):
+            for state in await self._sites_behind(tenant, model, site):
                 async with self._engine.leader_lock(f"vectors {state.site} {model}") as is_leader:
                     if is_leader:
-                        await self._complete(model, state.site)
+                        await self._complete(tenant, model, state.site)
         except VectorsAway as problem:
             _LOG.warning("vectors not sent, retrying later: %s", problem)
 
     async def close(self) -> None:
         """Do nothing: every request has its own connection."""
 
-    async def _sites_behind(self, model: str, site: SiteId | None) -> list[SyncState]:
+    async def _sites_behind(self, tenant: TenantId, model: str, site: SiteId | None) -> list[SyncState]:
         """Sites that have changed since their sync marker."""
-        states = await self._engine.read_long(sync.sync_states, model, site)
+        states = await self._engine.read_long(for_tenant, sync.sync_states, tenant, model, site)
         unknown = [state for state in states if (model, state.site) not in self._markers]
         if unknown:
             await self._read_markers(model, unknown)
@@ -133,7 +136,7 @@ class QdrantVectorSearch:
             return []
         same_chunks = [marker for state, marker in pairs if marker and marker.chunks_version == state.chunks_version]
         since = min((marker.vectors_version for marker in same_chunks), default=0)
-        latest = await self._engine.read_long(sync.latest_vectors, model, since)
+        latest = await self._engine.read_long(for_tenant, sync.latest_vectors, tenant, model, since)
         behind = []
         for state, marker in pairs:
             has_new_chunks = marker is None or marker.chunks_version != state.chunks_version
@@ -156,8 +159,8 @@ class QdrantVectorSearch:
             if len(of_collections) == len(collections) and len(first) == 2 and all(m == first for m in of_collections):
                 self._markers[model, state.site] = SyncState(state.site, state.tenant, *first)
 
-    async def _complete(self, model: str, site: SiteId) -> None:
-        site_vectors = await self._engine.read_long(sync.site_vectors, model, site)
+    async def _complete(self, tenant: TenantId, model: str, site: SiteId) -> None:
+        site_vectors = await self._engine.read_long(for_tenant, sync.site_vectors, tenant, model, site)
         if site_vectors is None:
             return
         collections = await self._collections(model)
@@ -165,10 +168,10 @@ class QdrantVectorSearch:
             collection = self._collection(model, dims)
             if collection not in collections:
                 await self._create(collection, dims)
-            await self._sync(model, site_vectors, dims)
+            await self._sync(tenant, model, site_vectors, dims)
         self._markers[model, site] = site_vectors.state
 
-    async def _sync(self, model: str, site_vectors: SiteVectors, dims: int) -> None:
+    async def _sync(self, tenant: TenantId, model: str, site_vectors: SiteVectors, dims: int) -> None:
         """Send what is missing in Qdrant, delete what is not in the database, and set the sync marker."""
         collection, state, expected = self._collection(model, dims), site_vectors.state, site_vectors.by_dims.get(dims, {})
         first_id = state.site << 32
@@ -180,7 +183,9 @@ class QdrantVectorSearch:
         missing = [number for number, row in expected.items() if actual.get(number) != row]
         for start in range(0, len(missing), _MAX_BATCH_POINTS):
             batch = missing[start : start + _MAX_BATCH_POINTS]
-            await self._send(model, await self._engine.read_long(sync.vectors_of_chunks, model, state.site, batch))
+            await self._send(
+                model, await self._engine.read_long(for_tenant, sync.vectors_of_chunks, tenant, model, state.site, batch)
+            )
         extra = [first_id + number for number in actual if number not in expected and number < site_vectors.next_chunk]
         for start in range(0, len(extra), _MAX_BATCH_IDS):
             await self._rest.drop(collection, extra[start : start + _MAX_BATCH_IDS])

@@ -20,10 +20,11 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from sitelore.model.errors import SiteloreError
-from sitelore.model.ids import SiteId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.search import Similarities
 from sitelore.store.engine import Engine
 from sitelore.store.schema import sites
+from sitelore.store.tenants import for_tenant
 from sitelore.store.vectors import embeddings, pgvector
 from sitelore.store.vectors.embeddings import Versions
 from sitelore.store.vectors.in_memory import MatrixAndStale, MatrixCache, nearest
@@ -40,6 +41,7 @@ _MAX_MATRIX_BYTES = 1 << 29
 class VectorQuery:
     """A query vector (float32) and the chunks of a site that it is compared with."""
 
+    tenant: TenantId
     site: SiteId
     model: str
     query: bytes
@@ -70,11 +72,11 @@ class VectorSearch(Protocol):
         """The nearest live chunks, and those requested by number."""
         ...
 
-    async def put(self, model: str, hashes: Collection[str]) -> None:
+    async def put(self, tenant: TenantId, model: str, hashes: Collection[str]) -> None:
         """Vectors of these texts were stored in the database."""
         ...
 
-    async def catch_up(self, model: str, site: SiteId | None) -> None:
+    async def catch_up(self, tenant: TenantId, model: str, site: SiteId | None) -> None:
         """Nothing is left to embed: bring the backend to the state of the database."""
         ...
 
@@ -83,8 +85,8 @@ class VectorSearch(Protocol):
         ...
 
 
-_MatrixKey = tuple[int, str, int]
-"""Site, model and dimensions."""
+_MatrixKey = tuple[TenantId, SiteId, str, int]
+"""Tenant, site, model and dimensions."""
 
 
 class LocalVectorSearch:
@@ -101,31 +103,37 @@ class LocalVectorSearch:
 
     async def nearest(self, query: VectorQuery) -> Similarities:
         """The nearest live chunks, exactly."""
-        result: Similarities | MatrixAndStale | None = await self._engine.read_autocommit(self._cached_matrix, query)
+        result: Similarities | MatrixAndStale | None = await self._engine.read(
+            for_tenant, self._cached_matrix, query.tenant, query
+        )
         if result is None:
-            result = await self._engine.read_long(self._compare_or_load, query)
+            result = await self._engine.read_long(for_tenant, self._compare_or_load, query.tenant, query)
         if isinstance(result, tuple):
             return await asyncio.to_thread(nearest, *result, query.vector, query.limit, query.also, query.among)
         return result or Similarities()
 
-    def _cached_matrix(self, conn: sa.Connection, query: VectorQuery) -> MatrixAndStale | None:
+    def _cached_matrix(self, conn: sa.Connection, tenant: TenantId, query: VectorQuery) -> MatrixAndStale | None:
         """The site's matrix, if it is cached in the state of the database."""
-        versions = embeddings.versions(conn, query.site, query.model)
-        return None if versions is None else self._cache.get_current(conn, query.site, versions, len(query.query) // 4)
+        versions = embeddings.versions(conn, tenant, query.site, query.model)
+        if versions is None:
+            return None
+        return self._cache.get_current(conn, tenant, query.site, versions, len(query.query) // 4)
 
-    def _compare_or_load(self, conn: sa.Connection, query: VectorQuery) -> Similarities | MatrixAndStale | None:
+    def _compare_or_load(
+        self, conn: sa.Connection, tenant: TenantId, query: VectorQuery
+    ) -> Similarities | MatrixAndStale | None:
         """The result of pgvector, or without pgvector the matrix to search."""
         vector = query.vector
         if not pgvector.is_ready(conn):
-            return self._cache.load(conn, query.site, query.model, len(vector))
-        versions = embeddings.versions(conn, query.site, query.model)
+            return self._cache.load(conn, tenant, query.site, query.model, len(vector))
+        versions = embeddings.versions(conn, tenant, query.site, query.model)
         if versions is None:
             return None
-        selection = pgvector.Selection(query.site, versions, query.limit, query.also, query.allowed_numbers)
+        selection = pgvector.Selection(tenant, query.site, versions, query.limit, query.also, query.allowed_numbers)
         result = pgvector.nearest(conn, vector.tolist(), selection, self._counts)
-        chunks = conn.scalar(sa.select(sites.c.chunk_count).where(sites.c.id == query.site)) or 0
+        chunks = conn.scalar(sa.select(sites.c.chunk_count).where(sites.c.tenant_id == tenant, sites.c.id == query.site)) or 0
         if chunks * vector.nbytes <= _MAX_MATRIX_BYTES:
-            self._count_query((query.site, query.model, len(vector)), versions)
+            self._count_query((tenant, query.site, query.model, len(vector)), versions)
         return result
 
     def _count_query(self, key: _MatrixKey, versions: Versions) -> None:
@@ -138,16 +146,17 @@ class LocalVectorSearch:
 
     async def _read_matrix(self, key: _MatrixKey) -> None:
         try:
-            await self._engine.read_long(self._cache.load, SiteId(key[0]), key[1], key[2])
+            tenant, site, model, dims = key
+            await self._engine.read_long(for_tenant, self._cache.load, tenant, site, model, dims)
         except SiteloreError as problem:
             _LOG.warning("reading the vectors of a site failed, pgvector goes on comparing: %s", problem)
         finally:
             del self._matrix_reads[key], self._query_counts[key]
 
-    async def put(self, model: str, hashes: Collection[str]) -> None:
+    async def put(self, tenant: TenantId, model: str, hashes: Collection[str]) -> None:
         """Nothing to do: matrices follow the versions in the database."""
 
-    async def catch_up(self, model: str, site: SiteId | None) -> None:
+    async def catch_up(self, tenant: TenantId, model: str, site: SiteId | None) -> None:
         """Nothing to do: matrices follow the versions in the database."""
 
     async def close(self) -> None:

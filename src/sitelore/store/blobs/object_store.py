@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
@@ -37,6 +37,9 @@ T = TypeVar("T")
 
 _THREADS = 16
 _TIMEOUT_S = 20
+_OBJECTS_PER_LIST = 1_000
+_TENANTS = "tenants"
+"""The directory of the blobs of all tenants but the default one."""
 _BACKOFF_S = (0.1, 2.0)
 _PERMISSION_ERRORS = (PermissionDeniedError, UnauthenticatedError)
 _NOT_FOUND_ERRORS = (NotFoundError, FileNotFoundError)
@@ -56,7 +59,7 @@ class ObjectBlobs:
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none."""
-        if not key.isalnum():
+        if not key.rpartition("/")[2].isalnum():
             raise KeyError(key)
         data = await self._with_retries(partial(self._read, key))
         if data is None:
@@ -69,6 +72,21 @@ class ObjectBlobs:
         if not frame.eof:
             raise CorruptData(f"The blob {key} in {self.name} is truncated.")
         return content
+
+    async def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        directory = f"{_TENANTS}/{prefix}" if prefix else None
+        listing = await self._with_retries(partial(self._store.list, directory, chunk_size=_OBJECTS_PER_LIST))
+        while found := await self._with_retries(lambda: next(listing, ())):
+            for entry in found:
+                key = BlobKey(prefix + entry["path"].rpartition("/")[2])
+                if _path(key) == entry["path"] and entry["last_modified"].timestamp() < stored_before:
+                    yield key
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        """Delete blobs, except those that were put again since this time."""
+        deleted = await asyncio.gather(*(self._with_retries(partial(self._delete, key, stored_before)) for key in keys))
+        return sum(deleted)
 
     async def check(self) -> None:
         """Write, read and delete one object; raises StorageError when that fails."""
@@ -86,6 +104,16 @@ class ObjectBlobs:
             return bytes(self._store.get(_path(key)).bytes())
         except _NOT_FOUND_ERRORS:
             return None
+
+    def _delete(self, key: BlobKey, stored_before: float) -> bool:
+        """Delete an object unless it is newer. Stores have no conditional delete: a put between the two calls is lost."""
+        try:
+            if self._store.head(_path(key))["last_modified"].timestamp() >= stored_before:
+                return False
+            self._store.delete(_path(key))
+        except _NOT_FOUND_ERRORS:
+            return False
+        return True
 
     def _probe(self) -> None:
         name = "sitelore-check"
@@ -110,7 +138,10 @@ class ObjectBlobs:
 
 
 def _path(key: BlobKey) -> str:
-    return f"{key[:2]}/{key}"
+    """The path of a blob; a prefix, the tenant's, becomes a directory."""
+    prefix, slash, digest = key.rpartition("/")
+    directory = f"{_TENANTS}/{prefix}{slash}" if prefix else ""
+    return f"{directory}{digest[:2]}/{digest}"
 
 
 def _first_line(error: Exception) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +32,12 @@ _PRAGMAS = (
     "cache_size = -4000",
     "journal_size_limit = 67108864",
 )
+
+
+_KEYS_PER_READ = 5_000
+_IS_RECENT = "EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?)"
+_KEYS = f"SELECT key FROM blobs WHERE key > ? AND key < ? AND instr(key, '/') = ? AND NOT {_IS_RECENT} ORDER BY key LIMIT ?"
+_DELETE = f"DELETE FROM blobs WHERE key = ? AND NOT {_IS_RECENT}"
 
 
 class SqliteBlobs:
@@ -90,6 +98,24 @@ class SqliteBlobs:
             return CorruptData(f"The blob {key} in {self._path} is damaged.")
         return content if frame.eof else CorruptData(f"The blob {key} in {self._path} is truncated.")
 
+    async def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        loop = asyncio.get_running_loop()
+        after = prefix
+        while True:
+            read = partial(_keys_after, after=after, prefix=prefix, stored_before=stored_before)
+            found = await loop.run_in_executor(self._thread, self._read, read)
+            for key in found:
+                yield key
+            if len(found) < _KEYS_PER_READ:
+                return
+            after = found[-1]
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        """Delete blobs, except those that were put again since this time. Their bytes are overwritten in the file."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._read, lambda db: _delete(db, keys, stored_before))
+
     async def close(self) -> None:
         """Close the database."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
@@ -141,6 +167,8 @@ def _open(path: Path) -> sqlite3.Connection:
         for pragma in _PRAGMAS:
             set_pragma(connection, pragma)
         connection.execute("CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL)")
+        # Apart from the blobs: a time beside the data could be read and updated only together with the data.
+        connection.execute("CREATE TABLE IF NOT EXISTS puts (key TEXT PRIMARY KEY, put_at REAL NOT NULL) WITHOUT ROWID")
     except BaseException:
         connection.close()
         raise
@@ -151,3 +179,20 @@ def _put(db: sqlite3.Connection, blobs: Sequence[Blob]) -> None:
     with db:
         db.execute("BEGIN IMMEDIATE")
         db.executemany("INSERT OR IGNORE INTO blobs (key, data) VALUES (?, ?)", [(blob.key, blob.data) for blob in blobs])
+        now = time.time()
+        db.executemany("INSERT OR REPLACE INTO puts (key, put_at) VALUES (?, ?)", [(blob.key, now) for blob in blobs])
+
+
+def _keys_after(db: sqlite3.Connection, after: str, prefix: str, stored_before: float) -> list[BlobKey]:
+    values = (after, f"{prefix}g", len(prefix), stored_before, _KEYS_PER_READ)  # keys are hexadecimal: "g" is above all
+    return [BlobKey(row[0]) for row in db.execute(_KEYS, values)]
+
+
+def _delete(db: sqlite3.Connection, keys: Sequence[BlobKey], stored_before: float) -> int:
+    set_pragma(db, "secure_delete = ON")
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        # A blob without a time was put before times were recorded, or has an older time that was deleted here.
+        cursor = db.executemany(_DELETE, [(key, stored_before) for key in keys])
+        db.execute("DELETE FROM puts WHERE put_at < ?", (stored_before,))
+    return cursor.rowcount

@@ -1,0 +1,1 @@
+"""Blob stores: a SQLite file, an object store, and the view of one tenant on either."""

@@ -1,0 +1,67 @@
+"""The blobs of one tenant: a blob store under a prefix, so that equal contents of two tenants are two blobs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from sitelore.model.document import Blob
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, TenantId
+
+
+class BlobStore(Protocol):
+    """A store of blobs of all tenants. Keys may have a prefix that ends with `/`."""
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        """Store compressed blobs."""
+        ...
+
+    async def get(self, key: BlobKey) -> bytes:
+        """The uncompressed bytes; KeyError when there are none."""
+        ...
+
+    def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were last put before this time."""
+        ...
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        """Delete blobs, except those that were put again since this time."""
+        ...
+
+    async def close(self) -> None:
+        """Close the store."""
+        ...
+
+
+class TenantBlobs:
+    """`ports.Blobs` of one tenant. The default tenant has no prefix: its blobs may be older than tenants."""
+
+    def __init__(self, store: BlobStore, tenant: TenantId) -> None:
+        self._store = store
+        self._prefix = "" if tenant == DEFAULT_TENANT else f"{tenant}/"
+
+    def for_tenant(self, tenant: TenantId) -> TenantBlobs:
+        """The blobs of another tenant in the same store."""
+        return TenantBlobs(self._store, tenant)
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        """Store compressed blobs; on return they survive a crash of the process."""
+        await self._store.put([Blob(self._key(blob.key), blob.data) for blob in blobs] if self._prefix else blobs)
+
+    async def get(self, key: BlobKey) -> bytes:
+        """The uncompressed bytes; KeyError when there are none."""
+        if "/" in key:
+            raise KeyError(key)
+        return await self._store.get(self._key(key))
+
+    async def keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
+        """The keys of all blobs that were last put before this time."""
+        async for key in self._store.keys(stored_before, self._prefix):
+            yield BlobKey(key.removeprefix(self._prefix))
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        """Delete blobs, except those that were put again since this time."""
+        return await self._store.delete([self._key(key) for key in keys], stored_before)
+
+    def _key(self, key: BlobKey) -> BlobKey:
+        return BlobKey(self._prefix + key)

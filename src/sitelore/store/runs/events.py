@@ -1,0 +1,73 @@
+"""The outbox: events for other systems, stored in the transaction that they report, so that none is lost or invented.
+
+Ids rise in the order of commits of a run, because writers of a run are serialised. Readers ask for what follows the last id
+that they handled, and may see an event twice but never miss one of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+import sqlalchemy as sa
+
+from sitelore.model.frontier import StoredEvent, StoredEventKind
+from sitelore.model.ids import RunId, TenantId
+from sitelore.model.url import Url
+from sitelore.store.rows import encode, maybe_url, storable
+from sitelore.store.schema import events
+from sitelore.store.statements import Statement, bind, execute_many, next_ids
+
+EVENTS_KEPT_S = 30 * 86_400.0
+"""Events are deleted when a run of their tenant ends and they are older than this."""
+
+_facts_decoder = msgspec.json.Decoder(dict[str, str | int])
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to store."""
+
+    run: RunId
+    kind: StoredEventKind
+    at: float
+    url: Url | None = None
+    facts: Mapping[str, str | int] = field(default_factory=dict)
+
+
+def store_events(conn: sa.Connection, tenant: TenantId, new: Iterable[NewEvent]) -> None:
+    """Store events in this transaction."""
+    batch = list(new)
+    rows = [
+        (
+            tenant, number, event.run, event.kind.value, None if event.url is None else str(event.url),
+            storable(encode(event.facts).decode()) if event.facts else None, event.at,
+        )
+        for number, event in zip(next_ids(conn, tenant, events, len(batch)), batch, strict=True)
+    ]  # fmt: skip
+    execute_many(conn, _event_statement, rows)
+
+
+def _event_statement(_dialect_name: str) -> Statement:
+    names = tuple(column.name for column in events.c)
+    return sa.insert(events).values({name: bind(events.c[name]) for name in names}), names
+
+
+def delete_old_events(conn: sa.Connection, tenant: TenantId, now: float) -> None:
+    """Delete events that are older than `EVENTS_KEPT_S`."""
+    conn.execute(sa.delete(events).where(events.c.tenant_id == tenant, events.c.created_at < now - EVENTS_KEPT_S))
+
+
+def events_after(conn: sa.Connection, tenant: TenantId, after: int, limit: int, run: RunId | None = None) -> list[StoredEvent]:
+    """The next events of the tenant, or of one run, after this id, oldest first."""
+    c = events.c
+    query = sa.select(c.id, c.run_id, c.kind, c.created_at, c.url, c.facts).where(c.tenant_id == tenant, c.id > after)
+    if run is not None:
+        query = query.where(c.run_id == run)
+    return [
+        StoredEvent(
+            number, stored_run, StoredEventKind(kind), at, maybe_url(url), _facts_decoder.decode(facts) if facts else {}
+        )
+        for number, stored_run, kind, at, url, facts in conn.execute(query.order_by(c.id).limit(limit))
+    ]
