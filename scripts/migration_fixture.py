@@ -31,10 +31,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scripts.servers import LocalServers, free_ports
 from tests.support import migration_data as data
 from tests.support.http_server import HttpServer, serve_site
-
-from scripts.servers import LocalServers, free_ports
 
 _INTERRUPTED_EXIT_CODE = 11
 _HITS_BEFORE_INTERRUPT = 14
@@ -91,19 +90,19 @@ class Crawled:
 def crawl_sites(version: Version, guide: HttpServer, shop: HttpServer) -> Crawled:
     """Crawl both sites twice, once with an idempotency key, build the index, and interrupt the last run."""
     guide.pages, shop.pages = data.guide(later=False), data.shop(later=False)
-    runs = [_crawl(version, data.GUIDE)]
+    runs = [_crawl(version, data.GUIDE_SEEDS)]
     guide.pages = data.guide(later=True)
-    runs += [_crawl(version, data.GUIDE), _crawl(version, data.SHOP)]
+    runs += [_crawl(version, data.GUIDE_SEEDS), _crawl(version, data.SHOP_SEEDS)]
     runs.append(idempotent_run := _crawl_with_key(version))
     shop.pages = data.shop(later=True)
-    runs.append(_crawl(version, data.SHOP))
+    runs.append(_crawl(version, data.SHOP_SEEDS))
     version.run(("reindex", "--json"))
     runs.append(_interrupted_crawl(version, guide))
     return Crawled(runs, idempotent_run)
 
 
-def _crawl(version: Version, site: str) -> str:
-    return str(json.loads(version.run(("crawl", f"{site}/", *data.CRAWL)))["run"])
+def _crawl(version: Version, seeds: Sequence[str]) -> str:
+    return str(json.loads(version.run(("crawl", *seeds, *data.CRAWL)))["run"])
 
 
 def _crawl_with_key(version: Version) -> str:
@@ -125,7 +124,7 @@ def _interrupted_crawl(version: Version, guide: HttpServer) -> str:
     """Crawl with slow answers, and press Ctrl-C in the middle."""
     guide.clear_log()
     guide.delay_s = 0.2
-    with version.started("crawl", f"{data.GUIDE}/", *data.CRAWL, "--force") as process:
+    with version.started("crawl", *data.GUIDE_SEEDS, *data.CRAWL, "--force") as process:
         guide.wait_for_hits(_HITS_BEFORE_INTERRUPT)
         process.send_signal(signal.SIGINT)
         assert process.wait(_WAIT_S) == _INTERRUPTED_EXIT_CODE

@@ -30,11 +30,26 @@ ALLOW_PRIVATE = "127.0.0.0/8"
 _SUBJECTS = ("glacier", "lighthouse", "orchard", "violin", "compass", "harvest", "telescope", "pottery", "railway", "beehive")
 _VERBS = ("describes", "measures", "repairs", "paints", "collects", "compares", "records", "teaches")
 _OBJECTS = ("winter storms", "wooden boats", "old maps", "quiet villages", "silver coins", "copper wires", "mountain paths")
-LONG_TARGET = "/long?q=" + "abcdefgh" * 270
+LONG_TARGETS = ("/long?q=" + "abcdefgh" * 230, "/longer?q=" + "abcdefgh" * 270)
+"""A link to the second is too long to be followed."""
+LONG_SEED = "/longest?q=" + "abcdefgh" * 300
+GUIDE_SEEDS = (f"{GUIDE}/", GUIDE + LONG_SEED)
+SHOP_SEEDS = (f"{SHOP}/",)
 QUERIES = (*_SUBJECTS[:6], "mountain paths", "silver coins", "Überblick", "warehouse inventory")
 EXPLAINED = tuple(
     GUIDE + target
-    for target in ("/", "/old", "/copy-b", "/missing", "/sorry", "/noindex", "/private/a", "/leaving", LONG_TARGET, "/never-linked")
+    for target in (
+        "/",
+        "/old",
+        "/copy-b",
+        "/missing",
+        "/lost/a",
+        "/noindex",
+        "/private/a",
+        "/leaving",
+        *LONG_TARGETS,
+        "/unknown",
+    )
 )
 TEXT_FORMATS = ("json", "csv", "jsonl", "llms-txt", "actions")
 _VOLATILE = ("data", "blobs", "outputs", "elapsed_s", "pages_per_s")
@@ -52,7 +67,7 @@ def text_about(topic: str, sentences: int = 6) -> str:
 
 
 def guide(*, later: bool) -> Pages:
-    """A site with redirects, duplicates, errors, a sitemap and a document; `later`, after a page was removed and one changed."""
+    """A site with redirects, duplicates, errors and a sitemap; `later`, after a page was removed and another one changed."""
     topics = {f"/topics/{n}": page(f"Topic {n}", text_about(f"topic {n}")) for n in range(1, 25)}
     copy = page("Copy", text_about("copy"))
     pages = {
@@ -62,14 +77,15 @@ def guide(*, later: bool) -> Pages:
         "/new": page("New", text_about("new")),
         "/hops": redirect("/hops-2", 302),
         "/hops-2": redirect("/topics/1", 307),
-        "/canonical?from=mail": page("Canonical", text_about("canonical"), head=f'<link rel="canonical" href="{GUIDE}/canonical">'),
+        "/canonical?from=mail": page(
+            "Canonical", text_about("canonical"), head=f'<link rel="canonical" href="{GUIDE}/canonical">'
+        ),
         "/canonical": page("Canonical", text_about("canonical"), head=f'<link rel="canonical" href="{GUIDE}/canonical">'),
         "/copy-a": copy,
         "/copy-b": copy,
-        "/sorry": page("Page not found", "Sorry, the page you are looking for could not be found."),
         "/forbidden": Answer(403, b"no"),
         "/noindex": page("Drafts", text_about("drafts"), head='<meta name="robots" content="noindex">'),
-        "/overview": page("Überblick – 概要 🦊", f"Überblick über Gärten und Straßen. {text_about('overview')}"),
+        "/overview": page("Überblick: 概要 🦊", f"Überblick über Gärten und Straßen. {text_about('overview')}"),
         "/contact": page("Contact", f"Write to team@guide.example. {_FORM} {text_about('contact')}"),
         "/private/a": page("Private", "robots.txt excludes this page"),
         "/report.docx": Answer(body=_docx(text_about("report")), content_type=_DOCX),
@@ -79,23 +95,26 @@ def guide(*, later: bool) -> Pages:
             body=f"User-agent: *\nDisallow: /private/\nSitemap: {GUIDE}/sitemap.xml\n".encode(), content_type="text/plain"
         ),
         "/changing": page("Changing", text_about("changed" if later else "changing")),
-        LONG_TARGET: page("Long address", text_about("long")),
+        **{target: page("Long address", text_about(target)) for target in (*LONG_TARGETS, LONG_SEED)},
     }
     if not later:
         pages["/leaving"] = page("Leaving", text_about("leaving"))
-    return pages.get
+    return lambda target: _SORRY if target.startswith("/lost/") else pages.get(target)
 
 
 _SPECIAL_TARGETS = (
-    "/old", "/hops", "/canonical?from=mail", "/canonical", "/copy-a", "/copy-b", "/missing", "/sorry", "/forbidden", "/noindex",
-    "/overview", "/contact", "/private/a", "/report.docx", "/changing", "/leaving", LONG_TARGET, "http://other.invalid/",
+    "/old", "/hops", "/canonical?from=mail", "/canonical", "/copy-a", "/copy-b", "/missing", "/lost/a", "/forbidden",
+    "/noindex", "/overview", "/contact", "/private/a", "/report.docx", "/changing", "/leaving", *LONG_TARGETS, "http://other.invalid/",
 )  # fmt: skip
+_SORRY = page("Page not found", "Sorry, the page you are looking for could not be found.")
 _FORM = '<form action="/search" method="get"><label>Words <input name="q" required></label><button>Search</button></form>'
 
 
 def shop(*, later: bool) -> Pages:
     """A site of twelve products; `later`, half of them are gone, so that their deletion is held back."""
-    products = {f"/products/{n}": page(f"Product {n}", f"Warehouse inventory. {text_about(f'product {n}')}") for n in range(1, 13)}
+    products = {
+        f"/products/{n}": page(f"Product {n}", f"Warehouse inventory. {text_about(f'product {n}')}") for n in range(1, 13)
+    }
     home = page("Shop", text_about("shop"), links=tuple(products))
     if later:
         products |= {f"/products/{n}": Answer(410) for n in range(1, 7)}
@@ -104,13 +123,15 @@ def shop(*, later: bool) -> Pages:
 
 def collect(sitelore: Sitelore, runs: Sequence[str], folder: Path) -> dict[str, str]:
     """The output of every command that reads, by its arguments. `folder` takes the files that commands write."""
+    folder.mkdir(exist_ok=True)
     outputs = {"runs": sitelore(("runs", "--json")).decode()}
     for run in runs:
         outputs[f"show {run}"] = _stable_summary(sitelore(("show", run, "--json")))
         for form in TEXT_FORMATS:
             outputs[f"export {run} {form}"] = sitelore(("export", run, "--format", form)).decode()
         outputs[f"export {run} md"] = _markdown_files(sitelore, run, folder / f"{run}-md")
-        outputs[f"export {run} warc"] = archived_responses(sitelore(("export", run, "--format", "warc")))
+        sitelore(("export", run, "--format", "warc", "--out", str(archive := folder / f"{run}.warc.gz")))
+        outputs[f"export {run} warc"] = _archived_responses(archive.read_bytes())
     for url in EXPLAINED:
         outputs[f"explain {url}"] = sitelore(("explain", url, "--run", runs[0], "--json")).decode()
     for query in QUERIES:
@@ -119,7 +140,7 @@ def collect(sitelore: Sitelore, runs: Sequence[str], folder: Path) -> dict[str, 
     return outputs
 
 
-def archived_responses(archive: bytes) -> str:
+def _archived_responses(archive: bytes) -> str:
     """Status and digest of the body of every response in a WARC file, as JSON by URL.
 
     The records themselves differ between versions: newer ones add headers, and write an equal body once.
