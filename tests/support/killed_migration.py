@@ -25,7 +25,6 @@ import sqlalchemy.ext.asyncio
 
 from sitelore.store.engine import PostgresConfig, open_postgres, open_sqlite
 
-
 _USED_BY_MIGRATIONS = (alembic.command, alembic.config, asyncpg, sqlalchemy.ext.asyncio)
 """Imported here, once for all processes: the migration itself imports them only when it needs them."""
 

@@ -51,7 +51,6 @@ EXPLAINED = tuple(
         "/unknown",
     )
 )
-TEXT_FORMATS = ("json", "csv", "jsonl", "llms-txt", "actions")
 _VOLATILE = ("data", "blobs", "outputs", "elapsed_s", "pages_per_s")
 """Fields of `show` that depend on where the data is and on the time of the call."""
 
@@ -124,33 +123,51 @@ def shop(*, later: bool) -> Pages:
 def collect(sitelore: Sitelore, runs: Sequence[str], folder: Path) -> dict[str, str]:
     """The output of every command that reads, by its arguments. `folder` takes the files that commands write."""
     folder.mkdir(exist_ok=True)
-    outputs = {"runs": sitelore(("runs", "--json")).decode()}
+    outputs = collect_rows(sitelore, runs)
     for run in runs:
-        outputs[f"show {run}"] = _stable_summary(sitelore(("show", run, "--json")))
-        for form in TEXT_FORMATS:
+        for form in ("csv", "llms-txt", "actions"):
             outputs[f"export {run} {form}"] = sitelore(("export", run, "--format", form)).decode()
         outputs[f"export {run} md"] = _markdown_files(sitelore, run, folder / f"{run}-md")
         sitelore(("export", run, "--format", "warc", "--out", str(archive := folder / f"{run}.warc.gz")))
         outputs[f"export {run} warc"] = _archived_responses(archive.read_bytes())
     for url in EXPLAINED:
         outputs[f"explain {url}"] = sitelore(("explain", url, "--run", runs[0], "--json")).decode()
-    for query in QUERIES:
-        outputs[f"search {query}"] = sitelore(("search", query, "--mode", "lexical", "--json")).decode()
+    return outputs | _answers(sitelore, QUERIES)
+
+
+def collect_rows(sitelore: Sitelore, runs: Sequence[str]) -> dict[str, str]:
+    """The outputs that show every stored row and page: those of `collect` without other forms of the same data."""
+    outputs = {"runs": sitelore(("runs", "--json")).decode()}
+    for run in runs:
+        outputs[f"show {run}"] = _stable_summary(sitelore(("show", run, "--json")))
+        for form in ("json", "jsonl"):
+            outputs[f"export {run} {form}"] = sitelore(("export", run, "--format", form)).decode()
     outputs["deletions"] = sitelore(("deletions", "--json")).decode()
-    return outputs
+    return outputs | _answers(sitelore, QUERIES[:2])
+
+
+def _answers(sitelore: Sitelore, queries: Sequence[str]) -> dict[str, str]:
+    """Search results. Only keywords: embeddings are not installed everywhere."""
+    return {f"search {query}": sitelore(("search", query, "--mode", "lexical", "--json")).decode() for query in queries}
 
 
 def _archived_responses(archive: bytes) -> str:
     """Status and digest of the body of every response in a WARC file, as JSON by URL.
 
-    The records themselves differ between versions: newer ones add headers, and write an equal body once.
+    The records themselves differ between versions: newer ones add headers, and refer to an equal body instead of repeating it.
     """
     responses: dict[str, list[Any]] = {}
     for record in ArchiveIterator(io.BytesIO(archive)):
-        if record.rec_type in {"response", "revisit"}:
-            body = record.content_stream().read()
-            digest = hashlib.sha256(body).hexdigest() if record.rec_type == "response" else record.rec_type
-            responses[record.rec_headers["WARC-Target-URI"]] = [record.http_headers.get_statuscode(), digest]
+        headers = record.rec_headers
+        if record.rec_type == "response":
+            digest = hashlib.sha256(record.content_stream().read()).hexdigest()
+        elif record.rec_type != "revisit":
+            continue
+        elif "identical-payload-digest" in headers["WARC-Profile"]:
+            digest = responses[headers["WARC-Refers-To-Target-URI"]][1]
+        else:
+            digest = "not modified"
+        responses[headers["WARC-Target-URI"]] = [record.http_headers.get_statuscode(), digest]
     return json.dumps(responses, indent=1, sort_keys=True)
 
 
