@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -149,10 +150,13 @@ def storage(request: pytest.FixtureRequest) -> Storage:
     return storage
 
 
-def differences(printed: dict[str, str], expected: dict[str, str]) -> dict[str, Any]:
-    """Outputs that differ, apart from settings that did not exist yet."""
+def differences(printed: dict[str, str], expected: dict[str, str]) -> dict[str, list[str]]:
+    """The lines that differ, by output, apart from settings that did not exist yet."""
+    actual = {name: without_new_settings(name, text) for name, text in printed.items()}
     return {
-        name: (expected[name], text) for name, text in printed.items() if without_new_settings(name, text) != expected[name]
+        name: list(unified_diff(expected[name].splitlines(), text.splitlines(), "before", "after", lineterm="", n=0))
+        for name, text in actual.items()
+        if text != expected[name]
     }
 
 

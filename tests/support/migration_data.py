@@ -125,7 +125,8 @@ def collect(sitelore: Sitelore, runs: Sequence[str], folder: Path) -> dict[str, 
     folder.mkdir(exist_ok=True)
     outputs = collect_rows(sitelore, runs)
     for run in runs:
-        for form in ("csv", "llms-txt", "actions"):
+        outputs[f"show {run}"] = _stable_summary(sitelore(("show", run, "--json")))
+        for form in ("csv", "jsonl", "llms-txt", "actions"):
             outputs[f"export {run} {form}"] = sitelore(("export", run, "--format", form)).decode()
         outputs[f"export {run} md"] = _markdown_files(sitelore, run, folder / f"{run}-md")
         sitelore(("export", run, "--format", "warc", "--out", str(archive := folder / f"{run}.warc.gz")))
@@ -136,14 +137,13 @@ def collect(sitelore: Sitelore, runs: Sequence[str], folder: Path) -> dict[str, 
 
 
 def collect_rows(sitelore: Sitelore, runs: Sequence[str]) -> dict[str, str]:
-    """The outputs that show every stored row and page: those of `collect` without other forms of the same data."""
-    outputs = {"runs": sitelore(("runs", "--json")).decode()}
-    for run in runs:
-        outputs[f"show {run}"] = _stable_summary(sitelore(("show", run, "--json")))
-        for form in ("json", "jsonl"):
-            outputs[f"export {run} {form}"] = sitelore(("export", run, "--format", form)).decode()
+    """Those outputs of `collect` that show every stored row once, and the pages of the latest run."""
+    latest = runs[-1]
+    outputs = {f"export {run} json": sitelore(("export", run, "--format", "json")).decode() for run in runs}
+    outputs[f"export {latest} jsonl"] = sitelore(("export", latest, "--format", "jsonl")).decode()
+    outputs["runs"] = sitelore(("runs", "--json")).decode()
     outputs["deletions"] = sitelore(("deletions", "--json")).decode()
-    return outputs | _answers(sitelore, QUERIES[:2])
+    return outputs | _answers(sitelore, QUERIES[:1])
 
 
 def _answers(sitelore: Sitelore, queries: Sequence[str]) -> dict[str, str]:
@@ -166,7 +166,7 @@ def _archived_responses(archive: bytes) -> str:
         elif "identical-payload-digest" in headers["WARC-Profile"]:
             digest = responses[headers["WARC-Refers-To-Target-URI"]][1]
         else:
-            digest = "not modified"
+            digest = record.rec_type
         responses[headers["WARC-Target-URI"]] = [record.http_headers.get_statuscode(), digest]
     return json.dumps(responses, indent=1, sort_keys=True)
 
