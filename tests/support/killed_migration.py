@@ -36,7 +36,7 @@ async def _open(where: str) -> None:
         await (await open_sqlite(Path(where))).close()
 
 
-def _before_each_statement(action: Callable[[], None]) -> None:
+def _before_each_statement(action: Callable[[], object]) -> None:
     """Call a function before each statement and each commit."""
 
     @sa.event.listens_for(sa.Engine, "before_cursor_execute")
@@ -64,7 +64,7 @@ def _count(where: str) -> int:
     """Migrate to the end; return how many statements and commits that took."""
 
     def work(pipe: int) -> None:
-        _before_each_statement(lambda: os.write(pipe, b".") and None)
+        _before_each_statement(lambda: os.write(pipe, b"."))
         asyncio.run(_open(where))
 
     written, code = _in_child(work)
