@@ -124,7 +124,7 @@ def postgres_storage(postgres_url: str, redis_url: str, tmp_path_factory: pytest
     def copy() -> Copy:
         folder = tmp_path_factory.mktemp("copy")
         shutil.copytree(stored / "blobs", folder / "blobs")
-        databases.append(database := in_thread(_copy_database(postgres_url, template)))
+        databases.append(database := in_thread(create_database(postgres_url, sa.make_url(template).database or "")))
         blobs = (folder / "blobs").as_uri()
         variables = {"SITELORE_DATABASE_URL": database, "SITELORE_REDIS_URL": redis_url, "SITELORE_BLOBS_URL": blobs}
         return Copy(folder, database, variables)
@@ -132,14 +132,6 @@ def postgres_storage(postgres_url: str, redis_url: str, tmp_path_factory: pytest
     yield Storage(expected, copy)
     for database in databases:
         in_thread(drop_database(postgres_url, database))
-
-
-async def _copy_database(server: str, template: str) -> str:
-    url = await create_database(server)
-    name = sa.make_url(url).database
-    await administer(server, f"DROP DATABASE {name}")
-    await administer(server, f"CREATE DATABASE {name} TEMPLATE {sa.make_url(template).database}")
-    return url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
