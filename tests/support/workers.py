@@ -49,10 +49,10 @@ async def administer(url: str, statement: str) -> None:
         await connection.close()
 
 
-async def create_database(server: str) -> str:
-    """Create a database on a server; return its URL."""
+async def create_database(server: str, template: str = "template1") -> str:
+    """Create a database on a server, as a copy of this one; return its URL."""
     name = f"sitelore_{os.getpid()}_{next(_numbers)}"
-    await administer(server, f"CREATE DATABASE {name}")
+    await administer(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     return sa.make_url(server).set(database=name).render_as_string(hide_password=False)
 
 
