@@ -9,12 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from scripts.servers import LocalServers
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
 from tests.support.workers import administer, create_database, drop_database, temporary_database
 
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.schema import metadata
 from sitelore.store.vectors.pgvector import SCHEMA as VECTORS
 
@@ -35,6 +38,24 @@ class Database:
 
     async def ledger(self) -> SqlLedger:
         return SqlLedger(await self.engine(), DEFAULT_TENANT)
+
+    async def owner(self) -> SqliteEngine | PostgresEngine:
+        """An engine without the restrictions of the application: it may create tables, and sees all tenants."""
+        if isinstance(self.where, Path):
+            return await self.engine()
+        address = sa.make_url(self.where).set(drivername="postgresql+asyncpg")
+        owner = PostgresEngine(create_async_engine(address, poolclass=NullPool), "owner", PostgresConfig())
+        self._opened.append(owner)
+        return owner
+
+    async def queue(self) -> SqlRunQueue:
+        return SqlRunQueue(await self.engine())
+
+    async def tenants(self, *names: str) -> list[SqlLedger]:
+        """The ledgers of new tenants."""
+        engine = await self.engine()
+        made = [await SqlRunQueue(engine).create_tenant(name, 0.0) for name in names]
+        return [SqlLedger(engine, tenant.id) for tenant in made]
 
     async def close(self) -> None:
         for engine in self._opened:
@@ -92,6 +113,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         await database.close()
         tables = ", ".join(table.name for table in metadata.sorted_tables)
         await administer(url, f"TRUNCATE {tables} RESTART IDENTITY")
+        await administer(url, "INSERT INTO tenants (name, created_at) VALUES ('default', 0)")
         await administer(url, f"DROP SCHEMA IF EXISTS {VECTORS} CASCADE")
 
 
@@ -115,3 +137,9 @@ async def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
 async def ledger(database: Database) -> SqlLedger:
     """A ledger over an empty database of each kind."""
     return await database.ledger()
+
+
+@pytest.fixture
+async def queue(database: Database) -> SqlRunQueue:
+    """The run queue of all tenants over the same database as `ledger`."""
+    return await database.queue()

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from tests.ports.conftest import Database
 
 from sitelore.crawl.runs import first_offers, start_run
 from sitelore.model.frontier import (
@@ -26,7 +27,7 @@ from sitelore.model.ids import WorkerId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.runs.listing import EDGES_PER_PAGE, IDEMPOTENCY_KEY_TTL_S
 
 NOW = 1_700_000_000.0
@@ -99,18 +100,17 @@ async def test_edges_lead_from_the_page_a_url_was_found_on(ledger: SqlLedger) ->
     assert [edge.url for edge in edges] == sorted(edge.url for edge in edges)
 
 
-async def test_runs_of_equally_named_sites_of_two_tenants_are_listed_apart(ledger: SqlLedger) -> None:
+async def test_runs_of_equally_named_sites_of_two_tenants_are_listed_apart(database: Database) -> None:
     settings = CrawlSettings(seeds=("https://a.example/",))
-    ours = await ledger.create_run("a.example", settings, (), NOW, "one")
-    theirs = await ledger.create_run("a.example", settings, (), NOW + 1, "two")
-    for tenant, run in (("one", ours), ("two", theirs)):
-        runs, total = await ledger.list_runs(RunListing(site="a.example", tenant=tenant))
-        assert ([one.id for one in runs], total) == ([run.id], 1)
-    assert await ledger.list_runs(RunListing(tenant="three")) == ([], 0)
-    assert (await ledger.list_runs(RunListing(site="a.example")))[1] == 2
+    first, second, empty = await database.tenants("one", "two", "three")
+    for at, ledger in enumerate((first, second)):
+        run = await ledger.create_run("a.example", settings, (), NOW + at)
+        runs, total = await ledger.list_runs(RunListing(site="a.example"))
+        assert ([listed.id for listed in runs], total) == ([run.id], 1)
+    assert await empty.list_runs(RunListing()) == ([], 0)
 
 
-async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) -> None:
+async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     sites = ("a.example", "b.example", "a.example")
     runs = [await start_run(ledger, CrawlSettings(seeds=(f"https://{site}/",)), NOW + at) for at, site in enumerate(sites)]
     await ledger.move_run(runs[0].id, RunState.CANCELLED, NOW)
@@ -120,7 +120,7 @@ async def test_runs_are_listed_and_counted_by_state_and_site(ledger: SqlLedger) 
     assert oldest[0].id == runs[0].id
     of_a, total = await ledger.list_runs(RunListing(site="a.example", states=frozenset({RunState.QUEUED})))
     assert ([run.id for run in of_a], total) == ([runs[2].id], 1)
-    assert await ledger.runs_by_state() == {"CANCELLED": 1, "QUEUED": 2}
+    assert await queue.runs_by_state() == {"CANCELLED": 1, "QUEUED": 2}
 
 
 async def test_an_idempotency_key_creates_one_run_even_in_concurrent_calls(ledger: SqlLedger) -> None:

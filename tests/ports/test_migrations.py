@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.ports.conftest import Database
-from tests.ports.frontier import facts, started, the_row, visited
+from tests.ports.frontier import facts
 
 from sitelore.model.errors import StorageError
-from sitelore.model.ids import DEFAULT_TENANT, SiteId
-from sitelore.model.response import StoredHead
+from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.states import UrlState
 from sitelore.model.url import Url
+from sitelore.store.engine import PostgresEngine, SqliteEngine
 from sitelore.store.index.search_index import SqlSearchIndex
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
 from sitelore.store.schema import REVISION, metadata, versions
+from sitelore.store.tenants import for_tenant
 from sitelore.store.versions import PageChange, store_changes
 
 
@@ -29,15 +29,17 @@ def _drop_all(conn: sa.Connection) -> None:
     versions.drop(conn)
 
 
-def _downgrade(conn: sa.Connection, revision: str) -> None:
+def _make(conn: sa.Connection, revision: str) -> None:
+    """Replace the tables by those of an older version."""
     from alembic import command
     from alembic.config import Config
 
+    _drop_all(conn)
     config = Config()
     config.set_main_option("script_location", str(Path(current.__file__).parent))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = conn
-    command.downgrade(config, revision)
+    command.upgrade(config, revision)
 
 
 def _differences(conn: sa.Connection) -> list[Any]:
@@ -62,14 +64,15 @@ def _definitions(conn: sa.Connection) -> list[Any]:
 
 
 async def test_the_sum_of_all_migrations_equals_the_schema(new_database: Database) -> None:
-    engine = await new_database.engine()
-    made_at_once = await engine.write(_definitions)
-    assert await engine.write(_differences) == []
-    await engine.write(_drop_all)
-    await engine.write(upgrade)
-    assert await engine.write(_differences) == []
-    assert await engine.write(_definitions) == made_at_once
-    assert await engine.read(lambda conn: conn.scalar(sa.select(versions.c.version_num))) == REVISION
+    await new_database.engine()
+    owner = await new_database.owner()
+    made_at_once = await owner.write(_definitions)
+    assert await owner.write(_differences) == []
+    await owner.write(_drop_all)
+    await owner.write(upgrade)
+    assert await owner.write(_differences) == []
+    assert await owner.write(_definitions) == made_at_once
+    assert await owner.read(lambda conn: conn.scalar(sa.select(versions.c.version_num))) == REVISION
 
 
 def test_the_generated_sql_of_a_new_sqlite_database_equals_the_schema() -> None:
@@ -77,86 +80,109 @@ def test_the_generated_sql_of_a_new_sqlite_database_equals_the_schema() -> None:
 
 
 async def test_reopening_a_database_does_not_change_it(new_database: Database) -> None:
-    first = await new_database.engine()
-    await first.write(lambda conn: conn.execute(sa.text("INSERT INTO sites (name, created_at) VALUES ('kept', 1)")))
-    second = await new_database.engine()
-    assert await second.read(lambda conn: conn.scalar(sa.text("SELECT count(*) FROM sites"))) == 1
+    ledger = await new_database.ledger()
+    run = await ledger.create_run("kept", CrawlSettings(), (), 1.0)
+    again = await new_database.ledger()
+    assert [listed.id for listed in await again.runs()] == [run.id]
 
 
 async def test_a_database_of_an_older_version_is_upgraded(new_database: Database) -> None:
-    engine = await new_database.engine()
-    await engine.write(metadata.drop_all)
-    await engine.write(lambda conn: conn.execute(sa.delete(versions)))
-    await engine.write(migrate, "the test's")
-    assert await engine.write(_differences) == []
+    await new_database.engine()
+    owner = await new_database.owner()
+    await owner.write(metadata.drop_all)
+    await owner.write(lambda conn: conn.execute(sa.delete(versions)))
+    await owner.write(migrate, "the test's")
+    assert await owner.write(_differences) == []
+
+
+async def _upgraded(database: Database, revision: str, *statements: str) -> SqliteEngine | PostgresEngine:
+    """A database of an older version with these rows, after its migration."""
+    await database.engine()
+    owner = await database.owner()
+    await owner.write(_make, revision)
+    await owner.write(lambda conn: [conn.execute(sa.text(statement)) for statement in statements])
+    engine = await database.engine()
+    assert await owner.write(_differences) == []
+    return engine
 
 
 async def test_sites_and_pages_from_before_tenants_are_kept_and_queued_for_indexing(new_database: Database) -> None:
-    engine = await new_database.engine()
-    await engine.write(_downgrade, "0004")
     site = "INSERT INTO sites (id, name, created_at, rendering) VALUES (7, 'kept', 1, '{}')"
     page = (
         "INSERT INTO pages (site_id, url, fetched_at, content_hash, novelty, document, title, word_count, noindex)"
         " VALUES (7, 'http://kept/', 1, '', '', 'doc', 'Kept', 1, 0)"
     )
-    await engine.write(lambda conn: [conn.execute(sa.text(statement)) for statement in (site, page)])
-    await engine.write(migrate, "the test's")
-    assert await engine.write(_differences) == []
-    search_index = SqlSearchIndex(engine, DEFAULT_TENANT)
-    [stats] = await search_index.site_stats("default")
+    search_index = SqlSearchIndex(await _upgraded(new_database, "0004", site, page), DEFAULT_TENANT)
+    [stats] = await search_index.site_stats()
     assert (stats.site, stats.name, stats.pages, stats.waiting, stats.version) == (7, "kept", 1, 1, 0)
     assert [page.title for page in await search_index.pages_to_index(stats.site, 9)] == ["Kept"]
 
 
-async def test_rows_from_before_response_heads_are_kept_without_one(new_database: Database) -> None:
-    engine = await new_database.engine()
-    ledger = SqlLedger(engine, DEFAULT_TENANT)
-    run, [lease] = await started(ledger, "")
-    await ledger.settle([visited(lease, "page", response_head=StoredHead("1.1", "OK"))])
-    await engine.write(_downgrade, "0006")
-    await engine.write(migrate, "the test's")
-    assert await engine.write(_differences) == []
-    row = await the_row(ledger, run, "")
-    assert (row.state, row.status_code, row.response_head) == (UrlState.VISITED, 200, None)
-
-
 async def test_stored_pages_get_a_version_and_their_site_keeps_its_tenant(new_database: Database) -> None:
-    engine = await new_database.engine()
-    await engine.write(_downgrade, "0006")
     sites = "INSERT INTO sites (id, name, created_at, tenant) VALUES (7, 'shop', 1, 'red'), (8, 'shop', 2, 'blue')"
     pages = (
         "INSERT INTO pages (site_id, url, fetched_at, content_hash, novelty, document, title, word_count, noindex) VALUES"
         " (7, 'http://shop/', 5, '', '', 'doc7', 'Shop', 1, 0), (8, 'http://shop/', 6, '', '', 'doc8', 'Shop', 1, 0)"
     )
-    await engine.write(lambda conn: [conn.execute(sa.text(statement)) for statement in (sites, pages)])
-    await engine.write(migrate, "the test's")
-    assert await engine.write(_differences) == []
-    search_index, ledger = SqlSearchIndex(engine, DEFAULT_TENANT), SqlLedger(engine, DEFAULT_TENANT)
-    assert [(stats.tenant, stats.site) for stats in await search_index.site_stats(None)] == [("blue", 8), ("red", 7)]
-    for site, at in ((7, 5), (8, 6)):
+    engine = await _upgraded(new_database, "0006", sites, pages)
+    tenants = {tenant.name: tenant.id for tenant in await SqlRunQueue(engine).tenants()}
+    assert tenants == {"default": 1, "blue": 2, "red": 3}
+    for name, site, at in (("red", 7, 5), ("blue", 8, 6)):
+        ledger = SqlLedger(engine, tenants[name])
+        assert [stats.site for stats in await SqlSearchIndex(engine, tenants[name]).site_stats()] == [site]
         [version] = await ledger.page_history(SiteId(site), Url.trusted("http://shop/"))
         assert (version.seen_at, version.ended_at, version.document) == (at, None, f"doc{site}")
-    # New ids do not collide with those of the migration.
-    run = await ledger.create_run("shop", CrawlSettings(seeds=("http://shop/",)), (), 9.0, "red")
-    assert run.site == 7
-    change = PageChange(Url.trusted("http://shop/new"), facts("new"), 9.0)
-    await engine.write(store_changes, run.site, [change])
-    assert len(await ledger.page_history(run.site, change.url)) == 1
-    await engine.write(_downgrade, "0006")
-    tenants = await engine.read(lambda conn: conn.execute(sa.text("SELECT id, tenant FROM sites ORDER BY id")).all())
-    assert [tuple(row) for row in tenants] == [(7, "red"), (8, "blue")]
+        # New ids do not collide with those of the migration.
+        run = await ledger.create_run("shop", CrawlSettings(seeds=("http://shop/",)), (), 9.0)
+        assert run.site == site
+        change = PageChange(Url.trusted("http://shop/new"), facts("new"), 9.0)
+        await engine.write(for_tenant, store_changes, tenants[name], run.site, [change])
+        assert len(await ledger.page_history(run.site, change.url)) == 1
+    other = await SqlLedger(engine, tenants["red"]).create_run("other", CrawlSettings(), (), 9.0)
+    assert other.site == 9
+
+
+async def test_the_statistics_of_a_run_from_before_are_counted_by_the_migration(new_database: Database) -> None:
+    site = "INSERT INTO sites (id, name, created_at) VALUES (1, 'site', 1)"
+    run = (
+        "INSERT INTO runs (id, site_id, state, settings, created_at, started_at, wave, depth, next_seq, wave_seq, kept_before,"
+        " joined_hosts, error) VALUES ('old', 1, 'RUNNING', '{}', 1, 2, 1, 0, 4, 1, 0, '[]', '')"
+    )
+    columns = "run_id, url, host, kind, state, source, depth, source_rank, parent_seq, position, refused, shape"
+    rows = [
+        f"INSERT INTO urls ({columns}, seq, skip_reason, error, fetches, word_count)"
+        f" VALUES ('old', '{url}', 'h', 'page', '{state}', 'link', 0, 0, 0, 0, 0, '', {seq}, {reason}, {error}, {fetches}, {words})"
+        for url, state, seq, reason, error, fetches, words in (
+            ("http://h/a", "VISITED", 1, "NULL", "NULL", 1, 7),
+            ("http://h/b", "FAILED", 2, "NULL", "'timeout: late'", 3, 0),
+            ("http://h/c", "IN_PROGRESS", 3, "NULL", "NULL", 0, 0),
+            ("http://h/d", "SKIPPED", "NULL", "'scope'", "NULL", 0, 0),
+        )
+    ]
+    engine = await _upgraded(new_database, "0006", site, run, *rows)
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
+    counts = await ledger.counts(RunId("old"))
+    assert counts.states == {"FAILED": 1, "IN_PROGRESS": 1, "SKIPPED": 1, "VISITED": 1}
+    assert (counts.skipped, counts.errors, counts.pages, counts.words, counts.fetched, counts.new) == (
+        {"scope": 1}, {"timeout": 1}, 1, 7, 4, 1,
+    )  # fmt: skip
+    stored = await ledger.run(RunId("old"))
+    assert stored is not None
+    assert (stored.time_limit_from, stored.tenant) == (2, DEFAULT_TENANT)
 
 
 async def test_a_database_of_a_newer_version_is_refused(new_database: Database) -> None:
-    engine = await new_database.engine()
-    await engine.write(lambda conn: conn.execute(sa.update(versions).values(version_num="9999")))
+    await new_database.engine()
+    owner = await new_database.owner()
+    await owner.write(lambda conn: conn.execute(sa.update(versions).values(version_num="9999")))
     with pytest.raises(StorageError, match="newer version"):
         await new_database.engine()
 
 
 async def test_foreign_tables_of_the_same_name_are_refused(new_database: Database) -> None:
-    engine = await new_database.engine()
-    await engine.write(versions.drop)
+    await new_database.engine()
+    owner = await new_database.owner()
+    await owner.write(versions.drop)
     with pytest.raises(StorageError, match="not Sitelore's"):
         await new_database.engine()
 

@@ -26,7 +26,7 @@ from sitelore.model.errors import UsageError, VectorsAway
 from sitelore.model.ids import DEFAULT_TENANT, SiteId
 from sitelore.model.search import Presence, PresenceChange, SearchMode, SearchQuery
 from sitelore.store.index.search_index import SqlSearchIndex
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.vectors import pgvector, qdrant_rest
 from sitelore.store.vectors import qdrant as qdrant_search
 from sitelore.store.vectors.qdrant import QdrantVectorSearch
@@ -108,14 +108,15 @@ async def test_the_nearest_chunks_are_those_of_the_in_memory_search(shop: Shop, 
     assert list((await shop.search_index.nearest(site, "no such model", query.tobytes(), 5)).numbers) == []
 
 
-async def test_every_query_and_every_point_has_its_tenant_and_site(shop: Shop, qdrant: FakeQdrant) -> None:
+async def test_every_query_and_every_point_has_its_tenant_and_site(shop: Shop, queue: SqlRunQueue, qdrant: FakeQdrant) -> None:
+    others = shop.of(await queue.create_tenant("other", 0.0))
     ours = (await shop.crawled({"a": "one/two", "b": "three"})).site
-    theirs = (await shop.crawled({"a": "one/two", "b": "three"}, tenant="other")).site
-    for site in (ours, theirs):
-        await settled(shop, site)
+    theirs = (await others.crawled({"a": "one/two", "b": "three"})).site
+    for tenant, site in ((shop, ours), (others, theirs)):
+        await settled(tenant, site)
     assert len(qdrant.chunks()) == 6
-    for site in (ours, theirs):
-        nearest = await shop.search_index.nearest(site, MODEL, question("one"), 9, also=[1])
+    for tenant, site in ((shop, ours), (others, theirs)):
+        nearest = await tenant.search_index.nearest(site, MODEL, question("one"), 9, also=[1])
         assert (len(nearest.numbers), nearest.embedded) == (3, 3)
     assert {(one["tenant"], one["site"]) for one in qdrant.chunks().values()} == {("default", ours), ("other", theirs)}
     assert {point >> 32 for point in qdrant.chunks()} == {ours, theirs}
@@ -175,21 +176,26 @@ async def test_a_lost_copy_is_rebuilt(database: Database, shop: Shop, qdrant: Fa
     await fresh.close()
 
 
-async def test_a_complete_copy_is_not_scanned_again(database: Database, shop: Shop, qdrant: FakeQdrant) -> None:
+async def test_a_complete_copy_is_not_scanned_again(
+    database: Database, shop: Shop, queue: SqlRunQueue, qdrant: FakeQdrant
+) -> None:
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
-    other = (await shop.crawled({"a": "five"}, tenant="other")).site
+    others = shop.of(await queue.create_tenant("other", 0.0))
+    other = (await others.crawled({"a": "five"})).site
     await settled(shop, site)
-    await settled(shop, other)
-    await shop.embedded()
+    await settled(others, other)
+    for tenant in (shop, others):
+        await tenant.embedded()
     qdrant.requests.clear()
-    await shop.embedded()
+    for tenant in (shop, others):
+        await tenant.embedded()
     assert qdrant.requests == []
     fresh = await another(database, qdrant)
     await fresh.texts_to_embed(MODEL, 9)
     assert [path.rsplit("/", 1)[-1] for _, path, _ in qdrant.requests] == ["collections", "points"], "its marks were read"
-    await shop.crawled({"a": "five/six"}, tenant="other")
-    await shop.indexed(other)
-    await shop.embedded()
+    await others.crawled({"a": "five/six"})
+    await others.indexed(other)
+    await others.embedded()
     assert {body["filter"]["must"][1]["match"]["value"] for body in qdrant.calls("/scroll")} == {other}
     await fresh.close()
 
@@ -238,7 +244,7 @@ async def test_new_vectors_of_a_text_replace_the_stored_ones(shop: Shop, qdrant:
     await shop.search_index.put_vectors(MODEL, [(hash_of_it, vector("something else"))])
     qdrant.status = 0
     fresh = QdrantVectorSearch(shop.search_index._engine, served(qdrant))
-    await fresh.catch_up(MODEL, site)
+    await fresh.catch_up(DEFAULT_TENANT, MODEL, site)
     await fresh.close()
     [collection] = qdrant.collections.values()
     vectors = [held for held, payload in collection.points.values() if "versions" not in payload]

@@ -17,9 +17,10 @@ from tests.support.workers import temporary_database
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.states import RunState, SkipReason, UrlState
 from sitelore.store.engine import PostgresEngine
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.runs.lifecycle import begin_run, crash_run, end_run, resume_run
 from sitelore.store.schema import runs, sites
+from sitelore.store.tenants import for_tenant
 
 if TYPE_CHECKING:
     from sitelore.store.engine import Engine
@@ -51,10 +52,12 @@ async def test_of_concurrent_starts_of_runs_of_a_site_one_succeeds(database: Dat
     runs = [await begin(ledgers[0], seed("a")) for _ in range(6)]
     begun = await asyncio.gather(*(ledgers[n % 3].begin_run(run.id, NOW) for n, run in enumerate(runs)))
     assert sum(begun) == 1
-    assert [run.id for run in await ledgers[0].running_runs()] == [run.id for run, one in zip(runs, begun, strict=True) if one]
+    assert [run.id for run in await (await database.queue()).running_runs()] == [
+        run.id for run, one in zip(runs, begun, strict=True) if one
+    ]
 
 
-async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledger: SqlLedger) -> None:
+async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     made = {
         name: (await ledger.create_run(site, (await begin(ledger, site="spare")).settings, [seed(name)], NOW + at)).id
         for name, site, at in (("b1", "b", 1), ("a1", "a", 2), ("a2", "a", 3), ("c1", "c", 4), ("c2", "c", 5))
@@ -66,7 +69,7 @@ async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledge
 
     async def workable(limit: int) -> list[str]:
         names = {run: name for name, run in made.items()}
-        return [names[run.id] for run in await ledger.workable_runs(limit, NOW)]
+        return [names[run.id] for run in await queue.workable_runs(limit, NOW)]
 
     assert await workable(10) == ["a1", "b1", "c1"], "a run without workers must not wait behind runs with workers"
     assert await workable(2) == ["a1", "b1"]
@@ -77,7 +80,7 @@ async def test_workable_runs_are_the_first_of_each_site_and_those_that_run(ledge
     assert await workable(10) == ["b1", "c1", "a2"], "the other sites have not been served in this round"
 
 
-async def test_queued_runs_are_scheduled_round_robin_by_site(ledger: SqlLedger) -> None:
+async def test_queued_runs_are_scheduled_round_robin_by_site(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     """Eighty runs of nine sites, one of which queued half of them before the others."""
     settings = (await begin(ledger, site="first")).settings
     [spare] = await ledger.runs()
@@ -88,7 +91,7 @@ async def test_queued_runs_are_scheduled_round_robin_by_site(ledger: SqlLedger) 
     sites = {run: site for site, run in made}
     begun: list[str] = []
     while True:
-        workable = await ledger.workable_runs(3, NOW + 1000)
+        workable = await queue.workable_runs(3, NOW + 1000)
         assert len(workable) <= 3
         if not workable:
             break
@@ -108,6 +111,7 @@ async def test_runs_created_concurrently_get_different_queue_rounds(database: Da
     """A site that queues many runs at once is still served once in each round."""
     ledgers = [await database.ledger() for _ in range(4)]
     settings = (await begin(ledgers[0], site="first")).settings
+    queue = await database.queue()
     [spare] = await ledgers[0].runs()
     await ledgers[0].end_run(spare.id, RunState.CANCELLED, NOW)
     requested = ["greedy"] * 24 + [f"site{number % 3}" for number in range(9)]
@@ -117,39 +121,39 @@ async def test_runs_created_concurrently_get_different_queue_rounds(database: Da
     sites = {run.id: run.site_name for run in made}
     served = []
     for _ in range(12):
-        [head, *_] = await ledgers[0].workable_runs(1, NOW + 100)
+        [head, *_] = await queue.workable_runs(1, NOW + 100)
         assert await ledgers[0].begin_run(head.id, NOW + 100)
         await ledgers[0].end_run(head.id, RunState.COMPLETED, NOW + 100)
         served.append(sites[head.id])
     assert [served.count(site) for site in ("greedy", "site0", "site1", "site2")] == [3, 3, 3, 3]
 
 
-async def test_a_new_site_joins_the_current_queue_round(ledger: SqlLedger) -> None:
+async def test_a_new_site_joins_the_current_queue_round(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     settings = (await begin(ledger, site="old")).settings
     early = [await ledger.create_run("old", settings, [], NOW + n) for n in range(1, 6)]
     for _ in range(3):
-        [head] = await ledger.workable_runs(1, NOW)
+        [head] = await queue.workable_runs(1, NOW)
         await ledger.begin_run(head.id, NOW)
         await ledger.end_run(head.id, RunState.COMPLETED, NOW)
     late = [await ledger.create_run("late", settings, [], NOW + n) for n in (10, 11)]
     names = {run.id: f"{run.site_name}{number}" for runs in (early, late) for number, run in enumerate(runs)}
     served = []
-    while heads := await ledger.workable_runs(1, NOW):
+    while heads := await queue.workable_runs(1, NOW):
         await ledger.begin_run(heads[0].id, NOW)
         await ledger.end_run(heads[0].id, RunState.COMPLETED, NOW)
         served.append(names[heads[0].id])
     assert served == ["old2", "late0", "old3", "late1", "old4"]
 
 
-async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> None:
+async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     run, [lease] = await started(ledger, "p")
     assert await ledger.crash_run(run.id, "early", NOW, 10.0, 2) is None, "it was not running"
     await ledger.begin_run(run.id, NOW)
     assert await ledger.crash_run(run.id, "OSError: x", NOW, 10.0, 2) is RunState.QUEUED
     assert await leases(ledger, run, W2) == [], "a paused run has no claimable rows"
     assert not await ledger.begin_run(run.id, NOW + 9)
-    assert await ledger.workable_runs(5, NOW + 9) == []
-    assert [one.id for one in await ledger.workable_runs(5, NOW + 10)] == [run.id]
+    assert await queue.workable_runs(5, NOW + 9) == []
+    assert [one.id for one in await queue.workable_runs(5, NOW + 10)] == [run.id]
     assert await ledger.begin_run(run.id, NOW + 10)
     stored = await ledger.run(run.id)
     assert stored is not None
@@ -159,19 +163,21 @@ async def test_a_crashed_run_pauses_once_and_then_fails(ledger: SqlLedger) -> No
     assert await state_of(ledger, run.id) is RunState.FAILED
 
 
-async def test_an_interrupted_run_keeps_its_rows_and_continues_when_it_is_resumed(ledger: SqlLedger) -> None:
+async def test_an_interrupted_run_keeps_its_rows_and_continues_when_it_is_resumed(
+    ledger: SqlLedger, queue: SqlRunQueue
+) -> None:
     run, [lease, _] = await started(ledger, "p", "q")
     await ledger.begin_run(run.id, NOW)
     assert await ledger.move_run(run.id, RunState.INTERRUPTED, NOW + 5, "time_limit: over")
     assert await ledger.settle([visited(lease, "kept")]) == [True], "active visits are not lost"
     await ledger.release(run.id, NOW + 5, W1)
     assert await leases(ledger, run, W2) == []
-    assert await ledger.workable_runs(5, NOW + 6) == []
+    assert await queue.workable_runs(5, NOW + 6) == []
     assert not await ledger.begin_run(run.id, NOW + 6), "it waits until it is resumed"
     resumed = await ledger.resume_run(run.id, NOW + 100, 30.0)
     assert resumed is not None
     assert (resumed.state, resumed.error, resumed.settings.time_limit_s) == (RunState.QUEUED, "", 30.0)
-    assert [each.id for each in await ledger.workable_runs(5, NOW + 101)] == [run.id]
+    assert [each.id for each in await queue.workable_runs(5, NOW + 101)] == [run.id]
     assert await ledger.begin_run(run.id, NOW + 120)
     stored = await ledger.run(run.id)
     assert stored is not None
@@ -199,11 +205,11 @@ async def test_a_run_that_has_ended_cannot_be_resumed(ledger: SqlLedger) -> None
 @pytest.mark.parametrize(
     "move",
     [
-        lambda conn, run: begin_run(conn, run, NOW),
-        lambda conn, run: end_run(conn, run, RunState.COMPLETED, NOW),
-        lambda conn, run: crash_run(conn, run, "x", NOW, 10.0, 2),
-        lambda conn, run: crash_run(conn, run, "x", NOW, 10.0, 1),
-        lambda conn, run: resume_run(conn, run, NOW),
+        lambda conn, run: begin_run(conn, DEFAULT_TENANT, run, NOW),
+        lambda conn, run: end_run(conn, DEFAULT_TENANT, run, RunState.COMPLETED, NOW),
+        lambda conn, run: crash_run(conn, DEFAULT_TENANT, run, "x", NOW, 10.0, 2),
+        lambda conn, run: crash_run(conn, DEFAULT_TENANT, run, "x", NOW, 10.0, 1),
+        lambda conn, run: resume_run(conn, DEFAULT_TENANT, run, NOW),
     ],
     ids=["begin", "end", "crash", "last crash", "resume"],
 )
@@ -211,7 +217,7 @@ async def test_the_site_is_locked_before_the_run(database: Database, move: Calla
     """Two transactions that lock them in opposite orders deadlock."""
     engine = await database.engine()
     run, _ = await started(SqlLedger(engine, DEFAULT_TENANT), "p")
-    await engine.write(begin_run, run.id, NOW)
+    await engine.write(for_tenant, begin_run, DEFAULT_TENANT, run.id, NOW)
 
     def locked_tables(conn: sa.Connection) -> list[str]:
         statements: list[str] = []
@@ -258,12 +264,11 @@ async def test_a_lease_has_its_wave_and_the_run_has_the_hosts_of_the_wave(ledger
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
 async def test_ending_a_run_locks_its_site_before_the_run_like_beginning_one(database: Database) -> None:
     """Two transactions that lock both in different orders would wait for each other."""
-    engine = await database.engine()
-    assert isinstance(engine, PostgresEngine)
-    ledger = SqlLedger(engine, DEFAULT_TENANT)
+    ledger, owner = await database.ledger(), await database.owner()
+    assert isinstance(owner, PostgresEngine)
     run = await begin(ledger, seed("a"))
     await ledger.begin_run(run.id, NOW)
-    async with engine._engine.connect() as holder, engine._engine.connect() as other:
+    async with owner._engine.connect() as holder, owner._engine.connect() as other:
         holder_pid = await holder.scalar(sa.text("SELECT pg_backend_pid()"))
         await holder.execute(sa.select(sites.c.id).with_for_update())
         ending = asyncio.create_task(ledger.end_run(run.id, RunState.COMPLETED, NOW))
@@ -278,7 +283,8 @@ async def test_ending_a_run_locks_its_site_before_the_run_like_beginning_one(dat
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
 async def test_a_transaction_that_postgres_ended_because_of_a_deadlock_is_run_again(database: Database) -> None:
-    engine, attempts, locked = await database.engine(), list[int](), set[int]()
+    await database.engine()
+    owner, attempts, locked = await database.owner(), list[int](), set[int]()
 
     def lock_both(conn: sa.Connection, first: int, second: int) -> int:
         attempts.append(first)
@@ -290,7 +296,7 @@ async def test_a_transaction_that_postgres_ended_because_of_a_deadlock_is_run_ag
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(second)))
         return first
 
-    assert list(await asyncio.gather(engine.write(lock_both, 1, 2), engine.write(lock_both, 2, 1))) == [1, 2]
+    assert list(await asyncio.gather(owner.write(lock_both, 1, 2), owner.write(lock_both, 2, 1))) == [1, 2]
     assert len(attempts) == 3
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, ended, facts, redirected, seed, u
 
-from sitelore.model.frontier import Effects, Lease, Merge, Run, Settlement, Verdict, WaveFacts, WavePlan
+from sitelore.model.frontier import Effects, Lease, Merge, Run, Settlement, Tenant, Verdict, WaveFacts, WavePlan
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId
 from sitelore.model.search import (
     Chunk,
@@ -37,7 +36,7 @@ from sitelore.model.states import Proof, RunState, SkipReason, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import SearchIndex
 from sitelore.store.index.search_index import SqlSearchIndex
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.search import LocalVectorSearch
 
@@ -46,18 +45,21 @@ EPOCH = "e1"
 
 
 class Shop:
-    """A ledger and a search index in one database."""
+    """A ledger and a search index of a tenant in one database."""
 
     def __init__(self, ledger: SqlLedger, search_index: SqlSearchIndex) -> None:
         self.ledger = ledger
         self.search_index = search_index
         self.now = NOW
 
+    def of(self, tenant: Tenant) -> Shop:
+        """The shop of another tenant."""
+        return Shop(self.ledger.for_tenant(tenant.id), self.search_index.for_tenant(tenant.id))
+
     async def crawled(
         self,
         pages: dict[str, str],
         *,
-        tenant: str = "default",
         settings: CrawlSettings | None = None,
         ends: dict[str, Callable[[Lease], Settlement]] | None = None,
         noindex: Sequence[str] = (),
@@ -70,7 +72,7 @@ class Shop:
         query = settings or CrawlSettings(seeds=(str(u("a")),))
         paths = [*pages, *(ends or {})]
         offers = [seed(path, position) for position, path in enumerate(paths)]
-        run = await self.ledger.create_run("site", query, offers, self.now, tenant)
+        run = await self.ledger.create_run("site", query, offers, self.now)
         assert await self.ledger.begin_run(run.id, self.now)
         await self.ledger.open_wave(run.id, 0, admit_all)
         held = {lease.url: lease for lease in await self.ledger.claim(run.id, W1, 1000, self.now, 60.0)}
@@ -198,8 +200,8 @@ async def shop(database: Database) -> AsyncIterator[Shop]:
     await search_index.close()
 
 
-async def only_site(shop: Shop, tenant: str = "default", model: str = MODEL) -> SiteIndexStats:
-    [stats] = await shop.search_index.site_stats(tenant, model)
+async def only_site(shop: Shop, model: str = MODEL) -> SiteIndexStats:
+    [stats] = await shop.search_index.site_stats(model)
     return stats
 
 
@@ -565,40 +567,44 @@ async def test_a_run_that_did_not_cover_the_site_is_not_complete(shop: Shop) -> 
 # Tenants
 
 
-async def test_tenants_with_equal_pages_are_isolated(shop: Shop) -> None:
+async def test_tenants_with_equal_pages_are_isolated(shop: Shop, queue: SqlRunQueue) -> None:
     pages = {"a": "one/two", "b": "three"}
-    ours, theirs = (await shop.crawled(pages)).site, (await shop.crawled(pages, tenant="theirs")).site
+    others = shop.of(await queue.create_tenant("others", NOW))
+    ours, theirs = (await shop.crawled(pages)).site, (await others.crawled(pages)).site
     assert ours != theirs
-    await shop.indexed(theirs)
-    assert await shop.embedded() == 3
-    [mine], [other] = await shop.search_index.site_stats("default", MODEL), await shop.search_index.site_stats("theirs", MODEL)
+    await others.indexed(theirs)
+    assert await shop.embedded() == 0
+    assert await others.embedded() == 3
+    mine, other = await only_site(shop), await only_site(others)
     assert (mine.site, mine.name, mine.chunks, mine.embedded, mine.waiting) == (ours, "site", 0, 0, 2)
     assert (other.site, other.name, other.chunks, other.embedded, other.waiting) == (theirs, "site", 3, 3, 0)
-    assert await shop.search_index.site_stats("unknown") == []
-    assert [one.tenant for one in await shop.search_index.site_stats(None)] == ["default", "theirs"]
-    assert await shop.texts(ours) == []
-    assert await shop.search_index.postings(ours, ["one"]) == {}
-    assert await shop.search_index.chunk_records(ours, [1, 2, 3]) == []
-    assert (await shop.search_index.nearest(ours, MODEL, question("one"), 9)).numbers == []
+    assert await shop.of(await queue.create_tenant("empty", NOW)).search_index.site_stats() == []
+    for site in (ours, theirs):
+        assert await shop.texts(site) == []
+        assert await shop.search_index.postings(site, ["one"]) == {}
+        assert await shop.search_index.chunk_records(site, [1, 2, 3]) == []
+        assert list((await shop.search_index.nearest(site, MODEL, question("one"), 9)).numbers) == []
     await shop.indexed(ours)
-    await shop.search_index.forget(theirs)
+    assert await shop.embedded() == 3, "vectors of another tenant are not used"
+    await others.search_index.forget(theirs)
     assert await shop.texts(ours) == ["one", "three", "two"]
     assert len((await shop.search_index.nearest(ours, MODEL, question("one"), 9)).numbers) == 3
-    assert (await shop.search_index.nearest(theirs, MODEL, question("one"), 9)).numbers == []
-    again = await shop.ledger.create_run("site", CrawlSettings(), [], shop.now, tenant="theirs")
+    assert list((await others.search_index.nearest(theirs, MODEL, question("one"), 9)).numbers) == []
+    again = await others.ledger.create_run("site", CrawlSettings(), [], shop.now)
     assert again.site == theirs
 
 
-async def test_a_page_is_found_by_its_url_within_its_tenant(shop: Shop) -> None:
+async def test_a_page_is_found_by_its_url_within_its_tenant(shop: Shop, queue: SqlRunQueue) -> None:
+    others = shop.of(await queue.create_tenant("others", NOW))
     site = (await shop.crawled({"a": "ours"})).site
-    await shop.crawled({"a": "theirs"}, tenant="theirs")
+    await others.crawled({"a": "theirs"})
     await shop.search_index.check_presence(site, standings(PresenceChange(u("a"), Presence.GONE, "410")), shop.now)
-    page = await shop.search_index.page("default", u("a"))
+    page = await shop.search_index.page(u("a"))
     assert page is not None
     assert (page.site, page.site_name, page.url, page.document) == (site, "site", u("a"), "docours")
     assert (page.presence, page.evidence, page.fetched_at) == (Presence.GONE, "410", NOW + 100.0)
-    assert await shop.search_index.page("unknown", u("a")) is None
-    assert await shop.search_index.page("default", u("b")) is None
+    assert await shop.of(await queue.create_tenant("empty", NOW)).search_index.page(u("a")) is None
+    assert await shop.search_index.page(u("b")) is None
 
 
 async def test_sketches_of_a_site_are_those_of_searchable_pages(shop: Shop) -> None:
@@ -607,17 +613,6 @@ async def test_sketches_of_a_site_are_those_of_searchable_pages(shop: Shop) -> N
     await shop.search_index.check_presence(site, standings(PresenceChange(u("c"), Presence.GONE, "410")), shop.now)
     sketches = [(page.url, page.sketch) async for page in shop.search_index.sketches(site)]
     assert sketches == [(u("a"), b"s"), (u("d"), b"s")]
-
-
-async def test_an_autocommit_read_leaves_no_open_transaction_even_when_it_fails(database: Database) -> None:
-    engine = await database.engine()
-    for _ in range(6):  # more often than there are connections
-        with pytest.raises(sa.exc.DBAPIError):
-            await engine.read_autocommit(lambda conn: conn.execute(sa.text("SELECT nothing FROM nowhere")))
-    assert await engine.read_autocommit(lambda conn: conn.scalar(sa.text("SELECT 7"))) == 7
-    if isinstance(database.where, str):
-        held = sa.text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'")
-        assert await engine.write(lambda conn: conn.scalar(held)) == 0
 
 
 # Vectors
@@ -712,7 +707,7 @@ async def test_vector_search_follows_every_change(shop: Shop) -> None:
 
 
 async def test_an_unchanged_site_is_searched_in_memory_and_a_changing_one_by_pgvector(
-    database: Database, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    database: Database, shop: Shop, queue: SqlRunQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_database: list[int] = []
     compare = pgvector.nearest
@@ -723,10 +718,11 @@ async def test_an_unchanged_site_is_searched_in_memory_and_a_changing_one_by_pgv
 
     monkeypatch.setattr(pgvector, "nearest", noted)
     site = (await shop.crawled({"a": "one/two", "b": "three"})).site
-    other = (await shop.crawled({"a": "one/two"}, tenant="other")).site
-    for one in (site, other):
-        await shop.indexed(one)
-    await shop.embedded()
+    others = shop.of(await queue.create_tenant("other", NOW))
+    other = (await others.crawled({"a": "one/two"})).site
+    for tenant, crawled in ((shop, site), (others, other)):
+        await tenant.indexed(crawled)
+        await tenant.embedded()
 
     async def near(text: str) -> Similarities:
         nearest = await shop.search_index.nearest(site, MODEL, question(text), 9)

@@ -156,23 +156,24 @@ async def test_reprocessing_fills_facts_and_links_of_the_current_version(ledger:
 
 
 async def test_tenants_with_the_same_site_share_no_version_and_no_link(database: Database) -> None:
-    ledger = await database.ledger()
+    ledgers = dict(zip(("red", "blue"), await database.tenants("red", "blue"), strict=True))
     sites: dict[str, SiteId] = {}
-    for tenant in ("red", "blue"):
+    for tenant, ledger in ledgers.items():
         settings = CrawlSettings(seeds=("http://site.test/",))
-        run = await ledger.create_run("site", settings, [seed("a")], NOW, tenant)
+        run = await ledger.create_run("site", settings, [seed("a")], NOW)
         await ledger.begin_run(run.id, NOW)
         await ledger.open_wave(run.id, 0, lambda wave: WavePlan(admit=tuple(row.url for row in wave.candidates)))
         [lease] = await ledger.claim(run.id, W1, 9, NOW, 60)
         await ledger.settle([settled(lease, page(tenant, to(f"of-{tenant}"), to("both", tenant)))])
         sites[tenant] = run.site
     for tenant, other in (("red", "blue"), ("blue", "red")):
+        ledger = ledgers[tenant]
         assert [link.text for link in await ledger.inlinks(sites[tenant], u("both"))] == [tenant]
         assert await ledger.inlinks(sites[tenant], u(f"of-{other}")) == []
         assert [version.content_hash for version in await ledger.page_history(sites[tenant], u("a"))] == [tenant]
-    engine = await database.engine()
+    owner = await database.owner()
     for table in (site_urls, page_versions, links):
-        counts = await engine.read(_rows_per_tenant, table)
+        counts = await owner.read(_rows_per_tenant, table)
         assert len(counts) == 2
         assert counts[0] == counts[1]
 

@@ -52,6 +52,7 @@ from sitelore.store.frontier import waves
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.rows import is_kept
 from sitelore.store.schema import pages, runs, urls
+from sitelore.store.tenants import for_tenant
 
 
 def watching(seen: list[WaveFacts], plan: Callable[[WaveFacts], WavePlan] = admit_all) -> Callable[[WaveFacts], WavePlan]:
@@ -179,7 +180,8 @@ async def test_the_stored_page_of_a_merged_url_names_its_target(database: Databa
     await ledger.settle([visited(lease, "same") for lease in held])
     await ledger.open_wave(run.id, 1, lambda _: WavePlan((Merge(u("b"), u("a"), Proof.EQUAL_CONTENT),)))
     query = sa.select(pages.c.url, pages.c.alias_of).order_by(pages.c.url)
-    rows = await engine.read(lambda conn: [tuple(row) for row in conn.execute(query)])
+    owner = await database.owner()
+    rows = await owner.read(lambda conn: [tuple(row) for row in conn.execute(query)])
     assert rows == [(u("a"), None), (u("b"), u("a"))]
 
 
@@ -209,7 +211,7 @@ async def test_candidates_after_a_batch_of_traps_are_admitted(database: Database
             admit=tuple(one.url for one in wave.candidates if one.url not in traps), trapped=tuple((t, "why") for t in traps)
         )
 
-    opened = await engine.write(waves.open_wave, run.id, 1, plan, 3)
+    opened = await engine.write(for_tenant, waves.open_wave, DEFAULT_TENANT, run.id, 1, plan, 3)
     assert opened == WaveOpened(2, 2, trapped=7)
     assert [len(wave.candidates) for wave in calls] == [3, 3, 3]
     assert (await ledger.counts(run.id)).skipped == {"trap": 7}
@@ -279,12 +281,12 @@ async def test_the_stored_page_count_equals_a_count_of_the_rows(database: Databa
         assert await ledger.open_wave(run.id, wave, plan) is not None
         held = await leases(ledger, run)
         count = sa.select(sa.func.count()).select_from(urls).where(urls.c.run_id == run.id, is_kept())
-        carried = sa.select(runs.c.kept_before).where(runs.c.id == run.id)
+        carried = sa.select(runs.c.pages_before_wave).where(runs.c.id == run.id)
         assert await scalar(engine, carried) == await scalar(engine, count) == 4
 
 
 async def scalar(engine: Engine, query: sa.Select[int]) -> int | None:
-    return await engine.read(lambda conn: conn.scalar(query))
+    return await engine.read(for_tenant, lambda conn, _: conn.scalar(query), DEFAULT_TENANT)
 
 
 # The end of a run

@@ -160,8 +160,16 @@ class _Row(NamedTuple):
     half: bytes
 
 
+_CREATE_COPY = """
+    CREATE TEMPORARY TABLE IF NOT EXISTS copied_vectors (LIKE sitelore_vectors.chunk_vectors) ON COMMIT DROP
+"""
+
+
 def _copy(conn: sa.Connection, rows: Sequence[_Row]) -> None:
-    """Insert rows by a binary COPY: as arrays of numbers, vectors would take many times as long. No row may exist yet."""
+    """Insert rows by a binary COPY: as arrays of numbers, vectors would take many times as long. No row may exist yet.
+
+    COPY does not work on a table with row-level security, so it fills a temporary one.
+    """
     if not rows:
         return
     parts = [_COPY_HEADER]
@@ -173,7 +181,10 @@ def _copy(conn: sa.Connection, rows: Sequence[_Row]) -> None:
     raw: Any = conn.connection.driver_connection
     columns = ["tenant_id", "site_id", "model_id", "number", "page", "dims", "half"]
     source = io.BytesIO(b"".join(parts))
-    await_only(raw.copy_to_table("chunk_vectors", schema_name=SCHEMA, columns=columns, source=source, format="binary"))
+    conn.exec_driver_sql(_CREATE_COPY)
+    await_only(raw.copy_to_table("copied_vectors", columns=columns, source=source, format="binary"))
+    conn.exec_driver_sql("INSERT INTO sitelore_vectors.chunk_vectors SELECT * FROM copied_vectors")
+    conn.exec_driver_sql("DELETE FROM copied_vectors")
 
 
 _COPY_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)

@@ -130,7 +130,8 @@ def downgrade() -> None:
 def _set_aside(name: str, *, is_postgres: bool) -> None:
     """Rename a table of before, and free the names of its indexes."""
     for index in sa.inspect(op.get_bind()).get_indexes(name):
-        op.drop_index(index["name"] or "", name)
+        if not index.get("duplicates_constraint"):
+            op.drop_index(index["name"] or "", name)
     if is_postgres:
         op.execute(f"ALTER TABLE {name} RENAME CONSTRAINT {name}_pkey TO old_{name}_pkey")
     op.rename_table(name, f"old_{name}")
