@@ -151,7 +151,8 @@ async def test_the_statistics_of_a_run_from_before_are_counted_by_the_migration(
     columns = "run_id, url, host, kind, state, source, depth, source_rank, parent_seq, position, refused, shape"
     rows = [
         f"INSERT INTO urls ({columns}, seq, skip_reason, error, fetches, word_count)"
-        f" VALUES ('old', '{url}', 'h', 'page', '{state}', 'link', 0, 0, 0, 0, 0, '', {seq}, {reason}, {error}, {fetches}, {words})"
+        f" VALUES ('old', '{url}', 'h', 'page', '{state}', 'link', 0, 0, 0, 0, 0, '', {seq}, {reason}, {error}, {fetches},"
+        f" {words})"
         for url, state, seq, reason, error, fetches, words in (
             ("http://h/a", "VISITED", 1, "NULL", "NULL", 1, 7),
             ("http://h/b", "FAILED", 2, "NULL", "'timeout: late'", 3, 0),

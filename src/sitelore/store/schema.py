@@ -383,7 +383,7 @@ links = sa.Table(
     # Where the link is among the links of its page.
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("target_id", sa.BigInteger, nullable=False),
-    sa.Column("nofollow", sa.Integer, nullable=False),
+    sa.Column("rel", sa.Text),
     sa.Column("fragment", sa.Text),
     sa.Column("text", sa.Text),
     sqlite_with_rowid=False,

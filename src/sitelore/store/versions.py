@@ -85,7 +85,7 @@ def store_changes(conn: sa.Connection, tenant: TenantId, site: int, changes: Seq
             version,
             at,
             url_ids[link.url],
-            link.nofollow,
+            "nofollow" if link.nofollow else None,
             link.fragment or None,
             link.text.replace("\0", "\ufffd") or None,
         )
@@ -187,7 +187,7 @@ _places = (
     .limit(_max_rows)
     .subquery()
 )
-_LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.nofollow)
+_LINK_COLUMNS = (links.c.position, links.c.text, links.c.fragment, links.c.rel)
 _inlinks = (
     sa.select(_places.c.url, _places.c.long_url, *_LINK_COLUMNS)
     .where(links.c.tenant_id == TENANT)
@@ -225,8 +225,8 @@ def _find_links(
     if stored is None:
         return
     values = {"tenant": tenant, "site": site, "url_id": stored.id, "max_rows": limit}
-    for key, long_url, position, text, fragment, nofollow in conn.execute(query, values):
-        yield Url.trusted(long_url or key), position, text or NO_TEXT, fragment or "", bool(nofollow)
+    for key, long_url, position, text, fragment, rel in conn.execute(query, values):
+        yield Url.trusted(long_url or key), position, text or NO_TEXT, fragment or "", rel is not None and "nofollow" in rel
 
 
 _versions = (

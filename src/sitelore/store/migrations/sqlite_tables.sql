@@ -10,7 +10,7 @@ CREATE TABLE links (
 	version_id BIGINT NOT NULL,
 	position INTEGER NOT NULL,
 	target_id BIGINT NOT NULL,
-	nofollow INTEGER NOT NULL,
+	rel TEXT,
 	fragment TEXT,
 	text TEXT,
 	PRIMARY KEY (tenant_id, version_id, position)

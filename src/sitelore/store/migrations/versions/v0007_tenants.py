@@ -442,7 +442,7 @@ def _create_versions() -> None:
         sa.Column("version_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("target_id", sa.BigInteger(), nullable=False),
-        sa.Column("nofollow", sa.Integer(), nullable=False),
+        sa.Column("rel", sa.Text()),
         sa.Column("fragment", sa.Text()),
         sa.Column("text", sa.Text()),
         sa.PrimaryKeyConstraint("tenant_id", "version_id", "position"),
