@@ -35,9 +35,9 @@ from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
-from sitelore.ports import Blobs
+from sitelore.ports import BlobStorage
 from sitelore.store.engine import PostgresConfig, open_postgres
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
 POLLS = 100
@@ -56,11 +56,11 @@ class Cost:
         return f"{self.cpu_ms:>8.2f}{self.wall_ms:>8.2f}"
 
 
-class RunQueue:
+class Backlog:
     """A queue of runs, created for several sites."""
 
-    def __init__(self, ledger: SqlLedger, server: int, arguments: argparse.Namespace) -> None:
-        self._ledger, self._server, self._sites = ledger, server, arguments.sites
+    def __init__(self, ledger: SqlLedger, queue: SqlRunQueue, server: int, arguments: argparse.Namespace) -> None:
+        self._ledger, self._queue, self._server, self._sites = ledger, queue, server, arguments.sites
         self._chance = random.Random(7)
         self._half = arguments.runs // 2
         self.length = 0
@@ -89,13 +89,15 @@ class RunQueue:
 
     async def poll_costs(self) -> dict[str, Cost]:
         """The cost of a poll by a worker, by maintenance and by a dashboard."""
-        worker_context = WorkerContext(self._ledger, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
-        maintenance = Maintenance(worker_context, cast("Blobs", None))
+        worker_context = WorkerContext(
+            self._ledger, self._queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time
+        )
+        maintenance = Maintenance(worker_context, cast("BlobStorage", None))
         calls: dict[str, Callable[[], Awaitable[object]]] = {
-            "worker": partial(self._ledger.workable_runs, AT_ONCE + 64, 1e9),
+            "worker": partial(self._queue.workable_runs, AT_ONCE + 64, 1e9),
             "upkeep": maintenance.cycle,
             "list": partial(self._ledger.list_runs, RunListing(limit=50)),
-            "states": self._ledger.runs_by_state,
+            "states": self._queue.runs_by_state,
         }
         return {name: await self._cost(POLLS, call) for name, call in calls.items()}
 
@@ -119,7 +121,7 @@ class RunQueue:
                 stop.set()
             return run
 
-        await RunScheduler(self._ledger, lambda: 1e9, crawl, sites_at_once=AT_ONCE).work(stop)
+        await RunScheduler(self._queue, self._ledger, lambda: 1e9, crawl, sites_at_once=AT_ONCE).work(stop)
         return lead
 
     async def _all(self) -> AsyncIterator[Run]:
@@ -136,7 +138,7 @@ class RunQueue:
 async def measure(server: Postgres, arguments: argparse.Namespace) -> bool:
     engine = await open_postgres(server.url, PostgresConfig(pool_size=AT_ONCE + 2))
     ledger = SqlLedger(engine, DEFAULT_TENANT)
-    line = RunQueue(ledger, server.pid, arguments)
+    line = Backlog(ledger, SqlRunQueue(engine), server.pid, arguments)
     names = ("making one", "worker", "upkeep", "list", "states")
     print(f"{'':8}" + "".join(f"{name:>16}" for name in names) + f"{'memory':>9}")
     print(f"{'runs':>8}" + f"{'CPU ms':>8}{'ms':>8}" * len(names) + f"{'MB':>9}", flush=True)

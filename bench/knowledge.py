@@ -43,7 +43,7 @@ async def recrawl(app: App, http_server: HttpServer, limits: FetchLimits | None 
     await crawl_in(app, replace(settings, limits=limits, max_retries=0) if limits else settings)
     for stats in await app.search_service.sites():
         await app.search_service.refresh(stats)
-    [stats] = await app.search_service.search_index.site_stats(None, MODEL)
+    [stats] = await app.search_service.search_index.site_stats(MODEL)
     return stats
 
 
@@ -83,7 +83,7 @@ async def changes(folder: Path, pages: int) -> bool:
             fine &= report_figure("texts to embed after one paragraph was edited", edited, fine=1 <= edited <= MOST_EDITED)
             slow = names[: int(0.29 * pages)]
             http_server.slow.update({f"/{name}": 30.0 for name in slow})
-            before = await app.search_service.search_index.site_stats(None, MODEL)
+            before = await app.search_service.search_index.site_stats(MODEL)
             after = await recrawl(app, http_server, FetchLimits(connect_s=0.2, headers_s=0.2, body_s=0.2))
             same = after.chunks == before[0].chunks and not after.held
             fine &= report_figure(f"chunks lost while {len(slow)} pages timed out", before[0].chunks - after.chunks, fine=same)

@@ -18,15 +18,15 @@ from tests.support.workers import temporary_database
 
 from sitelore.index.terms import terms_of
 from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Settlement, Source, Verdict, WaveFacts, WavePlan
-from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId, WorkerId
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanText, SiteId, TenantId, WorkerId
 from sitelore.model.search import Chunk, Flag, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 from sitelore.ports import SearchIndex
-from sitelore.store.engine import PostgresConfig, open_postgres, open_sqlite
+from sitelore.store.engine import Engine, PostgresConfig, open_postgres, open_sqlite
 from sitelore.store.index.search_index import SqlSearchIndex
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 
 NOW = 1_000_000.0
 EPOCH = "texts"
@@ -70,18 +70,27 @@ class Text:
 
 
 class SearchStore:
-    """A ledger and a search index in one database."""
+    """The ledger and the search index of one tenant in one database."""
 
-    def __init__(self, ledger: SqlLedger, search_index: SqlSearchIndex, server: int = 0) -> None:
-        self.ledger = ledger
+    def __init__(
+        self, engine: Engine, search_index: SqlSearchIndex, server: int = 0, tenant: TenantId = DEFAULT_TENANT
+    ) -> None:
+        self._engine = engine
+        self._search_index = search_index
+        self.ledger = SqlLedger(engine, tenant)
         self.server = server
         """Process id of the database server, 0 without one."""
-        self.search_index: SearchIndex = search_index
+        self.search_index: SearchIndex = search_index.for_tenant(tenant)
 
-    async def crawl(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
+    async def create_tenant(self, name: str) -> SearchStore:
+        """Create a tenant of this name; return the store of it in the same database."""
+        tenant = await SqlRunQueue(self._engine).create_tenant(name, NOW)
+        return SearchStore(self._engine, self._search_index, self.server, tenant.id)
+
+    async def crawl(self, texts: Sequence[Text], site: str = "site") -> SiteId:
         """Record a completed run that visited these pages."""
         offers = [Offer(Url.trusted(text.url), 0, Source.SEED, position=at) for at, text in enumerate(texts)]
-        run = await self.ledger.create_run(site, CrawlSettings(seeds=(texts[0].url,)), offers, NOW, tenant)
+        run = await self.ledger.create_run(site, CrawlSettings(seeds=(texts[0].url,)), offers, NOW)
         await self.ledger.begin_run(run.id, NOW)
         by_url = {text.url: text for text in texts}
         settled = wave = 0
@@ -101,9 +110,9 @@ class SearchStore:
         async for made in _with_terms(batches):
             await self.search_index.write_pages(site, EPOCH, made)
 
-    async def add_pages(self, texts: Sequence[Text], site: str = "site", tenant: str = DEFAULT_TENANT) -> SiteId:
+    async def add_pages(self, texts: Sequence[Text], site: str = "site") -> SiteId:
         """Crawl and index the pages."""
-        made = await self.crawl(texts, site, tenant)
+        made = await self.crawl(texts, site)
         await self.index(made, texts)
         return made
 
@@ -117,7 +126,7 @@ async def open_sqlite_store(path: Path) -> AsyncIterator[SearchStore]:
     """Open a store in this SQLite file."""
     engine = await open_sqlite(path)
     try:
-        yield SearchStore(SqlLedger(engine, DEFAULT_TENANT), SqlSearchIndex(engine, DEFAULT_TENANT))
+        yield SearchStore(engine, SqlSearchIndex(engine, DEFAULT_TENANT))
     finally:
         await engine.close()
 
@@ -130,7 +139,7 @@ async def open_postgres_store() -> AsyncIterator[SearchStore]:
             engine = await open_postgres(url, PostgresConfig(4, 60.0, idle_in_transaction_s=60.0))
             search_index = SqlSearchIndex(engine, DEFAULT_TENANT)
             try:
-                yield SearchStore(SqlLedger(engine, DEFAULT_TENANT), search_index, server.pid)
+                yield SearchStore(engine, search_index, server.pid)
             finally:
                 await search_index.close()
                 await engine.close()

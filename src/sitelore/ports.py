@@ -429,7 +429,7 @@ class Ledger(Protocol):
         ...
 
     async def inlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
-        """Links to a URL from the current versions of the site's pages, by source and position."""
+        """Links to a URL from the current versions of the site's pages that were stored first, by source and position."""
         ...
 
     async def outlinks(self, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:

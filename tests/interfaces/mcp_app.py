@@ -9,7 +9,7 @@ from typing import Any
 from sitelore.app.explain import Explanation, GateResult
 from sitelore.model.errors import NoSuchRun, StorageError
 from sitelore.model.frontier import Run
-from sitelore.model.ids import ChunkId, CleanText, RunId, SiteId
+from sitelore.model.ids import DEFAULT_TENANT, ChunkId, CleanText, RunId, SiteId, TenantId
 from sitelore.model.search import ChunkRecord, Flag, Hit, SearchAnswer, SearchMode, SearchQuery, SiteIndexStats
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
@@ -33,15 +33,15 @@ def url_of(text: str) -> Url:
 
 @dataclass
 class FakeBackend:
-    """A backend in memory that records its queries."""
+    """A backend in memory that records its queries and whose they are."""
 
     pages: dict[str, str] = field(default_factory=lambda: {"https://shop.example/hours": ATTACK})
-    queries: list[SearchQuery] = field(default_factory=list)
+    queries: list[tuple[SearchQuery, TenantId]] = field(default_factory=list)
     crawled: list[tuple[str, int]] = field(default_factory=list)
     title: str = "Hours\nof " + ATTACK
 
-    async def search(self, query: SearchQuery) -> SearchAnswer:
-        self.queries.append(query)
+    async def search(self, query: SearchQuery, tenant: TenantId) -> SearchAnswer:
+        self.queries.append((query, tenant))
         if query.text == "break":
             raise StorageError("the database is away")
         if query.text == "crash":
@@ -49,18 +49,18 @@ class FakeBackend:
         hits = [_hit(url, text) for url, text in self.pages.items() if query.text.lower() in text.lower()]
         return SearchAnswer(tuple(hits[: query.limit]), SearchMode.HYBRID, len(self.pages), 0)
 
-    async def read_page(self, url: Url, tenant: str) -> Mapping[str, Any] | None:
+    async def read_page(self, url: Url, tenant: TenantId) -> Mapping[str, Any] | None:
         if str(url) not in self.pages:
             return None
         return {"url": str(url), "title": self.title, "markdown": self.pages[str(url)], "fetched_at": 1.7e9}
 
-    async def sites(self, tenant: str) -> list[SiteIndexStats]:
-        return [SiteIndexStats(SiteId(1), "shop.example", tenant, pages=len(self.pages), chunks=3, embedded=2, waiting=1)]
+    async def sites(self, tenant: TenantId) -> list[SiteIndexStats]:
+        return [SiteIndexStats(SiteId(1), "shop.example", pages=len(self.pages), chunks=3, embedded=2, waiting=1)]
 
-    async def explain(self, url: Url, tenant: str) -> Explanation:
+    async def explain(self, url: Url, tenant: TenantId) -> Explanation:
         if url.host != "shop.example":
             raise NoSuchRun("nothing was crawled yet")
-        run = Run(RunId("r1"), SiteId(1), "shop.example", RunState.COMPLETED, CrawlSettings(), 1.7e9)
+        run = Run(RunId("r1"), DEFAULT_TENANT, SiteId(1), "shop.example", RunState.COMPLETED, CrawlSettings(), 1.7e9)
         return Explanation(url, run, None, (GateResult("robots", False, "line 3: Disallow: /", ATTACK),))
 
     async def crawl(self, url: Url, max_pages: int) -> RunId:

@@ -12,12 +12,12 @@ from sitelore.cli.summary import Session, Summary, as_json, as_table, size
 from sitelore.crawl.context import Progress
 from sitelore.export.formats import ExportedFiles
 from sitelore.model.frontier import Run, RunCounts
-from sitelore.model.ids import RunId, SiteId
+from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 from sitelore.model.url import Url
 
-RUN = Run(RunId("r1"), SiteId(1), "example.com", RunState.COMPLETED, CrawlSettings(), created_at=0.0)
+RUN = Run(RunId("r1"), DEFAULT_TENANT, SiteId(1), "example.com", RunState.COMPLETED, CrawlSettings(), created_at=0.0)
 COUNTS = RunCounts(
     states={"VISITED": 6, "NOT_MODIFIED": 2, "ALIAS": 2, "NOT_FOUND": 1, "SOFT_404": 1, "SKIPPED": 3, "REDIRECT_301": 1},
     skipped={"robots": 1, "within_ttl": 2},

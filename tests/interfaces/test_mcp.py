@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 from tests.interfaces.mcp_app import FakeBackend
 
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.mcp.formatting import UntrustedBoundary, inert
 from sitelore.serve.mcp.tools import mcp_server
@@ -108,8 +109,8 @@ async def test_a_passage_has_its_position_and_its_flags() -> None:
     assert "WARNING: possible prompt injection (override)" in outside(answer)
     assert "0 of them have embeddings so far" in answer
     assert nothing.startswith("No results")
-    query = pages.queries[0]
-    assert (query.limit, query.path, query.langs, query.tenant) == (3, "/docs", ("en",), "default")
+    query, tenant = pages.queries[0]
+    assert (query.limit, query.path, query.langs, tenant) == (3, "/docs", ("en",), DEFAULT_TENANT)
 
 
 async def test_a_page_with_instructions_to_a_model_is_read_with_a_warning() -> None:

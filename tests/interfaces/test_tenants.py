@@ -23,7 +23,7 @@ from sitelore.crawl.context import Progress
 from sitelore.crawl.runs import first_offers, start_pipeline
 from sitelore.model.errors import NoSuchRun
 from sitelore.model.frontier import Run
-from sitelore.model.ids import DEFAULT_TENANT
+from sitelore.model.ids import DEFAULT_TENANT, TenantId
 from sitelore.model.search import SearchMode, SearchQuery
 from sitelore.model.settings import CrawlSettings, PersonalPolicy, Pipeline
 from sitelore.model.states import RunState
@@ -56,8 +56,13 @@ def pages(text: str) -> Pages:
     return site({"/": page("Boats", BODY.format(name=text))})
 
 
+async def tenant_id(app: App, name: str) -> TenantId:
+    return (await app.queue.create_tenant(name, app.clock())).id
+
+
 async def crawled(app: App, tenant: str, settings: CrawlSettings) -> Run:
-    run = await app.ledger.create_run(NAME, settings, first_offers(settings), app.clock(), tenant)
+    ledger = app.ledger.for_tenant(await tenant_id(app, tenant))
+    run = await ledger.create_run(NAME, settings, first_offers(settings), app.clock())
     wait_until_ended = await app.crawl(run, Progress(), asyncio.Event())
     assert wait_until_ended.state is RunState.COMPLETED
     return wait_until_ended
@@ -70,7 +75,7 @@ async def both_crawled(app: App, http_server: HttpServer, **changes: Any) -> Non
         await crawled(app, tenant, crawl_settings(http_server.url(), **changes.get(tenant, {})))
 
 
-async def call_tool(app: App, tenant: str, tool: str, **arguments: Any) -> str:
+async def call_tool(app: App, tenant: TenantId, tool: str, **arguments: Any) -> str:
     async with Client(mcp_server(mcp_backend(app), tenant=tenant)) as client:
         answer = await client.call_tool(tool, arguments)
         (content,) = answer.content
@@ -82,14 +87,15 @@ async def test_search_and_pages_are_those_of_the_requesting_tenant(app: App) -> 
     with serve_site(pages("")) as http_server:
         await both_crawled(app, http_server)
         for tenant, other in (TENANTS, TENANTS[::-1]):
-            answer = await app.search_service.search(SearchQuery("boats in the harbour", tenant, mode=SearchMode.LEXICAL))
+            own = await tenant_id(app, tenant)
+            answer = await app.search.service(own).search(SearchQuery("boats in the harbour", mode=SearchMode.LEXICAL))
             assert answer.hits
             assert all(f"{tenant} boats" in hit.chunk.text and f"{other} boats" not in hit.chunk.text for hit in answer.hits)
             for tool, arguments in (("search", {"query": "boats in the harbour"}), ("read_page", {"url": http_server.url()})):
-                text = await call_tool(app, tenant, tool, **arguments)
+                text = await call_tool(app, own, tool, **arguments)
                 assert f"{tenant} boats" in text
                 assert f"{other} boats" not in text
-            assert "1 pages" in await call_tool(app, tenant, "list_sites")
+            assert "1 pages" in await call_tool(app, own, "list_sites")
         for tool, arguments in (("search", {"query": "boats"}), ("read_page", {"url": http_server.url()}), ("list_sites", {})):
             text = await call_tool(app, DEFAULT_TENANT, tool, **arguments)
             assert not any(f"{tenant} boats" in text for tenant in TENANTS)
@@ -101,8 +107,9 @@ async def test_an_explanation_uses_the_tenants_own_run(app: App) -> None:
     with serve_site(pages("red")) as http_server:
         await crawled(app, "red", crawl_settings(http_server.url()))
         for _ in range(3):
-            await app.ledger.create_run(NAME, crawl_settings(http_server.url()), (), app.clock(), "blue")
-        answer = await call_tool(app, "red", "explain_url", url=http_server.url())
+            other = app.ledger.for_tenant(await tenant_id(app, "blue"))
+            await other.create_run(NAME, crawl_settings(http_server.url()), (), app.clock())
+        answer = await call_tool(app, await tenant_id(app, "red"), "explain_url", url=http_server.url())
         assert "VISITED" in answer
 
 
@@ -112,11 +119,13 @@ async def test_settings_of_one_tenant_do_not_apply_to_another(app: App) -> None:
         await both_crawled(app, http_server, blue={"personal": PersonalPolicy.OFF})
         texts = {}
         for tenant in TENANTS:
-            answer = await app.search_service.search(SearchQuery("boats", tenant, mode=SearchMode.LEXICAL))
+            service = app.search.service(await tenant_id(app, tenant))
+            answer = await service.search(SearchQuery("boats", mode=SearchMode.LEXICAL))
             texts[tenant] = answer.hits[0].chunk.text
         assert "anna.smith@people.example" in texts["blue"]
         assert "anna.smith@people.example" not in texts["red"]
-        run = await start_pipeline(app.ledger, NAME, Pipeline.INDEX_SITE, (), app.clock(), tenant="red")
+        red = app.ledger.for_tenant(await tenant_id(app, "red"))
+        run = await start_pipeline(red, NAME, Pipeline.INDEX_SITE, (), app.clock())
         assert run.settings.personal is not PersonalPolicy.OFF
         with pytest.raises(NoSuchRun):
             await start_pipeline(app.ledger, NAME, Pipeline.INDEX_SITE, (), app.clock())

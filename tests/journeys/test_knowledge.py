@@ -40,7 +40,7 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
 
 
 async def index_stats(app: App) -> SiteIndexStats:
-    [stats] = await app.search_service.search_index.site_stats(None, MODEL)
+    [stats] = await app.search_service.search_index.site_stats(MODEL)
     return stats
 
 
@@ -224,7 +224,9 @@ async def test_postgres_and_sqlite_give_the_same_answers_and_tenants_are_separat
             assert vectors
             for mode in (SearchMode.LEXICAL, SearchMode.HYBRID):
                 assert await answers(app, mode) == await answers(scaled, mode)
-            other = await scaled.search_service.search(SearchQuery(questions[0], tenant="another", mode=SearchMode.LEXICAL))
+            another = await scaled.queue.create_tenant("another", scaled.clock())
+            service = scaled.search.service(another.id)
+            other = await service.search(SearchQuery(questions[0], mode=SearchMode.LEXICAL))
             assert (other.hits, other.chunks) == ((), 0)
 
 

@@ -183,7 +183,8 @@ _places = (
         )
     )
     .where(links.c.tenant_id == TENANT, links.c.target_id == _url_id, _is_current, _is_kept)
-    .order_by(site_urls.c.url, links.c.position)
+    # In the order of the index, so that only the rows within the limit are read.
+    .order_by(links.c.version_id, links.c.position)
     .limit(_max_rows)
     .subquery()
 )
@@ -208,7 +209,7 @@ _outlinks = (
 
 
 def inlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limit: int = 1_000) -> list[LinkBetweenPages]:
-    """Links to a URL from the current versions of the site's pages, by source and position."""
+    """Links to a URL from the current versions of the site's pages that were stored first, by source and position."""
     return [LinkBetweenPages(source, url, *rest) for source, *rest in _find_links(conn, _inlinks, tenant, site, url, limit)]
 
 

@@ -15,11 +15,11 @@ from sitelore.frontier.gate import LocalGate
 from sitelore.model.document import Blob
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Run
-from sitelore.model.ids import DEFAULT_TENANT, BlobKey
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.engine import open_sqlite
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
 LEASE_S = 60.0
@@ -36,21 +36,31 @@ class Clock:
 class NoBlobs:
     """Pages of these tests name no canonical, so none is read."""
 
+    def for_tenant(self, tenant: TenantId) -> NoBlobs:
+        assert tenant == DEFAULT_TENANT
+        return self
+
     async def put(self, blobs: Sequence[Blob]) -> None:
         raise AssertionError
 
     async def get(self, key: BlobKey) -> bytes:
         raise AssertionError
 
+    def keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
+        raise AssertionError
+
+    async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
+        raise AssertionError
+
 
 class MaintenanceSetup:
-    """A ledger, a clock, and maintenance over them."""
+    """A ledger, a queue, a clock, and maintenance over them."""
 
-    def __init__(self, ledger: SqlLedger) -> None:
-        self.ledger, self.clock, self.notifier = ledger, Clock(), LocalNotifier()
+    def __init__(self, ledger: SqlLedger, queue: SqlRunQueue) -> None:
+        self.ledger, self.queue, self.clock, self.notifier = ledger, queue, Clock(), LocalNotifier()
         gate = LocalGate(self.clock)
         self.worker_context = WorkerContext(
-            ledger, gate, self.notifier, LocalEvents(), self.clock, WorkerConfig(is_shared=True, upkeep_s=0.01)
+            ledger, queue, gate, self.notifier, LocalEvents(), self.clock, WorkerConfig(is_shared=True, upkeep_s=0.01)
         )
         self.maintenance = Maintenance(self.worker_context, NoBlobs())
 
@@ -71,8 +81,9 @@ class MaintenanceSetup:
 
 @pytest.fixture
 async def setup(tmp_path: Path) -> AsyncIterator[MaintenanceSetup]:
-    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"), DEFAULT_TENANT)
-    yield MaintenanceSetup(ledger)
+    engine = await open_sqlite(tmp_path / "ledger.db")
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
+    yield MaintenanceSetup(ledger, SqlRunQueue(engine))
     await ledger.close()
 
 
@@ -101,7 +112,7 @@ async def test_idle_cycles_count_only_in_a_row_and_only_with_the_leader_lock(set
     [lease] = await setup.ledger.claim(run.id, W1, 10, setup.clock(), LEASE_S)
     await setup.ledger.settle([visited(lease, "page")])
     await setup.cycle()
-    async with setup.ledger.leader_lock("maintenance") as is_ours:
+    async with setup.queue.leader_lock("maintenance") as is_ours:
         assert is_ours
         assert await setup.cycle() == 0, "another one has the turn"
     await setup.cycle()
@@ -168,14 +179,14 @@ async def test_an_error_in_the_maintenance_of_one_run_does_not_block_the_others(
 
 async def test_an_unavailable_ledger_is_retried(setup: MaintenanceSetup, monkeypatch: pytest.MonkeyPatch) -> None:
     run = await setup.running()
-    running, away = setup.ledger.running_runs, [StorageError("away"), StorageError("away")]
+    running, away = setup.queue.running_runs, [StorageError("away"), StorageError("away")]
 
     async def sometimes() -> list[Run]:
         if away:
             raise away.pop()
         return await running()
 
-    monkeypatch.setattr(setup.ledger, "running_runs", sometimes)
+    monkeypatch.setattr(setup.queue, "running_runs", sometimes)
     stop = asyncio.Event()
     async with setup.notifier.subscribe(run.id) as subscription:
         forever = asyncio.create_task(setup.maintenance.forever(stop))

@@ -16,15 +16,25 @@ from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
-from sitelore.store.engine import open_sqlite
-from sitelore.store.ledger import SqlLedger
+from sitelore.store.engine import SqliteEngine, open_sqlite
+from sitelore.store.ledger import SqlLedger, SqlRunQueue
 
 
 @pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncIterator[SqlLedger]:
-    ledger = SqlLedger(await open_sqlite(tmp_path / "ledger.db"), DEFAULT_TENANT)
-    yield ledger
-    await ledger.close()
+async def engine(tmp_path: Path) -> AsyncIterator[SqliteEngine]:
+    engine = await open_sqlite(tmp_path / "ledger.db")
+    yield engine
+    await engine.close()
+
+
+@pytest.fixture
+def ledger(engine: SqliteEngine) -> SqlLedger:
+    return SqlLedger(engine, DEFAULT_TENANT)
+
+
+@pytest.fixture
+def queue(engine: SqliteEngine) -> SqlRunQueue:
+    return SqlRunQueue(engine)
 
 
 class Clock:
@@ -83,9 +93,9 @@ class Crawls:
                 await self.begun.wait()
 
 
-async def _until(ledger: SqlLedger, states: dict[str, int]) -> None:
+async def _until(queue: SqlRunQueue, states: dict[str, int]) -> None:
     async with asyncio.timeout(20):
-        while await ledger.runs_by_state() != states:  # noqa: ASYNC110 a ledger has no event to wait for
+        while await queue.runs_by_state() != states:  # noqa: ASYNC110 a queue has no event to wait for
             await asyncio.sleep(0.01)
 
 
@@ -93,18 +103,18 @@ async def _made(ledger: SqlLedger, clock: Clock, site: str) -> Run:
     return await start_run(ledger, CrawlSettings(seeds=(f"https://{site}/",)), clock())
 
 
-async def test_the_longest_waiting_go_first_one_of_each_site_and_so_many_in_all(ledger: SqlLedger) -> None:
+async def test_the_longest_waiting_go_first_one_of_each_site_and_so_many_in_all(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     runs = [await _made(ledger, clock, site) for site in ("a.example", "a.example", "b.example", "c.example", "a.example")]
-    scheduler = RunScheduler(ledger, clock, crawls.crawl, sites_at_once=2)
+    scheduler = RunScheduler(queue, ledger, clock, crawls.crawl, sites_at_once=2)
     working = asyncio.create_task(scheduler.work(stop))
     await crawls.wait_for(2)
     assert crawls.order == [runs[0].id, runs[2].id]
     for number, run in enumerate((runs[0], runs[2], runs[1], runs[3], runs[4])):
         await crawls.wait_for(min(number + 2, 5))
         crawls.go[run.id].set()
-    await _until(ledger, {"COMPLETED": 5})
+    await _until(queue, {"COMPLETED": 5})
     stop.set()
     await working
     assert sorted(crawls.order) == sorted(run.id for run in runs)
@@ -114,15 +124,15 @@ async def test_the_longest_waiting_go_first_one_of_each_site_and_so_many_in_all(
     assert {crawls.most[site] for site in ("a.example", "b.example", "c.example")} == {1}
 
 
-async def test_a_crashed_run_is_retried_once_and_then_fails(ledger: SqlLedger) -> None:
+async def test_a_crashed_run_is_retried_once_and_then_fails(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     once, twice = await _made(ledger, clock, "a.example"), await _made(ledger, clock, "b.example")
     crawls.failing.update({once.id: 1, twice.id: 2})
     crawls.go[once.id] = asyncio.Event()
     crawls.go[once.id].set()
-    working = asyncio.create_task(RunScheduler(ledger, clock, crawls.crawl, pause_s=0.5).work(stop))
-    await _until(ledger, {"COMPLETED": 1, "FAILED": 1})
+    working = asyncio.create_task(RunScheduler(queue, ledger, clock, crawls.crawl, pause_s=0.5).work(stop))
+    await _until(queue, {"COMPLETED": 1, "FAILED": 1})
     stop.set()
     await working
     failed = await ledger.run(twice.id)
@@ -131,7 +141,7 @@ async def test_a_crashed_run_is_retried_once_and_then_fails(ledger: SqlLedger) -
     assert Counter(crawls.order) == {once.id: 2, twice.id: 2}
 
 
-async def test_a_run_past_its_time_limit_has_not_crashed(ledger: SqlLedger) -> None:
+async def test_a_run_past_its_time_limit_has_not_crashed(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     clock, stop = Clock(), asyncio.Event()
     run = await _made(ledger, clock, "a.example")
 
@@ -140,8 +150,8 @@ async def test_a_run_past_its_time_limit_has_not_crashed(ledger: SqlLedger) -> N
         await ledger.move_run(run.id, RunState.INTERRUPTED, clock())
         raise OutOfTime("over")
 
-    working = asyncio.create_task(RunScheduler(ledger, clock, crawl).work(stop))
-    await _until(ledger, {"INTERRUPTED": 1})
+    working = asyncio.create_task(RunScheduler(queue, ledger, clock, crawl).work(stop))
+    await _until(queue, {"INTERRUPTED": 1})
     stop.set()
     await working
     stored = await ledger.run(run.id)
@@ -149,11 +159,11 @@ async def test_a_run_past_its_time_limit_has_not_crashed(ledger: SqlLedger) -> N
     assert (stored.state, stored.attempts) == (RunState.INTERRUPTED, 0)
 
 
-async def test_an_interrupted_run_is_stopped_in_every_process(ledger: SqlLedger) -> None:
+async def test_an_interrupted_run_is_stopped_in_every_process(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     run = await _made(ledger, clock, "a.example")
-    scheduler = RunScheduler(ledger, clock, crawls.crawl)
+    scheduler = RunScheduler(queue, ledger, clock, crawls.crawl)
     working = asyncio.create_task(scheduler.work(stop))
     await crawls.wait_for(1)
     assert await ledger.move_run(run.id, RunState.INTERRUPTED, clock())
@@ -165,11 +175,11 @@ async def test_an_interrupted_run_is_stopped_in_every_process(ledger: SqlLedger)
     await working
 
 
-async def test_a_cancelled_run_is_stopped_and_the_next_of_its_site_begins(ledger: SqlLedger) -> None:
+async def test_a_cancelled_run_is_stopped_and_the_next_of_its_site_begins(ledger: SqlLedger, queue: SqlRunQueue) -> None:
     clock = Clock()
     crawls, stop = Crawls(ledger, clock), asyncio.Event()
     first, second = await _made(ledger, clock, "a.example"), await _made(ledger, clock, "a.example")
-    scheduler = RunScheduler(ledger, clock, crawls.crawl)
+    scheduler = RunScheduler(queue, ledger, clock, crawls.crawl)
     working = asyncio.create_task(scheduler.work(stop))
     await crawls.wait_for(1)
     assert await ledger.end_run(first.id, RunState.CANCELLED, clock())
@@ -185,7 +195,7 @@ async def test_a_cancelled_run_is_stopped_and_the_next_of_its_site_begins(ledger
 
 
 async def test_a_ledger_that_cannot_be_written_ends_the_work_with_its_error(
-    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+    ledger: SqlLedger, queue: SqlRunQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no_room(*_: object) -> None:
         raise DiskFull("no room left")
@@ -196,4 +206,4 @@ async def test_a_ledger_that_cannot_be_written_ends_the_work_with_its_error(
     crawls.failing[run.id] = 1
     monkeypatch.setattr(SqlLedger, "crash_run", no_room)
     with pytest.raises(DiskFull, match="no room"):
-        await RunScheduler(ledger, clock, crawls.crawl).work(asyncio.Event())
+        await RunScheduler(queue, ledger, clock, crawls.crawl).work(asyncio.Event())

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.export.stored_run import FETCHED_AT, StoredRun
 
 from sitelore.model.frontier import Run
-from sitelore.model.ids import RunId, SiteId
+from sitelore.model.ids import DEFAULT_TENANT, RunId, SiteId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState
 
@@ -17,5 +17,12 @@ def stored() -> StoredRun:
 @pytest.fixture
 def run() -> Run:
     return Run(
-        RunId("r1"), SiteId(1), "example.com", RunState.COMPLETED, CrawlSettings(), created_at=FETCHED_AT, started_at=FETCHED_AT
+        RunId("r1"),
+        DEFAULT_TENANT,
+        SiteId(1),
+        "example.com",
+        RunState.COMPLETED,
+        CrawlSettings(),
+        created_at=FETCHED_AT,
+        started_at=FETCHED_AT,
     )

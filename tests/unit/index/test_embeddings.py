@@ -28,7 +28,7 @@ class ChunkTable:
     vectors: dict[str, bytes] = field(default_factory=dict)
     puts: int = 0
 
-    async def site_stats(self, tenant: str | None, model: str = "") -> list[SiteIndexStats]:
+    async def site_stats(self, model: str = "") -> list[SiteIndexStats]:
         return [SiteIndexStats(SiteId(1), "bottles", chunks=len(self.texts), embedded=len(self.vectors))]
 
     async def texts_to_embed(self, model: str, limit: int, site: SiteId | None = None) -> list[TextToEmbed]:

@@ -104,7 +104,6 @@ DOCS = (
         ({"flagged": False, "langs": ("en",)}, {"/docs/boats", "/docs/boats/sails", "/docsets"}),
         ({"sites": ("site",), "kinds": ("pdf",)}, {"/docsets"}),
         ({"sites": ("nowhere",)}, set()),
-        ({"tenant": "unknown"}, set()),
         ({"path": "/nowhere"}, set()),
     ],
 )
@@ -218,15 +217,19 @@ async def test_texts_that_cannot_come_among_the_answers_are_passed_over_and_noth
 
 
 async def test_tenants_with_the_same_pages_never_see_each_others(store: SearchStore) -> None:
-    for tenant in ("one", "two"):
-        await store.add_pages(DOCS, "site", tenant)
-    await with_vectors(store, DOCS)
-    sites = {}
-    for tenant in ("one", "two"):
-        answer = await run_query(store, "boat", Searcher(store.search_index, Meanings()), tenant=tenant)
-        sites[tenant] = {hit.chunk.site for hit in answer.hits}
-        assert (answer.chunks, len(sites[tenant])) == (6, 1)
-    assert sites["one"].isdisjoint(sites["two"])
+    tenants = [await store.create_tenant(name) for name in ("one", "two")]
+    for tenant in tenants:
+        await tenant.add_pages(DOCS)
+        await with_vectors(tenant, DOCS)
+    sites = []
+    for tenant in tenants:
+        answer = await run_query(tenant, "boat", Searcher(tenant.search_index, Meanings()))
+        sites.append({hit.chunk.site for hit in answer.hits})
+        assert (answer.chunks, len(sites[-1])) == (6, 1)
+    assert sites[0].isdisjoint(sites[1])
+    for searcher in (Searcher(store.search_index), Searcher(store.search_index, Meanings())):
+        nothing = await run_query(store, "boat", searcher)
+        assert (nothing.hits, nothing.chunks) == ((), 0), "the default tenant has no pages"
 
 
 async def test_several_sites_are_searched_as_one_collection(store: SearchStore) -> None:

@@ -9,11 +9,17 @@ import pytest
 import sqlalchemy as sa
 
 from sitelore.model.errors import CorruptData, DataDirBusy, DiskFull, StorageError
+from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import CrawlSettings
 from sitelore.store import engine
 from sitelore.store.engine import is_unavailable, open_postgres, open_sqlite, postgres_error, sqlite_error
 from sitelore.store.runs.lifecycle import create_run, latest_runs
 from sitelore.store.schema import sites
+from sitelore.store.tenants import for_tenant
+
+
+def _site(number: int, name: str) -> dict[str, object]:
+    return {"tenant_id": DEFAULT_TENANT, "id": number, "name": name, "created_at": 1}
 
 
 async def test_a_file_that_is_not_a_database_gives_a_one_line_error(tmp_path: Path) -> None:
@@ -26,9 +32,7 @@ async def test_a_file_that_is_not_a_database_gives_a_one_line_error(tmp_path: Pa
 async def test_a_damaged_database_gives_a_one_line_error(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
-    await opened.write(
-        lambda conn: conn.execute(sa.insert(sites), [{"name": f"{n:0900}", "created_at": 1} for n in range(2000)])
-    )
+    await opened.write(lambda conn: conn.execute(sa.insert(sites), [_site(n, f"{n:0900}") for n in range(2000)]))
     await opened.close()
     data = bytearray(path.read_bytes())
     data[4096 * 20 : 4096 * 200] = os.urandom(4096 * 180)
@@ -46,11 +50,11 @@ async def test_flipped_bytes_in_a_stored_value_are_damage(tmp_path: Path, column
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
     try:
-        await opened.write(create_run, "site.test", CrawlSettings(), (), 1.0)
+        await opened.write(for_tenant, create_run, DEFAULT_TENANT, "site.test", CrawlSettings(), (), 1.0)
         with sqlite3.connect(path) as database:
             database.execute(f"UPDATE runs SET {column} = CAST(x'7b229b22' AS TEXT)")
         with pytest.raises(CorruptData, match=f"{path} is damaged"):
-            await opened.read(latest_runs)
+            await opened.read(for_tenant, latest_runs, DEFAULT_TENANT)
     finally:
         await opened.close()
 
@@ -59,11 +63,11 @@ async def test_undecodable_json_in_a_stored_value_is_damage(tmp_path: Path) -> N
     path = tmp_path / "ledger.db"
     opened = await open_sqlite(path)
     try:
-        await opened.write(create_run, "site.test", CrawlSettings(), (), 1.0)
+        await opened.write(for_tenant, create_run, DEFAULT_TENANT, "site.test", CrawlSettings(), (), 1.0)
         with sqlite3.connect(path) as database:
             database.execute("UPDATE runs SET settings = '{\"seeds\": [}'")
         with pytest.raises(CorruptData, match=f"{path} is damaged"):
-            await opened.read(latest_runs)
+            await opened.read(for_tenant, latest_runs, DEFAULT_TENANT)
     finally:
         await opened.close()
 
@@ -81,15 +85,13 @@ async def test_a_path_that_is_a_directory_gives_a_one_line_error(tmp_path: Path)
 
 async def test_a_full_disk_rolls_back_the_transaction_and_keeps_earlier_commits(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
-    await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="kept", created_at=1)))
+    await opened.write(lambda conn: conn.execute(sa.insert(sites).values(_site(1, "kept"))))
     pages = await opened.write(lambda conn: conn.scalar(sa.text("PRAGMA page_count")))
     await opened.write(
         lambda conn: conn.execute(sa.text(f"PRAGMA max_page_count = {pages}"))
     )  # SQLite's own words for a full disk
     with pytest.raises(DiskFull, match="no space left"):
-        await opened.write(
-            lambda conn: conn.execute(sa.insert(sites), [{"name": "x" * 5000 + str(n), "created_at": 1} for n in range(9)])
-        )
+        await opened.write(lambda conn: conn.execute(sa.insert(sites), [_site(n, "x" * 5000 + str(n)) for n in range(2, 11)]))
     assert await opened.read(lambda conn: conn.scalar(sa.select(sa.func.count()).select_from(sites))) == 1
     await opened.close()
 
@@ -103,7 +105,7 @@ async def test_a_database_locked_by_another_process_gives_a_one_line_error(
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(DataDirBusy, match=str(path)):
-        await opened.write(lambda conn: conn.execute(sa.insert(sites).values(name="x", created_at=1)))
+        await opened.write(lambda conn: conn.execute(sa.insert(sites).values(_site(1, "x"))))
     other.close()
     await opened.close()
 
@@ -112,7 +114,7 @@ async def test_a_function_that_raises_is_rolled_back(tmp_path: Path) -> None:
     opened = await open_sqlite(tmp_path / "ledger.db")
 
     def fails(conn: sa.Connection) -> None:
-        conn.execute(sa.insert(sites).values(name="gone", created_at=1))
+        conn.execute(sa.insert(sites).values(_site(1, "gone")))
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError, match="half way"):
@@ -127,7 +129,7 @@ async def test_readers_do_not_wait_for_the_writer(tmp_path: Path) -> None:
     inside, read = asyncio.Event(), asyncio.Event()
 
     def writes(conn: sa.Connection) -> None:
-        conn.execute(sa.insert(sites).values(name="late", created_at=1))
+        conn.execute(sa.insert(sites).values(_site(1, "late")))
         loop.call_soon_threadsafe(inside.set)
         asyncio.run_coroutine_threadsafe(read.wait(), loop).result(30)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import BlobKey, SiteId
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, SiteId
 from sitelore.model.search import IndexedPage
 from sitelore.model.url import Url
 from sitelore.store.engine import open_sqlite
@@ -18,8 +18,17 @@ SITE = SiteId(1)
 
 
 def _fill(conn: sa.Connection) -> None:
-    conn.execute(sa.insert(sites).values(id=SITE, name="site.test", created_at=0))
-    page = {"site_id": SITE, "fetched_at": 0, "content_hash": "", "novelty": "", "title": "", "word_count": 1, "noindex": 0}
+    conn.execute(sa.insert(sites).values(tenant_id=DEFAULT_TENANT, id=SITE, name="site.test", created_at=0))
+    page = {
+        "tenant_id": DEFAULT_TENANT,
+        "site_id": SITE,
+        "fetched_at": 0,
+        "content_hash": "",
+        "novelty": "",
+        "title": "",
+        "word_count": 1,
+        "noindex": 0,
+    }
     conn.execute(sa.insert(pages), [{**page, "url": f"http://site.test/{n:03}", "document": f"{n}"} for n in range(200)])
 
 
@@ -32,10 +41,10 @@ def _plans_of_a_batch(conn: sa.Connection) -> list[str]:
             statements.append((statement, parameters[0] if executemany else parameters))
 
     sa.event.listen(conn, "before_cursor_execute", collect)
-    open_epoch(conn, SITE, "epoch")
+    open_epoch(conn, DEFAULT_TENANT, SITE, "epoch")
     for _ in range(2):
-        batch = pages_to_index(conn, SITE, 32, "http://site.test/100")
-        write_pages(conn, SITE, "epoch", [IndexedPage(Url(page.url), BlobKey(page.document)) for page in batch])
+        batch = pages_to_index(conn, DEFAULT_TENANT, SITE, 32, "http://site.test/100")
+        write_pages(conn, DEFAULT_TENANT, SITE, "epoch", [IndexedPage(Url(page.url), BlobKey(page.document)) for page in batch])
     sa.event.remove(conn, "before_cursor_execute", collect)
     plans = []
     for statement, parameters in statements:
@@ -50,6 +59,10 @@ async def test_a_batch_is_indexed_without_reading_all_pages(tmp_path: Path) -> N
     await engine.write(_fill)
     plans = await engine.write(_plans_of_a_batch)
     await engine.close()
-    expected = ("pages_to_index (site_id=? AND url>?)", "pages_stale (site_id=?)", "(site_id=? AND url=?)")
+    expected = (
+        "pages_to_index (tenant_id=? AND site_id=? AND url>?)",
+        "pages_stale (tenant_id=? AND site_id=?)",
+        "(tenant_id=? AND site_id=? AND url=?)",
+    )
     assert {plan for plan in plans if not plan.endswith(expected) or "TEMP B-TREE" in plan} == set()
     assert all(any(plan.endswith(end) for plan in plans) for end in expected)

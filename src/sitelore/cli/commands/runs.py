@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from sitelore.export.compare import Difference
     from sitelore.export.rows import Row
     from sitelore.model.frontier import Run, RunCounts
+    from sitelore.model.ids import RunId
 
 _SEARCHED_RUNS = 1000
+_SHOWN_ID_CHARS = 13
 _SHOWN_CHARS = 160
 _FORMATS = [*FORMATS, MARKDOWN]
 
@@ -139,12 +141,21 @@ def _print_runs(data: Path, listed: list[tuple[Run, RunCounts]]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("run", "site", "state", "pages", "URLs", "started (UTC)", "took"):
         table.add_column(column, no_wrap=column != "site", overflow="fold")
+    id_chars = _unique_length([run.id for run, _ in listed])
     for run, counts in listed:
         began, ended = run.started_at, run.finished_at
         start = datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%d %H:%M") if began else "-"
         took = duration(ended - began) if began and ended else "-"
-        table.add_row(run.id, run.site_name, run.state.value, f"{counts.pages:,}", f"{counts.urls:,}", start, took)
+        table.add_row(run.id[:id_chars], run.site_name, run.state.value, f"{counts.pages:,}", f"{counts.urls:,}", start, took)
     data_console().print(table if listed else f"no runs in {data} yet")
+
+
+def _unique_length(ids: list[RunId]) -> int:
+    """How many characters of these ids tell them apart. Commands accept the start of an id."""
+    length = _SHOWN_ID_CHARS
+    while len({run[:length] for run in ids}) < len(set(ids)):
+        length += 1
+    return length
 
 
 async def _show_run(data: Path, name: str, *, as_json: bool) -> None:

@@ -1,0 +1,129 @@
+"""The store at a million rows and a million links: statistics of a run, links to a page, time of a settlement, bytes on disk.
+
+    python -m bench.store [--pages 25000] [--links 40] [--postgres]
+
+A made-up site is settled through the ledger, without network and extraction: every page links to 10 pages of a menu and to new
+ones of its own. Half of the pages' own links lead to URLs that are never admitted, as with a page limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import sqlalchemy as sa
+from scripts.servers import postgres_alone
+
+from sitelore.model.document import PageLink
+from sitelore.model.frontier import Effects, Lease, Offer, PageUpdate, Settlement, Source, Verdict, WaveFacts, WavePlan
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanText, WorkerId
+from sitelore.model.settings import CrawlSettings
+from sitelore.model.states import UrlState
+from sitelore.model.url import Url
+from sitelore.store.engine import PostgresEngine, SqliteEngine, open_postgres, open_sqlite
+from sitelore.store.ledger import SqlLedger
+
+T = TypeVar("T")
+_MENU = 10
+_BATCH = 50
+
+
+def _url(name: str) -> Url:
+    return Url.trusted(f"https://site.example/section/{name}.html")
+
+
+def _settlement(lease: Lease, links: int) -> Settlement:
+    number = lease.url.path.rpartition("/")[2].removesuffix(".html")
+    menu = [_url(f"menu-{at}") for at in range(_MENU)]
+    own = [_url(f"{number}-{at}") for at in range(links)]
+    offers = tuple(Offer(url, lease.depth + 1, Source.LINK, lease.url, lease.seq, at) for at, url in enumerate((*menu, *own)))
+    stored = msgspec.msgpack.encode([PageLink(str(url), "", f"Link {at}") for at, url in enumerate((*menu, *own))])
+    page = PageUpdate(CleanText(f"Page {number}"), number, number, BlobKey(number.rjust(64, "0")))
+    effects = Effects(page=replace(page, links=stored), offers=offers, fetched=True)
+    return Settlement(lease, Verdict(UrlState.VISITED, 200), effects, time.time())
+
+
+async def _timed(work: Awaitable[T]) -> tuple[float, T]:
+    started = time.perf_counter()
+    result = await work
+    return (time.perf_counter() - started) * 1000, result
+
+
+async def measure(engine: SqliteEngine | PostgresEngine, pages: int, links: int) -> None:
+    """Settle the site and print the figures."""
+    ledger = SqlLedger(engine, DEFAULT_TENANT)
+    settings = CrawlSettings(seeds=("https://site.example/",))
+    seeds = [Offer(_url(f"page-{n}"), 0, Source.SEED, position=n) for n in range(pages)]
+    run = await ledger.create_run("site", settings, seeds, time.time())
+    await ledger.begin_run(run.id, time.time())
+    wave, done, block, spent = 0, 0, max(1, pages // 5), 0.0
+    while done < pages:
+        held = await ledger.claim(run.id, WorkerId("w"), _BATCH, time.time(), 600.0)
+        if not held:
+            await ledger.open_wave(run.id, wave, _admit_seeds)
+            wave += 1
+            continue
+        cpu = time.process_time()
+        await ledger.settle([_settlement(lease, links) for lease in held])
+        spent += time.process_time() - cpu
+        done += len(held)
+        if done % block < _BATCH:
+            print(f"  {done:>7,} pages: {spent * 1000 / block:.2f} ms of CPU a page in this process")
+            spent = 0.0
+    for _ in range(3):
+        ms, counts = await _timed(ledger.counts(run.id))
+    print(f"  statistics of the run: {ms:.1f} ms at {counts.urls:,} rows")
+    for name, url in (("a page with one link to it", _url("page-7-3")), ("a page of the menu, first 1,000", _url("menu-3"))):
+        for _ in range(2):
+            ms, found = await _timed(ledger.inlinks(run.site, url))
+        print(f"  links to {name}: {ms:.1f} ms, {len(found):,} shown of {pages * (links + _MENU):,} links")
+
+
+def _admit_seeds(wave: WaveFacts) -> WavePlan:
+    return WavePlan(admit=tuple(one.url for one in wave.candidates if one.depth == 0))
+
+
+@asynccontextmanager
+async def _database(folder: Path, *, in_postgres: bool) -> AsyncIterator[SqliteEngine | PostgresEngine]:
+    if not in_postgres:
+        engine = await open_sqlite(folder / "sitelore.db")
+        yield engine
+        await engine.close()
+        print(f"  {(folder / 'sitelore.db').stat().st_size / 1e6:.0f} MB")
+        return
+    with postgres_alone() as server:
+        pool = await open_postgres(server.url)
+        yield pool
+        size = await pool.read(lambda conn: conn.scalar(sa.text("SELECT pg_database_size(current_database())")))
+        print(f"  {int(size or 0) / 1e6:.0f} MB")
+        await pool.close()
+
+
+async def _main(arguments: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        print("Postgres" if arguments.postgres else "SQLite")
+        async with _database(Path(folder), in_postgres=arguments.postgres) as engine:
+            await measure(engine, arguments.pages, arguments.links)
+
+
+def main() -> int:
+    """Parse the arguments and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=25_000)
+    parser.add_argument("--links", type=int, default=40)
+    parser.add_argument("--postgres", action="store_true")
+    asyncio.run(_main(parser.parse_args()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
