@@ -397,7 +397,7 @@ class Ledger(Protocol):
         ...
 
     async def delete_site(self, site: SiteId) -> bool:
-        """Delete a site with its runs, pages, versions, links and search index. False when it is missing or has an active run."""
+        """Delete a site with its runs, pages, links and search index. False when it is missing or has an active run."""
         ...
 
     async def delete_tenant(self) -> bool:

@@ -163,8 +163,8 @@ MUTANTS = (
     Mutant(
         "expired-lease-not-recovered",
         "crawl/maintenance.py",
-        "if recovered := await self._ledger.release(run.id, now):",
-        "if recovered := await self._ledger.release(run.id, 0.0):",
+        "if recovered := await context.ledger.release(run.id, now):",
+        "if recovered := await context.ledger.release(run.id, 0.0):",
         "Rows of a dead worker are never visited.",
         _MAINTENANCE,
     ),

@@ -107,9 +107,9 @@ async def test_a_tenant_cannot_write_rows_of_another(database: Database) -> None
         assert await engine.write(for_tenant, lambda conn, _, change: conn.execute(change).rowcount, red, stolen) == 0
         removed = sa.delete(table).where(table.c.tenant_id == blue)
         assert await engine.write(for_tenant, lambda conn, _, change: conn.execute(change).rowcount, red, removed) == 0
-        given = sa.update(table).values(tenant_id=blue).where(table.c.tenant_id == red)
+        transfer = sa.update(table).values(tenant_id=blue).where(table.c.tenant_id == red)
         with pytest.raises((SiteloreError, DBAPIError), match=r"permission|row-level security|violates"):
-            await engine.write(for_tenant, lambda conn, _, change: conn.execute(change).rowcount, red, given)
+            await engine.write(for_tenant, lambda conn, _, change: conn.execute(change).rowcount, red, transfer)
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)

@@ -1,7 +1,7 @@
 """Deletion detection: ended runs decide which pages of their site are gone, by the function that the caller gives.
 
-A run that was used for this has 1 in the column `presence_checked`. Pages that look gone, too many at once, are held (`held = 1`)
-until a user confirms or rejects their deletion.
+A run that was used for this has 1 in the column `presence_checked`. Pages that look gone, too many at once, are held
+(`held = 1`) until a user confirms or rejects their deletion.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _pages_with_rows = (
         urls.c.skip_reason, urls.c.alias_of,
     )
     .select_from(pages.outerjoin(urls, _row_of_run))
-    .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.fetched_at <= sa.bindparam("finished_at", type_=sa.Double))
+    .where(pages.c.tenant_id == TENANT, pages.c.site_id == SITE, pages.c.fetched_at <= sa.bindparam("finished_at"))
     .order_by(pages.c.url)
 )  # fmt: skip
 

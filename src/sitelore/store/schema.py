@@ -14,8 +14,8 @@ KEY_CHARS = 2000
 
 metadata = sa.MetaData()
 """Every table but `tenants` has `tenant_id` as the first column of its key. `links`, `chunks`, `chunk_texts`, `postings` and
-`vectors` have no foreign key, because their rows are written by the hundred and Postgres checks each; `runs/deletion.py` deletes
-them with the rows they belong to."""
+`vectors` have no foreign key, because their rows are written by the hundred and Postgres checks each; `runs/deletion.py`
+deletes them with the rows they belong to."""
 
 # Both databases must sort keys byte by byte, or two exports of one crawl would differ.
 _Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")

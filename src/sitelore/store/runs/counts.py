@@ -1,8 +1,9 @@
 """Statistics of a run, kept as numbers by name in `run_counts`, so that reading them does not read the run's rows.
 
-Every transaction that changes rows adds what they contribute now and subtracts what they contributed before; the end of a run
-counts all rows once more. Transactions that do so hold the lock of the run, except claims and releases: those only move rows
-between QUEUED and IN_PROGRESS, which count as one state here. Rows in progress are few and are counted when statistics are read.
+Every transaction that changes rows adds what they contribute now and subtracts what they contributed before; the end of a
+run counts all rows once more. Transactions that do so hold the lock of the run. Claims and releases do not: they only move
+rows between QUEUED and IN_PROGRESS, which count as one state here. Rows in progress are few and are counted when statistics
+are read.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def counts(conn: sa.Connection, tenant: TenantId, run: RunId) -> RunCounts:
         skipped=_group(stored, "skipped"),
         errors=_group(stored, "error"),
         proofs=_group(stored, "proof"),
-        redactions={rule: found for rule, found in conn.execute(_redactions, values)},
+        redactions={row[0]: row[1] for row in conn.execute(_redactions, values)},
         rendering=_group(stored, "rendering"),
         urls=sum(states.values()),
         pages=stored.get("pages", 0),

@@ -42,7 +42,8 @@ _CREATE = (
     "ALTER TABLE sitelore_vectors.chunk_vectors ALTER COLUMN half SET STORAGE MAIN",
 )
 _DELETE_OF_MODEL = """
-    DELETE FROM sitelore_vectors.chunk_vectors WHERE tenant_id = $1 AND site_id = $2 AND model_id = $3 AND number = ANY ($4::int[])
+    DELETE FROM sitelore_vectors.chunk_vectors
+    WHERE tenant_id = $1 AND site_id = $2 AND model_id = $3 AND number = ANY ($4::int[])
 """
 _DELETE = """
     DELETE FROM sitelore_vectors.chunk_vectors

@@ -46,7 +46,8 @@ _INDEXES: tuple[tuple[str, str, list[str], bool, str | None], ...] = (
         "pages",
         ["tenant_id", "site_id", "url"],
         False,
-        "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE' AND (indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)",
+        "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
+        " AND (indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)",
     ),
     ("runs_created", "runs", ["tenant_id", "created_at", "id"], False, None),
     ("runs_of_site", "runs", ["tenant_id", "site_id", "created_at"], False, None),
@@ -92,7 +93,7 @@ def upgrade() -> None:
     is_postgres = op.get_bind().dialect.name == "postgresql"
     for name in _OLD_TABLES:
         _set_aside(name, is_postgres=is_postgres)
-    for create in (_create_tenants_and_sites, _create_runs, _create_urls, _create_pages, _create_versions, _create_index):
+    for create in _CREATE:
         create()
     _copy_tenants(is_postgres=is_postgres)
     _copy("sites", "t.id", "JOIN tenants t ON t.name = o.tenant")
@@ -117,7 +118,8 @@ def upgrade() -> None:
     if is_postgres:
         for table in _SEQUENCES:
             op.execute(f"CREATE SEQUENCE {table}_ids")
-            op.execute(f"SELECT setval('{table}_ids', (SELECT coalesce(max(id), 0) + 1 FROM {table}), false)")
+            last = f"SELECT coalesce(max(id), 0) + 1 FROM {table}"  # noqa: S608 names of tables in this file
+            op.execute(f"SELECT setval('{table}_ids', ({last}), false)")
         # Derived from other tables, with a key without the tenant: the next embedding creates it again.
         op.execute("DROP SCHEMA IF EXISTS sitelore_vectors CASCADE")
 
@@ -143,7 +145,8 @@ def _copy(old: str, tenant: str, join: str = "") -> None:
     columns = ", ".join(_RENAMED_COLUMNS.get(name, name) for name in names)
     values = ", ".join(f"o.{name}" for name in names)
     table = _RENAMED_TABLES.get(old, old)
-    op.execute(f"INSERT INTO {table} (tenant_id, {columns}) SELECT {tenant}, {values} FROM old_{old} o {join}")
+    rows = f"SELECT {tenant}, {values} FROM old_{old} o {join}"  # noqa: S608 names of tables in this file
+    op.execute(f"INSERT INTO {table} (tenant_id, {columns}) {rows}")
 
 
 def _copy_tenants(*, is_postgres: bool) -> None:
@@ -227,6 +230,9 @@ def _create_runs() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id"),
         sa.ForeignKeyConstraint(["tenant_id", "site_id"], ["sites.tenant_id", "sites.id"], ondelete="CASCADE"),
     )
+
+
+def _create_statistics_and_events() -> None:
     op.create_table(
         "redactions",
         sa.Column("tenant_id", sa.Integer(), autoincrement=False, nullable=False),
@@ -257,6 +263,9 @@ def _create_runs() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id"),
         sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], ondelete="CASCADE"),
     )
+
+
+def _create_frontier_parts() -> None:
     op.create_table(
         "prefetches",
         sa.Column("tenant_id", sa.Integer(), autoincrement=False, nullable=False),
@@ -481,6 +490,9 @@ def _create_index() -> None:
         sa.Column("text", sa.Text()),
         sa.PrimaryKeyConstraint("tenant_id", "site_id", "number"),
     )
+
+
+def _create_vectors() -> None:
     op.create_table(
         "segments",
         sa.Column("tenant_id", sa.Integer(), autoincrement=False, nullable=False),
@@ -520,3 +532,16 @@ def _create_index() -> None:
         sa.Column("embedding_f16", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "model_id", "text_hash"),
     )
+
+
+_CREATE = (
+    _create_tenants_and_sites,
+    _create_runs,
+    _create_statistics_and_events,
+    _create_frontier_parts,
+    _create_urls,
+    _create_pages,
+    _create_versions,
+    _create_index,
+    _create_vectors,
+)
