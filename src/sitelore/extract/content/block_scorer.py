@@ -671,15 +671,15 @@ def _siblings(units: Units, page: ScoredPage, parent: int) -> list[list[int]]:
     if len(children) < _TEMPLATE_MEMBERS:
         return [[child] for child in children]
     rows = [units.element[child] for child in children]
-    keys = [
-        (signature[row], units.marks[child] & _AD) if row >= 0 else (-1, 0) for row, child in zip(rows, children, strict=True)
-    ]
-    counts = Counter(keys)
-    groups: dict[tuple[int, int], list[int]] = {}
-    for child, row, key in zip(children, rows, keys, strict=True):
-        is_template = row >= 0 and counts[key] >= _TEMPLATE_MEMBERS and tag[row] not in _PROSE_TAGS
-        groups.setdefault(key if is_template else (-2 - child, 0), []).append(child)
-    return list(groups.values())
+    alike: dict[tuple[int, int], list[int]] = {}
+    for row, child in zip(rows, children, strict=True):
+        if row >= 0 and tag[row] not in _PROSE_TAGS:
+            alike.setdefault((signature[row], units.marks[child] & _AD), []).append(child)
+    templates = {group[0]: group for group in alike.values() if len(group) >= _TEMPLATE_MEMBERS}
+    if not templates:
+        return [[child] for child in children]
+    others = {child for group in templates.values() for child in group[1:]}
+    return [templates.get(child) or [child] for child in children if child not in others]
 
 
 def _parts_of_templates(units: Units, page: ScoredPage, members: list[int]) -> list[list[int]]:

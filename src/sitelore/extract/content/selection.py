@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
 from operator import mul
+from typing import NamedTuple
 from unicodedata import category
 
 from sitelore.extract import dom
@@ -83,8 +84,7 @@ _SECONDARY_MARKS = _NAVIGATION_MARKS | mark_bits(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A unit that was cut from kept content."""
 
     first: int
@@ -137,14 +137,13 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
     ]
     enter = [_ENTER_COST * len(each) + _ENTER_COST_PER_WORD * count for each, count in zip(members, groups.words, strict=True)]
     run_gains = [0, *accumulate([score >= threshold for score in scores])]
-    hopeless = [
-        bool(reason) and all(run_gains[units.first[unit]] == run_gains[units.last[unit]] for unit in each)
-        for reason, each in zip(secondary, members, strict=True)
-    ]
+    gains = [run_gains[last] - run_gains[first] for first, last in zip(units.first, units.last, strict=True)]
+    hopeless = [bool(reason) and not any(map(gains.__getitem__, each)) for reason, each in zip(secondary, members, strict=True)]
     keep, drop = _unit_costs(groups, run_cost, leave, enter, hopeless)
     own, children, kind = groups.own, groups.children, groups.kind
     kept_blocks = [False] * len(words)
     cuts = []
+    below = f"scored below {threshold:.2f}"
     open_groups = [(0, keep[0] < drop[0])]
     while open_groups:
         group, is_kept = open_groups.pop()
@@ -157,7 +156,7 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
             elif is_kept:
                 stays = keep[child] <= drop[child] + leave[child]
                 if not stays:
-                    reason = secondary[child] or f"scored below {threshold:.2f}"
+                    reason = secondary[child] or below
                     cuts += [Cut(units.first[unit], units.last[unit], units.element[unit], reason) for unit in members[child]]
             else:
                 stays = keep[child] + enter[child] < drop[child]

@@ -338,10 +338,12 @@ def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> 
 def _drop_fallbacks(tree: dom.Tree) -> None:
     """Drop `noscript` elements, which mostly hold a notice. Keep those of forums that serve whole threads only there."""
     fallbacks = dom.elements_list(tree, "noscript")
-    whole = _size(tree)
+    whole: int | None = None  # measured only where a fallback is long enough
     for size in accumulate(map(_size, fallbacks[:_MAX_LOOKS])):
-        if size > _FALLBACK_CHARS and whole - size < max(_FALLBACK_CHARS, size // 2):
-            return
+        if size > _FALLBACK_CHARS:
+            whole = _size(tree) if whole is None else whole
+            if whole - size < max(_FALLBACK_CHARS, size // 2):
+                return
     for element in fallbacks:
         dom.drop(element)
 
@@ -368,7 +370,7 @@ def collapsible(
             continue
         attr = element.attr
         own, role = attr("id") or "", (attr("role") or "").lower()
-        opens = _kind_of_element(element)[1] or role in _COLLAPSIBLE_ROLES or attr("aria-labelledby") is not None
+        opens = _is_named(_COLLAPSIBLE, _name_of(element)) or role in _COLLAPSIBLE_ROLES or attr("aria-labelledby") is not None
         opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
             targets = _targets(tree) if targets is None else targets
@@ -388,20 +390,17 @@ def collapsible(
 
 def _opens_over(element: dom.Element) -> bool:
     """Whether a hidden element opens over the page, as a dialog or a menu does."""
-    return _kind_of_element(element)[0] or (element.attr("role") or "").lower() in _OVER_ROLES
+    return _is_named(_OVER, _name_of(element)) or (element.attr("role") or "").lower() in _OVER_ROLES
 
 
-def _kind_of_element(element: dom.Element) -> tuple[bool, bool]:
-    name = f"{element.attr('class') or ''} {element.attr('id') or ''}"
-    return _named(name) if len(name) < _LONG_NAME else _kind_of(name)
+def _is_named(pattern: re2._Regexp, name: str) -> bool:
+    """Whether a name matches a pattern: `_OVER` for what opens over the page, `_COLLAPSIBLE` for what a click opens in it."""
+    return _is_known_name(pattern, name) if len(name) < _LONG_NAME else pattern.search(name) is not None
 
 
-def _kind_of(name: str) -> tuple[bool, bool]:
-    """Whether an element with these classes and this id opens over the page, and whether it is collapsible."""
-    return _OVER.search(name) is not None, _COLLAPSIBLE.search(name) is not None
-
-
-_named = lru_cache(maxsize=256)(_kind_of)  # pages of a site repeat their names
+@lru_cache(maxsize=512)  # pages of a site repeat their names
+def _is_known_name(pattern: re2._Regexp, name: str) -> bool:
+    return pattern.search(name) is not None
 
 
 def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
@@ -422,15 +421,17 @@ def _bold_paragraph(inner: list[dom.AnyNode]) -> dom.Element:
 
 def _is_title_of_next(button: dom.Element) -> bool:
     """Whether a button says in words what it opens right below it, as in an accordion of questions."""
-    if button.attr("aria-expanded") is None and button.attr("aria-controls") is None and not _named(_name_of(button))[1]:
+    has_state = button.attr("aria-expanded") is not None or button.attr("aria-controls") is not None
+    if not has_state and not _is_named(_COLLAPSIBLE, _name_of(button)[:_LONG_NAME]):
         return False
     opened = _next_block(button)
     if opened is None or opened.tag not in _COLLAPSIBLE_TAGS:
         return False
-    is_over, is_collapsible = _named(_name_of(opened))
-    is_collapsible = is_collapsible or opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
+    name = _name_of(opened)[:_LONG_NAME]
+    is_collapsible = opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
+    is_collapsible = is_collapsible or _is_named(_COLLAPSIBLE, name)
     is_question = dom.one_line_text(button).endswith(("?", "\uff1f"))
-    if is_over or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
+    if _is_named(_OVER, name) or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
         return False
     return _has_words(opened, _FEW_WORDS)
 
@@ -454,7 +455,7 @@ def _has_words(element: dom.Element, count: int) -> bool:
 
 
 def _name_of(element: dom.Element) -> str:
-    return f"{element.attr('class') or ''} {element.attr('id') or ''}"[:_LONG_NAME]
+    return f"{element.attr('class') or ''} {element.attr('id') or ''}"
 
 
 def _targets(tree: dom.Node) -> set[str]:
@@ -587,8 +588,7 @@ class _Mentions:
         return self._known[name]
 
     def _search(self, name: str) -> bool:
-        # RE2 searches in linear time, whatever name and text are.
-        return bool(self._text) and re2.search(re2.escape(name), self._text) is not None
+        return name.encode() in self._text
 
     @cached_property
     def _text(self) -> bytes:
