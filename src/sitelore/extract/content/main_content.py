@@ -38,7 +38,6 @@ _MAX_LOOKS = 300
 _NAVIGATION_ELEMENTS = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menubar i]"
 
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab-]+\s+|\s*\|\s*|\s+::\s+")
-_SYMBOLS = re.compile(r"[\W_]+")
 _TITLE_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^(?:chapter|section|appendix)?(?:[a-z]?\d+)+")
 _NAMED = "[class*=title i],[id*=title i],[class*=caption i],[class*=headline i]"
@@ -476,7 +475,7 @@ def _comes_first(heading: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
 
 def _key(text: str) -> str:
     """The letters and digits of a text, to compare it by."""
-    return _SYMBOLS.sub("", text).lower()
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 # Selection of documentation

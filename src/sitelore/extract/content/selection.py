@@ -165,7 +165,8 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
                 open_groups.append((child, stays))
     _keep_headers(units, kept_blocks)
     _keep_figures(units, kept_blocks)
-    _Prices(page).keep(kept_blocks)
+    if prices := _price_blocks(page):
+        _Prices(page, prices).keep(kept_blocks)
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks, elements)
     _drop_punctuation(page, kept_blocks)
@@ -177,7 +178,7 @@ def _template_scores(page: ScoredPage, templates: Templates) -> list[float]:
     """The scores of the blocks; blocks that one template wrote have the mean of theirs."""
     words, scores = page.blocks.words, page.scores.copy()
     for own, members in zip(templates.groups.own, templates.members, strict=True):
-        if own and members[1:]:
+        if own and len(members) > 1:
             blocks = [block for first, last, _ in own for block in range(first, last)]
             mean = sum([scores[block] * words[block] for block in blocks]) / sum([words[block] for block in blocks])
             for block in blocks:
@@ -223,9 +224,9 @@ def _keep_figures(units: Units, kept: list[bool]) -> None:
 class _Prices:
     """The prices of a page: short blocks with an amount of money, and the card that each of them belongs to."""
 
-    def __init__(self, page: ScoredPage) -> None:
+    def __init__(self, page: ScoredPage, blocks: list[int]) -> None:
         self._page = page
-        self._blocks = _price_blocks(page)
+        self._blocks = blocks
         self._run_words = [0, *accumulate(page.blocks.words)]
         self._run_prices = [0, *accumulate(map(set(self._blocks).__contains__, range(len(page.heading))))]
         self._priced = self._count_priced()
@@ -376,7 +377,9 @@ def drop_repeats(page: ScoredPage, kept: list[bool]) -> None:
     earlier in the page, a long run of such blocks, a long paragraph, or a block with the text of the one right before it. A
     short line that occurs again may be needed where it is. Not in code and tables.
     """
-    if page.elements.tag.count(TAG_NUMBER[b"pre"]) <= _MANY_LISTINGS and max(page.copies, default=1) > 1:
+    if page.elements.tag.count(TAG_NUMBER[b"pre"]) > _MANY_LISTINGS:
+        return
+    if sum([copies > 1 for copies, is_kept in zip(page.copies, kept, strict=True) if is_kept]) > 1:
         _Repeats(page, kept).drop()
 
 

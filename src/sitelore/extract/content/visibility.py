@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import TypeAlias
 
 import re2
@@ -481,16 +481,9 @@ class Hiding:
     sheets: tuple[str, ...] = ()
     long_sheets: tuple[str, ...] = ()
     """Sheets that are too long to be read whole: only their rules that conceal text count."""
+    unread: tuple[str, ...] = ()
+    """All sheets of that length, whatever media they are for."""
     scripts: tuple[dom.Element, ...] = ()
-    unread: tuple[dom.Element, ...] = ()
-    """Style elements with long sheets."""
-
-    def beside(self, tree: dom.Tree) -> Hiding:
-        """Add the scripts and unread sheets of the tree; call it before they are cut."""
-        if not self.sheets and not self.long_sheets:
-            return self
-        unread = [style for style in dom.select(tree, "style") if len(dom.raw_text(style)) > _MAX_SHEET_CHARS]
-        return Hiding(self.sheets, self.long_sheets, tuple(dom.select(tree, "script")), tuple(unread))
 
     @property
     def names(self) -> set[str]:
@@ -502,12 +495,18 @@ class Hiding:
 NO_HIDING = Hiding()
 
 
-def read_hiding(sheets: list[tuple[str, str]]) -> Hiding:
-    """Keep the sheets that may hide something on a screen. Each is given with its `media` attribute."""
+def read_hiding(tree: dom.Tree, sheets: list[tuple[str, str]]) -> Hiding:
+    """Keep the sheets that may hide something on a screen, with the scripts of the tree; call it before they are cut.
+
+    Each of `sheets` is given with its `media` attribute.
+    """
     seen = [sheet for media, sheet in sheets if media.strip().lower() in _SEEN_MEDIA]
     hiding = tuple([sheet for sheet in seen if len(sheet) <= _MAX_SHEET_CHARS and _may_hide(sheet)])
     long_sheets = tuple([sheet for sheet in seen if _MAX_SHEET_CHARS < len(sheet) <= _MAX_LONG_SHEET_CHARS])
-    return Hiding(hiding, long_sheets) if hiding or long_sheets else NO_HIDING
+    if not hiding and not long_sheets:
+        return NO_HIDING
+    unread = tuple([sheet for _, sheet in sheets if len(sheet) > _MAX_SHEET_CHARS])
+    return Hiding(hiding, long_sheets, unread, tuple(dom.select(tree, "script")))
 
 
 @lru_cache(maxsize=64)
@@ -520,38 +519,41 @@ def drop_hidden(hiding: Hiding, tree: dom.Tree, nodes: Sequence[dom.Node]) -> No
     names = {name.lower() for name in hiding.names}
     if not names:
         return
-    index = _indexed(nodes)
+    named = _named_elements(nodes)
     # Parsing a sheet takes as long as writing the page: do it only when a name of it occurs.
-    if not any(key[1:] in names for key in index):
+    if not any(own.lower() in names or not names.isdisjoint(classes.lower().split()) for _, classes, own in named):
         return
+    index = _indexed(named)
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     shown_again = {name for sheet in sheets for name in sheet.shown_again}
-    mentions = _Mentions(shown_again, (*hiding.unread, *hiding.scripts))
+    mentions = _Mentions(shown_again, hiding.unread, hiding.scripts)
     concealed = _matching([one for sheet in sheets for one in sheet.concealed], index, mentions)
     if hiding.long_sheets:
         named_once = [selector for sheet in hiding.long_sheets for selector in _concealed_selectors(sheet)]
-        concealed += _matching(named_once, index, _Mentions(shown_again, hiding.scripts))
+        concealed += _matching(named_once, index, _Mentions(shown_again, (), hiding.scripts))
     if concealed:
         heads = _around_headings(nodes)
         for element in concealed:
             if element not in heads:
                 dom.drop(element)
-        index = _indexed(nodes)
+        index = _indexed(_named_elements(nodes))
     if gone := _matching([one for sheet in sheets for one in sheet.gone], index, mentions):
         _drop_gone(tree, nodes, gone)
 
 
-def _indexed(nodes: Sequence[dom.Node]) -> _Index:
-    """Index the elements below the nodes."""
+def _named_elements(nodes: Sequence[dom.Node]) -> list[dom.ClassAndId]:
+    """The elements below the nodes that have a class or an id."""
+    return [each for node in nodes for each in dom.elements_with_class_or_id(node) if each[0] is not node]
+
+
+def _indexed(named: list[dom.ClassAndId]) -> _Index:
+    """Index elements by their classes and ids."""
     index: _Index = {}
-    for node in nodes:
-        for element, classes, own in dom.elements_with_class_or_id(node):
-            if element is node:
-                continue
-            for name in set(classes.lower().split()):
-                index.setdefault(f".{name}", []).append(element)
-            if own:
-                index.setdefault(f"#{own.lower()}", []).append(element)
+    for element, classes, own in named:
+        for name in set(classes.lower().split()):
+            index.setdefault(f".{name}", []).append(element)
+        if own:
+            index.setdefault(f"#{own.lower()}", []).append(element)
     return index
 
 
@@ -574,9 +576,10 @@ def _matching(selectors: Iterable[str], index: _Index, mentions: _Mentions) -> l
 class _Mentions:
     """Names that the page shows again, or mentions in scripts and in sheets that are not read."""
 
-    def __init__(self, shown_again: set[str], elsewhere: Iterable[dom.Element]) -> None:
+    def __init__(self, shown_again: set[str], sheets: Sequence[str], scripts: Sequence[dom.Element]) -> None:
         self._shown_again = shown_again
-        self._elsewhere = elsewhere
+        self._sheets = sheets
+        self._scripts = scripts
         self._known: dict[str, bool] = {}
 
     def has(self, name: str) -> bool:
@@ -588,19 +591,19 @@ class _Mentions:
         return self._known[name]
 
     def _search(self, name: str) -> bool:
-        return name.encode() in self._text
+        return any(name in text for text in self._texts)
 
     @cached_property
-    def _text(self) -> bytes:
-        """The start of every script."""
-        parts: list[str] = []
+    def _texts(self) -> list[str]:
+        """The start of every sheet and script."""
+        texts: list[str] = []
         left = _MAX_SCRIPTS_CHARS
-        for element in self._elsewhere:
-            parts.append(dom.raw_text(element)[: min(left, _MAX_SCRIPT_CHARS)])
-            left -= len(parts[-1])
+        for text in chain(self._sheets, map(dom.raw_text, self._scripts)):
+            texts.append(text[: min(left, _MAX_SCRIPT_CHARS)])
+            left -= len(texts[-1])
             if left <= 0:
                 break
-        return "\n".join(parts).encode("utf-8", "replace")
+        return texts
 
 
 def _around_headings(nodes: Sequence[dom.Node]) -> set[dom.Element]:
