@@ -103,8 +103,6 @@ class PageElements:
     """`style` elements: media query and content."""
     annotated: list[dom.Element]
     """What `ANNOTATED` selects, in page order."""
-    properties: list[tuple[list[str], dom.Element]]
-    """The elements with `itemprop`, each with the names in it in lower case."""
     _tree: dom.Tree
 
     @property
@@ -120,7 +118,7 @@ class PageElements:
 
     def property_values(self, name: str) -> list[str]:
         """The values of a Microdata property, but for those of comments and reviews."""
-        elements = [element for names, element in self.properties if name in names]
+        elements = [element for element in self.annotated if name in (element.attr("itemprop") or "").lower().split()]
         own = [element for element in elements[:_MAX_PROPERTIES] if not dom.is_inside(element, _COMMENT_OR_REVIEW)]
         return list(map(_author if name == "author" else _date, own))
 
@@ -143,7 +141,6 @@ def collect_elements(tree: dom.Tree) -> PageElements:
         scripts=_scripts_of(tree),
         sheets=[(style.attr("media") or "", dom.raw_text(style)) for style in dom.select(tree, "style")],
         annotated=annotated,
-        properties=[(raw.lower().split(), each) for each in annotated if (raw := each.attr("itemprop"))],
         _tree=tree,
     )
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import re2
@@ -276,7 +276,7 @@ def declare_clean(data: bytes) -> CleanBytes:
 
 def as_clean(texts: Sequence[str]) -> list[CleanText]:
     """Declare texts as redacted, without a scan: the caller has scanned them, and there was nothing to remove."""
-    return cast("list[CleanText]", list(texts))
+    return [CleanText(text) for text in texts]
 
 
 def add_counts(total: dict[str, int], more: dict[str, int]) -> None:
