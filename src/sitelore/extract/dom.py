@@ -71,6 +71,11 @@ def elements_list(node: Node, *tags: str) -> list[Element]:
     return list(node.iter_elements(tags))
 
 
+def first_elements(node: Node, count: int, *tags: str) -> list[Element]:
+    """The first descendants with these tags, in document order; the walk ends with the last of them."""
+    return list(islice(node.iter_elements(tags), count))
+
+
 def elements_with_class_or_id(node: Node) -> list[ClassAndId]:
     """Descendants that have a class or an id, in document order."""
     return [(e, e.attr("class") or "", e.attr("id") or "") for e in node.select("[class],[id]")]
@@ -266,6 +271,11 @@ def text_nodes(node: Node) -> Iterator[Text]:
     return cast("Iterator[Text]", turbohtml.NodeIterator(node, _SHOW_TEXT))
 
 
+def has_text(node: Node) -> bool:
+    """Whether a node holds text that is not white space."""
+    return any(text.data.strip() for text in text_nodes(node))
+
+
 def only_text(node: Element) -> str | None:
     """The text of an element whose only child is a text node; None for any other element."""
     inner = node.children
@@ -302,7 +312,7 @@ def is_blank(node: AnyNode) -> bool:
     return not isinstance(node, turbohtml.Element)
 
 
-def has_descendant(node: Element, *tags: str) -> bool:
+def has_descendant(node: Node, *tags: str) -> bool:
     """Whether an element has a descendant with one of these tags."""
     return next(iter(node.iter_elements(tags)), None) is not None
 

@@ -112,6 +112,8 @@ class PageElements:
 
     def bylines(self) -> list[str]:
         """The texts of links to an author."""
+        if not any("author" in rel.lower() for link in self.links if (rel := link.attr("rel"))):
+            return []
         return list(map(dom.one_line_text, dom.select(self._tree, "a[rel~=author i]")[:_MAX_PROPERTIES]))
 
     def property_values(self, name: str) -> list[str]:

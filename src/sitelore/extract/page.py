@@ -60,7 +60,6 @@ from sitelore.model.document import (
     Heading,
     Landmark,
     Link,
-    PageLink,
     Reading,
     ReadOptions,
 )
@@ -184,7 +183,7 @@ def _read_html(source: RedactedSource, response: Response, options: ReadOptions)
         from sitelore.extract.audit_facts import read_audit_facts  # noqa: PLC0415 loaded for audits only
 
         facts = read_audit_facts(tree, page, metadata, response, resolver)
-    hiding = read_hiding(page.sheets).beside(tree)
+    hiding = read_hiding(tree, page.sheets)
     if len(response.body) >= LARGE_PAGE:
         _shorten_attributes(tree)
     title = find_title(tree, metadata.title, metadata.site_name)
@@ -340,8 +339,8 @@ def _build_reading(draft: _Draft, response: Response, options: ReadOptions, page
 
 
 def _encode_links(document: Document) -> bytes:
-    """The links of a document as they are stored (`Reading.page_links`)."""
-    links = [PageLink(link.url, "", link.text, link.nofollow) for link in document.links[:MAX_STORED_LINKS]]
+    """The links of a document as they are stored (`Reading.page_links`): each as the fields of a `PageLink`."""
+    links = [(link.url, "", link.text, link.nofollow) for link in document.links[:MAX_STORED_LINKS]]
     return msgspec.msgpack.encode(links) if links else b""
 
 

@@ -12,7 +12,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 from zlib import crc32
 
@@ -220,12 +220,11 @@ _KANA_SHARE = 0.1
 def detect_language(text: str) -> str:
     """The BCP 47 tag of a text's language; empty where it is too short, or the detector is not sure."""
     text = text[:_MAX_LANGUAGE_CHARS]
-    letters = len(_LETTER.findall(text))
     kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
     # CLD3 is weak on Chinese with Latin words in it, where the script alone decides: Japanese text has kana.
-    if kana + han >= max(_MIN_IDEOGRAPHS, _IDEOGRAPHIC_SHARE * letters):
+    if kana + han >= _MIN_IDEOGRAPHS and kana + han >= _IDEOGRAPHIC_SHARE * len(_LETTER.findall(text)):
         return "ja" if kana >= _KANA_SHARE * (kana + han) else "zh"
-    if letters < _MIN_LETTERS:
+    if next(islice(_LETTER.finditer(text), _MIN_LETTERS - 1, None), None) is None:
         return ""
     result = _detector().FindLanguage(text)
     if result.language == _UNKNOWN or result.probability < _MIN_PROBABILITY:

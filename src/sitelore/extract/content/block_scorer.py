@@ -62,8 +62,8 @@ _ELEMENT_LISTS = ("parent", "first", "last", "tag", "marks", "signature")
 class BlockTable:
     """The blocks of a page in document order, one sequence a column."""
 
-    begin: Sequence[int]
-    end: Sequence[int]
+    begin: list[int]
+    end: list[int]
     """Where each block is in the page's text, in bytes."""
     words: list[int]
     linked: list[int]
@@ -110,7 +110,7 @@ class ScoredPage:
     """Of each block: 1 to 6 for a heading, else 0."""
     landmarks: Sequence[int]
     """Of each block: landmark elements around it (`vocabulary.LANDMARK`), as bits."""
-    copies: Sequence[int]
+    copies: list[int]
     """Of each block: how many blocks have its text."""
     scores: list[float]
     """Of each block: the probability that it is content."""
@@ -151,7 +151,7 @@ def score_page(html: bytes, model: Model, *, max_blocks: int) -> ScoredPage | No
             ElementTable(**{name: elements[name].tolist() for name in _ELEMENT_LISTS}, order=elements["order"]),
             blocks["heading"].tolist(),
             blocks["landmarks"],
-            blocks["copies"],
+            blocks["copies"].tolist(),
             model.probabilities(log_odds),
         )
 
@@ -167,8 +167,7 @@ def block_features(html: bytes) -> PageFeatures | None:
 
 
 def _block_table(columns: dict[str, memoryview[int]]) -> BlockTable:
-    """The columns that are read as a whole become lists; the others stay views, of which few items are read."""
-    return BlockTable(columns["begin"], columns["end"], *(columns[name].tolist() for name in ("words", "linked", "element")))
+    return BlockTable(*(columns[name].tolist() for name in ("begin", "end", "words", "linked", "element")))
 
 
 class _Tables(ctypes.Structure):
@@ -496,7 +495,6 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
     for row, (parent, first, last, tag, marks) in enumerate(rows):
         if first == last:
             continue
-        count = words[last] - words[first]
         if parent < 0:
             outer = -1
         else:
@@ -508,7 +506,9 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
             unit = outer
             unit_tags[unit] |= 1 << tag
             unit_marks[unit] |= marks
-        elif outer >= 0 and (tag == _DT or (heading[first] and heading_words[last] - heading_words[first] == count)):
+        elif outer >= 0 and (
+            tag == _DT or (heading[first] and heading_words[last] - heading_words[first] == words[last] - words[first])
+        ):
             own[outer].append((first, last, _TERM if tag == _DT else heading[first]))
             continue
         else:
@@ -520,7 +520,7 @@ def _add_elements(units: Units, page: ScoredPage, words: list[int]) -> None:
             unit_row.append(row)
             if outer >= 0:
                 children[outer].append(unit)
-        if (tag in _WHOLE_WORDS and count <= _WHOLE_WORDS[tag]) or row in table_rows:
+        if (tag in _WHOLE_WORDS and words[last] - words[first] <= _WHOLE_WORDS[tag]) or row in table_rows:
             own[unit].append((first, last, 0))
         else:
             unit_of[row] = unit
@@ -634,11 +634,11 @@ def group_templates(units: Units, page: ScoredPage) -> Templates:
     groups, members = Units(), [[0]]
     open_groups = [0]
     for group in open_groups:
-        first, *others = members[group]
-        if others:
-            parts = _parts_of_templates(units, page, members[group])
-        elif units.children[first]:
-            parts = _siblings(units, page, first)
+        each = members[group]
+        if len(each) > 1:
+            parts = _parts_of_templates(units, page, each)
+        elif units.children[each[0]]:
+            parts = _siblings(units, page, each[0])
         else:
             groups.children.append([])
             continue
@@ -651,10 +651,10 @@ def group_templates(units: Units, page: ScoredPage) -> Templates:
         *((groups.kind, units.kind), (groups.first, units.first), (groups.last, units.last), (groups.element, units.element)),
         *((groups.words, units.words), (groups.linked, units.linked), (groups.tags, units.tags), (groups.marks, units.marks)),
     ):
-        merged += [column[unit] for unit in first_members]
+        merged.extend(map(column.__getitem__, first_members))
     groups.own = [units.own[unit] for unit in first_members]
     for group, each in enumerate(members):
-        if each[1:]:
+        if len(each) > 1:
             groups.own[group] = [blocks for unit in each for blocks in units.own[unit]]
             groups.words[group] = sum([units.words[unit] for unit in each])
             groups.linked[group] = sum([units.linked[unit] for unit in each])
@@ -671,15 +671,15 @@ def _siblings(units: Units, page: ScoredPage, parent: int) -> list[list[int]]:
     if len(children) < _TEMPLATE_MEMBERS:
         return [[child] for child in children]
     rows = [units.element[child] for child in children]
-    keys = [
-        (signature[row], units.marks[child] & _AD) if row >= 0 else (-1, 0) for row, child in zip(rows, children, strict=True)
-    ]
-    counts = Counter(keys)
-    groups: dict[tuple[int, int], list[int]] = {}
-    for child, row, key in zip(children, rows, keys, strict=True):
-        is_template = row >= 0 and counts[key] >= _TEMPLATE_MEMBERS and tag[row] not in _PROSE_TAGS
-        groups.setdefault(key if is_template else (-2 - child, 0), []).append(child)
-    return list(groups.values())
+    alike: dict[tuple[int, int], list[int]] = {}
+    for row, child in zip(rows, children, strict=True):
+        if row >= 0 and tag[row] not in _PROSE_TAGS:
+            alike.setdefault((signature[row], units.marks[child] & _AD), []).append(child)
+    templates = {group[0]: group for group in alike.values() if len(group) >= _TEMPLATE_MEMBERS}
+    if not templates:
+        return [[child] for child in children]
+    others = {child for group in templates.values() for child in group[1:]}
+    return [templates.get(child) or [child] for child in children if child not in others]
 
 
 def _parts_of_templates(units: Units, page: ScoredPage, members: list[int]) -> list[list[int]]:

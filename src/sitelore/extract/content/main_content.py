@@ -38,7 +38,6 @@ _MAX_LOOKS = 300
 _NAVIGATION_ELEMENTS = "nav,[role=navigation i],[role=search i],[role=menu i],[role=menubar i]"
 
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab-]+\s+|\s*\|\s*|\s+::\s+")
-_SYMBOLS = re.compile(r"[\W_]+")
 _TITLE_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^(?:chapter|section|appendix)?(?:[a-z]?\d+)+")
 _NAMED = "[class*=title i],[id*=title i],[class*=caption i],[class*=headline i]"
@@ -289,7 +288,7 @@ def _pruned(body: dom.Element) -> Content | None:
     """Everything visible without navigation; None where that is nothing."""
     for element in dom.select(body, _NAVIGATION_ELEMENTS):
         dom.drop(element)
-    return Content((body,), "body") if dom.raw_text(body).strip() else None
+    return Content((body,), "body") if dom.has_text(body) else None
 
 
 def _unpruned(source: RedactedSource) -> Content:
@@ -347,16 +346,16 @@ def _title_candidates(
     if len(headings) == 1 and names.may_be(_line(headings[0])):
         above = [element for element in named if _key(_line(element)) == own]
         return above if above and _FIRST_SECTION.match(_line(headings[0])) else headings
-    lower = _leading(dom.elements_list(tree, *_HEADINGS)[:_MAX_CANDIDATES])
+    lower = _leading(dom.first_elements(tree, _MAX_CANDIDATES, *_HEADINGS))
     return _repeated(lower, names) or _repeated([element for element in named if element.tag not in _HEADINGS], names)
 
 
 def _opens_with(tree: dom.Tree, text: str) -> bool:
     """Whether a page without headings begins with a text that is not a link, as the name of the site would be."""
     body = dom.body(tree)
-    if body is None or not _key(text) or dom.elements_list(tree, *_HEADINGS):
+    if body is None or not _key(text) or dom.has_descendant(tree, *_HEADINGS):
         return False
-    if any(_key(link.text[:_MAX_CHARS]) == _key(text) for link in dom.elements_list(body, "a")[:_MAX_CANDIDATES]):
+    if any(_key(link.text[:_MAX_CHARS]) == _key(text) for link in dom.first_elements(body, _MAX_CANDIDATES, "a")):
         return False
     return _key(dom.raw_text(body)[:_MAX_CHARS]).startswith(_key(text))
 
@@ -422,7 +421,7 @@ class _Names:
 
 def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ...]:
     """The content with its title first; a heading with the title's text is not repeated. Content without text stays."""
-    if not any(dom.raw_text(node).strip() for node in nodes):
+    if not any(map(dom.has_text, nodes)):
         return nodes
     heading = _heading_in(title, nodes)
     if heading is None and title.element is not None:
@@ -441,7 +440,7 @@ def place_title(title: Title, nodes: tuple[dom.Node, ...]) -> tuple[dom.Node, ..
 
 def _drop_other_titles(title: dom.Element, nodes: list[dom.Node]) -> None:
     """Drop what names the site instead of the page, and the title itself where it is the next heading again."""
-    headings = [each for node in nodes for each in dom.elements_list(node, "h1")[:_MAX_CANDIDATES]]
+    headings = [each for node in nodes for each in dom.first_elements(node, _MAX_CANDIDATES, "h1")]
     for place, heading in enumerate(headings):
         is_again = place == 0 and _key(heading.text[:_MAX_CHARS]) == _key(title.text[:_MAX_CHARS])
         if is_again or _leads_home(heading):
@@ -454,7 +453,7 @@ def _heading_in(title: Title, nodes: tuple[dom.Node, ...]) -> dom.Element | None
     roots = {node for node in nodes if isinstance(node, dom.Element)}
     if title.element is not None and (title.element in roots or dom.has_ancestor_in(title.element, roots)):
         return title.element
-    headings = [heading for node in nodes for heading in dom.elements_list(node, *_HEADINGS)[:_MAX_CANDIDATES]]
+    headings = [heading for node in nodes for heading in dom.first_elements(node, _MAX_CANDIDATES, *_HEADINGS)]
     headings += [node for node in nodes if isinstance(node, dom.Element) and node.tag in _HEADINGS]
     # A later heading with the same text names a section.
     if headings and _key(headings[0].text[:_MAX_CHARS]) == key:
@@ -476,7 +475,7 @@ def _comes_first(heading: dom.Element, nodes: tuple[dom.Node, ...]) -> bool:
 
 def _key(text: str) -> str:
     """The letters and digits of a text, to compare it by."""
-    return _SYMBOLS.sub("", text).lower()
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 # Selection of documentation
@@ -503,8 +502,10 @@ def is_documentation(facts: PageFacts, page: ScoredPage, elements: list[dom.Elem
 
 def _reference_share(page: ScoredPage) -> float:
     """The share of words in code blocks and definition lists."""
-    words = [0, *accumulate(page.blocks.words)]
     elements, reference_words, end = page.elements, 0, 0
+    if _REFERENCE_TAGS.isdisjoint(elements.tag):
+        return 0.0
+    words = [0, *accumulate(page.blocks.words)]
     for tag, first, last in zip(elements.tag, elements.first, elements.last, strict=True):
         if tag in _REFERENCE_TAGS and first >= end:
             reference_words += words[last] - words[first]

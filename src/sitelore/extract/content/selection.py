@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import inf
 from operator import mul
+from typing import NamedTuple
 from unicodedata import category
 
 from sitelore.extract import dom
@@ -83,8 +84,7 @@ _SECONDARY_MARKS = _NAVIGATION_MARKS | mark_bits(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A unit that was cut from kept content."""
 
     first: int
@@ -137,14 +137,13 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
     ]
     enter = [_ENTER_COST * len(each) + _ENTER_COST_PER_WORD * count for each, count in zip(members, groups.words, strict=True)]
     run_gains = [0, *accumulate([score >= threshold for score in scores])]
-    hopeless = [
-        bool(reason) and all(run_gains[units.first[unit]] == run_gains[units.last[unit]] for unit in each)
-        for reason, each in zip(secondary, members, strict=True)
-    ]
+    gains = [run_gains[last] - run_gains[first] for first, last in zip(units.first, units.last, strict=True)]
+    hopeless = [bool(reason) and not any(map(gains.__getitem__, each)) for reason, each in zip(secondary, members, strict=True)]
     keep, drop = _unit_costs(groups, run_cost, leave, enter, hopeless)
     own, children, kind = groups.own, groups.children, groups.kind
     kept_blocks = [False] * len(words)
     cuts = []
+    below = f"scored below {threshold:.2f}"
     open_groups = [(0, keep[0] < drop[0])]
     while open_groups:
         group, is_kept = open_groups.pop()
@@ -157,7 +156,7 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
             elif is_kept:
                 stays = keep[child] <= drop[child] + leave[child]
                 if not stays:
-                    reason = secondary[child] or f"scored below {threshold:.2f}"
+                    reason = secondary[child] or below
                     cuts += [Cut(units.first[unit], units.last[unit], units.element[unit], reason) for unit in members[child]]
             else:
                 stays = keep[child] + enter[child] < drop[child]
@@ -166,7 +165,8 @@ def select_scored(page: ScoredPage, units: Units, elements: list[dom.Element]) -
                 open_groups.append((child, stays))
     _keep_headers(units, kept_blocks)
     _keep_figures(units, kept_blocks)
-    _Prices(page).keep(kept_blocks)
+    if prices := _price_blocks(page):
+        _Prices(page, prices).keep(kept_blocks)
     drop_repeats(page, kept_blocks)
     drop_bare_headings(page, kept_blocks, elements)
     _drop_punctuation(page, kept_blocks)
@@ -178,7 +178,7 @@ def _template_scores(page: ScoredPage, templates: Templates) -> list[float]:
     """The scores of the blocks; blocks that one template wrote have the mean of theirs."""
     words, scores = page.blocks.words, page.scores.copy()
     for own, members in zip(templates.groups.own, templates.members, strict=True):
-        if own and members[1:]:
+        if own and len(members) > 1:
             blocks = [block for first, last, _ in own for block in range(first, last)]
             mean = sum([scores[block] * words[block] for block in blocks]) / sum([words[block] for block in blocks])
             for block in blocks:
@@ -224,9 +224,9 @@ def _keep_figures(units: Units, kept: list[bool]) -> None:
 class _Prices:
     """The prices of a page: short blocks with an amount of money, and the card that each of them belongs to."""
 
-    def __init__(self, page: ScoredPage) -> None:
+    def __init__(self, page: ScoredPage, blocks: list[int]) -> None:
         self._page = page
-        self._blocks = _price_blocks(page)
+        self._blocks = blocks
         self._run_words = [0, *accumulate(page.blocks.words)]
         self._run_prices = [0, *accumulate(map(set(self._blocks).__contains__, range(len(page.heading))))]
         self._priced = self._count_priced()
@@ -377,7 +377,9 @@ def drop_repeats(page: ScoredPage, kept: list[bool]) -> None:
     earlier in the page, a long run of such blocks, a long paragraph, or a block with the text of the one right before it. A
     short line that occurs again may be needed where it is. Not in code and tables.
     """
-    if page.elements.tag.count(TAG_NUMBER[b"pre"]) <= _MANY_LISTINGS and max(page.copies, default=1) > 1:
+    if page.elements.tag.count(TAG_NUMBER[b"pre"]) > _MANY_LISTINGS:
+        return
+    if sum([copies > 1 for copies, is_kept in zip(page.copies, kept, strict=True) if is_kept]) > 1:
         _Repeats(page, kept).drop()
 
 

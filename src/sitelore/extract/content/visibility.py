@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import TypeAlias
 
 import re2
@@ -338,10 +338,12 @@ def _is_revealed_later(whole_of: dom.Node | None, hidden: list[dom.Element]) -> 
 def _drop_fallbacks(tree: dom.Tree) -> None:
     """Drop `noscript` elements, which mostly hold a notice. Keep those of forums that serve whole threads only there."""
     fallbacks = dom.elements_list(tree, "noscript")
-    whole = _size(tree)
+    whole: int | None = None  # measured only where a fallback is long enough
     for size in accumulate(map(_size, fallbacks[:_MAX_LOOKS])):
-        if size > _FALLBACK_CHARS and whole - size < max(_FALLBACK_CHARS, size // 2):
-            return
+        if size > _FALLBACK_CHARS:
+            whole = _size(tree) if whole is None else whole
+            if whole - size < max(_FALLBACK_CHARS, size // 2):
+                return
     for element in fallbacks:
         dom.drop(element)
 
@@ -368,7 +370,7 @@ def collapsible(
             continue
         attr = element.attr
         own, role = attr("id") or "", (attr("role") or "").lower()
-        opens = _kind_of_element(element)[1] or role in _COLLAPSIBLE_ROLES or attr("aria-labelledby") is not None
+        opens = _is_named(_COLLAPSIBLE, _name_of(element)) or role in _COLLAPSIBLE_ROLES or attr("aria-labelledby") is not None
         opens = opens or (is_unseen is not None and not is_unseen(element))
         if not opens and own:
             targets = _targets(tree) if targets is None else targets
@@ -388,20 +390,17 @@ def collapsible(
 
 def _opens_over(element: dom.Element) -> bool:
     """Whether a hidden element opens over the page, as a dialog or a menu does."""
-    return _kind_of_element(element)[0] or (element.attr("role") or "").lower() in _OVER_ROLES
+    return _is_named(_OVER, _name_of(element)) or (element.attr("role") or "").lower() in _OVER_ROLES
 
 
-def _kind_of_element(element: dom.Element) -> tuple[bool, bool]:
-    name = f"{element.attr('class') or ''} {element.attr('id') or ''}"
-    return _named(name) if len(name) < _LONG_NAME else _kind_of(name)
+def _is_named(pattern: re2._Regexp, name: str) -> bool:
+    """Whether a name matches a pattern: `_OVER` for what opens over the page, `_COLLAPSIBLE` for what a click opens in it."""
+    return _is_known_name(pattern, name) if len(name) < _LONG_NAME else pattern.search(name) is not None
 
 
-def _kind_of(name: str) -> tuple[bool, bool]:
-    """Whether an element with these classes and this id opens over the page, and whether it is collapsible."""
-    return _OVER.search(name) is not None, _COLLAPSIBLE.search(name) is not None
-
-
-_named = lru_cache(maxsize=256)(_kind_of)  # pages of a site repeat their names
+@lru_cache(maxsize=512)  # pages of a site repeat their names
+def _is_known_name(pattern: re2._Regexp, name: str) -> bool:
+    return pattern.search(name) is not None
 
 
 def keep_titles(tree: dom.Tree, buttons: list[dom.Element]) -> None:
@@ -422,15 +421,17 @@ def _bold_paragraph(inner: list[dom.AnyNode]) -> dom.Element:
 
 def _is_title_of_next(button: dom.Element) -> bool:
     """Whether a button says in words what it opens right below it, as in an accordion of questions."""
-    if button.attr("aria-expanded") is None and button.attr("aria-controls") is None and not _named(_name_of(button))[1]:
+    has_state = button.attr("aria-expanded") is not None or button.attr("aria-controls") is not None
+    if not has_state and not _is_named(_COLLAPSIBLE, _name_of(button)[:_LONG_NAME]):
         return False
     opened = _next_block(button)
     if opened is None or opened.tag not in _COLLAPSIBLE_TAGS:
         return False
-    is_over, is_collapsible = _named(_name_of(opened))
-    is_collapsible = is_collapsible or opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
+    name = _name_of(opened)[:_LONG_NAME]
+    is_collapsible = opened.attr("hidden") is not None or (opened.attr("role") or "") in _COLLAPSIBLE_ROLES
+    is_collapsible = is_collapsible or _is_named(_COLLAPSIBLE, name)
     is_question = dom.one_line_text(button).endswith(("?", "\uff1f"))
-    if is_over or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
+    if _is_named(_OVER, name) or not (is_question or (is_collapsible and _has_words(button, _TITLE_WORDS))):
         return False
     return _has_words(opened, _FEW_WORDS)
 
@@ -454,7 +455,7 @@ def _has_words(element: dom.Element, count: int) -> bool:
 
 
 def _name_of(element: dom.Element) -> str:
-    return f"{element.attr('class') or ''} {element.attr('id') or ''}"[:_LONG_NAME]
+    return f"{element.attr('class') or ''} {element.attr('id') or ''}"
 
 
 def _targets(tree: dom.Node) -> set[str]:
@@ -480,16 +481,9 @@ class Hiding:
     sheets: tuple[str, ...] = ()
     long_sheets: tuple[str, ...] = ()
     """Sheets that are too long to be read whole: only their rules that conceal text count."""
+    unread: tuple[str, ...] = ()
+    """All sheets of that length, whatever media they are for."""
     scripts: tuple[dom.Element, ...] = ()
-    unread: tuple[dom.Element, ...] = ()
-    """Style elements with long sheets."""
-
-    def beside(self, tree: dom.Tree) -> Hiding:
-        """Add the scripts and unread sheets of the tree; call it before they are cut."""
-        if not self.sheets and not self.long_sheets:
-            return self
-        unread = [style for style in dom.select(tree, "style") if len(dom.raw_text(style)) > _MAX_SHEET_CHARS]
-        return Hiding(self.sheets, self.long_sheets, tuple(dom.select(tree, "script")), tuple(unread))
 
     @property
     def names(self) -> set[str]:
@@ -501,12 +495,18 @@ class Hiding:
 NO_HIDING = Hiding()
 
 
-def read_hiding(sheets: list[tuple[str, str]]) -> Hiding:
-    """Keep the sheets that may hide something on a screen. Each is given with its `media` attribute."""
+def read_hiding(tree: dom.Tree, sheets: list[tuple[str, str]]) -> Hiding:
+    """Keep the sheets that may hide something on a screen, with the scripts of the tree; call it before they are cut.
+
+    Each of `sheets` is given with its `media` attribute.
+    """
     seen = [sheet for media, sheet in sheets if media.strip().lower() in _SEEN_MEDIA]
     hiding = tuple([sheet for sheet in seen if len(sheet) <= _MAX_SHEET_CHARS and _may_hide(sheet)])
     long_sheets = tuple([sheet for sheet in seen if _MAX_SHEET_CHARS < len(sheet) <= _MAX_LONG_SHEET_CHARS])
-    return Hiding(hiding, long_sheets) if hiding or long_sheets else NO_HIDING
+    if not hiding and not long_sheets:
+        return NO_HIDING
+    unread = tuple([sheet for _, sheet in sheets if len(sheet) > _MAX_SHEET_CHARS])
+    return Hiding(hiding, long_sheets, unread, tuple(dom.select(tree, "script")))
 
 
 @lru_cache(maxsize=64)
@@ -519,38 +519,41 @@ def drop_hidden(hiding: Hiding, tree: dom.Tree, nodes: Sequence[dom.Node]) -> No
     names = {name.lower() for name in hiding.names}
     if not names:
         return
-    index = _indexed(nodes)
+    named = _named_elements(nodes)
     # Parsing a sheet takes as long as writing the page: do it only when a name of it occurs.
-    if not any(key[1:] in names for key in index):
+    if not any(own.lower() in names or not names.isdisjoint(classes.lower().split()) for _, classes, own in named):
         return
+    index = _indexed(named)
     sheets = [_read_sheet(sheet) for sheet in hiding.sheets]
     shown_again = {name for sheet in sheets for name in sheet.shown_again}
-    mentions = _Mentions(shown_again, (*hiding.unread, *hiding.scripts))
+    mentions = _Mentions(shown_again, hiding.unread, hiding.scripts)
     concealed = _matching([one for sheet in sheets for one in sheet.concealed], index, mentions)
     if hiding.long_sheets:
         named_once = [selector for sheet in hiding.long_sheets for selector in _concealed_selectors(sheet)]
-        concealed += _matching(named_once, index, _Mentions(shown_again, hiding.scripts))
+        concealed += _matching(named_once, index, _Mentions(shown_again, (), hiding.scripts))
     if concealed:
         heads = _around_headings(nodes)
         for element in concealed:
             if element not in heads:
                 dom.drop(element)
-        index = _indexed(nodes)
+        index = _indexed(_named_elements(nodes))
     if gone := _matching([one for sheet in sheets for one in sheet.gone], index, mentions):
         _drop_gone(tree, nodes, gone)
 
 
-def _indexed(nodes: Sequence[dom.Node]) -> _Index:
-    """Index the elements below the nodes."""
+def _named_elements(nodes: Sequence[dom.Node]) -> list[dom.ClassAndId]:
+    """The elements below the nodes that have a class or an id."""
+    return [each for node in nodes for each in dom.elements_with_class_or_id(node) if each[0] is not node]
+
+
+def _indexed(named: list[dom.ClassAndId]) -> _Index:
+    """Index elements by their classes and ids."""
     index: _Index = {}
-    for node in nodes:
-        for element, classes, own in dom.elements_with_class_or_id(node):
-            if element is node:
-                continue
-            for name in set(classes.lower().split()):
-                index.setdefault(f".{name}", []).append(element)
-            if own:
-                index.setdefault(f"#{own.lower()}", []).append(element)
+    for element, classes, own in named:
+        for name in set(classes.lower().split()):
+            index.setdefault(f".{name}", []).append(element)
+        if own:
+            index.setdefault(f"#{own.lower()}", []).append(element)
     return index
 
 
@@ -573,9 +576,10 @@ def _matching(selectors: Iterable[str], index: _Index, mentions: _Mentions) -> l
 class _Mentions:
     """Names that the page shows again, or mentions in scripts and in sheets that are not read."""
 
-    def __init__(self, shown_again: set[str], elsewhere: Iterable[dom.Element]) -> None:
+    def __init__(self, shown_again: set[str], sheets: Sequence[str], scripts: Sequence[dom.Element]) -> None:
         self._shown_again = shown_again
-        self._elsewhere = elsewhere
+        self._sheets = sheets
+        self._scripts = scripts
         self._known: dict[str, bool] = {}
 
     def has(self, name: str) -> bool:
@@ -587,20 +591,19 @@ class _Mentions:
         return self._known[name]
 
     def _search(self, name: str) -> bool:
-        # RE2 searches in linear time, whatever name and text are.
-        return bool(self._text) and re2.search(re2.escape(name), self._text) is not None
+        return any(name in text for text in self._texts)
 
     @cached_property
-    def _text(self) -> bytes:
-        """The start of every script."""
-        parts: list[str] = []
+    def _texts(self) -> list[str]:
+        """The start of every sheet and script."""
+        texts: list[str] = []
         left = _MAX_SCRIPTS_CHARS
-        for element in self._elsewhere:
-            parts.append(dom.raw_text(element)[: min(left, _MAX_SCRIPT_CHARS)])
-            left -= len(parts[-1])
+        for text in chain(self._sheets, map(dom.raw_text, self._scripts)):
+            texts.append(text[: min(left, _MAX_SCRIPT_CHARS)])
+            left -= len(texts[-1])
             if left <= 0:
                 break
-        return "\n".join(parts).encode("utf-8", "replace")
+        return texts
 
 
 def _around_headings(nodes: Sequence[dom.Node]) -> set[dom.Element]:

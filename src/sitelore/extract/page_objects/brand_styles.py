@@ -20,6 +20,8 @@ _MAX_VARIABLES = 2000
 _MAX_FONTS = 60
 _MAX_VALUE_CHARS = 2000
 _BACKGROUNDS = frozenset({"background", "background-color", "background-image"})
+_FIRST_LETTERS = frozenset("-bBfF")
+"""How the names of the properties start that are read; most declarations are of no interest."""
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _PIECE = re.compile(r"([^{};]*)([{};])")
 _ROOT = re.compile(
@@ -82,14 +84,16 @@ def _read_sheet(text: str, styles: Styles) -> None:
     blocks: list[str] = []
     plain = _COMMENT.sub("", text) if "/*" in text else text
     for match in _PIECE.finditer(plain if plain.rstrip().endswith("}") else plain + "}"):
-        piece, mark = match[1].strip(), match[2]
+        piece, mark = match.groups()
+        piece = piece.strip()
         if mark == "{":
             if len(blocks) < 12:
                 blocks.append(piece)
             continue
         if piece:
             if blocks:
-                _read_declaration(piece, blocks, styles)
+                if piece[0] in _FIRST_LETTERS:
+                    _read_declaration(piece, blocks, styles)
             elif piece.lower().startswith("@import") and len(styles.imports) < _MAX_FONTS:
                 styles.imports.append(piece)
         if mark == "}" and blocks:
@@ -100,7 +104,6 @@ def _read_declaration(declaration: str, blocks: list[str], styles: Styles) -> No
     name, colon, value = declaration.partition(":")
     name = name.strip()
     lowered, selector = name.lower(), blocks[-1]
-    # Most declarations are of no interest; this check comes first because it is cheap.
     if not colon or not (lowered.startswith("--") or lowered == "font-family" or lowered in _BACKGROUNDS):
         return
     value = value.replace("!important", "").strip()

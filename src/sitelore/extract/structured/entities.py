@@ -67,7 +67,7 @@ def _markup_entities(tree: dom.Tree, annotated: list[dom.Element], base: str) ->
     """Microdata and RDFa. The reader of RDFa is imported when a page has such markup, since hardly any page has."""
     entities: list[Entity] = []
     if any(element.attr("itemscope") is not None or element.attr("itemtype") for element in annotated):
-        entities += microdata_entities(tree, base)
+        entities += microdata_entities(tree, annotated, base)
     if any(e.attr("typeof") is not None or e.attr("vocab") or e.attr("about") is not None for e in annotated):
         from sitelore.extract.structured.rdfa import rdfa_entities  # noqa: PLC0415 see above
 
@@ -493,7 +493,7 @@ _MAX_TEXT_CHARS = 1_000_000
 _MAX_DEPTH = 32
 _MAX_REFS = 64
 _MAX_TYPES = 32
-_SELECTOR = "[itemprop],[itemscope],[itemtype]"
+_ATTRIBUTES = ("itemprop", "itemscope", "itemtype")
 _URL_ATTRIBUTES = {
     "a": "href", "area": "href", "link": "href", "audio": "src", "embed": "src", "iframe": "src", "img": "src",
     "source": "src", "track": "src", "video": "src", "object": "data",
@@ -515,9 +515,10 @@ class _Group:
     refs: list[_Group] = field(default_factory=list)
 
 
-def microdata_entities(tree: dom.Tree, base: str) -> list[Entity]:
-    """The top-level items of a page, in page order."""
-    return _ItemReader(dom.select(tree, _SELECTOR)[:_MAX_ELEMENTS], tree, base).entities()
+def microdata_entities(tree: dom.Tree, annotated: list[dom.Element], base: str) -> list[Entity]:
+    """The top-level items of a page, in page order. `annotated` is what `metadata.ANNOTATED` selects."""
+    elements = [element for element in annotated if any(element.attr(name) is not None for name in _ATTRIBUTES)]
+    return _ItemReader(elements[:_MAX_ELEMENTS], tree, base).entities()
 
 
 class _ItemReader:
