@@ -18,7 +18,7 @@ export UV_SYSTEM_CERTS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help crawl demo install scaled test quick browser check format lint types lock bench-crawl bench-latency bench-content bench-docs bench-structured train-content bench-memory bench-long \
-	bench-politeness bench-api bench-slow-connections bench-ledger bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
+	bench-politeness bench-api bench-slow-connections bench-ledger bench-store bench-workers bench-backlog bench-frontier bench-render bench-redaction bench-search bench-shapes bench-knowledge soak-kill soak-scaled mutants fuzz fuzz-native lint-native wheels docs-pictures clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -135,6 +135,9 @@ bench-shapes: $(DEV_STAMP)  ## hostile pages: time, memory and their growth at t
 
 bench-ledger: $(DEV_STAMP)  ## cost of a page in Postgres at 1,000 and at 100,000 rows
 	$(PY) -m bench.ledger $(ARGS)
+
+bench-store: $(DEV_STAMP)  ## the store at a million rows and links: statistics, links to a page, settlements, size [ARGS=--postgres]
+	$(PY) -m bench.store $(ARGS)
 
 bench-workers: $(DEV_STAMP)  ## throughput of one, two and four workers
 	$(PY) -m bench.workers $(ARGS)
