@@ -85,10 +85,11 @@ def build_access(options: AccessOptions) -> Access:
 def check_access(access: Access) -> Access:
     """Check proxies and certificate files before a crawl starts. Raises `UsageError`."""
     RunAccess(access)
-    certificates = [site.client_cert for site in (access.seeds, *access.origins.values()) if site.client_cert]
-    for certificate in certificates or [None]:
-        if access.ca_file or certificate:
-            make_context(access.ca_file, certificate)
+    if access.ca_file:
+        make_context(access.ca_file)
+    for site in (access.seeds, *access.origins.values()):
+        if site.client_cert is not None:
+            make_context(certificate=site.client_cert)
     return access
 
 

@@ -64,7 +64,7 @@ class OperatorSettings:
     redaction: Redaction = BUILT_IN_ALONE
     """`SITELORE_SECRET_RULES`, a file of additional rules for secrets, and `SITELORE_REDACTION_KEY`."""
     access: Access = field(default=NO_ACCESS, repr=False)
-    """`SITELORE_ACCESS`, a file with access to sites, and the proxies of `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`."""
+    """`SITELORE_ACCESS`, a file with access to sites; `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`."""
 
     @property
     def is_scaled(self) -> bool:

@@ -47,6 +47,11 @@ class RunAccess:
             merged[own] = merge_cookies(cookie, merged.get(own, ""))
         return merged
 
+    async def close(self) -> None:
+        """Close the connections to proxies."""
+        if self.proxies is not None:
+            await self.proxies.close()
+
     def local_storage(self) -> dict[str, list[tuple[str, str]]]:
         """Names and values of the browser's local storage by origin."""
         storage: dict[str, list[tuple[str, str]]] = {}
@@ -77,9 +82,10 @@ def _www_twins(seeds: Iterable[Url]) -> list[str]:
 
 
 def _by_origin(access: Access, settings: CrawlSettings) -> dict[str, SiteAccess]:
-    sites = dict.fromkeys(seed_origins(settings), access.seeds) if access.seeds != SiteAccess() else {}
-    for origin, site in access.origins.items():
-        sites[origin] = sites.get(origin, SiteAccess()).with_other(site)
+    sites = dict(access.origins)
+    if access.seeds != SiteAccess():
+        for origin in seed_origins(settings):
+            sites[origin] = sites.get(origin, SiteAccess()).with_other(access.seeds)
     return sites
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from tests.unit.fetch.raw_server import ReceivedRequest, always, failure_of, fetching, reply, response_to, serving, url_of
 
-from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.access import RunAccess
+from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.client import HttpFetcher

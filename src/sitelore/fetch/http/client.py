@@ -87,6 +87,7 @@ class HttpFetcher:
         """Close all connections."""
         self._timer.close()
         self._pool.close()
+        await self._access.close()
 
     async def _exchange(self, request: Request, headers: str, reader: ResponseReader) -> None:
         """Send the request and receive its response.

@@ -159,6 +159,12 @@ class ProxyPool:
             return False
         return not any(_matches(entry, host, port) for entry in self._bypass)
 
+    async def close(self) -> None:
+        """Close the connections to https proxies."""
+        for task in self._relays:
+            task.cancel()
+        await asyncio.gather(*self._relays, return_exceptions=True)
+
     def put_aside(self, proxy: UpstreamProxy) -> None:
         """Note that a proxy failed."""
         proxy.put_aside(self._clock())
