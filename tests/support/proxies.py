@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Pages = dict[str, tuple[int, dict[str, str], bytes]]
 """Target → status, headers, body."""
+ECHO = b"@echo@"
 _PIECE = 65_536
 _CLOSE_S = 1.0
 
@@ -189,9 +190,21 @@ def serve_proxy(scheme: str, credentials: str = "", tls: ssl.SSLContext | None =
         yield proxy
 
 
+def _echo(headers: dict[str, str]) -> bytes:
+    """The credentials of a request as text, basic auth also decoded."""
+    basic = headers.get("authorization", "").removeprefix("Basic ")
+    words = [headers.get(name, "") for name in ("authorization", "cookie", "x-key")]
+    with contextlib.suppress(ValueError):
+        words.append(base64.b64decode(basic, validate=True).decode())
+    return " ".join(words).encode()
+
+
 @dataclass(slots=True)
 class Gate:
-    """A site that answers 401 to requests without a header of this value. It records every request with its headers."""
+    """A site that answers 401 to requests without a header of this value. It records every request with its headers.
+
+    `ECHO` in a body is replaced by the credentials of the request.
+    """
 
     pages: Pages
     header: tuple[str, str] | None = None
@@ -219,6 +232,7 @@ class Gate:
             status, extra, body = self.pages.get(target, (404, {}, b"not found"))
             if self.header is not None and self.header[1] not in headers.get(self.header[0], ""):
                 status, extra, body = 401, {"WWW-Authenticate": 'Basic realm="gate"'}, b"<h1>Log in</h1>"
+            body = body.replace(ECHO, _echo(headers))
             lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}"]
             lines += [f"{name}: {value}" for name, value in ({"Content-Type": "text/html; charset=utf-8"} | extra).items()]
             writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
