@@ -5,6 +5,10 @@ all of them, loopback addresses included, must go through this proxy. Each run h
 guard: for every request and tunnel the `Connector` resolves the name, checks every address, and connects to the very address
 it checked. Other programs on this machine can reach the port, so every request needs the proxy's credentials. Behind it, the
 same upstream proxies are used as by the HTTP client.
+
+TLS normally passes through a tunnel. Where the run has certificates of its own (a CA file, a client certificate), which Chromium
+cannot take, the proxy ends the browser's TLS and verifies the server with the TLS contexts of the HTTP client. The browser then
+accepts the proxy's certificate, whatever it is: it has no other way to the network.
 """
 
 from __future__ import annotations
@@ -15,7 +19,11 @@ import contextlib
 import re
 import secrets
 import socket
+import ssl
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from sitelore.fetch.access import RunAccess
 from sitelore.fetch.failures import NOT_HTTP, FailureInfo
@@ -263,6 +271,9 @@ class GuardProxy:
             await self._respond_failed(writer, error.info)
             return
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        if self._access.tls.is_custom:
+            # No await in between: the browser's first bytes must not be read as plain text.
+            await writer.start_tls(_server_tls(), ssl_handshake_timeout=self._limits.connect_s)
         relays = [asyncio.create_task(_relay(reader, upstream.writer)), asyncio.create_task(_relay(upstream.reader, writer))]
         try:
             await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
@@ -295,8 +306,15 @@ class GuardProxy:
         if port == self._port:  # whatever the guard allows: the proxy would forward to itself without end
             raise CannotConnect(_LOOP)
 
+        is_tls = scheme == "https" and self._access.tls.is_custom
+        url = Url.parse(f"https://{host}:{port}/") if is_tls else None
+        tls: dict[str, Any] = (
+            {"ssl": self._access.tls.for_origin(url.origin), "server_hostname": host.strip("[]")} if url else {}
+        )
+
         async def wrap(connected: socket.socket, proxy: UpstreamProxy | None) -> _Upstream:
-            return _Upstream(host, port, *await asyncio.open_connection(sock=connected, limit=MAX_HEAD), proxy)
+            streams = await asyncio.open_connection(sock=connected, limit=MAX_HEAD, **tls)
+            return _Upstream(host, port, *streams, proxy)
 
         return await self._connector.connect(scheme, host, port, wrap, tunnel=scheme == "https")
 
@@ -340,6 +358,15 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         while piece := await reader.read(_PIECE_BYTES):
             writer.write(piece)
             await writer.drain()
+
+
+@cache
+def _server_tls() -> ssl.SSLContext:
+    """The TLS context towards the browser."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_alpn_protocols(["http/1.1"])
+    context.load_cert_chain(Path(__file__).with_suffix(".pem"))
+    return context
 
 
 def _parse_server(target: str) -> Url | None:

@@ -164,7 +164,7 @@ class BrowserRenderer:
                     viewport={"width": VIEWPORT_WIDTH, "height": VIEWPORT_HEIGHT},
                     locale=language.partition(",")[0].partition(";")[0].strip() or "en-US",
                     extra_http_headers={"Accept-Language": language} if language else None,
-                    ignore_https_errors=self._access.insecure,
+                    ignore_https_errors=self._access.insecure or self._access.tls.is_custom,  # see `guard_proxy.py`
                     timezone_id="UTC",
                     reduced_motion="reduce",
                     service_workers="block",
