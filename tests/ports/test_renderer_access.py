@@ -1,4 +1,4 @@
-"""The browser with access to a site: headers, cookies and credentials reach their origin alone; proxies and TLS options apply."""
+"""The browser with access to a site: headers and cookies reach their origin alone; proxies and TLS options apply."""
 
 from __future__ import annotations
 

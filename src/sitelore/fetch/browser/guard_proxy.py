@@ -6,9 +6,9 @@ guard: for every request and tunnel the `Connector` resolves the name, checks ev
 it checked. Other programs on this machine can reach the port, so every request needs the proxy's credentials. Behind it, the
 same upstream proxies are used as by the HTTP client.
 
-TLS normally passes through a tunnel. Where the run has certificates of its own (a CA file, a client certificate), which Chromium
-cannot take, the proxy ends the browser's TLS and verifies the server with the TLS contexts of the HTTP client. The browser then
-accepts the proxy's certificate, whatever it is: it has no other way to the network.
+TLS passes through a tunnel. Where the run has certificates of its own (a CA file, a client certificate), the proxy ends
+the browser's TLS and verifies the server with the TLS contexts of the HTTP client, because Chromium takes neither per run. The
+browser then accepts any certificate: it has no other way to the network.
 """
 
 from __future__ import annotations
@@ -270,18 +270,14 @@ class GuardProxy:
         except CannotConnect as error:
             await self._respond_failed(writer, error.info)
             return
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        if self._access.tls.is_custom:
-            # No await in between: the browser's first bytes must not be read as plain text.
-            await writer.start_tls(_server_tls(), ssl_handshake_timeout=self._limits.connect_s)
-        relays = [asyncio.create_task(_relay(reader, upstream.writer)), asyncio.create_task(_relay(upstream.reader, writer))]
         try:
-            await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            if self._access.tls.is_custom:
+                # Nothing may be read in between: the browser's next bytes are TLS.
+                await writer.start_tls(_server_tls(), ssl_handshake_timeout=self._limits.connect_s)
+            await _relay_both(reader, writer, upstream)
         finally:
             upstream.writer.close()
-            for task in relays:
-                task.cancel()
-            await asyncio.gather(*relays, return_exceptions=True)
 
     async def _reuse_or_connect(self, upstream: _Upstream | None, host: str, port: int) -> _Upstream:
         """The open connection when it leads to this server and is alive, else a new one."""
@@ -351,6 +347,17 @@ async def _forward_request_body(length: int, reader: asyncio.StreamReader, write
         writer.write(piece)
         await writer.drain()
     await writer.drain()
+
+
+async def _relay_both(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: _Upstream) -> None:
+    """Copy bytes in both directions until one side ends."""
+    relays = [asyncio.create_task(_relay(reader, upstream.writer)), asyncio.create_task(_relay(upstream.reader, writer))]
+    try:
+        await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in relays:
+            task.cancel()
+        await asyncio.gather(*relays, return_exceptions=True)
 
 
 async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
