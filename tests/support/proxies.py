@@ -147,7 +147,12 @@ class Proxy:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", url.port or 80)
         try:
             far_writer.write(head.encode("latin-1"))
-            await _pump(far_reader, writer)
+            # One request for each connection: the client's next bytes, or its end, close this one.
+            ends = [asyncio.ensure_future(_pump(far_reader, writer)), asyncio.ensure_future(reader.read(1))]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in ends:
+                end.cancel()
+            await asyncio.gather(*ends, return_exceptions=True)
         finally:
             await _close(far_writer)
 
