@@ -263,9 +263,9 @@ def test_a_client_certificate_is_sent_to_the_site_and_not_elsewhere(certificate:
 )
 def test_the_python_api_takes_the_same_names(arguments: dict[str, object], way: str) -> None:
     with serve_gate(Gate(pages(), WAYS[way])) as site:
-        found = sitelore.crawl_sync(f"{site.origin}/", render="never", **arguments)
-        assert {page.title for page in found} == {"Inside", "Two"}
-        assert not any(secret in repr(found) for secret in SECRETS)
+        crawled = sitelore.crawl_sync(f"{site.origin}/", render="never", **arguments)
+        assert {page.title for page in crawled} == {"Inside", "Two"}
+        assert not any(secret in repr(crawled) for secret in SECRETS)
         with pytest.raises(CrawlFailed):
             sitelore.crawl_sync(f"{site.origin}/", render="never")
 
@@ -276,10 +276,10 @@ def test_the_python_api_takes_files_proxies_and_certificates(certificate: tuple[
         serve_proxy("socks5", f"ann:{PASSWORD}") as proxy,
     ):
         for cookies in ({"cookies": netscape(tmp_path)}, {"storage_state": storage_state(tmp_path)}):
-            found = sitelore.crawl_sync(
+            crawled = sitelore.crawl_sync(
                 f"{site.origin}/", render="never", proxy=proxy.url, ca_file=certificate[0], client_cert=certificate, **cookies
             )
-            assert {page.title for page in found} == {"Inside", "Two"}
+            assert {page.title for page in crawled} == {"Inside", "Two"}
     assert proxy.targets
 
 

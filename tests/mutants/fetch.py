@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _CLIENT = ("tests/unit/fetch/test_client.py",)
+_ACCESS = ("tests/unit/fetch/test_access.py",)
+_PROXIES = ("tests/unit/fetch/test_proxies.py",)
 _POOL = ("tests/unit/fetch/test_pool.py", "tests/unit/fetch/test_client.py")
 _PARSER = ("tests/unit/fetch/test_response_parser.py", "tests/unit/fetch/test_client.py")
 _GUARD = ("tests/unit/fetch/test_guard.py", "tests/unit/fetch/test_client.py")
@@ -54,6 +56,38 @@ MUTANTS = (
         "refusal = None",
         "A literal private address in a URL is connected to.",
         _GUARD,
+    ),
+    Mutant(
+        "proxied-target-unchecked",
+        "fetch/http/pool.py",
+        "refusal = next((why for ip in addresses if (why := self._guard.judge_connect(host, port, ip))), None)",
+        "refusal = None",
+        "A proxy gets a request for a private address.",
+        _PROXIES,
+    ),
+    Mutant(
+        "credentials-for-every-origin",
+        "fetch/access.py",
+        "site = self._sites.get(origin)",
+        "site = next(iter(self._sites.values()), None)",
+        "Headers for one origin are sent to all.",
+        _ACCESS,
+    ),
+    Mutant(
+        "insecure-twin",
+        "fetch/access.py",
+        'if url.scheme == "https":',
+        "if url.scheme:",
+        "Credentials for http://example.com are sent to its twin with www.",
+        _ACCESS,
+    ),
+    Mutant(
+        "wrong-credentials-keep-a-proxy",
+        "fetch/http/proxies.py",
+        "                problem = error\n                self.put_aside(proxy)\n",
+        "                problem = error\n",
+        "A proxy that fails is tried first again.",
+        _PROXIES,
     ),
     Mutant(
         "losing-connection-left-open",
@@ -211,8 +245,8 @@ MUTANTS = (
     Mutant(
         "header-injection",
         "fetch/http/client.py",
-        "if not _VISIBLE.fullmatch(target) or not all(map(_SINGLE_LINE.fullmatch, lines)):",
-        "if not _VISIBLE.fullmatch(target):",
+        "if not _VISIBLE.fullmatch(url.target) or not all(map(_SINGLE_LINE.fullmatch, lines)):",
+        "if not _VISIBLE.fullmatch(url.target):",
         "A stored ETag with a line break adds headers to a request.",
         _CLIENT,
     ),

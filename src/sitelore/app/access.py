@@ -117,10 +117,10 @@ def basic_auth(user: str, password: str) -> tuple[str, str]:
 
 def access_of_credentials(credentials: Iterable[tuple[str, str, str]]) -> Access:
     """Access for credentials that were part of a URL: (origin, user, password)."""
-    found_passwords = tuple(credentials)
+    entries = tuple(credentials)
     return Access(
-        origins={origin: SiteAccess(headers=(basic_auth(user, password),)) for origin, user, password in found_passwords},
-        passwords=tuple(password for _, _, password in found_passwords),
+        origins={origin: SiteAccess(headers=(basic_auth(user, password),)) for origin, user, password in entries},
+        passwords=tuple(password for _, _, password in entries),
     )
 
 
@@ -246,11 +246,11 @@ def _origin(text: str) -> str:
     return url.origin
 
 
-def _headers(given_headers: Mapping[str, str] | Sequence[str]) -> list[tuple[str, str]]:
-    if isinstance(given_headers, Mapping):
-        pairs = [(str(name), str(value)) for name, value in given_headers.items()]
+def _headers(source: Mapping[str, str] | Sequence[str]) -> list[tuple[str, str]]:
+    if isinstance(source, Mapping):
+        pairs = [(str(name), str(value)) for name, value in source.items()]
     else:
-        pairs = [(name, value) for name, _, value in (line.partition(":") for line in given_headers)]
+        pairs = [(name, value) for name, _, value in (line.partition(":") for line in source)]
     headers = []
     for raw_name, raw_value in pairs:
         name, value = raw_name.strip(), raw_value.strip()
@@ -263,12 +263,12 @@ def _headers(given_headers: Mapping[str, str] | Sequence[str]) -> list[tuple[str
     return headers
 
 
-def _cookie_pairs(given_cookies: str | Mapping[str, str]) -> list[Cookie]:
-    if isinstance(given_cookies, str):
-        pairs = [pair.strip().partition("=")[::2] for pair in given_cookies.split(";") if pair.strip()]
-        is_valid = all("=" in pair for pair in given_cookies.split(";") if pair.strip())
+def _cookie_pairs(source: str | Mapping[str, str]) -> list[Cookie]:
+    if isinstance(source, str):
+        pairs = [pair.strip().partition("=")[::2] for pair in source.split(";") if pair.strip()]
+        is_valid = all("=" in pair for pair in source.split(";") if pair.strip())
     else:
-        pairs, is_valid = [(str(name), str(value)) for name, value in given_cookies.items()], True
+        pairs, is_valid = [(str(name), str(value)) for name, value in source.items()], True
     if not is_valid or not all(_NAME.fullmatch(name) and _COOKIE_VALUE.fullmatch(value) for name, value in pairs):
         raise UsageError("cookie: invalid cookies (use 'name=value; name=value' in printable ASCII)")
     return [Cookie(name, value) for name, value in pairs]
@@ -307,13 +307,13 @@ def _netscape_cookies(name: str) -> list[Cookie]:
     return cookies
 
 
-def _storage_state(given_state: str | Mapping[str, Any]) -> _State:
+def _storage_state(source: str | Mapping[str, Any]) -> _State:
     try:
-        if not isinstance(given_state, str):
-            return msgspec.convert(dict(given_state), _State)
-        return msgspec.json.decode(_limited_text(Path(given_state).expanduser()), type=_State)
+        if not isinstance(source, str):
+            return msgspec.convert(dict(source), _State)
+        return msgspec.json.decode(_limited_text(Path(source).expanduser()), type=_State)
     except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"storage_state: cannot read {given_state}: {_reason(problem)}") from None
+        raise UsageError(f"storage_state: cannot read {source}: {_reason(problem)}") from None
     except msgspec.DecodeError:
         raise UsageError("storage_state: not a storage state of Playwright (context.storage_state() writes one)") from None
 

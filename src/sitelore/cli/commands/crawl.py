@@ -364,7 +364,7 @@ def _access(options: AccessOptions, file: Path | None, urls: Sequence[str]) -> A
     from sitelore.app.access import access_of_credentials, build_access, read_access_file
     from sitelore.intake.seeds import typed_credentials
 
-    in_urls = access_of_credentials([found for text in urls if (found := typed_credentials(text))])
+    in_urls = access_of_credentials([credentials for text in urls if (credentials := typed_credentials(text))])
     access = build_access(options).with_other(in_urls)
     return access if file is None else read_access_file(str(file)).with_other(access)
 
