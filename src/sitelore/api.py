@@ -259,6 +259,8 @@ def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
     for name in ("max_pages", "max_depth"):
         if (limit := getattr(built, name)) is not None and limit < (name == "max_pages"):
             raise ValueError(f"invalid setting: {name}={limit} is too small")
+    if not built.accept_language.isascii() or not (built.accept_language or " ").isprintable():
+        raise ValueError("invalid setting: accept_language is not a line of ASCII text")
     seeds, sitemaps = [typed_url(text) for text in (url, *built.seeds)], [typed_url(text) for text in built.sitemaps]
     origins = dict.fromkeys((*built.open_origins, *(source.origin for source in (*seeds, *sitemaps))))
     return replace(built, seeds=tuple(map(str, seeds)), sitemaps=tuple(map(str, sitemaps)), open_origins=tuple(origins))

@@ -70,7 +70,8 @@ class SiteAccess:
                 yield value.partition(" ")[2] or value
             elif any(char.isdecimal() for char in value):
                 yield value
-        yield from (cookie.value for cookie in self.cookies if any(char.isdecimal() for char in cookie.value))
+        values = (*(cookie.value for cookie in self.cookies), *(value for _, _, value in self.local_storage))
+        yield from (value for value in values if any(char.isdecimal() for char in value))
 
 
 @dataclass(frozen=True, slots=True)
