@@ -82,7 +82,7 @@ MUTANTS = (
         _ACCESS,
     ),
     Mutant(
-        "wrong-credentials-keep-a-proxy",
+        "failing-proxy-kept",
         "fetch/http/proxies.py",
         "                problem = error\n                self.put_aside(proxy)\n",
         "                problem = error\n",

@@ -118,6 +118,7 @@ class Proxy:
     """Requests without the right credentials."""
     is_broken: bool = False
     """Whether it closes every connection at once."""
+    connections: int = 0
 
     @property
     def url(self) -> str:
@@ -125,6 +126,7 @@ class Proxy:
         return f"{self.scheme}://{credentials}127.0.0.1:{self.port}"
 
     async def serve_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         if self.is_broken:
             return
         (method, target, _), headers = await _head(reader)
@@ -157,6 +159,7 @@ class Proxy:
             await _close(far_writer)
 
     async def serve_socks(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         if self.is_broken:
             return
         methods = await reader.readexactly((await reader.readexactly(2))[1])

@@ -124,10 +124,18 @@ async def test_a_proxy_that_closes_the_connection_is_put_aside(certificate: tupl
     ):
         broken.is_broken = True
         access = through(broken.url, proxy.url, ca_file=certificate[0])
+        assert access.proxies is not None
+        now = 0.0
+        access.proxies._clock = lambda: now
         for _ in range(4):
             async with fetching(access, site.origin) as fetcher:
                 assert await body_of(fetcher, f"{site.origin}/") == b"<p>inside</p>"
-    assert len(proxy.targets) == 4
+        assert (broken.connections, len(proxy.targets)) == (1, 4)
+        now = 5.0
+        for _ in range(2):
+            async with fetching(access, site.origin) as fetcher:
+                assert await body_of(fetcher, f"{site.origin}/") == b"<p>inside</p>"
+        assert (broken.connections, len(proxy.targets)) == (2, 6)
 
 
 async def test_connections_rotate_over_the_proxies(certificate: tuple[Path, Path]) -> None:
