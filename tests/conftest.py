@@ -37,10 +37,19 @@ def restored_logging() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A self-signed certificate for 127.0.0.1, and its key."""
+    return _make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="session")
+def other_certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Another self-signed certificate for 127.0.0.1, and its key."""
+    return _make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+def _make_certificate(folder: Path) -> tuple[Path, Path]:
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("there is no openssl command on this machine")
-    folder = tmp_path_factory.mktemp("tls")
     crt, key = folder / "a.crt", folder / "a.key"
     subprocess.run(
         [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", crt, "-days", "2",

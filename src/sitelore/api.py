@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -17,6 +17,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sitelore.model.access import Access
 from sitelore.model.errors import CrawlFailed, DataDirBusy, ExtractionFailed, Interrupted, OutOfTime, UsageError
 from sitelore.model.response import Response
 from sitelore.model.settings import CrawlSettings, Identity
@@ -24,6 +25,7 @@ from sitelore.model.states import KEPT, UNCHANGED, RunState
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:
+    from sitelore.app.access import AccessOptions
     from sitelore.app.app import App
     from sitelore.model.document import Reading, ReadOptions, SitemapReading
     from sitelore.model.frontier import Run, Settlement, UrlRow
@@ -82,6 +84,10 @@ class SearchHit:
 class Crawler:
     """One crawl: its settings, its hooks, and the iterator over its pages.
 
+    Access to the site: `headers` (a mapping), `cookies` (a mapping, `"a=b; c=d"`, or a `Path` to a file in Netscape format),
+    `storage_state` (Playwright's, as a file or a mapping), `auth` (`(user, password)` or `"user:password"`), `bearer`,
+    `client_cert` (`"FILE[:KEYFILE]"` or a pair), `ca_file`, `insecure`, `proxy` (a URL or several). None of it is stored.
+
     `fetcher` replaces the HTTP client. Rate limits and robots.txt still apply; the address guard then checks URLs only, because
     it does not see the connections. It is closed when the crawl ends. `prepare` receives every response before extraction and
     returns the response to extract.
@@ -94,9 +100,31 @@ class Crawler:
         data: str | Path | None = None,
         fetcher: Fetcher | None = None,
         prepare: Callable[[Response], Response] | None = None,
+        headers: Mapping[str, str] | None = None,
+        cookies: str | Mapping[str, str] | Path | None = None,
+        storage_state: str | Path | Mapping[str, Any] | None = None,
+        auth: str | tuple[str, str] | None = None,
+        bearer: str | None = None,
+        client_cert: str | Path | tuple[str | Path, str | Path] | None = None,
+        ca_file: str | Path | None = None,
+        insecure: bool = False,
+        proxy: str | Sequence[str] | None = None,
         **settings: Any,
     ) -> None:
+        from sitelore.app.access import AccessOptions, SiteOptions
+
         self.settings = crawl_settings(url, settings)
+        site = SiteOptions(
+            headers=headers or {},
+            cookie=cookies if isinstance(cookies, str | Mapping) else "",
+            cookies=str(cookies) if isinstance(cookies, Path) else "",
+            storage_state=str(storage_state) if isinstance(storage_state, Path) else storage_state or "",
+            auth=auth if isinstance(auth, str) else ":".join(auth or ()),
+            bearer=bearer or "",
+            client_cert=":".join(map(str, client_cert)) if isinstance(client_cert, tuple) else str(client_cert or ""),
+        )
+        proxies = [proxy] if isinstance(proxy, str) else proxy or ()
+        self._access = _access(url, AccessOptions(site, proxy=proxies, ca_file=str(ca_file or ""), insecure=insecure))
         self._data = None if data is None else Path(data)
         self._fetcher = fetcher
         self._prepare = prepare
@@ -151,7 +179,7 @@ class Crawler:
     async def _crawl_into(self, plain_app: App, pages: asyncio.Queue[Page | None]) -> None:
         settled: asyncio.Queue[Url | None] = asyncio.Queue()
         stop = asyncio.Event()
-        app = self._with_hooks(plain_app, settled)
+        app = self._with_hooks(plain_app.with_access(self._access), settled)
         run = await app.create_run(self.settings)
         crawling = asyncio.create_task(_crawl(app, run, stop, settled))
         count = 0
@@ -200,6 +228,18 @@ class _PreparedReader:
         await self._reader.close()
 
 
+def _access(url: str, options: AccessOptions) -> Access:
+    """The access of a crawl. Raises ValueError, naming the argument that is wrong."""
+    from sitelore.app.access import access_of_credentials, build_access, check_access
+    from sitelore.intake.seeds import typed_credentials
+
+    credentials = typed_credentials(url)
+    try:
+        return check_access(build_access(options).with_other(access_of_credentials([credentials] if credentials else ())))
+    except UsageError as problem:
+        raise ValueError(f"invalid access: {problem}") from None
+
+
 def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
     """The settings of a crawl that starts at `url`. Raises TypeError or ValueError, naming the setting that is wrong."""
     import msgspec
@@ -219,6 +259,8 @@ def crawl_settings(url: str, settings: Mapping[str, Any]) -> CrawlSettings:
     for name in ("max_pages", "max_depth"):
         if (limit := getattr(built, name)) is not None and limit < (name == "max_pages"):
             raise ValueError(f"invalid setting: {name}={limit} is too small")
+    if not built.accept_language.isascii() or not (built.accept_language or " ").isprintable():
+        raise ValueError("invalid setting: accept_language is not a line of ASCII text")
     seeds, sitemaps = [typed_url(text) for text in (url, *built.seeds)], [typed_url(text) for text in built.sitemaps]
     origins = dict.fromkeys((*built.open_origins, *(source.origin for source in (*seeds, *sitemaps))))
     return replace(built, seeds=tuple(map(str, seeds)), sitemaps=tuple(map(str, sitemaps)), open_origins=tuple(origins))
@@ -325,7 +367,7 @@ def _open_app(data: Path, *, writing: bool) -> AbstractAsyncContextManager[App]:
     from sitelore.app.wiring import embedded
 
     operator = operator_settings()
-    return embedded(data, writing=writing, readers=operator.readers, redaction=operator.redaction)
+    return embedded(data, writing=writing, readers=operator.readers, redaction=operator.redaction, access=operator.access)
 
 
 def crawl_sync(url: str, settings: Mapping[str, Any]) -> list[Page]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,14 @@ import pytest_asyncio
 from tests.hostile.behaviours import CASES, reply
 from tests.support.http_server import Answer, HttpServer, serve_site, site
 from tests.support.misbehaving import Misbehaving, misbehaving
+from tests.support.proxies import serve_proxy
 from tests.unit.fetch import raw_server
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.browser.chromium import Browser
 from sitelore.fetch.browser.renderer import BrowserRenderer
 from sitelore.fetch.guard import AddressGuard
+from sitelore.model.access import Access, Proxies, SiteAccess
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.response import Failure
 from sitelore.model.settings import CrawlSettings, FetchLimits, Rendering
@@ -288,3 +292,25 @@ async def test_a_redirect_to_a_private_address_is_returned_and_not_followed(
     assert isinstance(seen, Rendered)
     assert (seen.response.status, seen.response.body, seen.metrics.refused) == (302, b"", 1)
     assert seen.response.header("location") == f"{hostile.canary}/internal"
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5", "certificates and headers"])
+async def test_the_canary_is_out_of_reach_with_access_to_the_site(
+    kind: str, browser: Browser, hostile: Misbehaving, http_server: HttpServer, certificate: tuple[Path, Path]
+) -> None:
+    with contextlib.ExitStack() as stack:
+        access = Access(SiteAccess(headers=(("X-Key", "key-4711"),)), ca_file=str(certificate[0]))
+        if kind in {"http", "socks5"}:
+            proxy = stack.enter_context(serve_proxy(kind, "ann:secret-word"))
+            access = Access(proxies=Proxies((proxy.url,), (proxy.url,)))
+        settings = replace(SETTINGS, seeds=(http_server.url(),))
+        renderer = BrowserRenderer(browser, settings, AddressGuard([http_server.origin]), access=RunAccess(access, settings))
+        made = HostileRenderer(renderer, browser)
+        assert "the text" in await made.page(http_server.url("/reach"))
+        for path in ("/by-script", "/by-refresh", "/by-form"):
+            await made.render(http_server.url(path))
+        await renderer.close()
+        if kind in {"http", "socks5"}:
+            assert proxy.targets
+            assert not any(str(hostile.canary_port) in target for target in proxy.targets)
+    assert hostile.canary_connections == 0

@@ -1,4 +1,7 @@
-"""One crawl of servers that misbehave: each ends with its own outcome after few requests, and the canary is never reached."""
+"""Crawls of servers that misbehave: each ends with its own outcome after few requests, and the canary is never reached.
+
+Directly, and through an HTTP and a SOCKS5 proxy.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,13 @@ import pytest
 from tests.hostile.behaviours import CASES
 from tests.support.crawls import CrawlResult, crawl_in, crawl_settings
 from tests.support.misbehaving import Misbehaving, misbehaving
+from tests.support.proxies import serve_proxy
 
 from sitelore.app.wiring import embedded
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
+from sitelore.model.access import NO_ACCESS, Access, Proxies
 from sitelore.model.frontier import UrlRow
 from sitelore.model.response import Failure, FetchFailure, Request
 from sitelore.model.settings import CrawlSettings, FetchLimits
@@ -32,6 +38,8 @@ class Aftermath:
     server: Misbehaving
     stored: int
     """The longest stored document, in bytes."""
+    access: Access
+    """The proxy that was used, if any."""
 
     def row(self, name: str) -> UrlRow:
         return self.journey.rows[self.server.url(name)]
@@ -45,18 +53,28 @@ class Aftermath:
         return row
 
 
+@pytest.fixture(scope="module", params=["direct", "http", "socks5"])
+def access(request: pytest.FixtureRequest) -> Iterator[Access]:
+    if request.param == "direct":
+        yield NO_ACCESS
+        return
+    with serve_proxy(request.param, "ann:secret-word") as proxy:
+        yield Access(proxies=Proxies((proxy.url,), (proxy.url,)))
+        assert proxy.targets
+
+
 @pytest.fixture(scope="module")
-def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
+def aftermath(tmp_path_factory: pytest.TempPathFactory, access: Access) -> Iterator[Aftermath]:
     with misbehaving({name: case.behaviour for name, case in CASES.items()}) as server:
         seeds = [server.url(name) for name in CASES]
         settings = replace(crawl_settings(*seeds, concurrency=16), limits=LIMITS, max_retries=1)
 
         async def crawl() -> Aftermath:
             async with embedded(tmp_path_factory.mktemp("misbehaviour"), writing=True) as app:
-                journey = await crawl_in(app, settings)
+                journey = await crawl_in(app.with_access(access), settings)
                 documents = [await app.blobs.get(row.document) for row in journey.rows.values() if row.document]
                 assert all("Readable text" in json.loads(document)["markdown"] for document in documents)
-                return Aftermath(journey, server, max(map(len, documents)))
+                return Aftermath(journey, server, max(map(len, documents)), access)
 
         yield asyncio.run(crawl())
 
@@ -91,7 +109,7 @@ def test_endless_redirects_end_and_bombs_are_not_stored(aftermath: Aftermath) ->
 )  # fmt: skip
 async def test_the_canary_is_out_of_reach_under_every_name(aftermath: Aftermath, host: str) -> None:
     server = aftermath.server
-    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([server.origin("plain")]))
+    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([server.origin("plain")]), access=RunAccess(aftermath.access))
     url = Url.parse(f"http://{host}:{server.canary_port}/internal")
     assert url is not None
     failure = await fetcher.fetch(Request(url))
@@ -107,7 +125,8 @@ async def test_the_canary_is_out_of_reach_for_a_name_that_resolves_to_it(afterma
         return ["127.0.0.1"]
 
     server = aftermath.server
-    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([server.canary]), lookup=lookup)
+    access = RunAccess(aftermath.access)
+    fetcher = HttpFetcher(CrawlSettings(), AddressGuard([server.canary]), lookup=lookup, access=access)
     url = Url.parse(f"http://rebound.example:{server.canary_port}/internal")
     assert url is not None
     failure = await fetcher.fetch(Request(url))

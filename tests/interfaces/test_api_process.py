@@ -18,9 +18,11 @@ from typing import Any
 
 import pytest
 from tests.interfaces.api import Api
+from tests.journeys.test_secrets import everything_in
 from tests.support.crawls import COMMAND, as_expected, differences, environment, run_cli, stored_counts, stored_rows
 from tests.support.graph import Graph
 from tests.support.http_server import HttpServer, page, prose, serve_site, site
+from tests.support.proxies import ECHO, Gate, serve_gate
 
 from sitelore.cli.main import main
 
@@ -224,3 +226,24 @@ def test_many_clients_poll_while_a_crawl_runs(tmp_path: Path, clients: int) -> N
             assert polled.requests >= clients
             assert server.api.get(f"/crawl-runs/{run}/summary")["counts"]["pages"] == 151
             print(f"\n{clients} clients: {polled}")
+
+
+def test_a_server_has_the_access_of_its_operator_and_shows_none_of_it(tmp_path: Path) -> None:
+    words = "The gate opens for those who know the word, and everything behind it is written down here. " * 8
+    body = f"<title>Inside</title><main><h1>Inside</h1><p>{words}</p><p>{ECHO.decode()}</p></main>".encode()
+    gate = Gate({"/": (200, {}, body)}, ("authorization", "Bearer tok-4711-abcdefgh"))
+    with serve_site(lambda _: None) as elsewhere, serve_gate(gate) as inside:
+        path = tmp_path / "access.toml"
+        path.write_text(f'[origins."{inside.origin}"]\nbearer = "tok-4711-abcdefgh"\n', encoding="utf-8")
+        path.chmod(0o600)
+        env = {"SITELORE_ACCESS": str(path), "SITELORE_ALLOW_PRIVATE": "127.0.0.1"}
+        with serve_process(tmp_path / "data", elsewhere, "--debug", env=env) as server:
+            run = server.api.start(f"{inside.origin}/")
+            assert server.api.finish(run)["counts"]["pages"] == 1
+            shown = [server.api.call("GET", path).body for path in (f"/crawl-runs/{run}", "/metrics")]
+            shown.append(server.api.call("GET", f"/crawl-runs/{run}/export?format=jsonl").body)
+            server.end()
+        shown.append(json.dumps(server.lines).encode())
+    assert b"[REDACTED:own-credential]" in shown[2]
+    assert not any(b"tok-4711" in text for text in shown)
+    assert not any(b"tok-4711" in data for _, data in everything_in(tmp_path / "data"))

@@ -85,6 +85,7 @@ def test_a_run_has_the_settings_of_its_request(served: Served) -> None:
         "render": "auto",
         "screenshots": False,
         "personal": "chunks",
+        "acceptLanguage": "",
     }
     assert run["created_at"] <= run["started_at"] <= run["finished_at"]
 
@@ -103,6 +104,7 @@ def test_every_setting_of_a_run_comes_back_as_it_was_sent(served: Served) -> Non
         "render": "never",
         "screenshots": True,
         "personal": "everywhere",
+        "acceptLanguage": "de, en;q=0.5",
     }
     answer = served.api.call("POST", "/crawl-runs", {"seedUrl": served.http_server.url("/"), "settings": sent})
     assert answer.json["run_config"] == sent

@@ -176,6 +176,7 @@ _WRONG: dict[str, tuple[object, ...]] = {
     "demoDelayMs": (-1, 60_001, 0.5),
     "requestTimeoutMs": (99, 120_001, "5000"),
     "maxRetries": (-1, 11),
+    "acceptLanguage": ("de\r\nX-Key: 1", "d\u00e4", "d" * 201, 1, None),
     **dict.fromkeys(("max_pages", "allowPrivate", "userAgent", "command", "file", "openOrigins", "__class__"), ("x",)),
 }
 

@@ -519,7 +519,7 @@ def _examples(file: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("leaves_nothing_running")
-@pytest.mark.parametrize(("name", "count"), [("README.md", 3), ("docs/reference/python.md", 5)])
+@pytest.mark.parametrize(("name", "count"), [("README.md", 3), ("docs/reference/python.md", 6)])
 def test_the_examples_in_the_documentation_work(name: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = _examples(ROOT / name)
     assert len(examples) == count

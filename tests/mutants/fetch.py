@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _CLIENT = ("tests/unit/fetch/test_client.py",)
+_ACCESS = ("tests/unit/fetch/test_access.py",)
+_PROXIES = ("tests/unit/fetch/test_proxies.py",)
 _POOL = ("tests/unit/fetch/test_pool.py", "tests/unit/fetch/test_client.py")
 _PARSER = ("tests/unit/fetch/test_response_parser.py", "tests/unit/fetch/test_client.py")
 _GUARD = ("tests/unit/fetch/test_guard.py", "tests/unit/fetch/test_client.py")
@@ -56,26 +58,58 @@ MUTANTS = (
         _GUARD,
     ),
     Mutant(
+        "proxied-target-unchecked",
+        "fetch/http/pool.py",
+        "refusal = next((why for ip in addresses if (why := self._guard.judge_connect(host, port, ip))), None)",
+        "refusal = None",
+        "A proxy gets a request for a private address.",
+        _PROXIES,
+    ),
+    Mutant(
+        "credentials-for-every-origin",
+        "fetch/access.py",
+        "site = self._sites.get(origin)",
+        "site = next(iter(self._sites.values()), None)",
+        "Headers for one origin are sent to all.",
+        _ACCESS,
+    ),
+    Mutant(
+        "insecure-twin",
+        "fetch/access.py",
+        'if url.scheme == "https":',
+        "if url.scheme:",
+        "Credentials for http://example.com are sent to its twin with www.",
+        _ACCESS,
+    ),
+    Mutant(
+        "failing-proxy-kept",
+        "fetch/http/proxies.py",
+        "                problem = error\n                self.put_aside(proxy)\n",
+        "                problem = error\n",
+        "A proxy that fails is tried first again.",
+        _PROXIES,
+    ),
+    Mutant(
         "losing-connection-left-open",
         "fetch/http/pool.py",
-        "                    late.close()\n",
-        "                    pass\n",
+        "                late.close()\n",
+        "                pass\n",
         "Of two connections that are established at the same moment one is never closed.",
         _POOL,
     ),
     Mutant(
         "cancelled-connection-left-open",
         "fetch/http/pool.py",
-        "        except BaseException:\n            opened.close()\n            raise\n        return opened",
-        "        except OSError:\n            opened.close()\n            raise\n        return opened",
+        "    except BaseException:\n        opened.close()\n        raise\n    return opened",
+        "    except OSError:\n        opened.close()\n        raise\n    return opened",
         "The socket of a connection attempt that lost the race is never closed.",
         _POOL,
     ),
     Mutant(
         "race-waits-for-the-loser",
         "fetch/http/pool.py",
-        "            for task in attempts:\n                task.cancel()\n            for late",
-        "            for late",
+        "        for task in attempts:\n            task.cancel()\n        for late",
+        "        for late",
         "An established connection is not used until the slower attempts have ended.",
         _POOL,
     ),
@@ -211,8 +245,8 @@ MUTANTS = (
     Mutant(
         "header-injection",
         "fetch/http/client.py",
-        "if not _VISIBLE.fullmatch(target) or not all(map(_SINGLE_LINE.fullmatch, lines)):",
-        "if not _VISIBLE.fullmatch(target):",
+        "if not _VISIBLE.fullmatch(url.target) or not all(map(_SINGLE_LINE.fullmatch, lines)):",
+        "if not _VISIBLE.fullmatch(url.target):",
         "A stored ETag with a line break adds headers to a request.",
         _CLIENT,
     ),

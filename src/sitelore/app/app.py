@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,12 +35,14 @@ from sitelore.crawl.soft_404 import Soft404Detector
 from sitelore.crawl.worker import Worker
 from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.extras import require_extra
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.browser.chromium import INSTALL_HINT, Browser
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.polite_client import PoliteClient
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
 from sitelore.model.frontier import Run
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
@@ -64,6 +66,10 @@ _END_OF_TIME = 1e12
 _RETRY_DELAY_S = 1.0
 _MAX_RETRY_DELAY_S = 60.0
 _EMBEDDED_MAINTENANCE_S = 0.25
+_INSECURE = (
+    "WARNING: certificates are not verified (insecure). Anyone between here and a site can read and change what is fetched, "
+    "and receives the credentials that are sent."
+)
 _INDEX_INTERVAL_S = 2.0
 _INDEX_DELAY_S = 5.0
 """A server answers requests first and updates its index this long after its start."""
@@ -88,6 +94,8 @@ class App:
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
+    access: Access = field(default=NO_ACCESS, repr=False)
+    """Headers, cookies, credentials, proxies and TLS options of this process. Never stored."""
     fetcher: Fetcher | None = None
     """Replaces the HTTP client of the runs. It does not pass the address guard."""
 
@@ -120,6 +128,11 @@ class App:
     def is_shared(self) -> bool:
         """Whether other processes may work on the same runs."""
         return self.worker_context.config.is_shared
+
+    def with_access(self, access: Access) -> App:
+        """This application with more access to sites, whose secrets are removed wherever a page repeats them."""
+        combined = self.access.with_other(access)
+        return replace(self, access=combined, redaction=replace(self.redaction, secrets=combined.secrets()))
 
     async def create_run(self, settings: CrawlSettings) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
@@ -299,11 +312,14 @@ class App:
         settings, ledger = run.settings, self.ledger.for_tenant(run.tenant)
         options = read_options_of(settings, self.redaction)
         save_robots = redacting_saver(ledger.save_robots, redactor_of(options.redaction))
-        client = PoliteClient(settings, self.gate, self.clock, ledger.robots, save_robots, self.fetcher)
+        access = RunAccess(self.access, settings)
+        if access.insecure:
+            _LOG.warning(_INSECURE, extra={"run": run.id})
+        client = PoliteClient(settings, self.gate, self.clock, ledger.robots, save_robots, self.fetcher, access)
         fetcher, robots, guard = client.fetcher, client.robots, client.guard
         offer_builder = OfferBuilder(settings, run.wave_hosts, guard.judge_url)
         navigations = NavigationPolicy(robots, offer_builder, rules_of(settings), options.redaction)
-        in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge)
+        in_browser = _LazyRenderer(self.browser, settings, guard, navigations.judge, access)
         renderer = PoliteRenderer(in_browser, self.gate, settings, self.clock)
         read = partial(self.reader.read, options=options)
         visit_context = VisitContext(
@@ -406,9 +422,15 @@ class _LazyRenderer:
     """Loads the browser renderer for the first page that needs it: most crawls never do."""
 
     def __init__(
-        self, browser: Browser, settings: CrawlSettings, guard: AddressGuard, judge: Callable[[Url], Awaitable[str | None]]
+        self,
+        browser: Browser,
+        settings: CrawlSettings,
+        guard: AddressGuard,
+        judge: Callable[[Url], Awaitable[str | None]],
+        access: RunAccess,
     ) -> None:
         self._parts = (browser, settings, guard, judge)
+        self._access = access
         self._renderer: BrowserRenderer | None = None
 
     async def render(self, request: RenderRequest) -> Rendered | RenderFailure:
@@ -416,7 +438,7 @@ class _LazyRenderer:
         if self._renderer is None:
             from sitelore.fetch.browser.renderer import BrowserRenderer  # noqa: PLC0415 see above
 
-            self._renderer = BrowserRenderer(*self._parts)
+            self._renderer = BrowserRenderer(*self._parts, access=self._access)
         return await self._renderer.render(request)
 
     async def close(self) -> None:

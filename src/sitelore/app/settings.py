@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
+from sitelore.model.access import NO_ACCESS, Access, Proxies
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
@@ -62,6 +63,8 @@ class OperatorSettings:
 
     redaction: Redaction = BUILT_IN_ALONE
     """`SITELORE_SECRET_RULES`, a file of additional rules for secrets, and `SITELORE_REDACTION_KEY`."""
+    access: Access = field(default=NO_ACCESS, repr=False)
+    """`SITELORE_ACCESS`, a file with access to sites; `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`."""
 
     @property
     def is_scaled(self) -> bool:
@@ -99,6 +102,7 @@ def operator_settings() -> OperatorSettings:
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
         redaction=operator_redaction(),
+        access=operator_access(),
     )
 
 
@@ -114,8 +118,38 @@ def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
     return max(1, min(cpus, _MAX_DEFAULT_READERS))
 
 
+def operator_access() -> Access:
+    """The operator's access to sites: the file that `SITELORE_ACCESS` names, and the proxies of the environment."""
+    proxies = Proxies(
+        http=_proxy("http_proxy"),
+        https=_proxy("https_proxy"),
+        bypass=tuple((os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").replace(",", " ").split()),
+        bypass_loopback=True,
+    )
+    access = Access(proxies=proxies)
+    name = os.environ.get("SITELORE_ACCESS", "").strip()
+    if not name:
+        return access
+    from sitelore.app.access import read_access_file  # noqa: PLC0415 needed only for a file
+
+    return access.with_other(read_access_file(name))
+
+
+def _proxy(name: str) -> tuple[str, ...]:
+    """The proxy of an environment variable in lower or upper case, or that for all URLs."""
+    values = (os.environ.get(variable, "").strip() for variable in (name, name.upper(), "all_proxy", "ALL_PROXY"))
+    return tuple(value for value in values if value)[:1]
+
+
 def operator_redaction() -> Redaction:
-    """The operator's redaction rules, and the key of the hashes that mark equal secrets. The key is never shown."""
+    """The operator's redaction rules, the key of the hashes that mark equal secrets, and the secrets of their access.
+
+    Key and secrets are never shown.
+    """
+    return replace(_redaction_rules(), secrets=operator_access().secrets())
+
+
+def _redaction_rules() -> Redaction:
     name, key = os.environ.get("SITELORE_SECRET_RULES", "").strip(), os.environ.get("SITELORE_REDACTION_KEY", "").encode()
     if key and len(key) < _MIN_TOKEN_CHARS:
         raise UsageError(f"SITELORE_REDACTION_KEY has fewer than {_MIN_TOKEN_CHARS} characters; use a longer one")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import DataDirBusy, DiskFull, NoSuchRun
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
@@ -55,13 +56,20 @@ async def build_app(data: Path, *, writing: bool, serving: bool = False) -> Asyn
         readers=settings.readers,
         sites_at_once=settings.sites_at_once,
         redaction=settings.redaction,
+        access=settings.access,
     ) as app:
         yield app
 
 
 @asynccontextmanager
 async def embedded(
-    data: Path, *, writing: bool, readers: int = 1, sites_at_once: int = 4, redaction: Redaction = BUILT_IN_ALONE
+    data: Path,
+    *,
+    writing: bool,
+    readers: int = 1,
+    sites_at_once: int = 4,
+    redaction: Redaction = BUILT_IN_ALONE,
+    access: Access = NO_ACCESS,
 ) -> AsyncIterator[App]:
     """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile.
 
@@ -96,7 +104,7 @@ async def embedded(
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction)
+            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
 
 
 @asynccontextmanager
@@ -154,7 +162,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction)
+        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
 
 
 @contextmanager

@@ -14,10 +14,12 @@ import msgspec
 
 from sitelore.cli.console import counted, data_console, print_json, run_async, visible
 from sitelore.crawl.extraction_pool import ExtractionPool
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.polite_client import PoliteClient
 from sitelore.frontier.classify import refused_by_robots
 from sitelore.frontier.gate import LocalGate
 from sitelore.frontier.scope import ScopeRule
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import SiteloreError
 from sitelore.model.response import FetchFailure, Request, Response, RobotsFile, RobotsVerdict
 from sitelore.model.settings import CrawlSettings
@@ -33,9 +35,9 @@ class FetchError(SiteloreError):
     """A page could not be fetched."""
 
 
-async def fetch_page(url: Url) -> Response:
+async def fetch_page(url: Url, access: Access = NO_ACCESS) -> Response:
     """Fetch a page and follow its redirects. Raises `FetchError`."""
-    client = _client_without_storage(CrawlSettings(seeds=(str(url),), open_origins=(url.origin,)))
+    client = _client_without_storage(CrawlSettings(seeds=(str(url),), open_origins=(url.origin,)), access)
     try:
         for _ in range(_MAX_REDIRECTS):
             verdict = await client.robots.judge(url)
@@ -55,7 +57,7 @@ async def fetch_page(url: Url) -> Response:
         await client.close()
 
 
-def _client_without_storage(settings: CrawlSettings) -> PoliteClient:
+def _client_without_storage(settings: CrawlSettings, access: Access) -> PoliteClient:
     """A client that fetches robots.txt anew and stores nothing."""
 
     async def load(_origin: str) -> RobotsFile | None:
@@ -64,7 +66,7 @@ def _client_without_storage(settings: CrawlSettings) -> PoliteClient:
     async def save(_file: RobotsFile) -> None:
         return None
 
-    return PoliteClient(settings, LocalGate(time.monotonic), time.time, load, save)
+    return PoliteClient(settings, LocalGate(time.monotonic), time.time, load, save, access=RunAccess(access, settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,9 @@ class SitemapPlan:
     problem: str = ""
 
 
-def show_plan(settings: CrawlSettings, *, as_json: bool) -> int:
+def show_plan(settings: CrawlSettings, access: Access, *, as_json: bool) -> int:
     """Print what a crawl with these settings would start from."""
-    seeds, sitemaps = run_async(_plan(settings))
+    seeds, sitemaps = run_async(_plan(settings, access))
     values, defaults = msgspec.to_builtins(settings), msgspec.to_builtins(CrawlSettings())
     if as_json:
         plan: dict[str, Any] = {"settings": values, "seeds": seeds, "sitemaps": sitemaps}
@@ -115,8 +117,8 @@ def _content(sitemap: SitemapPlan) -> str:
     return f"{sitemap.kind}: {urls}, {sitemap.in_scope:,} in scope, {children}"
 
 
-async def _plan(settings: CrawlSettings) -> tuple[list[SeedPlan], list[SitemapPlan]]:
-    client, reader = _client_without_storage(settings), ExtractionPool(1)
+async def _plan(settings: CrawlSettings, access: Access) -> tuple[list[SeedPlan], list[SitemapPlan]]:
+    client, reader = _client_without_storage(settings, access), ExtractionPool(1)
     try:
         seeds: list[SeedPlan] = []
         queue = deque(dict.fromkeys(map(Url.trusted, settings.sitemaps)))

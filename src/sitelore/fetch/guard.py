@@ -130,6 +130,10 @@ class AddressGuard:
             return _local_name_reason(host) or (f"{host} resolves to {address}, {special}." if special else None)
         return f"{address} is {special}." if special else None
 
+    def is_exempt(self, host: str, port: int) -> bool:
+        """Whether this host may have any address, because a person named it."""
+        return self._is_allowed(host, port)
+
     def _judge_name(self, host: str, port: int) -> str | None:
         # With allowed networks, the resolved address decides at connect time.
         if self._is_allowed(host, port) or self._allowed_networks:

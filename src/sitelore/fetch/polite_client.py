@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.politeness import PoliteFetcher
@@ -24,10 +25,11 @@ class PoliteClient:
         load_robots: Load,
         save_robots: Save,
         fetcher: Fetcher | None = None,
+        access: RunAccess | None = None,
     ) -> None:
         """`fetcher` replaces the HTTP client, and with it the address guard."""
         self.guard = AddressGuard(settings.open_origins, settings.allow_private)
-        http = fetcher or HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent)
+        http = fetcher or HttpFetcher(settings, self.guard, clock=clock, sent=gate.sent, access=access)
         self.fetcher = PoliteFetcher(http, gate, settings, clock)
         self.robots = RobotsCache(http, gate, settings, clock, load_robots, save_robots)
 

@@ -1,23 +1,46 @@
-"""Parses a URL as a user types it, or explains in one sentence what to type instead."""
+"""Parses a URL as a user types it, or explains in one sentence what to type instead.
+
+A URL may contain credentials (`https://user:password@host/`). They are no part of a `Url`, and error messages leave them out.
+"""
 
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from sitelore.model.errors import BadUrl
-from sitelore.model.url import Url
+from sitelore.model.url import Url, whatwg
 
 # `localhost:8000` and `example.com:8080/x` are hosts with a port; `mailto:a@b`, `C:\x` and `file:/x` are not.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?!\d{1,5}(?:[/?#]|$))")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _BARE = re.compile(r"(\[[^\]]*\]|[^/?#:@]+)(?::(\d+))?(?=[/?#]|$)")
 _ADDRESS = re.compile(r"[0-9.]+|0[xX][0-9A-Fa-f]+|\[.*\]")
+_CREDENTIALS = re.compile(r"[^\s/'\"@]*:[^\s/'\"@]*@")
 _FILE = re.compile(r"\.(?:x?html?|xml|txt|pdf|docx?|json|jsonl|ya?ml|csv)$", re.IGNORECASE)
 
 
 def typed_url(text: str) -> Url:
     """The URL meant by `text`. A host without scheme gets https, or http for local hosts and addresses. Raises BadUrl."""
-    typed = text.strip()
+    try:
+        return _parse(text.strip())
+    except BadUrl as problem:
+        raise BadUrl(_CREDENTIALS.sub("…@", str(problem))) from None
+
+
+def typed_credentials(text: str) -> tuple[str, str, str] | None:
+    """Origin, user and password of a URL that contains credentials; None when it contains none or is not valid."""
+    url = Url.parse(text.strip())
+    href = whatwg(text.strip())
+    if url is None or href is None:
+        return None
+    authority = href.partition("://")[2].partition("/")[0]
+    credentials, at, _ = authority.rpartition("@")
+    user, _, password = credentials.partition(":")
+    return (url.origin, unquote(user), unquote(password)) if at else None
+
+
+def _parse(typed: str) -> Url:
     if not typed:
         raise BadUrl("no URL was given; use one such as https://example.com/.")
     if any(character.isspace() for character in typed):

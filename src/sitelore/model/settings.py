@@ -213,6 +213,8 @@ class CrawlSettings:
     obey_nofollow: bool = True
     discover_sitemaps: bool = True
     user_agent: str = USER_AGENT
+    accept_language: str = ""
+    """The Accept-Language header, sent to every host; empty: none."""
     ttl_s: float | None = None
     force: bool = False
     time_limit_s: float | None = None
@@ -287,6 +289,8 @@ class Redaction:
     """The operator's rules, in addition to the built-in ones."""
     key: bytes = field(default=b"", repr=False)
     """With a key, replacements of equal secrets carry equal keyed hashes. Never stored."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """Values that are removed wherever they occur: the credentials of the crawl itself. Never stored."""
     personal: bool = False
     """Whether personal data is masked too."""
     personal_ids: tuple[str, ...] = ()

@@ -81,6 +81,9 @@ class RunSettings(BaseModel):
         Literal["off", "chunks", "everywhere"],
         Field(description="Where personal data is masked: nowhere, in the search index, or before anything is stored."),
     ] = "chunks"
+    accept_language: Annotated[
+        str, Field(max_length=200, pattern=r"^[ -~]*$", description="The Accept-Language header, sent to every host.")
+    ] = ""
     max_retries: Annotated[int, Field(ge=0, le=10, description="Retries of a request that failed temporarily.")] = 2
 
 
@@ -116,6 +119,7 @@ def run_settings(body: RunRequest, allow_private: tuple[str, ...]) -> CrawlSetti
         max_pages=options.max_pages,
         max_depth=options.max_depth,
         max_retries=options.max_retries,
+        accept_language=options.accept_language.strip(),
         follow_redirects=options.follow_redirects,
         limits=limits,
         read=ReadMode(options.read),

@@ -42,6 +42,7 @@ class RunConfig(msgspec.Struct, frozen=True, rename="camel"):
     render: RenderMode
     screenshots: bool
     personal: PersonalPolicy
+    accept_language: str
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -241,6 +242,7 @@ def config_of(settings: CrawlSettings) -> RunConfig:
         render=settings.rendering.mode,
         screenshots=settings.rendering.screenshots,
         personal=settings.personal,
+        accept_language=settings.accept_language,
     )
 
 

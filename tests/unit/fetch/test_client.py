@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from tests.unit.fetch.raw_server import ReceivedRequest, always, failure_of, fetching, reply, response_to, serving, url_of
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
@@ -24,6 +25,7 @@ from sitelore.fetch.http.client import HttpFetcher
 from sitelore.fetch.http.deadlines import DeadlineTimer, RequestDeadline
 from sitelore.fetch.http.encodings import BodyDecoder
 from sitelore.fetch.http.response_parser import ResponseHead
+from sitelore.model.access import Access
 from sitelore.model.response import Failure, FetchFailure, Request, Response
 from sitelore.model.settings import CrawlSettings, FetchLimits, Pace
 
@@ -569,7 +571,7 @@ async def test_tls_accepts_only_a_valid_certificate(certificate: tuple[Path, Pat
     server.load_cert_chain(*certificate)
     async with serving(always(reply(b"safe", content_type=HTML)), tls=server) as site:
         guard = AddressGuard([site.origin])
-        trusting = HttpFetcher(CrawlSettings(), guard, tls=ssl.create_default_context(cafile=certificate[0]))
+        trusting = HttpFetcher(CrawlSettings(), guard, access=RunAccess(Access(ca_file=str(certificate[0]))))
         response = await trusting.fetch(Request(site.url()))
         await trusting.close()
         async with fetching(site) as fetcher:
@@ -589,8 +591,8 @@ async def test_a_certificate_for_another_host_gives_a_one_line_message(certifica
     server.load_cert_chain(*certificate)
     async with serving(always(reply(b"safe", content_type=HTML)), tls=server) as site:
         origin = f"https://good.test:{site.port}"
-        tls = ssl.create_default_context(cafile=certificate[0])
-        fetcher = HttpFetcher(CrawlSettings(), AddressGuard([origin]), lookup=lookup, tls=tls)
+        access = RunAccess(Access(ca_file=str(certificate[0])))
+        fetcher = HttpFetcher(CrawlSettings(), AddressGuard([origin]), lookup=lookup, access=access)
         failure = await fetcher.fetch(Request(url_of(origin)))
         await fetcher.close()
     assert isinstance(failure, FetchFailure)

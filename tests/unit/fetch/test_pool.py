@@ -11,6 +11,7 @@ import pytest
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http import pool
 from sitelore.fetch.http.pool import Connector
+from sitelore.fetch.http.proxies import UpstreamProxy
 
 FIRST, SECOND = "10.0.0.1", "10.0.0.2"
 """Addresses of one name. The tests connect to loopback instead."""
@@ -37,13 +38,13 @@ async def race(monkeypatch: pytest.MonkeyPatch, before_connect: Connect, after_c
         async def lookup(host: str, port: int) -> Sequence[str]:
             return [FIRST, SECOND]
 
-        async def keep(connected: socket.socket) -> socket.socket:
+        async def keep(connected: socket.socket, _: UpstreamProxy | None) -> socket.socket:
             return connected
 
         monkeypatch.setattr(loop, "sock_connect", connect)
         monkeypatch.setattr(pool, "_CONNECTION_ATTEMPT_DELAY_S", 0.0)
         connector = Connector(AddressGuard(allow_private=["both.test"]), lookup, _TIMEOUT_S)
-        winner = await connector.connect("both.test", 80, keep)
+        winner = await connector.connect("http", "both.test", 80, keep)
         is_open = {address: sock.fileno() >= 0 for address, sock in opened.items()}
         winner.close()
         for sock in opened.values():

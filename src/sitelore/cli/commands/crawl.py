@@ -27,6 +27,7 @@ from sitelore.cli.console import (
     run_async,
 )
 from sitelore.export.formats import FORMATS, MARKDOWN
+from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.settings import (
     USER_AGENT,
@@ -46,8 +47,9 @@ from sitelore.model.settings import (
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+    from sitelore.app.access import AccessOptions
     from sitelore.app.app import App
     from sitelore.cli.summary import Summary
     from sitelore.crawl.context import Progress
@@ -75,6 +77,9 @@ Outputs = Annotated[
         help="Files to write besides the database; db writes none. Repeatable.  [default: md]",
     ),
 ]
+AccessFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="TOML or JSON file with credentials by origin; mode 600.")
+]
 OutputFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for files.  [default: DATA/pages]")]
 
 
@@ -100,6 +105,7 @@ class CrawlOptions:
     concurrency: int = 8
     prefetch: Prefetch = Prefetch.ON
     user_agent: str | None = None
+    accept_language: str | None = None
     ttl: str | None = None
     force: bool = False
     time_limit: str | None = None
@@ -187,6 +193,35 @@ def crawl(
         str | None,
         typer.Option(metavar="UA", help="User-Agent header. robots.txt is still matched for Sitelore."),
     ] = None,
+    accept_language: Annotated[
+        str | None, typer.Option(metavar="LANGUAGES", help="Accept-Language header, sent to every host: 'de, en;q=0.5'.")
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'NAME: VALUE'", help="Header for the site (the origins of the seed URLs). Repeatable."),
+    ] = None,
+    cookie: Annotated[str | None, typer.Option(metavar="'A=B; C=D'", help="Cookies for the site.")] = None,
+    cookies: Annotated[Path | None, typer.Option(metavar="FILE", help="Cookies for the site, in Netscape format.")] = None,
+    storage_state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Cookies and local storage for the site, as Playwright saves them.")
+    ] = None,
+    auth: Annotated[str | None, typer.Option(metavar="USER:PASSWORD", help="Basic auth for the site.")] = None,
+    bearer: Annotated[str | None, typer.Option(metavar="TOKEN", help="Bearer token for the site.")] = None,
+    client_cert: Annotated[
+        str | None, typer.Option(metavar="FILE[:KEYFILE]", help="Client certificate for the site, in PEM format.")
+    ] = None,
+    ca_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Certificates (PEM) to trust besides those of the system.")
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Do not verify certificates. Dangerous.")] = False,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Proxy: [http|https|socks5|socks5h]://[USER:PASSWORD@]HOST:PORT. Several are used in rotation. Repeatable.",
+        ),
+    ] = None,
+    access: AccessFile = None,
     ttl: Annotated[str | None, typer.Option(metavar="AGE", help="Skip pages fetched less than this ago: 30m, 24h, 7d.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Fetch every page again, even if it is unchanged.")] = False,
     time_limit: Annotated[
@@ -229,18 +264,33 @@ def crawl(
         concurrency=concurrency,
         prefetch=prefetch,
         user_agent=user_agent,
+        accept_language=accept_language,
         ttl=ttl,
         force=force,
         time_limit=time_limit,
         allow_private=tuple(allow_private or ()),
     )
     settings = crawl_settings(options, resume=resume)
+    from sitelore.app.access import AccessOptions, SiteOptions
+
+    site = SiteOptions(
+        headers=header or (),
+        cookie=cookie or "",
+        cookies=str(cookies or ""),
+        storage_state=str(storage_state or ""),
+        auth=auth or "",
+        bearer=bearer or "",
+        client_cert=client_cert or "",
+    )
+    typed = AccessOptions(site, proxy=proxy or (), ca_file=str(ca_file or ""), insecure=insecure)
+    run_access = _access(typed, access, (*options.urls, *options.sitemaps))
     if dry_run:
+        from sitelore.app.settings import operator_access
         from sitelore.cli.fetch_once import show_plan
 
-        return show_plan(settings, as_json=as_json)
+        return show_plan(settings, operator_access().with_other(run_access), as_json=as_json)
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json))
+    return run_crawl(settings, OutputOptions(data, out or data / "pages", outputs, links, resume, debug, as_json), run_access)
 
 
 def pipeline(
@@ -252,10 +302,12 @@ def pipeline(
     output: Outputs = None,
     out: OutputFolder = None,
     links: Links = LinkStyle.ABSOLUTE,
+    access: AccessFile = None,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
     """Re-crawl a known site, fully or incrementally. The settings are those of its last run."""
+    from sitelore.app.access import AccessOptions
 
     async def create_run(app: App) -> Run:
         from sitelore.crawl.runs import start_pipeline
@@ -263,7 +315,8 @@ def pipeline(
         return await start_pipeline(app.ledger, site, name, urls or (), app.clock(), app.redaction)
 
     outputs = frozenset(output or [MARKDOWN]) - {DATABASE}
-    return _run(create_run, OutputOptions(data, out or data / "pages", outputs, links, as_json=as_json))
+    options = OutputOptions(data, out or data / "pages", outputs, links, as_json=as_json)
+    return _run(create_run, options, _access(AccessOptions(), access, urls or ()))
 
 
 def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSettings:
@@ -287,6 +340,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         max_pages=options.max_pages,
         max_depth=options.max_depth,
         user_agent=_user_agent(options.user_agent),
+        accept_language=_accept_language(options.accept_language),
         ttl_s=None if options.ttl is None else parse_duration(options.ttl, "--ttl"),
         force=options.force,
         time_limit_s=None if options.time_limit is None else parse_duration(options.time_limit, "--time-limit"),
@@ -305,6 +359,16 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
     )
 
 
+def _access(options: AccessOptions, file: Path | None, urls: Sequence[str]) -> Access:
+    """The access of a crawl: its options, the credentials in its URLs, and an access file."""
+    from sitelore.app.access import access_of_credentials, build_access, read_access_file
+    from sitelore.intake.seeds import typed_credentials
+
+    in_urls = access_of_credentials([credentials for text in urls if (credentials := typed_credentials(text))])
+    access = build_access(options).with_other(in_urls)
+    return access if file is None else read_access_file(str(file)).with_other(access)
+
+
 def parse_duration(text: str, option: str) -> float:
     """`24h`, `30m`, `7d`, `1h30m` in seconds."""
     compact = text.replace(" ", "").lower()
@@ -319,6 +383,12 @@ def _user_agent(text: str | None) -> str:
     if not text.strip() or not text.isascii() or not text.isprintable():
         raise UsageError("--user-agent: invalid value (use one line of ASCII text)")
     return text.strip()
+
+
+def _accept_language(text: str | None) -> str:
+    if text is not None and not (text.strip() and text.isascii() and text.isprintable()):
+        raise UsageError("--accept-language: invalid value (use languages such as 'de, en;q=0.5')")
+    return (text or "").strip()
 
 
 def _personal_ids(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -355,26 +425,29 @@ def _overrides(path: Path | None) -> tuple[Overrides, ...]:
     return read_domain_config(path)
 
 
-def run_crawl(settings: CrawlSettings, output: OutputOptions) -> int:
+def run_crawl(settings: CrawlSettings, output: OutputOptions, access: Access = NO_ACCESS) -> int:
     """Crawl with these settings, or resume a run. Returns the exit code."""
-    return _run(lambda app: _new_or_resumed_run(app, settings, output), output)
+    return _run(lambda app: _new_or_resumed_run(app, settings, output), output, access)
 
 
-def _run(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> int:
+def _run(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions, access: Access) -> int:
     from sitelore.extract.malloc_tuning import share_one_heap
 
     share_one_heap()
-    return run_async(_crawl_and_report(choose_run, output))
+    return run_async(_crawl_and_report(choose_run, output, access))
 
 
-async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions) -> int:
+async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output: OutputOptions, access: Access) -> int:
     import time
 
+    from sitelore.app.access import check_access
     from sitelore.cli.summary import Session, debug_lines, summarise
     from sitelore.crawl.context import Progress
     from sitelore.model.rendering import RenderReason
 
-    async with build_app(output.data, writing=True) as app:
+    async with build_app(output.data, writing=True) as plain_app:
+        app = plain_app.with_access(access)
+        check_access(app.access)
         enable_garbage_collection()
         run = await choose_run(app)
         pages_before = (await app.ledger.counts(run.id)).pages if run.started_at else 0

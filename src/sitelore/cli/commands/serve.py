@@ -34,6 +34,7 @@ def serve(
     """Serve the HTTP API and run its crawls."""
     import logging
 
+    from sitelore.app.access import check_access
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
     from sitelore.extras import require_extra
@@ -43,6 +44,7 @@ def serve(
     require_extra("search", "the HTTP API")
     operator = operator_settings()
     AddressGuard((), operator.allow_private)  # a wrong entry is an error now, not at the first crawl
+    check_access(operator.access)
     listening = listening_socket(host, port, with_tokens=bool(operator.tokens))
     log_as_json(logging.DEBUG if debug else logging.INFO)
     run_async(_serve(operator, data, listening))
@@ -87,6 +89,7 @@ def worker(
     debug: Annotated[bool, typer.Option("--debug", help="Log every URL.")] = False,
 ) -> int:
     """Work on queued runs, together with other workers. Needs Postgres, Redis and a blob store (see the settings)."""
+    from sitelore.app.access import check_access
     from sitelore.app.logs import log_as_json
     from sitelore.app.settings import operator_settings
     from sitelore.extract.malloc_tuning import share_one_heap
@@ -98,6 +101,7 @@ def worker(
             "a worker needs SITELORE_DATABASE_URL, SITELORE_REDIS_URL and SITELORE_BLOBS_URL; "
             "without them, use `sitelore crawl` or `sitelore serve`, which need no worker"
         )
+    check_access(settings.access)
     listening = None if metrics_port is None else listening_socket(metrics_host, metrics_port, with_tokens=True)
     share_one_heap()
     log_as_json(logging.DEBUG if debug else logging.INFO)

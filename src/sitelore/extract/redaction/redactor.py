@@ -22,7 +22,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int, str]
 """Start and end of a secret in UTF-8, and the name of its rule."""
+OWN_CREDENTIAL = "own-credential"
+"""The name under which credentials of the crawl itself are removed."""
 _UTF8_MARK = b"\xef\xbb\xbf"
 _HASH_BYTES = 3
 _LONG_HINT = 300
@@ -84,6 +86,7 @@ class Redactor:
         self._options = options
         self._contacts = contacts
         self._hints = _hints_of(options.rules)
+        self._secrets = tuple(secret.encode() for secret in options.secrets)
 
     def for_page(self, source: bytes, path: str) -> Redactor:
         """The redactor for one page: where contact data is kept, the page decides what that is."""
@@ -159,6 +162,8 @@ class Redactor:
         at = 0
         while at < len(data) and (hint := self._hints.any_hint.search(data, at)) is not None:
             at = self._check_hint(data, hint, spans)
+        for secret in self._secrets:
+            spans += _occurrences(secret, data)
         if self._options.personal:
             spans += self._personal_spans(data)
         return _merge_overlaps(spans) if spans else spans
@@ -283,6 +288,14 @@ def add_counts(total: dict[str, int], more: dict[str, int]) -> None:
     """Sum counts of redactions in place."""
     for name, count in more.items():
         total[name] = total.get(name, 0) + count
+
+
+def _occurrences(secret: bytes, data: bytes) -> Iterator[Span]:
+    """Every place where a credential of the crawl itself occurs."""
+    at = data.find(secret)
+    while at >= 0:
+        yield at, at + len(secret), OWN_CREDENTIAL
+        at = data.find(secret, at + len(secret))
 
 
 def _count(spans: Iterable[Span]) -> dict[str, int]:

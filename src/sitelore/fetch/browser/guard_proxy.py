@@ -3,7 +3,12 @@
 A browser resolves names, follows redirects, and opens connections for scripts, frames, sockets and prefetches on its own. So
 all of them, loopback addresses included, must go through this proxy. Each run has its own proxy on its own port with its own
 guard: for every request and tunnel the `Connector` resolves the name, checks every address, and connects to the very address
-it checked. Other programs on this machine can reach the port, so every request needs the proxy's credentials.
+it checked. Other programs on this machine can reach the port, so every request needs the proxy's credentials. Behind it, the
+same upstream proxies are used as by the HTTP client.
+
+TLS passes through a tunnel. Where the run has certificates of its own (a CA file, a client certificate), the proxy ends
+the browser's TLS and verifies the server with the TLS contexts of the HTTP client, because Chromium takes neither per run. The
+browser then accepts any certificate: it has no other way to the network.
 """
 
 from __future__ import annotations
@@ -13,11 +18,19 @@ import base64
 import contextlib
 import re
 import secrets
+import socket
+import ssl
+import tempfile
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.failures import NOT_HTTP, FailureInfo
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.pool import CannotConnect, Connector, Lookup
+from sitelore.fetch.http.proxies import PROXY_REFUSED_CREDENTIALS, UpstreamProxy
 from sitelore.fetch.http.response_parser import MAX_HEAD, BodyFraming, ResponseHead, parse_head
 from sitelore.model.response import Failure
 from sitelore.model.settings import FetchLimits
@@ -44,12 +57,18 @@ class ProxyRequest:
     headers: tuple[tuple[str, str], ...]
     body_length: int = 0
 
-    def in_origin_form(self) -> bytes:
-        """The head for the server: `/path?query` as target, keep-alive, no headers meant for the proxy (RFC 9112 §3.2.1)."""
+    def for_upstream(self, proxy: UpstreamProxy | None) -> bytes:
+        """The head for the server, with `/path?query` as target, or for an upstream proxy, with the whole URL (RFC 9112 §3.2).
+
+        Headers meant for this proxy are left out.
+        """
         start = self.target.find("/", self.target.index("//") + 2)
-        path = self.target[start:] if start >= 0 else "/"
+        target = self.target[start:] if start >= 0 else "/"
         lines = [f"{name}: {value}" for name, value in self.headers if name.lower() not in _HOP_BY_HOP]
-        return "\r\n".join([f"{self.method} {path} HTTP/1.1", *lines, "Connection: keep-alive", "", ""]).encode("latin-1")
+        if proxy is not None:
+            target = self.target
+            lines += [f"Proxy-Authorization: {proxy.authorization}"] if proxy.authorization else []
+        return "\r\n".join([f"{self.method} {target} HTTP/1.1", *lines, "Connection: keep-alive", "", ""]).encode("latin-1")
 
 
 def parse_request(head: bytes) -> ProxyRequest | None:
@@ -82,13 +101,18 @@ class _Upstream:
     port: int
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    proxy: UpstreamProxy | None = None
+    """The HTTP proxy at the other end, which expects whole URLs."""
 
 
 class GuardProxy:
     """HTTP and CONNECT proxy on 127.0.0.1. Remembers by host and port why it could not connect."""
 
-    def __init__(self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup | None = None) -> None:
-        self._connector = Connector(guard, lookup, limits.connect_s)
+    def __init__(
+        self, guard: AddressGuard, limits: FetchLimits, lookup: Lookup | None = None, access: RunAccess | None = None
+    ) -> None:
+        self._access = access or RunAccess()
+        self._connector = Connector(guard, lookup, limits.connect_s, self._access.proxies)
         self._limits = limits
         self._server: asyncio.Server | None = None
         self._port = 0
@@ -185,16 +209,17 @@ class GuardProxy:
         self, request: ProxyRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: _Upstream
     ) -> bool:
         """Forward one request and its response; returns whether both connections can be reused."""
-        upstream.writer.write(request.in_origin_form())
+        upstream.writer.write(request.for_upstream(upstream.proxy))
         # A server may respond before it has read the whole request, so both directions run at the same time.
         upload = asyncio.create_task(_forward_request_body(request.body_length, reader, upstream.writer))
         try:
             raw, head = await self._read_response_head(upstream.reader)
             if not raw:
                 return False
-            if head is None:
-                self._remember(upstream.host, upstream.port, NOT_HTTP)
-                await self._respond_failed(writer, NOT_HTTP)
+            failure = self._failure_of(head, upstream.proxy)
+            if head is None or failure is not None:
+                self._remember(upstream.host, upstream.port, failure or NOT_HTTP)
+                await self._respond_failed(writer, failure or NOT_HTTP)
                 return False
             writer.write(raw)
             framing = BodyFraming(0) if request.method == "HEAD" else BodyFraming(head.length, is_chunked=head.is_chunked)
@@ -203,6 +228,13 @@ class GuardProxy:
         finally:
             upload.cancel()
             await asyncio.gather(upload, return_exceptions=True)
+
+    def _failure_of(self, head: ResponseHead | None, proxy: UpstreamProxy | None) -> FailureInfo | None:
+        """The failure that a response of an upstream proxy itself means; None for the response of a server."""
+        if proxy is None or head is None or head.status != 407:
+            return None
+        self._connector.put_aside(proxy)
+        return PROXY_REFUSED_CREDENTIALS
 
     async def _read_response_head(self, reader: asyncio.StreamReader) -> tuple[bytes, ResponseHead | None]:
         """The head of the final response, as received and parsed. Interim responses (1xx) are dropped."""
@@ -235,19 +267,18 @@ class GuardProxy:
         if url is None:
             return
         try:
-            upstream = await self._connect(url.host, url.port)
+            upstream = await self._connect("https", url.host, url.port)
         except CannotConnect as error:
             await self._respond_failed(writer, error.info)
             return
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        relays = [asyncio.create_task(_relay(reader, upstream.writer)), asyncio.create_task(_relay(upstream.reader, writer))]
         try:
-            await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            if self._access.tls.is_custom:
+                # Nothing may be read in between: the browser's next bytes are TLS.
+                await writer.start_tls(_server_tls(), ssl_handshake_timeout=self._limits.connect_s)
+            await _relay_both(reader, writer, upstream)
         finally:
             upstream.writer.close()
-            for task in relays:
-                task.cancel()
-            await asyncio.gather(*relays, return_exceptions=True)
 
     async def _reuse_or_connect(self, upstream: _Upstream | None, host: str, port: int) -> _Upstream:
         """The open connection when it leads to this server and is alive, else a new one."""
@@ -256,11 +287,11 @@ class GuardProxy:
             if (upstream.host, upstream.port) == (host, port) and is_alive:
                 return upstream
             upstream.writer.close()
-        return await self._connect(host, port)
+        return await self._connect("http", host, port)
 
-    async def _connect(self, host: str, port: int) -> _Upstream:
+    async def _connect(self, scheme: str, host: str, port: int) -> _Upstream:
         try:
-            upstream = _Upstream(host, port, *await self._open(host, port))
+            upstream = await self._open(scheme, host, port)
         except CannotConnect as error:
             self.refused += error.info.failure is Failure.ADDRESS
             self._remember(host, port, error.info)
@@ -268,10 +299,21 @@ class GuardProxy:
         self._failures.pop((host, port), None)
         return upstream
 
-    async def _open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open(self, scheme: str, host: str, port: int) -> _Upstream:
         if port == self._port:  # whatever the guard allows: the proxy would forward to itself without end
             raise CannotConnect(_LOOP)
-        return await self._connector.connect(host, port, lambda sock: asyncio.open_connection(sock=sock, limit=MAX_HEAD))
+
+        is_tls = scheme == "https" and self._access.tls.is_custom
+        url = Url.parse(f"https://{host}:{port}/") if is_tls else None
+        tls: dict[str, Any] = (
+            {"ssl": self._access.tls.for_origin(url.origin), "server_hostname": host.strip("[]")} if url else {}
+        )
+
+        async def wrap(connected: socket.socket, proxy: UpstreamProxy | None) -> _Upstream:
+            streams = await asyncio.open_connection(sock=connected, limit=MAX_HEAD, **tls)
+            return _Upstream(host, port, *streams, proxy)
+
+        return await self._connector.connect(scheme, host, port, wrap, tunnel=scheme == "https")
 
     def _remember(self, host: str, port: int, info: FailureInfo) -> None:
         if len(self._failures) >= _MAX_REMEMBERED_FAILURES:
@@ -308,11 +350,53 @@ async def _forward_request_body(length: int, reader: asyncio.StreamReader, write
     await writer.drain()
 
 
+async def _relay_both(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: _Upstream) -> None:
+    """Copy bytes in both directions until one side ends."""
+    relays = [asyncio.create_task(_relay(reader, upstream.writer)), asyncio.create_task(_relay(upstream.reader, writer))]
+    try:
+        await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in relays:
+            task.cancel()
+        await asyncio.gather(*relays, return_exceptions=True)
+
+
 async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError):
         while piece := await reader.read(_PIECE_BYTES):
             writer.write(piece)
             await writer.drain()
+
+
+@cache
+def _server_tls() -> ssl.SSLContext:
+    """The TLS context towards the browser, with a key of this process. Nobody trusts its certificate; the browser takes any."""
+    from cryptography import x509  # noqa: PLC0415 loaded only for runs with certificates of their own
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415 see above
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 see above
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "sitelore guard proxy")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=365))
+        .sign(key, hashes.SHA256())
+    )
+    encoding, no_password = serialization.Encoding.PEM, serialization.NoEncryption()
+    private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, no_password)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_alpn_protocols(["http/1.1"])
+    with tempfile.NamedTemporaryFile() as file:  # readable by this user alone; `ssl` reads keys from files only
+        file.write(certificate.public_bytes(encoding) + private)
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context
 
 
 def _parse_server(target: str) -> Url | None:

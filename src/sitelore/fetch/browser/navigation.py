@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.browser.guard_proxy import PROXY_HEADER, GuardProxy
 from sitelore.fetch.failures import CANNOT_CONNECT, FailureInfo, explain_net_error
 from sitelore.fetch.guard import AddressGuard
@@ -36,6 +37,7 @@ class NavigationRules:
     check: NavigationCheck
     settings: CrawlSettings
     proxy: GuardProxy
+    access: RunAccess = field(default_factory=RunAccess)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.browser.chromium import Browser, BrowserProcess, BrowserUnavailable
 from sitelore.fetch.browser.guard_proxy import GuardProxy
 from sitelore.fetch.browser.navigation import NavigationCheck, NavigationRules
@@ -66,13 +67,15 @@ class BrowserRenderer:
         check_navigation: NavigationCheck = allow_all,
         *,
         lookup: Lookup | None = None,
+        access: RunAccess | None = None,
     ) -> None:
         self._browser = browser
         self._settings = settings
-        self._proxy = GuardProxy(guard, settings.limits, lookup)
-        self._rules = NavigationRules(guard, check_navigation, settings, self._proxy)
+        self._access = access or RunAccess()
+        self._proxy = GuardProxy(guard, settings.limits, lookup, self._access)
+        self._rules = NavigationRules(guard, check_navigation, settings, self._proxy, self._access)
         self._context: _RunContext | None = None
-        self._saved_state: StorageState | None = None
+        self._saved_state = _first_state(self._access)
         """Cookies and storage of the last retired browser process."""
         self._context_lock = asyncio.Lock()
         self._is_listening = False
@@ -152,13 +155,16 @@ class BrowserRenderer:
     async def _new_context(self, process: BrowserProcess, state: StorageState | None) -> BrowserContext:
         from playwright.async_api import Error  # noqa: PLC0415 loaded only when a browser is used
 
+        language = self._settings.accept_language
         try:
             async with asyncio.timeout(_OPEN_TIMEOUT_S):
                 return await process.chromium.new_context(
                     proxy={"server": self._proxy.address, "bypass": "<-loopback>"},
                     user_agent=self._settings.user_agent,
                     viewport={"width": VIEWPORT_WIDTH, "height": VIEWPORT_HEIGHT},
-                    locale="en-US",
+                    locale=language.partition(",")[0].partition(";")[0].strip() or "en-US",
+                    extra_http_headers={"Accept-Language": language} if language else None,
+                    ignore_https_errors=self._access.insecure or self._access.tls.is_custom,  # see `guard_proxy.py`
                     timezone_id="UTC",
                     reduced_motion="reduce",
                     service_workers="block",
@@ -179,6 +185,15 @@ class BrowserRenderer:
         except (Error, TimeoutError):
             context.process.is_dead = True
             raise TabCrashed from None
+
+
+def _first_state(access: RunAccess) -> StorageState | None:
+    """The local storage of the user's access; None when it has none. Cookies are added to requests (`tab.py`)."""
+    origins = [
+        {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in items]}
+        for origin, items in access.local_storage().items()
+    ]
+    return cast("StorageState", {"cookies": [], "origins": origins}) if origins else None
 
 
 async def _storage_state(context: _RunContext | None) -> StorageState | None:

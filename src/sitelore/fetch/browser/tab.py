@@ -25,6 +25,7 @@ from sitelore.fetch.browser.page_scripts import (
 from sitelore.fetch.failures import FailureInfo, explain_net_error, is_broken_body
 from sitelore.model.rendering import Rendered, RenderFailure, RenderMetrics, RenderRequest
 from sitelore.model.response import Failure, Response
+from sitelore.model.url import Url
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
@@ -162,10 +163,13 @@ class Tab:
         self._allow_visuals = allow_visuals
         documents = [{"resourceType": "Document", "requestStage": stage} for stage in ("Request", "Response")]
         blocked = [{"resourceType": name, "requestStage": "Request"} for name in blocked_types(allow_visuals=allow_visuals)]
+        with_headers = [
+            {"urlPattern": f"{origin}/*", "requestStage": "Request"} for origin in self._rules.access.origins_with_headers
+        ]
         patterns = blocked_patterns(self._settings.rendering.blocked, allow_visuals=allow_visuals)
         await asyncio.gather(
             self._send("Network.setBlockedURLs", urls=patterns),
-            self._send("Fetch.enable", patterns=documents + blocked, handleAuthRequests=True),
+            self._send("Fetch.enable", patterns=documents + blocked + with_headers, handleAuthRequests=True),
         )
 
     async def _render(self, request: RenderRequest) -> Rendered | RenderFailure:
@@ -507,7 +511,8 @@ class Tab:
         navigation = self._navigation
         refusal = ""
         if event.get("resourceType") != "Document":
-            refusal = "BlockedByClient"
+            is_blocked = event.get("resourceType") in blocked_types(allow_visuals=bool(self._allow_visuals))
+            refusal = "BlockedByClient" if is_blocked else ""
         elif navigation is None:
             refusal = "Aborted"
         elif event.get("frameId") == self._main_frame and "responseErrorReason" not in event:
@@ -521,8 +526,19 @@ class Tab:
                 await self._send("Fetch.fulfillRequest", requestId=request_id, responseCode=204)
             elif refusal:
                 await self._send("Fetch.failRequest", requestId=request_id, errorReason=refusal)
+            elif is_response:
+                await self._send("Fetch.continueResponse", requestId=request_id)
             else:
-                await self._send("Fetch.continueResponse" if is_response else "Fetch.continueRequest", requestId=request_id)
+                await self._send("Fetch.continueRequest", requestId=request_id, **self._changes(event["request"]))
+
+    def _changes(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The headers and cookies that this request's origin gets. They do not follow a redirect: each hop is paused anew."""
+        url = Url.parse(request["url"])
+        headers = request["headers"]
+        with_access = self._rules.access.apply(url, headers) if url is not None else headers
+        if with_access is headers:
+            return {}
+        return {"headers": [{"name": name, "value": value} for name, value in with_access.items()]}
 
 
 def _child_frames(tree: dict[str, Any]) -> list[tuple[str, str]]:

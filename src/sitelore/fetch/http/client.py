@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-import ssl
 import time
 from collections.abc import Callable
 
+from sitelore.fetch.access import RunAccess
 from sitelore.fetch.failures import FailureInfo
 from sitelore.fetch.guard import AddressGuard
 from sitelore.fetch.http.body_reader import ResponseReader
 from sitelore.fetch.http.cookies import CookieJar
 from sitelore.fetch.http.deadlines import DeadlineTimer
 from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, Lookup
-from sitelore.model.response import Failure, Fetched, Request
+from sitelore.fetch.http.proxies import PROXY_REFUSED_CREDENTIALS, UpstreamProxy
+from sitelore.model.response import Failure, Fetched, FetchFailure, Request
 from sitelore.model.settings import CrawlSettings
+from sitelore.model.url import Url
 from sitelore.ports import Clock
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -23,6 +25,10 @@ _ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 _INVALID_REQUEST = FailureInfo(Failure.PROTOCOL, "The URL or a header contains characters that cannot be sent.")
 _VISIBLE = re.compile(r"[!-~]+")
 _SINGLE_LINE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+
+
+class _ProxyRefused(Exception):
+    """The response is that of a proxy which does not accept our credentials. Caught inside `fetch`."""
 
 
 class HttpFetcher:
@@ -39,29 +45,34 @@ class HttpFetcher:
         sent: Callable[[str], None] = lambda _: None,
         clock: Clock = time.time,
         lookup: Lookup | None = None,
-        tls: ssl.SSLContext | None = None,
+        access: RunAccess | None = None,
     ) -> None:
         concurrency = max(1, settings.pace.concurrency)
+        self._access = access or RunAccess()
         self._user_agent = settings.user_agent
+        self._accept_language = settings.accept_language
         self._documents = settings.documents
         self._sent = sent
         self._cookies = CookieJar(clock)
         self._timer = DeadlineTimer(settings.limits)
-        self._pool = ConnectionPool(Connector(guard, lookup, settings.limits.connect_s), concurrency, tls)
+        connector = Connector(guard, lookup, settings.limits.connect_s, self._access.proxies)
+        self._pool = ConnectionPool(connector, concurrency, self._access.tls)
         self._slots = asyncio.Semaphore(concurrency)
 
     async def fetch(self, request: Request) -> Fetched:
         """Send one GET; failures are returned, not raised."""
         async with self._slots:
             reader = ResponseReader(request, self._timer, documents=self._documents)
-            message = self._build(request)
+            headers = self._headers(request)
             try:
-                if message is None:
+                if headers is None:
                     reader.fail(_INVALID_REQUEST)
                 else:
-                    await self._exchange(request, message, reader)
+                    await self._exchange(request, headers, reader)
             except CannotConnect as error:
                 reader.fail(error.info)
+            except _ProxyRefused:
+                return FetchFailure(request.url, *PROXY_REFUSED_CREDENTIALS)
             finally:
                 reader.deadline.cancel()
             await reader.decode_rest()
@@ -76,8 +87,9 @@ class HttpFetcher:
         """Close all connections."""
         self._timer.close()
         self._pool.close()
+        await self._access.close()
 
-    async def _exchange(self, request: Request, message: bytes, reader: ResponseReader) -> None:
+    async def _exchange(self, request: Request, headers: str, reader: ResponseReader) -> None:
         """Send the request and receive its response.
 
         The request is sent a second time, on a new connection, only when an idle connection turns out to be closed by the
@@ -91,17 +103,20 @@ class HttpFetcher:
             reader.start(connection.remote)
             self._sent(url.authority)
             try:
-                connection.send(message, reader)
+                connection.send(_message(url, headers, connection.proxy), reader)
                 await reader.done
             finally:
                 self._pool.release(connection)
+            if connection.proxy is not None and reader.status == 407:
+                self._pool.put_aside(connection.proxy)
+                raise _ProxyRefused
             if is_new or not reader.is_unanswered:
                 return
             reader.restart()
             connection, is_new = None, True
 
-    def _build(self, request: Request) -> bytes | None:
-        """The request as bytes; None when a value would break out of its line (header injection)."""
+    def _headers(self, request: Request) -> str | None:
+        """The headers of a request; None when a value would break out of its line (header injection)."""
         url = request.url
         headers = {
             "Host": url.authority,
@@ -109,14 +124,23 @@ class HttpFetcher:
             "Accept": request.accept or _ACCEPT,
             "Accept-Encoding": _ACCEPT_ENCODING,
         }
+        if self._accept_language:
+            headers["Accept-Language"] = self._accept_language
         if request.etag:
             headers["If-None-Match"] = request.etag
         if request.last_modified:
             headers["If-Modified-Since"] = request.last_modified
         if self._cookies and (cookie := self._cookies.header(url)):
             headers["Cookie"] = cookie
-        lines = [f"{name}: {value}" for name, value in headers.items()]
-        target = url.target
-        if not _VISIBLE.fullmatch(target) or not all(map(_SINGLE_LINE.fullmatch, lines)):
+        lines = [f"{name}: {value}" for name, value in self._access.apply(url, headers).items()]
+        if not _VISIBLE.fullmatch(url.target) or not all(map(_SINGLE_LINE.fullmatch, lines)):
             return None
-        return "\r\n".join((f"GET {target} HTTP/1.1", *lines, "", "")).encode()
+        return "\r\n".join(lines)
+
+
+def _message(url: Url, headers: str, proxy: UpstreamProxy | None) -> bytes:
+    """The request as bytes: with a path for a server, with the whole URL for an HTTP proxy (RFC 9112 §3.2.2)."""
+    if proxy is None:
+        return f"GET {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
+    authorization = f"\r\nProxy-Authorization: {proxy.authorization}" if proxy.authorization else ""
+    return f"GET {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode()

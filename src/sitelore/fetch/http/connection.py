@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from sitelore.fetch.failures import CONNECTION_LOST, NO_RESPONSE, NOT_HTTP, TLS_FAILED, TRUNCATED, FailureInfo, os_error_message
+from sitelore.fetch.http.proxies import UpstreamProxy
 from sitelore.fetch.http.response_parser import BodyFraming, ResponseHead, find_head_end, may_become_head, parse_head
 from sitelore.model.response import Failure
 
@@ -38,8 +39,10 @@ class ResponseSink(Protocol):
 class HttpConnection(asyncio.Protocol):
     """A connection to one origin. `on_close` is called once when it is closed."""
 
-    def __init__(self, origin: str, on_close: Callable[[HttpConnection], None]) -> None:
+    def __init__(self, origin: str, on_close: Callable[[HttpConnection], None], proxy: UpstreamProxy | None = None) -> None:
         self.origin = origin
+        self.proxy = proxy
+        """The HTTP proxy at the other end, which expects whole URLs; None when the server itself is there."""
         self.remote = ""
         self.is_reusable = False
         """No request is in progress, and the server keeps the connection alive."""

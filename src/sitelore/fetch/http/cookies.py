@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from sitelore.model.access import Cookie
 from sitelore.model.url import Url
 
 _MAX_COOKIE = 4096
@@ -38,6 +39,11 @@ class CookieJar:
     def __bool__(self) -> bool:
         """Whether the jar holds any cookie."""
         return bool(self._jar)
+
+    def add(self, host: str, cookie: Cookie) -> None:
+        """Add a cookie of the user for one host."""
+        own = _Cookie(cookie.name, cookie.value, host, True, cookie.path, cookie.secure, cookie.expires)
+        self._jar.setdefault(host, {})[own.name, own.path] = own
 
     def store(self, url: Url, headers: Sequence[str]) -> None:
         """Store the Set-Cookie values of a response from this URL; invalid ones are dropped."""
@@ -73,6 +79,13 @@ class CookieJar:
             return None
         matching.sort(key=lambda cookie: -len(cookie.path))
         return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in matching)
+
+
+def merge_cookies(first: str, second: str) -> str:
+    """A Cookie header of two; where both have a cookie of a name, the second one's is sent."""
+    names = {pair.partition("=")[0].strip() for pair in second.split(";")}
+    kept = [pair.strip() for pair in first.split(";") if pair.partition("=")[0].strip() not in names]
+    return "; ".join(pair for pair in (*kept, second) if pair)
 
 
 def _parse(url: Url, header: str, now: float) -> _Cookie | None:
