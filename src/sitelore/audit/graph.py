@@ -1,0 +1,212 @@
+"""The links of a site as arrays, and measures over them: links to a page, click depth, internal rank.
+
+A site may have millions of links, so a link is a row of numbers: URLs and texts are stored once. numpy is needed to sort them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sitelore.model.frontier import LinkBetweenPages
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+DAMPING = 0.85
+MAX_ITERATIONS = 100
+TOLERANCE = 1e-9
+"""Iterating ends when the sum of all changes of rank is less than this."""
+
+
+class GraphLink(NamedTuple):
+    """One link between two URLs."""
+
+    source: str
+    target: str
+    position: int
+    text: str
+    fragment: str
+    nofollow: bool
+
+
+class SiteGraph:
+    """The links of the current versions of all pages of a site."""
+
+    def __init__(self, links: Iterable[LinkBetweenPages] = ()) -> None:
+        self.urls: list[str] = []
+        self.ids: dict[str, int] = {}
+        self.sources, self.targets, self.positions = array("i"), array("i"), array("i")
+        self._strings: list[str] = [""]
+        self._string_ids: dict[str, int] = {"": 0}
+        self._texts, self._fragments = array("i"), array("i")
+        self.nofollow = bytearray()
+        self._wanted: dict[int, dict[str, None]] = {}
+        for link in links:
+            self.add(link)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def add(self, link: LinkBetweenPages) -> None:
+        """Add one link."""
+        self.add_link(link.source, link.target, link.position, link.text, link.fragment, link.nofollow)
+
+    def add_link(
+        self, source: str, target: str, position: int = 0, text: str = "", fragment: str = "", nofollow: bool = False
+    ) -> None:
+        """Add one link by its parts."""
+        target_id = self.id_of(target)
+        self.sources.append(self.id_of(source))
+        self.targets.append(target_id)
+        self.positions.append(position)
+        self._texts.append(self._string_id(text))
+        self._fragments.append(self._string_id(fragment))
+        self.nofollow.append(nofollow)
+        if fragment:
+            self._wanted.setdefault(target_id, {})[fragment] = None
+
+    def id_of(self, url: str) -> int:
+        """The number of a URL, a new one for a new URL."""
+        number = self.ids.get(url)
+        if number is None:
+            number = self.ids[url] = len(self.urls)
+            self.urls.append(str(url))
+        return number
+
+    def _string_id(self, text: str) -> int:
+        number = self._string_ids.get(text)
+        if number is None:
+            number = self._string_ids[text] = len(self._strings)
+            self._strings.append(str(text))
+        return number
+
+    def fragments_to(self, url: str) -> Sequence[str]:
+        """The distinct fragments with which pages link to a URL."""
+        return list(self._wanted.get(self.ids.get(url, -1), ()))
+
+    def link(self, at: int) -> GraphLink:
+        """The link in one row."""
+        urls, strings = self.urls, self._strings
+        return GraphLink(
+            urls[self.sources[at]],
+            urls[self.targets[at]],
+            self.positions[at],
+            strings[self._texts[at]],
+            strings[self._fragments[at]],
+            bool(self.nofollow[at]),
+        )
+
+    def inlinks(self, url: str, limit: int | None = None) -> Iterator[GraphLink]:
+        """Yield the links to a URL."""
+        return map(self.link, self._rows(self._by_target, url)[:limit])
+
+    def outlinks(self, url: str) -> Iterator[GraphLink]:
+        """Yield the links of a page, in page order."""
+        return map(self.link, self._rows(self._by_source, url))
+
+    def inlink_count(self, url: str) -> int:
+        """The number of links to a URL."""
+        return len(self._rows(self._by_target, url))
+
+    def _rows(self, index: tuple[Any, Any], url: str) -> list[int]:
+        order, starts = index
+        number = self.ids.get(url)
+        if number is None or number + 1 >= len(starts):
+            return []
+        rows: list[int] = order[starts[number] : starts[number + 1]].tolist()
+        return rows
+
+    @cached_property
+    def _by_target(self) -> tuple[Ints, Ints]:
+        return _grouped(self.targets, len(self.urls))
+
+    @cached_property
+    def _by_source(self) -> tuple[Ints, Ints]:
+        return _grouped(self.sources, len(self.urls))
+
+    def edges(self, nodes: Sequence[int], count: int) -> Edges:
+        """The distinct edges between nodes. `nodes` has the node of each URL number, -1 for none; `count` nodes exist."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        if not len(self):
+            return Edges(count, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
+        node = np.asarray(nodes, dtype=np.int64)
+        sources, targets = node[np.frombuffer(self.sources, np.int32)], node[np.frombuffer(self.targets, np.int32)]
+        is_edge = (sources >= 0) & (targets >= 0) & (sources != targets)
+        keys = sources[is_edge] * count + targets[is_edge]
+        is_followed = np.frombuffer(self.nofollow, np.uint8)[is_edge] == 0
+        distinct = np.unique(keys)
+        followed = np.isin(distinct, np.unique(keys[is_followed]), assume_unique=True)
+        return Edges(count, distinct // max(count, 1), distinct % max(count, 1), followed)
+
+
+def _grouped(numbers: array[int], count: int) -> tuple[Ints, Ints]:
+    """The rows sorted by a number, and where the rows of each number start."""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    values = np.frombuffer(numbers, np.int32) if numbers else np.zeros(0, np.int32)
+    order = np.argsort(values, kind="stable")
+    return order, np.searchsorted(values[order], np.arange(count + 1))
+
+
+class Edges(NamedTuple):
+    """Distinct edges between `count` nodes, without loops."""
+
+    count: int
+    sources: Ints
+    targets: Ints
+    followed: NDArray[np.bool_]
+
+    def followed_in_degrees(self) -> list[int]:
+        """How many nodes link to each node without nofollow."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        degrees: list[int] = np.bincount(self.targets[self.followed], minlength=self.count).tolist()
+        return degrees
+
+    def click_depths(self, start: int) -> list[int]:
+        """The length of the shortest path of followed links from a node to each node; -1 where there is none."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        sources, targets = self.sources[self.followed], self.targets[self.followed]
+        starts = np.searchsorted(sources, np.arange(self.count + 1))  # edges are sorted by source
+        depths = np.full(self.count, -1, np.int64)
+        if start < 0:
+            return [-1] * self.count
+        depths[start], frontier, depth = 0, np.array([start]), 0
+        while len(frontier):
+            depth += 1
+            reached = np.unique(np.concatenate([targets[starts[node] : starts[node + 1]] for node in frontier.tolist()]))
+            frontier = reached[depths[reached] < 0]
+            depths[frontier] = depth
+        result: list[int] = depths.tolist()
+        return result
+
+    def pagerank(self) -> list[float]:
+        """The PageRank of each node. A nofollow edge counts among the links of its source and passes nothing on."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        count = self.count
+        if not count:
+            return []
+        degrees = np.bincount(self.sources, minlength=count)
+        sources, targets = self.sources[self.followed], self.targets[self.followed]
+        weights = 1.0 / degrees[sources]
+        is_dangling = degrees == 0
+        ranks: Floats = np.full(count, 1.0 / count)
+        for _ in range(MAX_ITERATIONS):
+            passed = np.bincount(targets, ranks[sources] * weights, minlength=count)
+            new = (1 - DAMPING) / count + DAMPING * (passed + ranks[is_dangling].sum() / count)
+            change = float(np.abs(new - ranks).sum())
+            ranks = new
+            if change < TOLERANCE:
+                break
+        result: list[float] = ranks.tolist()
+        return result
