@@ -30,8 +30,8 @@ from sitelore.audit.rules import (
 from sitelore.model.errors import BadConfig
 
 _MODULES = (
-    reach, links, security, speed, indexing, content, site_files, structure, head, headings, language, media, access, structured,
-    machines,
+    reach, links, security, speed, indexing, content, site_files, structure, head, headings, language, media, access,
+    structured, machines,
 )  # fmt: skip
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for module in _MODULES for rule in module.TABLE.rules})

@@ -157,9 +157,9 @@ def _grouped(numbers: array[int], count: int) -> tuple[Ints, Ints]:
 
 
 class Edges(NamedTuple):
-    """Distinct edges between `count` nodes, without loops."""
+    """Distinct edges between a number of `nodes`, without loops."""
 
-    count: int
+    nodes: int
     sources: Ints
     targets: Ints
     followed: NDArray[np.bool_]
@@ -168,7 +168,7 @@ class Edges(NamedTuple):
         """How many nodes link to each node without nofollow."""
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        degrees: list[int] = np.bincount(self.targets[self.followed], minlength=self.count).tolist()
+        degrees: list[int] = np.bincount(self.targets[self.followed], minlength=self.nodes).tolist()
         return degrees
 
     def click_depths(self, start: int) -> list[int]:
@@ -176,10 +176,10 @@ class Edges(NamedTuple):
         import numpy as np  # noqa: PLC0415 part of an extra
 
         sources, targets = self.sources[self.followed], self.targets[self.followed]
-        starts = np.searchsorted(sources, np.arange(self.count + 1))  # edges are sorted by source
-        depths = np.full(self.count, -1, np.int64)
+        starts = np.searchsorted(sources, np.arange(self.nodes + 1))  # edges are sorted by source
+        depths = np.full(self.nodes, -1, np.int64)
         if start < 0:
-            return [-1] * self.count
+            return [-1] * self.nodes
         depths[start], frontier, depth = 0, np.array([start]), 0
         while len(frontier):
             depth += 1
@@ -193,7 +193,7 @@ class Edges(NamedTuple):
         """The PageRank of each node. A nofollow edge counts among the links of its source and passes nothing on."""
         import numpy as np  # noqa: PLC0415 part of an extra
 
-        count = self.count
+        count = self.nodes
         if not count:
             return []
         degrees = np.bincount(self.sources, minlength=count)

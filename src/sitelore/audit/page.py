@@ -16,6 +16,7 @@ from sitelore.model.url import Url, resolve
 
 _REDIRECTS = frozenset(REDIRECT_STATES.values())
 _NO_FACTS = AuditFacts()
+_NO_HEAD = StoredHead()
 _ROBOTS_SKIPS = frozenset({SkipReason.ROBOTS, SkipReason.ROBOTS_UNREACHABLE})
 _GENERAL_ROBOTS = frozenset({"robots", "x-robots-tag"})
 
@@ -36,9 +37,10 @@ class PageContent:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> PageContent:
         """The content of a document as it is stored in JSON."""
-        lists = {name: tuple(document.get(name) or ()) for name in ("structured", "forms", "media")}
-        texts = {name: str(document.get(name) or "") for name in ("text", "h1", "image")}
-        return cls(**texts, **lists, meta=document.get("meta") or {}, rendering=document.get("rendering") or {})
+        text, h1, image = (str(document.get(name) or "") for name in ("text", "h1", "image"))
+        structured, forms, media = (tuple(document.get(name) or ()) for name in ("structured", "forms", "media"))
+        meta, rendering = (document.get(name) or {} for name in ("meta", "rendering"))
+        return cls(text, h1, image, meta, structured, forms, media, rendering)
 
 
 NO_CONTENT = PageContent()
@@ -55,7 +57,7 @@ class AuditPage:
     """The media type alone, in lower case."""
     chain: tuple[Hop, ...] = ()
     final_url: Url | None = None
-    head: StoredHead = StoredHead()
+    head: StoredHead = _NO_HEAD
     has_head: bool = False
     """Whether `head` is the head of the page itself: not of a 304, and not missing."""
     facts: AuditFacts = _NO_FACTS

@@ -1,6 +1,6 @@
 """Near duplicates: 5-word shingles of the main text, min-hashes, locality-sensitive hashing, then the true Jaccard index.
 
-The work is linear in the number of pages unless many of them are alike: only pages that share a band of min-hashes are compared.
+The work is linear in the number of pages unless many are alike: only pages that share a band of min-hashes are compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The site that site rules and insights look at: a summary of every URL, the graph of links, and records about the whole site."""
+"""The site that site rules and insights look at: a summary of every URL, the graph of links, and records about the site."""
 
 from __future__ import annotations
 
@@ -429,7 +429,7 @@ class Site:
     @cached_property
     def ranks(self) -> dict[str, float]:
         """The internal PageRank of each indexable page."""
-        nodes = {page.url: number for number, page in enumerate(self.indexable)}
+        nodes = {str(page.url): number for number, page in enumerate(self.indexable)}
         edges = self.graph.edges(self._nodes_by_id(nodes), len(nodes))
         return dict(zip(nodes, edges.pagerank(), strict=True))
 

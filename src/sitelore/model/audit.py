@@ -1,7 +1,7 @@
 """Types of audits: findings and their life, and the records that audit rules read besides pages and links.
 
-`audit/` fills and checks them; docs/reference/audit.md describes the rules. Records that a caller does not have (files, checks of
-external links, earlier runs, the search index) stay empty, and the rules that need them stay silent.
+`audit/` fills and checks them; docs/reference/audit.md describes the rules. Records that a caller does not have (files,
+checks of external links, earlier runs, the search index) stay empty, and the rules that need them stay silent.
 """
 
 from __future__ import annotations

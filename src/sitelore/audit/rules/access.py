@@ -110,7 +110,9 @@ def _control_without_label(page: AuditPage, _: Limits) -> Iterator[Hit]:
     Severity.WARNING,
     identity=("id", "attribute"),
     title="Reference to a missing or repeated id",
-    explanation="A label or aria attribute names an id that no element has, or several have, so that it has no effect or a wrong one.",
+    explanation=(
+        "A label or aria attribute names an id that no element has, or several have, so that it has no effect or a wrong one."
+    ),
     fix="Give every element an id of its own, and correct the reference.",
 )
 def _id_conflict(page: AuditPage, _: Limits) -> Iterator[Hit]:

@@ -17,8 +17,12 @@ from sitelore.model.states import Proof, UrlState
 TABLE = RuleTable()
 
 _REPLACEMENT = "\ufffd"
-_ABOUT_ENCODING = re.compile(r"U\+FFFD|replacement character|mojibake|surrogate|\\ufffd|(?:decod|encod)ing error", re.IGNORECASE)
-_WRONG_PAIRS = re.compile("[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac[\u0090-\u00bf\u2018-\u2122\u0153]|\u00e2\u0080[\u0080-\u00bf]")
+_ABOUT_ENCODING = re.compile(
+    r"U\+FFFD|replacement character|mojibake|surrogate|\\ufffd|(?:decod|encod)ing error", re.IGNORECASE
+)
+_WRONG_PAIRS = re.compile(
+    "[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac[\u0090-\u00bf\u2018-\u2122\u0153]|\u00e2\u0080[\u0080-\u00bf]"
+)
 """UTF-8 that was read as Latin-1 or Windows-1252."""
 _VISIBLE_ENTITY = re.compile(r"&(?:nbsp|amp;nbsp|amp;amp|#160|amp;#\d+);")
 _LOREM = re.compile(r"lorem ipsum dolor sit amet", re.IGNORECASE)
@@ -50,7 +54,9 @@ def primary_of(site: Site, urls: list[str]) -> str:
     (Needs.GRAPH,),
     identity=("primary",),
     title="Equal content under two addresses",
-    explanation="The page has the content of another one, and neither a redirect nor a canonical link says which of them counts.",
+    explanation=(
+        "The page has the content of another one, and neither a redirect nor a canonical link says which of them counts."
+    ),
     fix="Redirect to the primary page, or add a canonical link to it.",
 )
 def _duplicate_exact(site: Site, _: Limits) -> Iterator[Hit]:
@@ -65,7 +71,7 @@ def _duplicate_exact(site: Site, _: Limits) -> Iterator[Hit]:
             continue
         primary = primary_of(site, kept)
         for page in pages:
-            if page.url != primary and page.canonical != primary:
+            if primary not in {page.url, page.canonical}:
                 inlinks = site.graph.inlink_count(page.url)
                 others = sorted(str(each.url) for each in pages)
                 yield Hit({"primary": primary, "inlinks": inlinks, **listed("pages", others)}, page.url)
@@ -102,7 +108,10 @@ def _duplicate_near(site: Site, limits: Limits) -> Iterator[Hit]:
     needs=(Needs.DOCUMENT,),
     thresholds={"min_pairs": 3},
     title="Damaged letters",
-    explanation="The text has characters that arise when an encoding is mistaken for another, or entities that are shown as they are written.",
+    explanation=(
+        "The text has characters that arise when an encoding is mistaken for another, or entities that are shown "
+        "as they are written."
+    ),
     fix="Correct the declared encoding, or import the text again.",
 )
 def _mojibake(page: AuditPage, limits: Limits) -> Iterator[Hit]:
@@ -153,7 +162,10 @@ def _is_prose(site: Site, page: PageSummary) -> bool:
     identity=("element",),
     thresholds={"min_words": 50},
     title="Text that readers cannot see",
-    explanation="A style hides text or links in a way that deceives search engines: tiny, off the screen, in the colour of its background.",
+    explanation=(
+        "A style hides text or links in a way that deceives search engines: tiny, off the screen, in the colour "
+        "of its background."
+    ),
     fix="Show the text or delete it.",
 )
 def _hidden_text(page: AuditPage, limits: Limits) -> Iterator[Hit]:
@@ -284,9 +296,10 @@ def _content_shrank(site: Site, limits: Limits) -> Iterator[Hit]:
     for page in site.html_pages:
         before = next((each for each in site.earlier.get(page.url, ()) if each.word_count), None)
         lost = before.word_count - page.word_count if before is not None else 0
-        if before is not None and lost >= limits["min_words"] and lost >= limits["min_share"] * before.word_count:
-            if before.title in {"", page.title}:
-                yield Hit({"words": page.word_count, "before": before.word_count, "since": before.seen_at}, page.url)
+        if before is None or lost < limits["min_words"] or lost < limits["min_share"] * before.word_count:
+            continue
+        if before.title in {"", page.title}:
+            yield Hit({"words": page.word_count, "before": before.word_count, "since": before.seen_at}, page.url)
 
 
 @TABLE.site(

@@ -17,7 +17,12 @@ TABLE = RuleTable()
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u2190\u203a:-]+\s+|\s+\|\s*")
 _SCALE = re.compile(r"maximum-scale\s*=\s*([\d.]+)", re.IGNORECASE)
 _NO_SCALING = re.compile(r"user-scalable\s*=\s*(?:no|0)\b", re.IGNORECASE)
-_REPEATABLE = (("titles", "title"), ("descriptions", "meta description"), ("robots_metas", "meta robots"), ("viewports", "meta viewport"))
+_REPEATABLE = (
+    ("titles", "title"),
+    ("descriptions", "meta description"),
+    ("robots_metas", "meta robots"),
+    ("viewports", "meta viewport"),
+)
 
 
 @TABLE.page(
@@ -53,7 +58,9 @@ def _differing(pages: list[PageSummary]) -> list[PageSummary]:
     Severity.WARNING,
     (Needs.GRAPH, Needs.FACTS),
     title="Several pages have this title",
-    explanation="Other indexable pages in the same language have an equal title. Readers cannot tell them apart in search results.",
+    explanation=(
+        "Other indexable pages in the same language have an equal title. Readers cannot tell them apart in search results."
+    ),
     fix="Give every page a title of its own: add what distinguishes it.",
 )
 def _title_duplicate(site: Site, _: Limits) -> Iterator[Hit]:
@@ -98,7 +105,9 @@ def without_affix(title: str, affix: tuple[str, str] | None) -> str:
     (Needs.FACTS, Needs.GRAPH),
     thresholds={"min_chars": 15, "max_chars": 65, "affix_share": 0.7, "affix_pages": 10},
     title="Title is very short or very long",
-    explanation="Without the name of the site, the title is so short that it says little, or so long that search results cut it.",
+    explanation=(
+        "Without the name of the site, the title is so short that it says little, or so long that search results cut it."
+    ),
     fix="Write a title of about 15 to 65 characters, the most important words first.",
 )
 def _title_length(site: Site, limits: Limits) -> Iterator[Hit]:
@@ -208,7 +217,9 @@ def _head_element_repeated(page: AuditPage, _: Limits) -> Iterator[Hit]:
     Severity.WARNING,
     identity=("element",),
     title="Head element in the body",
-    explanation="An element that counts only in the head stands in the body, mostly because another element ended the head too early.",
+    explanation=(
+        "An element that counts only in the head stands in the body, mostly because another element ended the head too early."
+    ),
     fix="Move it into the head, before the element that ended it.",
 )
 def _head_element_in_body(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -258,7 +269,9 @@ def _number(text: str) -> float:
     Severity.NOTICE,
     needs=(Needs.FACTS, Needs.HEADERS),
     title="Encoding is not declared, or is not UTF-8",
-    explanation="Neither the header nor the first 1,024 bytes declare the encoding, or it is not UTF-8. Letters may be shown wrongly.",
+    explanation=(
+        "Neither the header nor the first 1,024 bytes declare the encoding, or it is not UTF-8. Letters may be shown wrongly."
+    ),
     fix='Save the page as UTF-8 and begin the head with <meta charset="utf-8">.',
 )
 def _charset_unclear(page: AuditPage, _: Limits) -> Iterator[Hit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, RuleTable, listed
@@ -58,7 +59,7 @@ def _h1_repeated(page: AuditPage, _: Limits) -> Iterator[Hit]:
 )
 def _heading_skip(page: AuditPage, _: Limits) -> Iterator[Hit]:
     headings = main_headings(page)
-    for before, heading in zip(headings, headings[1:], strict=False):
+    for before, heading in pairwise(headings):
         if heading.level > before.level + 1:
             after = f"h{before.level} {before.text}"
             yield Hit({"heading": heading.text, "level": heading.level, "after": after})

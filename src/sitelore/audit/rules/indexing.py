@@ -147,7 +147,9 @@ def _canonical_multiple(page: AuditPage, _: Limits) -> Iterator[Hit]:
     Severity.WARNING,
     identity=("value", "problem"),
     title="Canonical link is not valid",
-    explanation="The canonical link is not an http(s) URL, has a fragment, is relative, or stands in the body, where it is ignored.",
+    explanation=(
+        "The canonical link is not an http(s) URL, has a fragment, is relative, or stands in the body, where it is ignored."
+    ),
     fix="Write the full URL without a fragment into a canonical link in the head.",
 )
 def _canonical_invalid(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -195,7 +197,10 @@ def _elsewhere(site: Site) -> Iterator[tuple[PageSummary, Url]]:
     (Needs.FACTS, Needs.GRAPH),
     identity=("target",),
     title="Canonical link leads to a page that cannot be listed",
-    explanation="The canonical URL answers with an error, redirects, is noindex or is excluded by robots.txt. Neither page may be listed.",
+    explanation=(
+        "The canonical URL answers with an error, redirects, is noindex or is excluded by robots.txt. Neither "
+        "page may be listed."
+    ),
     fix="Name the final, indexable URL.",
 )
 def _canonical_to_bad(site: Site, _: Limits) -> Iterator[Hit]:
@@ -228,7 +233,9 @@ def _canonical_chain(site: Site, _: Limits) -> Iterator[Hit]:
     Severity.ERROR,
     (Needs.FACTS, Needs.GRAPH),
     title="Canonical link leads to the home page",
-    explanation="The page names the home page as its canonical URL though its content differs, so it disappears from search results.",
+    explanation=(
+        "The page names the home page as its canonical URL though its content differs, so it disappears from search results."
+    ),
     fix="Name the URL of the page itself.",
 )
 def _canonical_to_home(site: Site, _: Limits) -> Iterator[Hit]:
@@ -246,7 +253,9 @@ def _canonical_to_home(site: Site, _: Limits) -> Iterator[Hit]:
     identity=("target",),
     thresholds={"warning_below": 0.5, "notice_below": 0.8},
     title="Canonical link leads to different content",
-    explanation="The page and its canonical URL have little text in common. Search engines ignore such a link, or drop the page.",
+    explanation=(
+        "The page and its canonical URL have little text in common. Search engines ignore such a link, or drop the page."
+    ),
     fix="Name the URL of the page itself, or merge the two pages.",
 )
 def _canonical_not_same_content(site: Site, limits: Limits) -> Iterator[Hit]:

@@ -14,24 +14,36 @@ from sitelore.model.url import Url
 TABLE = RuleTable()
 
 _LANGUAGES = frozenset(
-    (
-        "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et "
-        "eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji jv ka kg ki "
-        "kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb nd ne ng nl nn no nr "
-        "nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th "
-        "ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-    ).split()
+    code
+    for line in (
+        "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de",
+        "dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id",
+        "ie ig ii ik in io is it iu iw ja ji jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln",
+        "lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi",
+        "pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti",
+        "tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu",
+    )
+    for code in line.split()
 )
 """ISO 639-1, with codes that browsers still accept."""
 _TAG = re.compile(
     r"(?P<primary>[a-z]{2,3})(?:-[a-z]{3}){0,3}(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}|\d{3}))?"
-    r"(?:-(?:[a-z0-9]{5,8}|\d[a-z0-9]{3}))*(?:-[a-wyz0-9](?:-[a-z0-9]{2,8})+)*(?:-x(?:-[a-z0-9]{1,8})+)?|x(?:-[a-z0-9]{1,8})+|i-[a-z]+",
+    r"(?:-(?:[a-z0-9]{5,8}|\d[a-z0-9]{3}))*(?:-[a-wyz0-9](?:-[a-z0-9]{2,8})+)*(?:-x(?:-[a-z0-9]{1,8})+)?"
+    r"|x(?:-[a-z0-9]{1,8})+|i-[a-z]+",
     re.IGNORECASE,
 )
 _HREFLANG = re.compile(r"(?P<primary>[a-z]{2,3})(?:-[a-z]{4})?(?:-(?P<region>[a-z]{2}|\d{3}))?", re.IGNORECASE)
 _NO_REGIONS = frozenset({"uk", "eu"})
 """Codes that are often written for a region and are none: the United Kingdom is GB."""
-_ALIKE = ({"no", "nb", "nn", "da"}, {"hr", "sr", "bs", "sh"}, {"id", "ms", "in"}, {"pt", "gl"}, {"cs", "sk"}, {"bg", "mk"}, {"he", "iw"})
+_ALIKE = (
+    {"no", "nb", "nn", "da"},
+    {"hr", "sr", "bs", "sh"},
+    {"id", "ms", "in"},
+    {"pt", "gl"},
+    {"cs", "sk"},
+    {"bg", "mk"},
+    {"he", "iw"},
+)
 """Languages that a detector confuses."""
 
 
@@ -58,7 +70,9 @@ def is_hreflang(code: str) -> bool:
     Group.LANGUAGE,
     Severity.WARNING,
     title="Language is not declared",
-    explanation="The html element has no lang. Screen readers choose the wrong voice, and browsers offer the wrong translation.",
+    explanation=(
+        "The html element has no lang. Screen readers choose the wrong voice, and browsers offer the wrong translation."
+    ),
     fix="Add lang to the html element, for example lang=\u201cen\u201d.",
 )
 def _lang_missing(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -102,12 +116,17 @@ def _lang_mismatch(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     Severity.ERROR,
     identity=("lang", "href"),
     title="Translation link is not valid",
-    explanation="A link with hreflang has a code that is not language or language-REGION, or an address that is not absolute. It is ignored.",
+    explanation=(
+        "A link with hreflang has a code that is not language or language-REGION, or an address that is not "
+        "absolute. It is ignored."
+    ),
     fix="Use a valid code and the full URL.",
 )
 def _hreflang_invalid(page: AuditPage, _: Limits) -> Iterator[Hit]:
     for each in page.facts.alternates:
-        problem = "code" if not is_hreflang(each.lang) else "" if each.href.lower().startswith(("http:", "https:")) else "address"
+        problem = (
+            "code" if not is_hreflang(each.lang) else "" if each.href.lower().startswith(("http:", "https:")) else "address"
+        )
         if problem:
             yield Hit({"lang": each.lang, "href": each.href, "problem": problem})
 
@@ -144,7 +163,10 @@ def _hreflang_no_return(site: Site, _: Limits) -> Iterator[Hit]:
     (Needs.FACTS, Needs.GRAPH),
     identity=("problem",),
     title="Set of translations is inconsistent",
-    explanation="The translations of a page do not name the page itself, name it with another language, or name one URL for two languages.",
+    explanation=(
+        "The translations of a page do not name the page itself, name it with another language, or name one URL "
+        "for two languages."
+    ),
     fix="List every language once, the page itself included.",
 )
 def _hreflang_self(site: Site, _: Limits) -> Iterator[Hit]:
@@ -172,7 +194,9 @@ def _hreflang_self(site: Site, _: Limits) -> Iterator[Hit]:
     (Needs.FACTS, Needs.GRAPH),
     identity=("target",),
     title="Translation cannot be listed",
-    explanation="A translation that the page names redirects, answers with an error, is noindex, or names another canonical URL.",
+    explanation=(
+        "A translation that the page names redirects, answers with an error, is noindex, or names another canonical URL."
+    ),
     fix="Name the final URL of an indexable page.",
 )
 def _hreflang_to_bad(site: Site, _: Limits) -> Iterator[Hit]:
@@ -183,7 +207,7 @@ def _hreflang_to_bad(site: Site, _: Limits) -> Iterator[Hit]:
 
 
 def bad_target(site: Site, url: str) -> str:
-    """Why search engines cannot list a URL to which a canonical link or hreflang leads; empty where they can, or it is not known."""
+    """Why search engines cannot list a URL; empty where they can, or where the run does not know it."""
     page, kind = site.pages.get(url), site.target(url).kind
     if page is None or kind in {TargetKind.EXTERNAL, TargetKind.UNKNOWN}:
         return ""

@@ -25,7 +25,8 @@ _HANDLER = re.compile(r"\s*javascript:\s*(?:;|void\s*\(?\s*0?\s*\)?\s*;?|//)?\s*
 _GENERIC = frozenset(
     text
     for line in (
-        "click here|click|here|go|this|this page|this link|start|right here|more|learn more|read more|more info|more information",
+        "click here|click|here|go|this|this page|this link|start|right here|more|learn more|read more|more info",
+        "more information|see more|find out more|details|link",
         "hier|hier klicken|klicken sie hier|mehr|mehr erfahren|mehr lesen|weiterlesen|weitere informationen|mehr infos",
         "cliquez ici|ici|en savoir plus|lire la suite|plus d'informations|voir plus",
         "haz clic aquí|aquí|clic aquí|leer más|más información|ver más|saber más",
@@ -103,7 +104,9 @@ def _broken_external_link(site: Site, limits: Limits) -> Iterator[Hit]:
     (Needs.LINKS, Needs.FACTS),
     identity=("target", "fragment"),
     title="Link to a part of a page that does not exist",
-    explanation="The link names a fragment (#…) that no element of the target has. The browser shows the top of the page instead.",
+    explanation=(
+        "The link names a fragment (#…) that no element of the target has. The browser shows the top of the page instead."
+    ),
     fix="Use the id of the element that is meant; the nearest ones are listed.",
 )
 def _broken_anchor(site: Site, _: Limits) -> Iterator[Hit]:
@@ -134,7 +137,10 @@ def _redirected_internal_link(site: Site, _: Limits) -> Iterator[Hit]:
     moved = {
         str(page.url)
         for page in site.pages.values()
-        if page.is_redirect and page.status in _PERMANENT and page.state is not UrlState.FAILED and site.broken(page.url) is None
+        if page.is_redirect
+        and page.status in _PERMANENT
+        and page.state is not UrlState.FAILED
+        and site.broken(page.url) is None
     }
     for page, link in site_links(site, moved):
         target = site.pages[link.target]
@@ -148,7 +154,9 @@ def _redirected_internal_link(site: Site, _: Limits) -> Iterator[Hit]:
     Severity.NOTICE,
     identity=("href",),
     title="Link without a usable address",
-    explanation="The address of a link is empty, is a file on one computer, is a script, or is not a URL. Crawlers cannot follow it.",
+    explanation=(
+        "The address of a link is empty, is a file on one computer, is a script, or is not a URL. Crawlers cannot follow it."
+    ),
     fix="Give the link a real URL, or make it a button.",
 )
 def _invalid_href(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -278,7 +286,9 @@ def _too_many_links(site: Site, limits: Limits) -> Iterator[Hit]:
     (Needs.LINKS, Needs.FACTS),
     identity=("target",),
     title="Next or previous page is not linked",
-    explanation="The head names a next or previous page, but no link in the page leads there. Crawlers and readers need the link.",
+    explanation=(
+        "The head names a next or previous page, but no link in the page leads there. Crawlers and readers need the link."
+    ),
     fix="Add a visible link to that page.",
 )
 def _pagination_unlinked(site: Site, _: Limits) -> Iterator[Hit]:
@@ -288,5 +298,3 @@ def _pagination_unlinked(site: Site, _: Limits) -> Iterator[Hit]:
             for rel, url in page.neighbours:
                 if url not in linked and url != page.url:
                     yield Hit({"target": str(url), "rel": rel}, page.url)
-
-

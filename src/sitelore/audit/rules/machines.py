@@ -20,7 +20,9 @@ _SEVERITIES = {"hidden": Severity.ERROR, "code": Severity.NOTICE, "quote": Sever
     (Needs.INDEX,),
     identity=("kind", "text"),
     title="Text gives orders to language models",
-    explanation="The page contains text that reads like an instruction to a language model. Hidden from readers, it is an attack.",
+    explanation=(
+        "The page contains text that reads like an instruction to a language model. Hidden from readers, it is an attack."
+    ),
     fix="Remove the text, and find out how it came there.",
 )
 def _machine_instructions(site: Site, _: Limits) -> Iterator[Hit]:
@@ -52,7 +54,9 @@ def _index_holds_noindex(site: Site, _: Limits) -> Iterator[Hit]:
     (Needs.INDEX,),
     thresholds={"min_runs": 2},
     title="Search index holds a page that is gone",
-    explanation="The page was gone in two runs or more and is still in our search index, because a deletion waits for approval.",
+    explanation=(
+        "The page was gone in two runs or more and is still in our search index, because a deletion waits for approval."
+    ),
     fix="Approve the deletion.",
 )
 def _index_holds_gone(site: Site, limits: Limits) -> Iterator[Hit]:
@@ -75,4 +79,7 @@ def _index_holds_gone(site: Site, limits: Limits) -> Iterator[Hit]:
 def _chunk_repeated(site: Site, limits: Limits) -> Iterator[Hit]:
     for each in site.repeated_chunks:
         if each.words >= limits["min_words"] and len(each.urls) >= limits["min_pages"]:
-            yield Hit({"text": each.text[:200], "words": each.words, "count": len(each.urls), **listed("pages", each.urls)}, each.urls[0])
+            yield Hit(
+                {"text": each.text[:200], "words": each.words, "count": len(each.urls), **listed("pages", each.urls)},
+                each.urls[0],
+            )

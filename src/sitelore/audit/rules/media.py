@@ -12,7 +12,12 @@ from sitelore.model.audit import MediaFile, Severity
 TABLE = RuleTable()
 
 _KB = 1024
-_IMAGE_FAMILY = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png", "image/svg": "image/svg+xml"}
+_IMAGE_FAMILY = {
+    "image/jpg": "image/jpeg",
+    "image/pjpeg": "image/jpeg",
+    "image/x-png": "image/png",
+    "image/svg": "image/svg+xml",
+}
 _VAGUE = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 _DOCUMENTS = ("application/pdf", "application/vnd.", "application/msword")
 
@@ -46,7 +51,9 @@ def _shared(site: Site) -> Iterator[tuple[MediaFile, list[str]]]:
 def _image_broken(site: Site, _: Limits) -> Iterator[Hit]:
     for file, pages in _shared(site):
         is_missing = file.status == 0 or file.status >= 400
-        problem = "no answer or error" if is_missing else "empty" if not file.size else "" if file.is_readable else "not decodable"
+        problem = (
+            "no answer or error" if is_missing else "empty" if not file.size else "" if file.is_readable else "not decodable"
+        )
         for url in pages if problem else ():
             yield Hit({"src": file.url, "status": file.status, "problem": problem, "pages": len(pages)}, url)
 
@@ -98,7 +105,9 @@ def _image_too_wide(site: Site, limits: Limits) -> Iterator[Hit]:
     fix="Add both attributes to the images.",
 )
 def _image_no_dimensions(page: AuditPage, limits: Limits) -> Iterator[Hit]:
-    images = [each.src for each in page.facts.images if not (each.width and each.height) and each.src and not each.is_presentation]
+    images = [
+        each.src for each in page.facts.images if not (each.width and each.height) and each.src and not each.is_presentation
+    ]
     if len(images) >= limits["min_images"]:
         yield Hit({"count": len(images), **listed("images", images)})
 
@@ -127,7 +136,9 @@ def _media_type_wrong(site: Site, _: Limits) -> Iterator[Hit]:
     (Needs.MEDIA,),
     thresholds={"max_mb": 60, "notice_mb": 30},
     title="Document cannot be read",
-    explanation="The PDF or office file is encrypted, has no text, or is very large. Search engines and screen readers cannot use it.",
+    explanation=(
+        "The PDF or office file is encrypted, has no text, or is very large. Search engines and screen readers cannot use it."
+    ),
     fix="Remove the protection, run text recognition, or divide the file.",
 )
 def _document_unreadable(site: Site, limits: Limits) -> Iterator[Hit]:

@@ -41,7 +41,9 @@ def hops(chain: tuple[Hop, ...]) -> list[str]:
     Severity.ERROR,
     (Needs.GRAPH, Needs.SITEMAP),
     title="Page is gone",
-    explanation="The URL is linked or listed in a sitemap, and the server answers 404 or 410. Readers and crawlers get nothing.",
+    explanation=(
+        "The URL is linked or listed in a sitemap, and the server answers 404 or 410. Readers and crawlers get nothing."
+    ),
     fix="Restore the page, or redirect it with 301 to the nearest page, and correct the links to it.",
 )
 def _page_gone(site: Site, _: Limits) -> Iterator[Hit]:
@@ -60,7 +62,9 @@ def _page_gone(site: Site, _: Limits) -> Iterator[Hit]:
     AppliesTo.ANY,
     needs=(),
     title="Server error",
-    explanation="The server answers with a 5xx status, also after several attempts. Search engines drop such pages after a while.",
+    explanation=(
+        "The server answers with a 5xx status, also after several attempts. Search engines drop such pages after a while."
+    ),
     fix="Repair the route on the server. If the page is not wanted any more, answer 410.",
 )
 def _server_error(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -178,7 +182,9 @@ def _temporary_redirect_settled(site: Site, limits: Limits) -> Iterator[Hit]:
     for page in site.pages.values():
         if not page.is_redirect or page.status not in _TEMPORARY or page.final_url is None:
             continue
-        equal = [each for each in site.earlier.get(page.url, ()) if (each.status, each.final_url) == (page.status, page.final_url)]
+        equal = [
+            each for each in site.earlier.get(page.url, ()) if (each.status, each.final_url) == (page.status, page.final_url)
+        ]
         since = min((each.seen_at for each in equal), default=site.now)
         if site.now - since >= limits["min_days"] * _DAY_S:
             yield Hit({"status": page.status, "target": str(page.final_url), "first_seen": since}, page.url)

@@ -58,7 +58,9 @@ def _is_example(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     Severity.ERROR,
     identity=("element", "url"),
     title="Script, style, frame or form over http",
-    explanation="The page is on https, but loads this over http. Browsers block it, so that something on the page does not work.",
+    explanation=(
+        "The page is on https, but loads this over http. Browsers block it, so that something on the page does not work."
+    ),
     fix="Use the https address, or remove the element.",
 )
 def _mixed_active(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -122,7 +124,9 @@ def _form_insecure(page: AuditPage, _: Limits) -> Iterator[Hit]:
     (Needs.LINKS, Needs.DOCUMENT),
     identity=("target",),
     title="Address of an internal or test system",
-    explanation="The page links or embeds an address that only works within a computer or network, or a test system of this site.",
+    explanation=(
+        "The page links or embeds an address that only works within a computer or network, or a test system of this site."
+    ),
     fix="Use the public address.",
 )
 def _private_address_published(site: Site, _: Limits) -> Iterator[Hit]:
@@ -235,7 +239,7 @@ def _cookie_flags(site: Site, _: Limits) -> Iterator[Hit]:
     pages: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for page in site.html_pages:
         for value in page.cookies:
-            name, _, flags = value.partition("=")
+            name, flags = value.split("=", 1) if "=" in value else ("", value)
             if missing := tuple(_missing_flags(name, flags.lower(), page.url.scheme)):
                 pages.setdefault((name, missing), []).append(str(page.url))
     for (name, missing), urls in pages.items():

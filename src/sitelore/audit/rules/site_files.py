@@ -18,14 +18,19 @@ from sitelore.model.url import Url
 TABLE = RuleTable()
 
 _DIRECTIVES = frozenset(
-    "user-agent allow disallow sitemap crawl-delay host clean-param noindex request-rate visit-time content-signal content-usage".split()
-)
+    {
+        "user-agent", "allow", "disallow", "sitemap", "crawl-delay", "host", "clean-param", "noindex", "request-rate",
+        "visit-time", "content-signal", "content-usage",
+    }
+)  # fmt: skip
 _OUR_AGENTS = ("*", "sitelore")
 _DAY_S = 86_400
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _H1 = re.compile(r"^# \S", re.MULTILINE)
 _SIGNAL = re.compile(r"(ai-train|ai-input|search)\s*=\s*(yes|no)", re.IGNORECASE)
-_TRAINING_AGENTS = frozenset({"gptbot", "ccbot", "google-extended", "claudebot", "anthropic-ai", "bytespider", "applebot-extended"})
+_TRAINING_AGENTS = frozenset(
+    {"gptbot", "ccbot", "google-extended", "claudebot", "anthropic-ai", "bytespider", "applebot-extended"}
+)
 
 
 class RobotsLine(NamedTuple):
@@ -149,7 +154,9 @@ def robots_groups(body: str) -> Iterator[tuple[set[str], list[RobotsLine]]]:
     Severity.NOTICE,
     (Needs.ROBOTS,),
     title="Rules for AI crawlers contradict each other",
-    explanation="The Content-Signal of robots.txt says something else about training than its rules for crawlers of AI companies.",
+    explanation=(
+        "The Content-Signal of robots.txt says something else about training than its rules for crawlers of AI companies."
+    ),
     fix="Let both say the same.",
 )
 def _ai_policy_conflict(site: Site, _: Limits) -> Iterator[Hit]:
@@ -239,7 +246,9 @@ def _is_of(url: str, host: str, site: Site) -> bool:
     Severity.WARNING,
     (Needs.SITEMAP, Needs.GRAPH),
     title="Sitemap lists a URL that cannot be listed",
-    explanation="The URL answers with an error, redirects, is noindex, is excluded by robots.txt, or names another canonical URL.",
+    explanation=(
+        "The URL answers with an error, redirects, is noindex, is excluded by robots.txt, or names another canonical URL."
+    ),
     fix="Remove it from the sitemap, or list the final URL.",
 )
 def _sitemap_lists_bad(site: Site, _: Limits) -> Iterator[Hit]:
@@ -325,7 +334,9 @@ def _lastmod_cries_wolf(site: Site, limits: Limits) -> Iterator[Hit]:
     (Needs.SITEMAP,),
     thresholds={"min_urls": 20, "min_share": 0.9, "hours": 24},
     title="Sitemap dates are those of its generation",
-    explanation="Nearly all dates in the sitemaps lie within one day: they say when the sitemap was made, not when pages changed.",
+    explanation=(
+        "Nearly all dates in the sitemaps lie within one day: they say when the sitemap was made, not when pages changed."
+    ),
     fix="Set lastmod to the time of the last change of each page.",
 )
 def _lastmod_build_stamp(site: Site, limits: Limits) -> Iterator[Hit]:

@@ -28,11 +28,20 @@ _REQUIRED: dict[str, Required] = {
     "Event": (("name",), ("startDate",), ("location",)),
     "FAQPage": (("mainEntity",),),
     "Recipe": (("name",), ("image",)),
-    "JobPosting": (("title",), ("description",), ("datePosted",), ("hiringOrganization",), ("jobLocation", "applicantLocationRequirements")),
+    "JobPosting": (
+        ("title",),
+        ("description",),
+        ("datePosted",),
+        ("hiringOrganization",),
+        ("jobLocation", "applicantLocationRequirements"),
+    ),
     "VideoObject": (("name",), ("thumbnailUrl", "thumbnail"), ("uploadDate",)),
 }
 _AVAILABILITY = {"outofstock": "OutOfStock", "soldout": "SoldOut", "instock": "InStock", "discontinued": "Discontinued"}
-_NOT_AVAILABLE = re.compile(r"\b(?:sold out|out of stock|ausverkauft|nicht verf\u00fcgbar|nicht lieferbar|\u00e9puis\u00e9|agotado|esaurito)\b", re.IGNORECASE)
+_NOT_AVAILABLE = re.compile(
+    r"\b(?:sold out|out of stock|ausverkauft|nicht verf\u00fcgbar|nicht lieferbar|\u00e9puis\u00e9|agotado|esaurito)\b",
+    re.IGNORECASE,
+)
 _DIGITS = re.compile(r"[^\d]")
 
 
@@ -48,7 +57,10 @@ def _entities(page: AuditPage) -> Iterator[Mapping[str, Any]]:
     needs=(Needs.FACTS, Needs.DOCUMENT),
     identity=("problem", "place"),
     title="Structured data cannot be read",
-    explanation="A JSON-LD script is not valid JSON or has no @type. Search engines ignore it; a repaired reading is kept where possible.",
+    explanation=(
+        "A JSON-LD script is not valid JSON or has no @type. Search engines ignore it; a repaired reading is kept "
+        "where possible."
+    ),
     fix="Correct the syntax, and name the type.",
 )
 def _jsonld_invalid(page: AuditPage, _: Limits) -> Iterator[Hit]:
@@ -114,7 +126,9 @@ def _stated(entity: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     needs=(Needs.DOCUMENT,),
     identity=("type", "property"),
     title="Structured data says something else than the page",
-    explanation="The name, price or availability in the structured data is not what readers see. Search engines may penalise this.",
+    explanation=(
+        "The name, price or availability in the structured data is not what readers see. Search engines may penalise this."
+    ),
     fix="Take both from one source.",
 )
 def _structured_disagrees(page: AuditPage, _: Limits) -> Iterator[Hit]:
