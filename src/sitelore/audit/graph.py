@@ -36,6 +36,15 @@ class GraphLink(NamedTuple):
     nofollow: bool
 
 
+class AnchorLink(NamedTuple):
+    """A link to a fragment of a page."""
+
+    source: str
+    target: str
+    fragment: str
+    text: str
+
+
 class SiteGraph:
     """The links of the current versions of all pages of a site."""
 
@@ -47,7 +56,8 @@ class SiteGraph:
         self._string_ids: dict[str, int] = {"": 0}
         self._texts, self._fragments = array("i"), array("i")
         self.nofollow = bytearray()
-        self._wanted: dict[int, dict[str, None]] = {}
+        self._anchors = tuple(array("i") for _ in range(4))
+        """Links to fragments: source, target, fragment, text."""
         for link in links:
             self.add(link)
 
@@ -62,15 +72,27 @@ class SiteGraph:
         self, source: str, target: str, position: int = 0, text: str = "", fragment: str = "", nofollow: bool = False
     ) -> None:
         """Add one link by its parts."""
-        target_id = self.id_of(target)
         self.sources.append(self.id_of(source))
-        self.targets.append(target_id)
+        self.targets.append(self.id_of(target))
         self.positions.append(position)
         self._texts.append(self._string_id(text))
         self._fragments.append(self._string_id(fragment))
         self.nofollow.append(nofollow)
         if fragment:
-            self._wanted.setdefault(target_id, {})[fragment] = None
+            self.add_anchor(source, target, fragment, text)
+
+    def add_anchor(self, source: str, target: str, fragment: str, text: str) -> None:
+        """Add a link to a fragment. It needs no link of its own: links are stored once for each target."""
+        row = (self.id_of(source), self.id_of(target), self._string_id(fragment), self._string_id(text))
+        for column, number in zip(self._anchors, row, strict=True):
+            column.append(number)
+
+    def anchors(self) -> Iterator[AnchorLink]:
+        """Yield the links to fragments, those to one URL together."""
+        sources, targets, fragments, texts = self._anchors
+        urls, strings = self.urls, self._strings
+        for at in sorted(range(len(targets)), key=targets.__getitem__):
+            yield AnchorLink(urls[sources[at]], urls[targets[at]], strings[fragments[at]], strings[texts[at]])
 
     def id_of(self, url: str) -> int:
         """The number of a URL, a new one for a new URL."""
@@ -86,10 +108,6 @@ class SiteGraph:
             number = self._string_ids[text] = len(self._strings)
             self._strings.append(str(text))
         return number
-
-    def fragments_to(self, url: str) -> Sequence[str]:
-        """The distinct fragments with which pages link to a URL."""
-        return list(self._wanted.get(self.ids.get(url, -1), ()))
 
     def link(self, at: int) -> GraphLink:
         """The link in one row."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+import zlib
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +29,7 @@ from sitelore.model.audit import (
     RepeatedChunk,
     SitemapFile,
 )
-from sitelore.model.audit_facts import LinkKind, has_id
+from sitelore.model.audit_facts import AuditFacts, LinkKind, has_id
 from sitelore.model.frontier import Hop, Source
 from sitelore.model.response import RobotsFile
 from sitelore.model.states import REDIRECT_STATES, UNCHANGED, Proof, SkipReason, UrlState
@@ -142,10 +144,8 @@ class PageSummary:
     lastmod: float | None = None
     modified: str = ""
     """The latest date of modification that the page states, `2024-05-06`."""
-    missing_fragments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Fragments with which pages link to it and that it does not have, each with the nearest ids."""
-    own_broken_anchors: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
-    """Links to fragments of the page itself that it does not have: address, text, nearest ids."""
+    ids: bytes = b""
+    """Its ids for `PageIds`; empty where they are not all known."""
     security_headers: frozenset[str] | None = None
     """Headers of `SECURITY_HEADERS` that it has; None when its headers are not known."""
     servers: tuple[str, ...] = ()
@@ -165,8 +165,8 @@ class PageSummary:
         return self.is_html and self.indexability is Indexability.INDEXABLE
 
 
-def summarise(page: AuditPage, graph: SiteGraph) -> PageSummary:
-    """The summary of a page. `graph` has the links of all pages already: it says which fragments are linked."""
+def summarise(page: AuditPage) -> PageSummary:
+    """The summary of a page."""
     facts, content = page.facts, page.content
     structured = [each for each in content.structured if each.get("source") != "opengraph"]
     words = page.word_count
@@ -211,8 +211,7 @@ def summarise(page: AuditPage, graph: SiteGraph) -> PageSummary:
         fetched_at=page.fetched_at,
         lastmod=page.lastmod,
         modified=max(dates, default=""),
-        missing_fragments=_missing_fragments(page, graph),
-        own_broken_anchors=tuple(_own_broken_anchors(page)),
+        ids=_packed_ids(page),
         security_headers=frozenset(_present_headers(page)) if page.is_html and page.has_head else None,
         servers=tuple(sys.intern(each) for name in ("server", "x-powered-by") for each in page.headers(name)),
         cookies=tuple(map(sys.intern, page.headers("set-cookie"))),
@@ -256,37 +255,40 @@ def _images(page: AuditPage) -> Iterator[ImageUse]:
 # Fragments
 
 
-def _missing_fragments(page: AuditPage, graph: SiteGraph) -> dict[str, tuple[str, ...]]:
-    if not _knows_ids(page):
-        return {}
-    missing = [fragment for fragment in graph.fragments_to(page.url) if not has_anchor(page, fragment)]
-    return {fragment: _nearest(page, fragment) for fragment in missing}
+def add_anchors(graph: SiteGraph, page: AuditPage) -> None:
+    """Add the page's links to fragments, its own and those of other pages, to the graph."""
+    for link in page.facts.links if page.is_html else ():
+        fragment = link.href.partition("#")[2].partition(":~:")[0]
+        if link.kind in {LinkKind.PAGE, LinkKind.SAME_PAGE} and not _NO_ANCHOR.match(fragment):
+            target = page.url if link.kind is LinkKind.SAME_PAGE else page.resolved(link.href)
+            if target is not None:
+                graph.add_anchor(page.url, target, fragment, link.name)
 
 
-def _own_broken_anchors(page: AuditPage) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    if not _knows_ids(page):
-        return
-    for link in page.facts.links:
-        fragment = link.href.partition("#")[2]
-        if link.kind is LinkKind.SAME_PAGE and not has_anchor(page, fragment):
-            yield link.href, link.name, _nearest(page, fragment)
-
-
-def _knows_ids(page: AuditPage) -> bool:
+def _packed_ids(page: AuditPage) -> bytes:
+    """The ids of a page, compressed; nothing where the page may have more than its facts record."""
     is_shell = page.content.rendering.get("reason") in _SHELLS and not page.is_rendered
-    return page.is_html and not is_shell and len(page.facts.hashed_ids) < MAX_KNOWN_IDS
+    if not page.is_html or is_shell or len(page.facts.hashed_ids) >= MAX_KNOWN_IDS:
+        return b""
+    names = "\n".join(page.facts.ids).encode("utf-8", "replace")
+    return zlib.compress(names + b"\0" + array("Q", page.facts.hashed_ids).tobytes(), 1)
 
 
-def has_anchor(page: AuditPage, fragment: str) -> bool:
-    """Whether a fragment leads to an element of the page, or to none on purpose."""
-    fragment = fragment.partition(":~:")[0]
-    if _NO_ANCHOR.match(fragment):
-        return True
-    return any(has_id(page.facts, f"{prefix}{form}") for prefix in _ID_PREFIXES for form in (fragment, unquote(fragment)))
+class PageIds:
+    """The ids of a page, for looking up fragments."""
 
+    def __init__(self, packed: bytes) -> None:
+        names, _, hashes = zlib.decompress(packed).partition(b"\0")
+        self.names = tuple(names.decode("utf-8", "replace").split("\n"))
+        self._facts = AuditFacts(ids=self.names, hashed_ids=tuple(array("Q", hashes)))
 
-def _nearest(page: AuditPage, fragment: str) -> tuple[str, ...]:
-    return tuple(get_close_matches(unquote(fragment), page.facts.ids, 3, 0.5))
+    def has_anchor(self, fragment: str) -> bool:
+        """Whether a fragment leads to an element of the page."""
+        return any(has_id(self._facts, f"{prefix}{form}") for prefix in _ID_PREFIXES for form in (fragment, unquote(fragment)))
+
+    def nearest(self, fragment: str) -> list[str]:
+        """The ids that are most like a fragment."""
+        return get_close_matches(unquote(fragment), self.names, 3, 0.5)
 
 
 # The site

@@ -143,7 +143,7 @@ class TranslationSet:
 
 def hreflang_matrix(site: Site, limit: int = 1_000) -> list[TranslationSet]:
     """The state of each translation of each page that names any."""
-    sets = []
+    sets: list[TranslationSet] = []
     for page in site.html_pages:
         if page.alternates and len(sets) < limit:
             cells = {each.lang: _cell(site, page, each.url) for each in page.alternates}

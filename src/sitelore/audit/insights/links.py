@@ -95,7 +95,7 @@ class StarvedPage:
 
 
 def starved_pages(site: Site, min_words: int = 500, limit: int = 100) -> list[StarvedPage]:
-    """Pages in the lowest quarter of rank that are in the sitemap or long; pages with related titles are suggested as sources."""
+    """Pages in the lowest quarter of rank that are in the sitemap or long. Pages with related titles could link to them."""
     if len(site.ranks) < 4:
         return []
     low = quantiles(site.ranks.values(), n=4)[0]

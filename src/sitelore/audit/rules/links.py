@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from sitelore.audit.graph import GraphLink
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import Group, Hit, Limits, Needs, RuleTable
-from sitelore.audit.site import PageSummary, Site, TargetKind
+from sitelore.audit.site import PageIds, PageSummary, Site, TargetKind
 from sitelore.model.audit import Severity
 from sitelore.model.audit_facts import LinkKind
 from sitelore.model.states import UrlState
@@ -110,17 +111,14 @@ def _broken_external_link(site: Site, limits: Limits) -> Iterator[Hit]:
     fix="Use the id of the element that is meant; the nearest ones are listed.",
 )
 def _broken_anchor(site: Site, _: Limits) -> Iterator[Hit]:
-    for page in site.html_pages:
-        for href, text, nearest in page.own_broken_anchors:
-            fragment = href.partition("#")[2]
-            yield Hit({"target": str(page.url), "fragment": fragment, "text": text, "nearest": list(nearest)}, page.url)
-        if not page.missing_fragments:
-            continue
-        for link in site.graph.inlinks(page.url):
+    for target, links in groupby(site.graph.anchors(), key=lambda link: link.target):
+        page = site.final(target)
+        ids = PageIds(page.ids) if page is not None and page.ids else None
+        for link in links if ids is not None else ():
             source = site.pages.get(link.source)
-            if link.fragment in page.missing_fragments and source is not None and source.is_html and source is not page:
-                nearest = page.missing_fragments[link.fragment]
-                yield Hit({**link_evidence(link), "fragment": link.fragment, "nearest": list(nearest)}, source.url)
+            if ids is not None and source is not None and source.is_html and not ids.has_anchor(link.fragment):
+                evidence = {"target": target, "fragment": link.fragment, "text": link.text}
+                yield Hit({**evidence, "nearest": ids.nearest(link.fragment)}, source.url)
 
 
 @TABLE.site(
