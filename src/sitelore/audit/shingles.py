@@ -91,22 +91,22 @@ def _ordered(first: str, second: str) -> tuple[str, str]:
     return (first, second) if first < second else (second, first)
 
 
-def _permutations() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _permutations() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    numbers = np.random.default_rng(_SEED).integers(1, 2**63, (2, HASHES), dtype=np.uint64)
-    return numbers[0] | np.uint64(1), numbers[1]
+    numbers = np.random.default_rng(_SEED).integers(1, 2**32 - 1, (2, HASHES), dtype=np.uint32)
+    return numbers[0] | np.uint32(1), numbers[1]
 
 
-def _min_hashes(shingles: bytes, multipliers: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
+def _min_hashes(shingles: bytes, multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The smallest hash of the shingles under each permutation. Long texts are taken in parts, to bound the memory."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
-    numbers = np.frombuffer(shingles, np.uint32).astype(np.uint64)
+    numbers = np.frombuffer(shingles, np.uint32)
     smallest: Any = np.full(HASHES, 2**32 - 1, np.uint32)
     for start in range(0, len(numbers), 4096):
         part = numbers[start : start + 4096, None] * multipliers + offsets
-        smallest = np.minimum(smallest, (part >> np.uint64(32)).astype(np.uint32).min(axis=0))
+        smallest = np.minimum(smallest, part.min(axis=0))
     result: NDArray[np.uint32] = smallest
     return result
 

@@ -122,7 +122,8 @@ def _mojibake(page: AuditPage, limits: Limits) -> Iterator[Hit]:
         evidence = {"count": text.count(_REPLACEMENT), "charset": charset, "sample": text[max(0, at - 30) : at + 30]}
         yield Hit(evidence, severity=Severity.ERROR)
         return
-    wrong = _WRONG_PAIRS.findall(text) + _VISIBLE_ENTITY.findall(text)
+    wrong = _WRONG_PAIRS.findall(text) if any(letter in text for letter in "\u00c2\u00c3\u00e2") else []
+    wrong += _VISIBLE_ENTITY.findall(text) if "&" in text else []
     if len(wrong) >= limits["min_pairs"] and not _ABOUT_ENCODING.search(text):
         yield Hit({"count": len(wrong), "charset": charset, "sample": " ".join(wrong[:5])})
 
@@ -132,7 +133,7 @@ def _mojibake(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     Group.CONTENT,
     Severity.NOTICE,
     (Needs.GRAPH,),
-    thresholds={"min_group": 8, "min_alike": 0.7, "deviations": 3, "min_words": 100},
+    thresholds={"min_group": 8, "min_alike": 0.7, "deviations": 3, "min_words": 100, "enough_words": 500},
     title="Page with little text",
     explanation="The page has far less text than others of its folder; where the folder has no norm, it has hardly any text.",
     fix="Say more, merge it with another page, or mark it noindex.",
@@ -140,6 +141,8 @@ def _mojibake(page: AuditPage, limits: Limits) -> Iterator[Hit]:
 def _thin_page(site: Site, limits: Limits) -> Iterator[Hit]:
     for page in site.indexable:
         norm = site.norm(page)
+        if page.word_count >= limits["enough_words"]:
+            continue
         if norm is not None and norm.pages >= limits["min_group"] and norm.share_near >= limits["min_alike"]:
             if page.word_count < norm.median / 2 and page.word_count < norm.median - limits["deviations"] * norm.mad:
                 yield Hit({"words": page.word_count, "median": norm.median, "group": page.group, "pages": norm.pages}, page.url)

@@ -43,7 +43,7 @@ def _h1_missing(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     fix="Keep one h1 and make the others h2.",
 )
 def _h1_repeated(page: AuditPage, _: Limits) -> Iterator[Hit]:
-    texts = dict.fromkeys(each.text for each in main_headings(page) if each.level == 1 and each.text)
+    texts = dict.fromkeys(each.text.rstrip("\u00b6# ") for each in main_headings(page) if each.level == 1 and each.text)
     if len(texts) > 1:
         yield Hit(listed("headings", texts))
 

@@ -47,6 +47,17 @@ _ALIKE = (
 """Languages that a detector confuses."""
 
 
+_WIDESPREAD = frozenset(
+    code
+    for line in (
+        "ar bg bn ca cs da de el en es et eu fa fi fr gu he hi hr hu hy id is it ja ka kk kn ko lt lv mk ml mr ms nb",
+        "nl no pa pl pt ro ru sk sl sq sr sv ta te th tr uk ur vi zh",
+    )
+    for code in line.split()
+)
+"""Languages that a detector does not report for lists of names and code."""
+
+
 def is_language_tag(tag: str) -> bool:
     """Whether a text is a language tag by BCP 47, with a language that exists."""
     match = _TAG.fullmatch(tag.strip())
@@ -106,7 +117,7 @@ def _lang_invalid(page: AuditPage, _: Limits) -> Iterator[Hit]:
 def _lang_mismatch(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     declared, detected = (lang.partition("-")[0].lower() for lang in (page.facts.lang.strip(), page.facts.detected_lang))
     is_alike = declared == detected or any({declared, detected} <= alike for alike in _ALIKE)
-    if page.word_count >= limits["min_words"] and detected and declared and not is_alike and is_language_tag(declared):
+    if page.word_count >= limits["min_words"] and detected in _WIDESPREAD and not is_alike and is_language_tag(declared):
         yield Hit({"declared": declared, "detected": detected, "sample": page.content.text[:120]})
 
 

@@ -133,12 +133,11 @@ def _stated(entity: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 )
 def _structured_disagrees(page: AuditPage, _: Limits) -> Iterator[Hit]:
     text, title = page.content.text, f"{page.facts.title} {page.content.h1}"
-    if not text:
+    entities = [entity for entity in _entities(page) if {"Product", "Event"} & set(entity.get("types", ()))]
+    if not text or not entities:
         return
     words, digits = _words(f"{title} {text}"), _DIGITS.sub("", text)
-    for entity in _entities(page):
-        if not {"Product", "Event"} & set(entity.get("types", ())):
-            continue
+    for entity in entities:
         for name, value in _stated(entity):
             if not _is_shown(name, value, words, digits, text):
                 yield Hit({"type": entity["types"][0], "property": name, "value": value[:100]})
