@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SHINGLE_WORDS = 5
 HASHES = 128
-BANDS = 16
+BANDS = ((0.88, 16), (0.0, 32))
+"""The number of bands by the lowest similarity that is looked for: more bands find pairs that are less alike."""
 MAX_BUCKET = 200
 """Pages of one bucket that are compared with each other; the rest is compared with the first."""
 CUT = 0.80
@@ -64,22 +65,23 @@ def jaccard(first: bytes, second: bytes) -> float:
 def similar_pairs(pages: Mapping[str, bytes], threshold: float = 0.90) -> list[SimilarPair]:
     """The pairs of pages whose shingles are at least this much alike, most alike first."""
     pairs: list[SimilarPair] = []
-    for first, second in sorted(set(_candidates(pages))):
+    bands = next(number for lowest, number in BANDS if threshold >= lowest)
+    for first, second in sorted(set(_candidates(pages, bands))):
         a, b = pages[first], pages[second]
         if min(len(a), len(b)) >= threshold * max(len(a), len(b)) and (value := jaccard(a, b)) >= threshold:
             pairs.append(SimilarPair(first, second, value))
     return sorted(pairs, key=lambda pair: (-pair.similarity, pair.first, pair.second))
 
 
-def _candidates(pages: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+def _candidates(pages: Mapping[str, bytes], bands: int) -> Iterator[tuple[str, str]]:
     """Yield the pairs that share a band of min-hashes, each in alphabetical order."""
     multipliers, offsets = _permutations()
-    rows = HASHES // BANDS
+    rows = HASHES // bands
     buckets: dict[tuple[int, bytes], list[str]] = {}
     for url, shingles in pages.items():
         if shingles:
             signature = _min_hashes(shingles, multipliers, offsets)
-            for band in range(BANDS):
+            for band in range(bands):
                 buckets.setdefault((band, signature[band * rows : (band + 1) * rows].tobytes()), []).append(url)
     for urls in buckets.values():
         for at, url in enumerate(urls[:MAX_BUCKET]):

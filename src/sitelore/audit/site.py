@@ -435,12 +435,18 @@ class Site:
         edges = self.graph.edges(self._nodes_by_id(nodes), len(nodes))
         return dict(zip(nodes, edges.pagerank(), strict=True))
 
+    def similar_pairs(self, threshold: float) -> list[SimilarPair]:
+        """Pairs of indexable pages that are at least this much alike, and not equal."""
+        if threshold not in self._pairs:
+            pages = {str(page.url): page.shingles for page in self.indexable if page.shingles}
+            hashes = {url: self.pages[url].content_hash for url in pages}
+            pairs = similar_pairs(pages, threshold)
+            self._pairs[threshold] = [pair for pair in pairs if hashes[pair.first] != hashes[pair.second]]
+        return self._pairs[threshold]
+
     @cached_property
-    def similar_pairs(self) -> list[SimilarPair]:
-        """Pairs of indexable pages with at least 70 % of their text in common and different content."""
-        pages = {str(page.url): page.shingles for page in self.indexable if page.shingles}
-        pairs = similar_pairs(pages, 0.70)
-        return [pair for pair in pairs if self.pages[pair.first].content_hash != self.pages[pair.second].content_hash]
+    def _pairs(self) -> dict[float, list[SimilarPair]]:
+        return {}
 
     def sources(self, url: str) -> list[GraphLink]:
         """The links of the site's pages to a URL."""

@@ -41,7 +41,7 @@ def exact_duplicates(site: Site) -> list[DuplicateSet]:
 
 def near_duplicates(site: Site, threshold: float = 0.90) -> list[DuplicateSet]:
     """Sets of indexable pages with nearly equal text, the largest first. A threshold from 0.7 on needs no new crawl."""
-    pairs = [pair for pair in site.similar_pairs if pair.similarity >= threshold]
+    pairs = site.similar_pairs(threshold)
     shingles = {url: site.pages[url].shingles for pair in pairs for url in (pair.first, pair.second)}
     groups = clusters(pairs, shingles)
     return _largest_first(

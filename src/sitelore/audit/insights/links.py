@@ -36,7 +36,8 @@ def scaled_ranks(site: Site) -> list[RankedPage]:
         return []
     low, high = math.log(min(ranks.values())), math.log(max(ranks.values()))
     width = high - low
-    pages = [RankedPage(url, rank, 100 * (math.log(rank) - low) / width if width else 100.0) for url, rank in ranks.items()]
+    scaled = {url: round(100 * (math.log(rank) - low) / width, 2) if width else 100.0 for url, rank in ranks.items()}
+    pages = [RankedPage(url, rank, scaled[url]) for url, rank in ranks.items()]
     return sorted(pages, key=lambda page: (-page.rank, page.url))
 
 

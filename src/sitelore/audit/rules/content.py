@@ -89,7 +89,7 @@ def _duplicate_exact(site: Site, _: Limits) -> Iterator[Hit]:
     fix="Merge the pages, make them differ, or add a canonical link to the primary one.",
 )
 def _duplicate_near(site: Site, limits: Limits) -> Iterator[Hit]:
-    pairs = [pair for pair in site.similar_pairs if pair.similarity >= limits["min_similarity"]]
+    pairs = site.similar_pairs(limits["min_similarity"])
     shingles = {url: site.pages[url].shingles for pair in pairs for url in (pair.first, pair.second)}
     for group in clusters(pairs, shingles):
         primary = primary_of(site, group)

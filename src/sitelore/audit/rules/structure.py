@@ -110,15 +110,16 @@ def _url_form(site: Site, limits: Limits) -> Iterator[Hit]:
     Group.MACHINES,
     Severity.NOTICE,
     (Needs.DOCUMENT, Needs.GRAPH),
+    thresholds={"min_similarity": 0.9},
     title="Versions of one page compete",
     explanation="Nearly equal pages differ only in the version in their URL, and none names the newest one as canonical.",
     fix="Add canonical links to the newest version, or mark old versions noindex.",
 )
-def _docs_version_mixed(site: Site, _: Limits) -> Iterator[Hit]:
+def _docs_version_mixed(site: Site, limits: Limits) -> Iterator[Hit]:
     sets: dict[str, set[str]] = {}
-    for pair in site.similar_pairs:
+    for pair in site.similar_pairs(limits["min_similarity"]):
         first, second = (_VERSION.sub("/*", url) for url in (pair.first, pair.second))
-        if first == second and pair.similarity >= 0.9:
+        if first == second:
             sets.setdefault(first, set()).update((pair.first, pair.second))
     for urls in sets.values():
         newest = max(urls, key=_version_key)
