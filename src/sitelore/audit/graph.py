@@ -6,7 +6,8 @@ A site may have millions of links, so a link is a row of numbers: URLs and texts
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,6 +129,40 @@ class SiteGraph:
     def outlinks(self, url: str) -> Iterator[GraphLink]:
         """Yield the links of a page, in page order."""
         return map(self.link, self._rows(self._by_source, url))
+
+    def links_to(self, is_wanted: Callable[[str], bool]) -> Iterator[GraphLink]:
+        """Yield the links whose target is wanted. Each URL is looked at once."""
+        wanted = [number for number, url in enumerate(self.urls) if is_wanted(url)]
+        return self._links_with(self.targets, wanted)
+
+    def links_with_text(self, is_wanted: Callable[[str], bool]) -> Iterator[GraphLink]:
+        """Yield the links whose text is wanted. Each text is looked at once."""
+        wanted = [number for number, text in enumerate(self._strings) if is_wanted(text)]
+        return self._links_with(self._texts, wanted)
+
+    def _links_with(self, column: array[int], wanted: list[int]) -> Iterator[GraphLink]:
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        if not wanted or not column:
+            return iter(())
+        return map(self.link, np.flatnonzero(np.isin(np.frombuffer(column, np.int32), wanted)).tolist())
+
+    def nofollow_links(self) -> Iterator[GraphLink]:
+        """Yield the links that are marked nofollow."""
+        return (self.link(at) for at, is_marked in enumerate(self.nofollow) if is_marked)
+
+    def distinct_targets(self, is_counted: Callable[[str], bool] = bool) -> Counter[str]:
+        """The number of distinct other URLs that each page links, of those that count."""
+        import numpy as np  # noqa: PLC0415 part of an extra
+
+        if not len(self):
+            return Counter()
+        counts_as = np.fromiter(map(is_counted, self.urls), bool, len(self.urls))
+        sources, targets = np.frombuffer(self.sources, np.int32), np.frombuffer(self.targets, np.int32)
+        keep = counts_as[targets] & (sources != targets)
+        pairs = np.unique(sources[keep].astype(np.int64) * len(self.urls) + targets[keep])
+        numbers, counts = np.unique(pairs // len(self.urls), return_counts=True)
+        return Counter({self.urls[number]: count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)})
 
     def inlink_count(self, url: str) -> int:
         """The number of links to a URL."""

@@ -175,11 +175,10 @@ def _invalid_href(page: AuditPage, _: Limits) -> Iterator[Hit]:
     fix="Use words that describe the target, such as its title.",
 )
 def _generic_link_text(site: Site, _: Limits) -> Iterator[Hit]:
-    for page in site.html_pages:
-        for link in site.graph.outlinks(page.url):
-            if not link.nofollow and link.target != page.url and is_generic(link.text):
-                target = site.pages.get(link.target)
-                yield Hit({**link_evidence(link), "title": target.title if target is not None else ""}, page.url)
+    for link in site.graph.links_with_text(is_generic):
+        page, target = site.pages.get(link.source), site.pages.get(link.target)
+        if page is not None and page.is_html and not link.nofollow and target is not page:
+            yield Hit({**link_evidence(link), "title": target.title if target is not None else ""}, page.url)
 
 
 def is_generic(text: str) -> bool:
@@ -213,13 +212,14 @@ def _link_without_name(page: AuditPage, _: Limits) -> Iterator[Hit]:
     fix="Remove nofollow from links within the site.",
 )
 def _nofollow_internal(site: Site, _: Limits) -> Iterator[Hit]:
-    for page in site.html_pages:
-        links = [] if page.nofollow else [each for each in site.graph.outlinks(page.url) if each.nofollow]
-        for link in links:
-            target = site.final(link.target)
-            if target is not None and target.is_indexable and target is not page:
-                yield Hit(link_evidence(link), page.url)
-        if page.nofollow and page.is_indexable:
+    for link in site.graph.nofollow_links():
+        page, target = site.pages.get(link.source), site.final(link.target)
+        if page is None or target is None or page is target:
+            continue
+        if page.is_html and not page.nofollow and target.is_indexable:
+            yield Hit(link_evidence(link), page.url)
+    for page in site.indexable:
+        if page.nofollow:
             yield Hit({"target": "", "directive": "meta robots nofollow"}, page.url)
 
 
@@ -234,12 +234,11 @@ def _nofollow_internal(site: Site, _: Limits) -> Iterator[Hit]:
     fix="Link to the https address.",
 )
 def _link_downgrade(site: Site, _: Limits) -> Iterator[Hit]:
-    for page in site.html_pages:
-        if page.url.scheme == "https":
-            for link in site.graph.outlinks(page.url):
-                target = Url.trusted(link.target)
-                if target.scheme == "http" and target.authority in site.authorities:
-                    yield Hit(link_evidence(link), page.url)
+    hosts = site.authorities
+    for link in site.graph.links_to(lambda url: url.startswith("http:") and Url.trusted(url).authority in hosts):
+        page = site.pages.get(link.source)
+        if page is not None and page.is_html and page.url.scheme == "https":
+            yield Hit(link_evidence(link), page.url)
 
 
 @TABLE.site(
@@ -254,9 +253,9 @@ def _link_downgrade(site: Site, _: Limits) -> Iterator[Hit]:
 def _dead_end(site: Site, _: Limits) -> Iterator[Hit]:
     if len(site.html_pages) < 2:
         return
+    counts = site.graph.distinct_targets(lambda url: site.target(url).kind is not TargetKind.EXTERNAL)
     for page in site.html_pages:
-        links = site.graph.outlinks(page.url)
-        if not any(link.target != page.url and site.target(link.target).kind is not TargetKind.EXTERNAL for link in links):
+        if not counts[page.url]:
             yield Hit({"title": page.title}, page.url)
 
 
@@ -271,10 +270,10 @@ def _dead_end(site: Site, _: Limits) -> Iterator[Hit]:
     fix="Divide the page, or remove links that are not needed.",
 )
 def _too_many_links(site: Site, limits: Limits) -> Iterator[Hit]:
+    counts = site.graph.distinct_targets()
     for page in site.html_pages:
-        targets = {link.target for link in site.graph.outlinks(page.url)}
-        if len(targets) > limits["max_links"]:
-            yield Hit({"links": len(targets)}, page.url)
+        if counts[page.url] > limits["max_links"]:
+            yield Hit({"links": counts[page.url]}, page.url)
 
 
 @TABLE.site(

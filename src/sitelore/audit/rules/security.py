@@ -130,18 +130,23 @@ def _form_insecure(page: AuditPage, _: Limits) -> Iterator[Hit]:
     fix="Use the public address.",
 )
 def _private_address_published(site: Site, _: Limits) -> Iterator[Hit]:
-    internal: dict[str, bool] = {}
-    for page in site.html_pages:
-        if is_private_host(page.url.host):
-            continue
-        media = [(each.url, "") for each in page.images] + [(url, "") for url in page.files]
-        for target, text in [(link.target, link.text) for link in site.graph.outlinks(page.url)] + media:
-            authority = Url.trusted(target).authority if target.startswith(("http:", "https:")) else ""
-            if authority not in internal:
-                internal[authority] = _is_internal(authority, site)
-            # An address that the text shows is an instruction for readers, such as http://localhost:8000 in a manual.
-            if internal[authority] and authority not in text:
-                yield Hit({"target": target, "text": text}, page.url)
+    known: dict[str, bool] = {}
+
+    def is_internal(url: str) -> bool:
+        authority = Url.trusted(url).authority if url.startswith(("http:", "https:")) else ""
+        if authority not in known:
+            known[authority] = bool(authority) and _is_internal(authority, site)
+        return known[authority]
+
+    public = {page.url: page for page in site.html_pages if not is_private_host(page.url.host)}
+    for link in site.graph.links_to(is_internal):
+        # An address that the text shows is an instruction for readers, such as http://localhost:8000 in a manual.
+        if link.source in public and Url.trusted(link.target).authority not in link.text:
+            yield Hit({"target": link.target, "text": link.text}, link.source)
+    for page in public.values():
+        for url in (*(image.url for image in page.images), *page.files):
+            if is_internal(url):
+                yield Hit({"target": url, "text": ""}, page.url)
 
 
 def _is_internal(authority: str, site: Site) -> bool:
