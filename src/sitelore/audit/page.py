@@ -26,6 +26,7 @@ class PageContent:
     """The parts of a stored document that rules read."""
 
     text: str = ""
+    markdown: str = ""
     h1: str = ""
     image: str = ""
     meta: Mapping[str, str] = field(default_factory=dict)
@@ -37,10 +38,10 @@ class PageContent:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> PageContent:
         """The content of a document as it is stored in JSON."""
-        text, h1, image = (str(document.get(name) or "") for name in ("text", "h1", "image"))
+        text, markdown, h1, image = (str(document.get(name) or "") for name in ("text", "markdown", "h1", "image"))
         structured, forms, media = (tuple(document.get(name) or ()) for name in ("structured", "forms", "media"))
         meta, rendering = (document.get(name) or {} for name in ("meta", "rendering"))
-        return cls(text, h1, image, meta, structured, forms, media, rendering)
+        return cls(text, markdown, h1, image, meta, structured, forms, media, rendering)
 
 
 NO_CONTENT = PageContent()

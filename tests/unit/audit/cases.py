@@ -662,7 +662,9 @@ ACCESS = {
     "id-conflict": body("<label for=nothing>Name</label>", "<label for=n>Name</label><input id=n name=n>"),
     "main-missing": Case(with_page(html().replace("main>", "div>")), with_page(html())),
     "table-without-headers": body(
-        "<table><tr><td>a<td>b<tr><td>c<td>d</table>", "<table><tr><th>a<th>b<tr><td>c<td>d</table>", first_row="a | b"
+        "<table><tr><td>a<td>b<tr><td>c<td>d<tr><td>e<td>f</table>",
+        "<table><tr><th>a<th>b<tr><td>c<td>d<tr><td>e<td>f</table>",
+        first_row="a | b",
     ),
 }
 

@@ -145,12 +145,13 @@ def _main_missing(page: AuditPage, _: Limits) -> Iterator[Hit]:
     Group.ACCESS,
     Severity.NOTICE,
     identity=("first_row",),
-    thresholds={"min_rows": 2, "min_columns": 2},
+    thresholds={"min_rows": 3, "min_columns": 2},
     title="Table without header cells",
-    explanation="The table has no th cells, so that screen readers cannot say to which column or row a value belongs.",
+    explanation="A table of three rows or more has no th cells, so that screen readers cannot say what a value belongs to.",
     fix="Make the cells of the first row or column th.",
 )
 def _table_without_headers(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     for table in page.facts.tables:
-        if table.rows >= limits["min_rows"] and table.columns >= limits["min_columns"]:
+        is_layout = table.first_row.startswith("|")  # a picture beside a text
+        if table.rows >= limits["min_rows"] and table.columns >= limits["min_columns"] and not is_layout:
             yield Hit({"rows": table.rows, "columns": table.columns, "first_row": table.first_row})

@@ -25,6 +25,7 @@ _WRONG_PAIRS = re.compile(
 )
 """UTF-8 that was read as Latin-1 or Windows-1252."""
 _VISIBLE_ENTITY = re.compile(r"&(?:nbsp|amp;nbsp|amp;amp|#160|amp;#\d+);")
+_CODE = re.compile(r"^ *(?P<fence>`{3,}|~{3,}).*?^ *(?P=fence)|`[^`\n]+`|^ {4,}.*$", re.MULTILINE | re.DOTALL)
 _LOREM = re.compile(r"lorem ipsum dolor sit amet", re.IGNORECASE)
 _EMPTY_VALUE = re.compile(r"(?:^|[\s|:\u2013\u2014-])(?:undefined|null|NaN|TODO|TBD|FIXME)(?:$|\s*[|:\u2013\u2014-])")
 _UNFILLED = re.compile(r"\{\{[^{}]{1,80}\}\}|\$\{[^{}]{1,80}\}|\{%[^{}]{1,80}%\}|\[object Object\]")
@@ -40,11 +41,18 @@ _DECEPTIVE = frozenset({"font-size", "clip", "off-screen", "colour"})
 _VISIBLE_SOURCES = frozenset({"time", "text"})
 _DECLARED_SOURCES = frozenset({"json-ld", "meta", "microdata"})
 _TOKEN_BYTES = 4
+_WORDS_PER_LINK = 5
+"""A page with fewer words for each of its links is a list of links."""
 
 
 def primary_of(site: Site, urls: list[str]) -> str:
-    """The page of a set of duplicates that should stay: with the most internal rank, then with the shortest URL."""
-    return min(urls, key=lambda url: (-site.ranks.get(url, 0.0), len(url), url))
+    """The page of a set of duplicates that should stay: the start, else with the most internal rank, then the shortest URL."""
+    return min(urls, key=lambda url: (url != site.start_url, -site.ranks.get(url, 0.0), len(url), url))
+
+
+def _prose(page: AuditPage) -> str:
+    """The text of a page without its code; to be called only where the text has something to look for."""
+    return _CODE.sub(" ", page.content.markdown)
 
 
 @TABLE.site(
@@ -118,7 +126,7 @@ def _mojibake(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     text = page.content.text
     charset = page.facts.header_charset or page.facts.charset
     at = text.find(_REPLACEMENT)
-    if at >= 0 and not _ABOUT_ENCODING.search(text):
+    if at >= 0 and _REPLACEMENT in _prose(page) and not _ABOUT_ENCODING.search(text):
         evidence = {"count": text.count(_REPLACEMENT), "charset": charset, "sample": text[max(0, at - 30) : at + 30]}
         yield Hit(evidence, severity=Severity.ERROR)
         return
@@ -155,7 +163,7 @@ def _is_prose(site: Site, page: PageSummary) -> bool:
     if page is site.start or page.url.is_root or page.form_count or _NOT_PROSE.search(page.url.path.lower()):
         return False
     links = {link.target for link in site.graph.outlinks(page.url)}
-    return not page.url.path.endswith("/") or len(links) < 20
+    return len(links) * _WORDS_PER_LINK <= page.word_count
 
 
 @TABLE.page(
@@ -199,9 +207,9 @@ def _placeholder_text(page: AuditPage, limits: Limits) -> Iterator[Hit]:
     for place, text in places:
         if match := _UNFILLED.search(text) or (_EMPTY_VALUE.search(text) if place != "description" else None):
             yield Hit({"place": place, "text": match[0].strip()})
-    if match := _LOREM.search(page.content.text):
+    if _LOREM.search(page.content.text) and (match := _LOREM.search(_prose(page))):
         yield Hit({"place": "text", "text": match[0]})
-    if (count := page.content.text.count("[object Object]")) > limits["max_in_text"]:
+    if "[object Object]" in page.content.text and (count := _prose(page).count("[object Object]")) > limits["max_in_text"]:
         yield Hit({"place": "text", "text": "[object Object]", "count": count})
 
 
