@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DAMPING = 0.85
 MAX_ITERATIONS = 100
-TOLERANCE = 1e-9
+TOLERANCE = 1e-7
 """Iterating ends when the sum of all changes of rank is less than this."""
 
 
@@ -33,7 +33,6 @@ class GraphLink(NamedTuple):
     target: str
     position: int
     text: str
-    fragment: str
     nofollow: bool
 
 
@@ -55,7 +54,7 @@ class SiteGraph:
         self.sources, self.targets, self.positions = array("i"), array("i"), array("i")
         self._strings: list[str] = [""]
         self._string_ids: dict[str, int] = {"": 0}
-        self._texts, self._fragments = array("i"), array("i")
+        self._texts = array("i")
         self.nofollow = bytearray()
         self._anchors = tuple(array("i") for _ in range(4))
         """Links to fragments: source, target, fragment, text."""
@@ -77,7 +76,6 @@ class SiteGraph:
         self.targets.append(self.id_of(target))
         self.positions.append(position)
         self._texts.append(self._string_id(text))
-        self._fragments.append(self._string_id(fragment))
         self.nofollow.append(nofollow)
         if fragment:
             self.add_anchor(source, target, fragment, text)
@@ -118,7 +116,6 @@ class SiteGraph:
             urls[self.targets[at]],
             self.positions[at],
             strings[self._texts[at]],
-            strings[self._fragments[at]],
             bool(self.nofollow[at]),
         )
 
@@ -160,9 +157,10 @@ class SiteGraph:
         counts_as = np.fromiter(map(is_counted, self.urls), bool, len(self.urls))
         sources, targets = np.frombuffer(self.sources, np.int32), np.frombuffer(self.targets, np.int32)
         keep = counts_as[targets] & (sources != targets)
-        pairs = np.unique(sources[keep].astype(np.int64) * len(self.urls) + targets[keep])
-        numbers, counts = np.unique(pairs // len(self.urls), return_counts=True)
-        return Counter({self.urls[number]: count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)})
+        pairs = _pairs(sources, targets, keep, len(self.urls))
+        pairs.sort()
+        counts = np.bincount(pairs[_is_first(pairs)] // len(self.urls), minlength=len(self.urls)).tolist()
+        return Counter({url: count for url, count in zip(self.urls, counts, strict=True) if count})
 
     def inlink_count(self, url: str) -> int:
         """The number of links to a URL."""
@@ -177,11 +175,11 @@ class SiteGraph:
         return rows
 
     @cached_property
-    def _by_target(self) -> tuple[Ints, Ints]:
+    def _by_target(self) -> tuple[NDArray[np.int32], Ints]:
         return _grouped(self.targets, len(self.urls))
 
     @cached_property
-    def _by_source(self) -> tuple[Ints, Ints]:
+    def _by_source(self) -> tuple[NDArray[np.int32], Ints]:
         return _grouped(self.sources, len(self.urls))
 
     def edges(self, nodes: Sequence[int], count: int) -> Edges:
@@ -189,32 +187,59 @@ class SiteGraph:
         import numpy as np  # noqa: PLC0415 part of an extra
 
         if not len(self):
-            return Edges(count, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-        node = np.asarray(nodes, dtype=np.int64)
+            return Edges(count, np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, bool))
+        node = np.asarray(nodes, dtype=np.int32)
         sources, targets = node[np.frombuffer(self.sources, np.int32)], node[np.frombuffer(self.targets, np.int32)]
         is_edge = (sources >= 0) & (targets >= 0) & (sources != targets)
-        keys = sources[is_edge] * count + targets[is_edge]
-        is_followed = np.frombuffer(self.nofollow, np.uint8)[is_edge] == 0
-        distinct = np.unique(keys)
-        followed = np.isin(distinct, np.unique(keys[is_followed]), assume_unique=True)
-        return Edges(count, distinct // max(count, 1), distinct % max(count, 1), followed)
+        pairs = _pairs(sources, targets, is_edge, count)
+        del sources, targets
+        # The last bit says nofollow: of the links of a pair, a followed one comes first.
+        pairs *= 2
+        pairs += np.frombuffer(self.nofollow, np.uint8)[is_edge]
+        pairs.sort()
+        followed = pairs & 1 == 0
+        pairs >>= 1
+        is_first = _is_first(pairs)
+        pairs = pairs[is_first]
+        divisor = max(count, 1)
+        return Edges(count, (pairs // divisor).astype(np.int32), (pairs % divisor).astype(np.int32), followed[is_first])
 
 
-def _grouped(numbers: array[int], count: int) -> tuple[Ints, Ints]:
+def _pairs(sources: NDArray[np.int32], targets: NDArray[np.int32], is_wanted: NDArray[np.bool_], count: int) -> Ints:
+    """A number for each pair that is wanted."""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    pairs = sources[is_wanted].astype(np.int64)
+    pairs *= count
+    pairs += targets[is_wanted]
+    return pairs
+
+
+def _is_first(numbers: Ints) -> NDArray[np.bool_]:
+    """Where a new number begins in a sorted array. (`np.unique` needs several times the memory.)"""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    is_first = np.ones(len(numbers), bool)
+    is_first[1:] = numbers[1:] != numbers[:-1]
+    return is_first
+
+
+def _grouped(numbers: array[int], count: int) -> tuple[NDArray[np.int32], Ints]:
     """The rows sorted by a number, and where the rows of each number start."""
     import numpy as np  # noqa: PLC0415 part of an extra
 
     values = np.frombuffer(numbers, np.int32) if numbers else np.zeros(0, np.int32)
-    order = np.argsort(values, kind="stable")
-    return order, np.searchsorted(values[order], np.arange(count + 1))
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(values, minlength=count), out=starts[1:])
+    return np.argsort(values, kind="stable").astype(np.int32), starts
 
 
 class Edges(NamedTuple):
     """Distinct edges between a number of `nodes`, without loops."""
 
     nodes: int
-    sources: Ints
-    targets: Ints
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
     followed: NDArray[np.bool_]
 
     def followed_in_degrees(self) -> list[int]:
@@ -250,12 +275,12 @@ class Edges(NamedTuple):
         if not count:
             return []
         degrees = np.bincount(self.sources, minlength=count)
+        shares = 1.0 / np.maximum(degrees, 1)
         sources, targets = self.sources[self.followed], self.targets[self.followed]
-        weights = 1.0 / degrees[sources]
         is_dangling = degrees == 0
         ranks: Floats = np.full(count, 1.0 / count)
         for _ in range(MAX_ITERATIONS):
-            passed = np.bincount(targets, ranks[sources] * weights, minlength=count)
+            passed = np.bincount(targets, (ranks * shares)[sources], minlength=count)
             new = (1 - DAMPING) / count + DAMPING * (passed + ranks[is_dangling].sum() / count)
             change = float(np.abs(new - ranks).sum())
             ranks = new

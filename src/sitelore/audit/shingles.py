@@ -76,17 +76,17 @@ def similar_pairs(pages: Mapping[str, bytes], threshold: float = 0.90) -> list[S
 def _candidates(pages: Mapping[str, bytes], bands: int) -> Iterator[tuple[str, str]]:
     """Yield the pairs that share a band of min-hashes, each in alphabetical order."""
     multipliers, offsets = _permutations()
+    urls = [url for url, shingles in pages.items() if shingles]
+    signatures = [_min_hashes(pages[url], multipliers, offsets) for url in urls]
     rows = HASHES // bands
-    buckets: dict[tuple[int, bytes], list[str]] = {}
-    for url, shingles in pages.items():
-        if shingles:
-            signature = _min_hashes(shingles, multipliers, offsets)
-            for band in range(bands):
-                buckets.setdefault((band, signature[band * rows : (band + 1) * rows].tobytes()), []).append(url)
-    for urls in buckets.values():
-        for at, url in enumerate(urls[:MAX_BUCKET]):
-            yield from (_ordered(url, other) for other in urls[at + 1 : MAX_BUCKET])
-        yield from (_ordered(urls[0], other) for other in urls[MAX_BUCKET:])
+    for start in range(0, HASHES, rows):
+        buckets: dict[bytes, list[str]] = {}
+        for url, signature in zip(urls, signatures, strict=True):
+            buckets.setdefault(signature[start : start + rows].tobytes(), []).append(url)
+        for alike in buckets.values():
+            for at, url in enumerate(alike[:MAX_BUCKET]):
+                yield from (_ordered(url, other) for other in alike[at + 1 : MAX_BUCKET])
+            yield from (_ordered(alike[0], other) for other in alike[MAX_BUCKET:])
 
 
 def _ordered(first: str, second: str) -> tuple[str, str]:

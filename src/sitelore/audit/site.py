@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from sitelore.audit.graph import Edges, GraphLink, SiteGraph
+from sitelore.audit.graph import GraphLink, SiteGraph
 from sitelore.audit.page import AuditPage
 from sitelore.audit.shingles import SimilarPair, shingles_of, similar_pairs
 from sitelore.model.audit import (
@@ -409,9 +409,10 @@ class Site:
         return {page.url: number for number, page in enumerate(self.html_pages)}
 
     @cached_property
-    def edges(self) -> Edges:
-        """Links between HTML pages, redirects and merged pages replaced by their final page."""
-        return self.graph.edges(self._nodes_by_id(self.nodes), len(self.nodes))
+    def _link_measures(self) -> tuple[list[int], list[int]]:
+        """The number of followed links to each node and its click depth. The edges are not held: they take much memory."""
+        edges = self.graph.edges(self._nodes_by_id(self.nodes), len(self.nodes))
+        return edges.followed_in_degrees(), edges.click_depths(self.nodes.get(self.start_url, -1))
 
     def _nodes_by_id(self, nodes: Mapping[str, int]) -> list[int]:
         finals = (self.final(url) for url in self.graph.urls)
@@ -420,13 +421,12 @@ class Site:
     @cached_property
     def followed_inlinks(self) -> dict[str, int]:
         """The number of pages that link to each HTML page without nofollow."""
-        return dict(zip(self.nodes, self.edges.followed_in_degrees(), strict=True))
+        return dict(zip(self.nodes, self._link_measures[0], strict=True))
 
     @cached_property
     def click_depths(self) -> dict[str, int]:
         """The number of clicks from the start page to each HTML page; -1 where no path of followed links leads to it."""
-        start = self.nodes.get(self.start_url, -1)
-        return dict(zip(self.nodes, self.edges.click_depths(start), strict=True))
+        return dict(zip(self.nodes, self._link_measures[1], strict=True))
 
     @cached_property
     def ranks(self) -> dict[str, float]:
