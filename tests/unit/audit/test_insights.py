@@ -193,7 +193,7 @@ def duplicates() -> Audited:
     )
 
 
-def test_exact_and_near_duplicates_are_told_apart() -> None:
+def test_exact_and_near_duplicates_are_separate() -> None:
     result = duplicates().site
     assert [(each.primary, each.pages) for each in content.exact_duplicates(result)] == [
         (f"{BASE}/a", (f"{BASE}/a", f"{BASE}/a?print"))
