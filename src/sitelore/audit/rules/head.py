@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 
 from sitelore.audit.page import AuditPage
 from sitelore.audit.rule import AppliesTo, Group, Hit, Limits, Needs, RuleTable, listed
@@ -14,7 +15,8 @@ from sitelore.model.audit import Severity
 
 TABLE = RuleTable()
 
-_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u2190\u203a:-]+\s+|\s+\|\s*")
+_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u2190\u203a:-]+\s+|\s+\|\s*|\s+(?=\()")
+_MAX_SEPARATORS = 6
 _SCALE = re.compile(r"maximum-scale\s*=\s*([\d.]+)", re.IGNORECASE)
 _NO_SCALING = re.compile(r"user-scalable\s*=\s*(?:no|0)\b", re.IGNORECASE)
 _REPEATABLE = (
@@ -73,12 +75,9 @@ def _title_duplicate(site: Site, _: Limits) -> Iterator[Hit]:
 
 @lru_cache(maxsize=100_000)
 def _parts(title: str) -> tuple[tuple[str, str], ...]:
-    """The first and the last part of a title, each with its separator: one of them may be the name of the site."""
-    marks = list(_SEPARATOR.finditer(title))
-    if not marks:
-        return ()
-    first, last = marks[0], marks[-1]
-    return (("prefix", title[: first.end()]), ("suffix", title[last.start() :]))
+    """The beginnings and ends of a title at its separators: one of them may be the name of the site."""
+    marks = list(islice(_SEPARATOR.finditer(title), _MAX_SEPARATORS))
+    return (*(("prefix", title[: mark.end()]) for mark in marks), *(("suffix", title[mark.start() :]) for mark in marks))
 
 
 def site_affix(site: Site, share: float, min_pages: int) -> tuple[str, str] | None:
@@ -87,8 +86,8 @@ def site_affix(site: Site, share: float, min_pages: int) -> tuple[str, str] | No
     counts = Counter(part for title in titles for part in _parts(title))
     if len(titles) < min_pages or not counts:
         return None
-    affix, count = counts.most_common(1)[0]
-    return affix if count >= share * len(titles) else None
+    usual = [part for part, count in counts.items() if count >= share * len(titles)]
+    return max(usual, key=lambda part: (len(part[1]), part), default=None)
 
 
 def without_affix(title: str, affix: tuple[str, str] | None) -> str:

@@ -224,4 +224,5 @@ def bad_target(site: Site, url: str) -> str:
         return ""
     if page.indexability in {Indexability.INDEXABLE, Indexability.NOT_HTML, Indexability.NOT_FETCHED, Indexability.FORBIDDEN}:
         return ""
-    return "" if page.indexability is Indexability.ALIAS and not page.canonical else page.indexability.value
+    is_duplicate = page.indexability is Indexability.ALIAS and page.canonical in {None, page.url}
+    return "" if is_duplicate else page.indexability.value
