@@ -78,7 +78,7 @@ MAX_READ_CHARS = 2_000_000
 """Of texts that are read for names of links and for hidden words: elements that nest would be read once for every level."""
 MIN_LANGUAGE_BYTES = 1_000
 """The size of a text from which its language is detected."""
-MAX_LANGUAGE_CHARS = 1_200
+MAX_LANGUAGE_CHARS = 600
 """Of the text that the detector reads."""
 EARLY_BYTES = 1024
 DEEP = 32
@@ -557,7 +557,9 @@ def _tables_without_headers(tree: dom.Tree) -> Iterator[TableFact]:
 
 def _json_ld_errors(tree: dom.Tree) -> Iterator[str]:
     """Yield what is wrong with the JSON-LD scripts that are not valid JSON."""
-    for script in tree.select("script[type='application/ld+json' i]")[:MAX_READ]:
+    for script in tree.select("script")[:MAX_READ]:
+        if (script.attr("type") or "").strip().lower() != "application/ld+json":
+            continue
         text = dom.raw_text(script)
         try:
             msgspec.json.decode(text)
