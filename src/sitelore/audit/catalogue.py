@@ -14,7 +14,6 @@ from sitelore.audit.rules import (
     access,
     content,
     head,
-    headings,
     indexing,
     language,
     links,
@@ -30,7 +29,7 @@ from sitelore.audit.rules import (
 from sitelore.model.errors import BadConfig
 
 _MODULES = (
-    reach, links, security, speed, indexing, content, site_files, structure, head, headings, language, media, access,
+    reach, links, security, speed, indexing, content, site_files, structure, head, language, media, access,
     structured, machines,
 )  # fmt: skip
 
