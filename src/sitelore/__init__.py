@@ -11,6 +11,7 @@ Packages, in the order a URL passes through them:
     extract/     response → document: decode, redact, links, main content, Markdown, metadata, files (pure)
     index/       chunking, lexical and vector search, snippets
     export/      Markdown, JSON Lines, CSV, WARC, llms.txt
+    audit/       rules about pages and sites, findings over runs, figures about a site
     crawl/       visit, worker, maintenance, runs, search service
     model/       domain types and state machines
     ports.py     all interfaces

@@ -22,6 +22,7 @@ from sitelore.extract.content.visibility import hiding_technique, is_streamed
 from sitelore.extract.links import PageResolver, header_links
 from sitelore.extract.metadata import Metadata, PageElements, iso_date
 from sitelore.extract.page_objects.forms import Labels
+from sitelore.extract.text import detect_language
 from sitelore.model.audit_facts import (
     Alt,
     Alternate,
@@ -75,6 +76,10 @@ MAX_READ = 300
 """Elements of one kind that are looked into: looking into one costs what is below it."""
 MAX_READ_CHARS = 2_000_000
 """Of texts that are read for names of links and for hidden words: elements that nest would be read once for every level."""
+MIN_LANGUAGE_BYTES = 1_000
+"""The size of a text from which its language is detected."""
+MAX_LANGUAGE_CHARS = 600
+"""Of the text that the detector reads."""
 EARLY_BYTES = 1024
 DEEP = 32
 """The depth from which it is measured."""
@@ -191,6 +196,7 @@ def read_audit_facts(
         script_chars=sum(scripts),
         style_chars=sum(styles),
         largest_inline_chars=max([0, *scripts, *styles, *data_urls]),
+        json_ld_errors=tuple(islice(_json_ld_errors(tree), MAX_DECLARATIONS)),
     )
 
 
@@ -208,6 +214,8 @@ def facts_as_entity(facts: AuditFacts, text: str) -> dict[str, Any]:
     entity["text_bytes"] = len(utf8)
     if facts.kind == "html" and (dates := (*facts.dates, *_text_dates(utf8))):
         entity["dates"] = dates
+    if facts.kind == "html" and len(utf8) >= MIN_LANGUAGE_BYTES and (lang := detect_language(text[:MAX_LANGUAGE_CHARS])):
+        entity["detected_lang"] = lang
     return entity
 
 
@@ -545,6 +553,18 @@ def _tables_without_headers(tree: dom.Tree) -> Iterator[TableFact]:
         columns = max(cells, default=0)
         if len(rows) > 1 and columns > 1:
             yield TableFact(len(rows), columns, _label(" | ".join([cell.text for cell in dom.child_elements(rows[0])])))
+
+
+def _json_ld_errors(tree: dom.Tree) -> Iterator[str]:
+    """Yield what is wrong with the JSON-LD scripts that are not valid JSON."""
+    for script in tree.select("script")[:MAX_READ]:
+        if (script.attr("type") or "").strip().lower() != "application/ld+json":
+            continue
+        text = dom.raw_text(script)
+        try:
+            msgspec.json.decode(text)
+        except (ValueError, RecursionError) as error:
+            yield _label(str(error)) if text.strip() else "The script is empty"
 
 
 # Size, hidden text, footer, dates

@@ -259,6 +259,10 @@ class AuditFacts:
     style_chars: int = 0
     largest_inline_chars: int = 0
     """The largest inline script, style sheet or `data:` image."""
+    json_ld_errors: tuple[str, ...] = ()
+    """The parser's messages for JSON-LD scripts that are not valid JSON."""
+    detected_lang: str = ""
+    """The language of a longer text, where the detector is sure."""
 
 
 def hash_id(name: str) -> int:

@@ -110,7 +110,23 @@ HEAD = [
     ),
     ("<body><p>x</p><title>late</title>", {"head_in_body": ("title",), "head_ended_by": "p", "title": ""}),
     ("<body><svg><title>drawing</title></svg>", {"head_in_body": (), "titles": 0}),
+    ('<script type=application/ld+json>{"@type": "Thing"}</script><script>{</script>', {"json_ld_errors": ()}),
+    (
+        "<script type=application/ld+json>{'a': 1,}</script>",
+        {"json_ld_errors": ("JSON is malformed: object keys must be strings (byte 1)",)},
+    ),
+    ("<script type=application/ld+json> </script>", {"json_ld_errors": ("The script is empty",)}),
 ]
+
+
+GERMAN = "<p>" + "Die alte M\u00fchle am Fluss wurde vor vielen Jahren gebaut und steht heute noch im Tal. " * 12
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [(f"<html lang=en>{GERMAN}", "de"), ("<html lang=en><p>Die alte M\u00fchle.", "")]
+)
+def test_the_language_of_a_longer_text_is_detected(source: str, expected: str) -> None:
+    assert facts(source).detected_lang == expected
 
 
 @pytest.mark.parametrize(("source", "expected"), HEAD)

@@ -1,0 +1,127 @@
+"""Near duplicates: 5-word shingles of the main text, min-hashes, locality-sensitive hashing, then the true Jaccard index.
+
+The work is linear in the number of pages unless many are alike: only pages that share a band of min-hashes are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHINGLE_WORDS = 5
+HASHES = 128
+BANDS = ((0.88, 16), (0.0, 32))
+"""The number of bands by the lowest similarity that is looked for: more bands find pairs that are less alike."""
+MAX_BUCKET = 200
+"""Pages of one bucket that are compared with each other; the rest is compared with the first."""
+CUT = 0.80
+"""Two clusters are not joined if pages of them are less alike than this."""
+COMPARED = 4
+"""Pages of each cluster that are compared before two are joined."""
+
+_WORD = re.compile(r"\w+")
+_SEED = 20_240_501
+
+
+class SimilarPair(NamedTuple):
+    """Two pages and the Jaccard index of their shingles."""
+
+    first: str
+    second: str
+    similarity: float
+
+
+def shingles_of(text: str) -> bytes:
+    """The sorted distinct 32-bit hashes of a text's runs of five words, as bytes; empty for a shorter text."""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    words = _WORD.findall(text.lower())
+    if len(words) < SHINGLE_WORDS:
+        return b""
+    hashes = {word: crc32(word.encode("utf-8", "replace")) for word in set(words)}
+    numbers = np.fromiter(map(hashes.__getitem__, words), np.uint64, len(words))
+    runs = np.zeros(len(words) - SHINGLE_WORDS + 1, np.uint64)
+    for at in range(SHINGLE_WORDS):
+        runs = runs * np.uint64(0x9E3779B97F4A7C15) + numbers[at : at + len(runs)]
+        runs ^= runs >> np.uint64(29)
+    return np.unique((runs >> np.uint64(16)).astype(np.uint32)).tobytes()
+
+
+def jaccard(first: bytes, second: bytes) -> float:
+    """The share of shingles that two texts have in common."""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    a, b = np.frombuffer(first, np.uint32), np.frombuffer(second, np.uint32)
+    both = len(np.intersect1d(a, b, assume_unique=True))
+    return both / (len(a) + len(b) - both) if len(a) or len(b) else 0.0
+
+
+def similar_pairs(pages: Mapping[str, bytes], threshold: float = 0.90) -> list[SimilarPair]:
+    """The pairs of pages whose shingles are at least this much alike, most alike first."""
+    pairs: list[SimilarPair] = []
+    bands = next(number for lowest, number in BANDS if threshold >= lowest)
+    for first, second in sorted(set(_candidates(pages, bands))):
+        a, b = pages[first], pages[second]
+        if min(len(a), len(b)) >= threshold * max(len(a), len(b)) and (value := jaccard(a, b)) >= threshold:
+            pairs.append(SimilarPair(first, second, value))
+    return sorted(pairs, key=lambda pair: (-pair.similarity, pair.first, pair.second))
+
+
+def _candidates(pages: Mapping[str, bytes], bands: int) -> Iterator[tuple[str, str]]:
+    """Yield the pairs that share a band of min-hashes, each in alphabetical order."""
+    multipliers, offsets = _permutations()
+    urls = [url for url, shingles in pages.items() if shingles]
+    signatures = [_min_hashes(pages[url], multipliers, offsets) for url in urls]
+    rows = HASHES // bands
+    for start in range(0, HASHES, rows):
+        buckets: dict[bytes, list[str]] = {}
+        for url, signature in zip(urls, signatures, strict=True):
+            buckets.setdefault(signature[start : start + rows].tobytes(), []).append(url)
+        for alike in buckets.values():
+            for at, url in enumerate(alike[:MAX_BUCKET]):
+                yield from (_ordered(url, other) for other in alike[at + 1 : MAX_BUCKET])
+            yield from (_ordered(alike[0], other) for other in alike[MAX_BUCKET:])
+
+
+def _ordered(first: str, second: str) -> tuple[str, str]:
+    return (first, second) if first < second else (second, first)
+
+
+def _permutations() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    numbers = np.random.default_rng(_SEED).integers(1, 2**32 - 1, (2, HASHES), dtype=np.uint32)
+    return numbers[0] | np.uint32(1), numbers[1]
+
+
+def _min_hashes(shingles: bytes, multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The smallest hash of the shingles under each permutation. Long texts are taken in parts, to bound the memory."""
+    import numpy as np  # noqa: PLC0415 part of an extra
+
+    numbers = np.frombuffer(shingles, np.uint32)
+    smallest: Any = np.full(HASHES, 2**32 - 1, np.uint32)
+    for start in range(0, len(numbers), 4096):
+        part = numbers[start : start + 4096, None] * multipliers + offsets
+        smallest = np.minimum(smallest, part.min(axis=0))
+    result: NDArray[np.uint32] = smallest
+    return result
+
+
+def clusters(pairs: Iterable[SimilarPair], pages: Mapping[str, bytes]) -> list[list[str]]:
+    """Group pages that are alike. Two groups are joined unless their first pages are less alike than `CUT`."""
+    group_of: dict[str, list[str]] = {}
+    for pair in pairs:
+        groups = group_of.setdefault(pair.first, [pair.first]), group_of.setdefault(pair.second, [pair.second])
+        larger, smaller = sorted(groups, key=len, reverse=True)
+        if larger is smaller or any(jaccard(pages[a], pages[b]) < CUT for a in larger[:COMPARED] for b in smaller[:COMPARED]):
+            continue
+        larger.extend(smaller)
+        group_of.update(dict.fromkeys(smaller, larger))
+    groups_by_identity = {id(group): group for group in group_of.values() if len(group) > 1}
+    return list(groups_by_identity.values())
