@@ -278,8 +278,12 @@ def test_a_crawl_that_its_time_limit_interrupted_continues_when_the_api_resumes_
             with api.follow(run) as events:
                 [event] = events
             assert event.kind == "end", "nothing more happens until it is resumed"
-            assert api.call("POST", f"/crawl-runs/{run}/resume").json["status"] in {"QUEUED", "RUNNING"}
-            assert api.finish(run)["status"] == "COMPLETED"
+            for _ in range(10):  # on a busy machine its two seconds may pass again
+                assert api.call("POST", f"/crawl-runs/{run}/resume").json["status"] in {"QUEUED", "RUNNING"}
+                status = api.finish(run)["status"]
+                if status != "INTERRUPTED":
+                    break
+            assert status == "COMPLETED"
     assert exported_rows(tmp_path).keys() == graph.expected(http_server.origin).keys()
 
 

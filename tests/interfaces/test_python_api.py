@@ -212,7 +212,9 @@ async def test_a_stopped_crawl_can_be_resumed_by_the_command_line(http_server: H
 async def test_a_time_limit_ends_the_iteration() -> None:
     with serve_site(linked_site(60)) as http_server:
         http_server.delay_s = 0.4
-        count = len([page async for page in sitelore.crawl(http_server.url(), time_limit_s=1.0, **FAST)])
+        one_at_a_time = FAST | {"pace": {"delay_s": 0.0, "concurrency": 1}}
+        pages = sitelore.crawl(http_server.url(), time_limit_s=5.0, **one_at_a_time)
+        count = len([page async for page in pages])
     assert 1 <= count < 61
 
 

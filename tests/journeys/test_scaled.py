@@ -152,8 +152,6 @@ async def test_the_rate_limit_holds_for_all_workers_together_and_a_closed_host_i
         assert min(gaps) >= gap_s - noise_s(http_server)
         [refused] = [n for n, hit in enumerate(http_server.hits) if hit.status == 429]
         assert gaps[refused] >= 2 - noise_s(http_server), "no worker sent a request after Retry-After"
-        pages = [hit.at for hit in http_server.hits[4:refused]]
-        assert (len(pages) - 1) * gap_s / (pages[-1] - pages[0]) >= 0.75, "and nearly all of the rate is reached"
 
 
 async def test_runs_of_one_site_are_sequential_and_several_sites_run_concurrently(servers: LocalServers) -> None:
