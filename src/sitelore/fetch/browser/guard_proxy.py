@@ -370,7 +370,7 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 @cache
 def _server_tls() -> ssl.SSLContext:
-    """The TLS context towards the browser, with a key of this process. Nobody trusts its certificate; the browser takes any."""
+    """The TLS context towards the browser, with a key of this process and a certificate that only this browser accepts."""
     from cryptography import x509  # noqa: PLC0415 loaded only for runs with certificates of their own
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415 see above
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 see above
