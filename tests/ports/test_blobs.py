@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import sqlite3
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,10 +14,11 @@ import zstandard
 
 from sitelore.model.document import Blob
 from sitelore.model.errors import BadConfig, CorruptData, StorageError
-from sitelore.model.ids import BlobKey, CleanBytes
+from sitelore.model.ids import DEFAULT_TENANT, BlobKey, CleanBytes, TenantId
 from sitelore.ports import Blobs
 from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
+from sitelore.store.blobs.tenant import TenantBlobs
 
 
 def blob(content: bytes) -> Blob:
@@ -56,6 +58,27 @@ async def test_stored_blobs_can_be_read_after_reopening(where: Path | str) -> No
         assert await blobs.get(many[0].key) == b""
     async with opened(where) as blobs:
         assert await blobs.get(many[7].key) == b"page 7" * 7
+
+
+async def test_a_tenant_does_not_see_the_blobs_of_another(where: Path | str) -> None:
+    ours, theirs, shared = blob(b"ours"), blob(b"theirs"), blob(b"shared")
+    store = SqliteBlobs(where) if isinstance(where, Path) else ObjectBlobs(where)
+    default = TenantBlobs(store, DEFAULT_TENANT)
+    tenants = {tenant: default.for_tenant(TenantId(tenant)) for tenant in (2, 23)}
+    await default.put([shared])
+    await tenants[2].put([ours, shared])
+    await tenants[23].put([theirs])
+    assert [key async for key in default.keys(math.inf)] == [shared.key]
+    assert {key async for key in tenants[2].keys(math.inf)} == {ours.key, shared.key}
+    assert [key async for key in tenants[23].keys(math.inf)] == [theirs.key]
+    for tenant, own, foreign in ((tenants[2], ours, theirs), (tenants[23], theirs, ours), (default, shared, ours)):
+        assert await tenant.get(own.key)
+        for key in (foreign.key, f"2/{ours.key}", f"../2/{ours.key}"):
+            with pytest.raises(KeyError):
+                await tenant.get(BlobKey(key))
+    assert await tenants[2].delete([shared.key], math.inf) == 1
+    assert await default.get(shared.key) == b"shared"
+    await store.close()
 
 
 async def test_a_frame_without_a_content_size_is_decompressed(where: Path | str) -> None:
