@@ -213,8 +213,8 @@ def url_row(row: Sequence[Any]) -> UrlRow:
 
 RUN_COLUMNS = (
     runs.c.id, runs.c.tenant_id, runs.c.site_id, sites.c.name, runs.c.state, runs.c.settings, runs.c.created_at,
-    runs.c.started_at, runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error, runs.c.wave_hosts, runs.c.attempts,
-    runs.c.site_rendering, runs.c.time_limit_from,
+    runs.c.started_at, runs.c.finished_at, runs.c.wave, runs.c.depth, runs.c.joined_hosts, runs.c.error, runs.c.wave_hosts,
+    runs.c.attempts, runs.c.site_rendering, runs.c.time_limit_from,
 )  # fmt: skip
 RUNS_WITH_SITES = runs.join(sites, sa.and_(sites.c.tenant_id == runs.c.tenant_id, sites.c.id == runs.c.site_id))
 

@@ -16,6 +16,10 @@ depends_on = None
 
 _KEY = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
+_TO_INDEX = (
+    "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
+    " AND (indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)"
+)
 _OLD_TABLES = (
     "sites", "runs", "redactions", "urls", "prefetches", "shape_yields", "pages", "chunks", "chunk_texts", "segments",
     "postings", "models", "vectors", "robots", "once_keys",
@@ -46,8 +50,7 @@ _INDEXES: tuple[tuple[str, str, list[str], bool, str | None], ...] = (
         "pages",
         ["tenant_id", "site_id", "url"],
         False,
-        "alias_of IS NULL AND noindex = 0 AND presence <> 'GONE'"
-        " AND (indexed IS NULL OR indexed <> document OR indexed_epoch IS NULL)",
+        _TO_INDEX,
     ),
     ("runs_created", "runs", ["tenant_id", "created_at", "id"], False, None),
     ("runs_of_site", "runs", ["tenant_id", "site_id", "created_at"], False, None),
