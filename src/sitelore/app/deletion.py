@@ -1,58 +1,281 @@
-"""Deletes the blobs that no row refers to any more (mark and sweep), beside running crawls.
+"""Deletes runs, sites and tenants with their blobs, beside running crawls, and applies the retention period.
 
-A visit stores its blobs before its row, so a blob without a row may belong to a visit that has not settled. Blobs that were
-stored, or stored again, after a point in time are left alone; that time must be earlier than the start of every visit that has
-not settled.
+Rows are deleted in one transaction each (`store/runs/deletion.py`). Blobs are deleted by mark and sweep: `sweep_blobs` lists the
+blobs that were last put before a point in time, reads all references to blobs in the database, and deletes what has none. Why
+nothing that is needed is deleted:
+
+- A visit, or `reprocess`, puts its blobs and writes the rows that refer to them afterwards. A put of existing content renews
+  its time, and `delete` checks the time again, so what was put after the point in time stays.
+- What was put before it must be referenced when the references are read. In one process, that point is the start of the sweep.
+  Listing the blobs waits for the blob thread, so every earlier put has returned and its writer has gone on to the ledger; an
+  empty write then waits for the ledger's writer thread, so that those rows are committed. A sweep never follows a long deletion
+  with an older list. With servers, the point is `GRACE_S` ago: longer than a worker retries to write its rows
+  (`SITELORE_PATIENCE_S`, 5 minutes), and than clocks may differ.
+- A page that was found unchanged refers to the blobs that `pages` had when its row was claimed, without a put. `pages` keeps
+  them, and it is read before `urls`, to which the visit copies them. Pages that are fetched ahead work alike.
+- `reprocess` may replace the document of such a page during the visit, which then refers to the old one. In one process the
+  lock of the data directory excludes that. With servers, an object store keeps a deleted blob readable until a second sweep,
+  `GRACE_S` later, finds it still without a reference. This also covers a put between the check of an object's time and its
+  deletion, since object stores cannot do both in one step.
+
+Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), the write-ahead logs are
+emptied, and a command that has the directory for itself also rewrites the files without free space (VACUUM).
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
+import math
 import sqlite3
+import time
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from sitelore.app.settings import operator_settings
+from sitelore.model.errors import StorageError, UsageError
+from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.store.engine import sqlite_error
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable, Sequence
 
-    from sitelore.model.ids import BlobKey
+    from sitelore.app.app import App
+    from sitelore.model.frontier import Tenant
+    from sitelore.model.ids import BlobKey, SiteId, TenantId
     from sitelore.ports import BlobStorage, Ledger
 
-GRACE_S = 3600.0
-"""How long a blob is kept without a row where other processes may be crawling."""
+T = TypeVar("T")
 
+_LOG = logging.getLogger(__name__)
+
+GRACE_S = 3600.0
+"""With servers: how long a blob stays after it was put without a row, and how long a deleted one can still be read."""
+
+_NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
 """Blobs compared with all references at a time; bounds the memory."""
 _BLOBS_PER_DELETE = 500
+_RETENTION_INTERVAL_S = 3600.0
+_RETENTION_DELAY_S = 60.0
+"""A process that has just started has other work to do first."""
+_CHECKPOINT_ATTEMPTS = 20
+_CHECKPOINT_PAUSE_S = 0.05
+_BUSY_S = 30.0
+_FREE_SHARE = 0.25
 
 
-def compact(data: Path) -> None:
-    """Rewrite the databases of a data directory without the space of deleted rows. The caller has locked the directory."""
-    for name in ("sitelore.db", "blobs.db"):
-        if (data / name).exists():
-            with closing(sqlite3.connect(data / name, isolation_level=None)) as connection:
-                connection.execute("VACUUM")
+async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
+    """Delete runs that have ended. Gives the number of blobs deleted with them."""
+    ledger = app.ledger.for_tenant(tenant)
+    for run in runs:
+        if not await ledger.delete_run(run) and await ledger.run(run) is not None:
+            raise UsageError(f"the run {run} has not ended; let it finish or cancel it first")
+    return await _delete_blobs(app, tenant)
+
+
+async def delete_site(app: App, tenant: Tenant, site: SiteId) -> int:
+    """Delete a site with everything that was stored of it. Gives the number of blobs deleted with it."""
+    await _delete_points(tenant, site)
+    if not await app.ledger.for_tenant(tenant.id).delete_site(site):
+        raise UsageError("the site has a run that has not ended, or was deleted meanwhile; let the run finish or cancel it")
+    await _delete_points(tenant, site)  # an index update may have sent some meanwhile
+    return await _delete_blobs(app, tenant.id)
+
+
+async def delete_tenant(app: App, tenant: Tenant) -> int:
+    """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
+    if tenant.id == DEFAULT_TENANT:
+        raise UsageError(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
+    await _delete_points(tenant)
+    ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
+    if not await ledger.delete_tenant():
+        raise UsageError(f"the tenant {tenant.name} has a run that has not ended; let it finish or cancel it first")
+    await _delete_points(tenant)
+    # Nothing can refer to its blobs any more. The second pass removes those that a store keeps readable after the first.
+    deleted = await sweep_blobs(ledger, blobs, math.inf)
+    await purge_blobs(ledger, blobs, math.inf)
+    await empty_logs(app)
+    return deleted
+
+
+async def _delete_blobs(app: App, tenant: TenantId) -> int:
+    grace_s = GRACE_S if app.is_shared else 0.0
+    deleted = await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), time.time() - grace_s)
+    await empty_logs(app)
+    return deleted
+
+
+async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
+    """Delete the points of a site, or of a tenant, from an external vector store where one is configured."""
+    operator = operator_settings()
+    if operator.vectors in {"", "database"}:
+        return
+    from sitelore.store.vectors.qdrant import delete_points  # noqa: PLC0415 only where one is configured
+    from sitelore.store.vectors.qdrant_rest import QdrantServer  # noqa: PLC0415 see above
+
+    await delete_points(QdrantServer.read(operator.vectors, operator.vectors_key), tenant.name, site)
 
 
 async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Delete unreferenced blobs that were last stored before this time. Gives their number."""
+    """Delete unreferenced blobs that were last put before this time. Gives their number."""
+    return await _delete_unreferenced(ledger, blobs, blobs.keys(stored_before), stored_before, per_pass)
+
+
+async def purge_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
+    """Remove blobs for good that were deleted before this time and are still unreferenced. Gives their number."""
+    return await _delete_unreferenced(ledger, blobs, blobs.deleted_keys(stored_before), stored_before, per_pass)
+
+
+async def _delete_unreferenced(
+    ledger: Ledger, blobs: BlobStorage, keys: AsyncIterator[BlobKey], stored_before: float, per_pass: int
+) -> int:
+    """Delete those of the keys that no row refers to, one pass over all references for each `per_pass` keys."""
     deleted = 0
     batch: set[BlobKey] = set()
-    async for key in blobs.keys(stored_before):
+    async for key in keys:
         batch.add(key)
         if len(batch) >= per_pass:
-            deleted += await _delete_unreferenced(ledger, blobs, batch, stored_before)
+            deleted += await _delete_batch(ledger, blobs, batch, stored_before)
             batch = set()
-    return deleted + await _delete_unreferenced(ledger, blobs, batch, stored_before)
+    return deleted + await _delete_batch(ledger, blobs, batch, stored_before)
 
 
-async def _delete_unreferenced(ledger: Ledger, blobs: BlobStorage, keys: set[BlobKey], stored_before: float) -> int:
-    """Delete those of the keys that no row refers to."""
+async def _delete_batch(ledger: Ledger, blobs: BlobStorage, keys: set[BlobKey], stored_before: float) -> int:
     if not keys:
         return 0
+    await ledger.delete_run(_NO_RUN)  # the empty write of the module's docstring
     async for referenced in ledger.blob_references():
         keys.difference_update(referenced)
     deleted, remaining = 0, iter(sorted(keys))
     while batch := list(islice(remaining, _BLOBS_PER_DELETE)):
         deleted += await blobs.delete(batch, stored_before)
     return deleted
+
+
+async def empty_logs(app: App) -> None:
+    """Empty the write-ahead logs of a data directory, which hold deleted text until their space is used again."""
+    if not app.is_shared:
+        for path in _database_files(app):
+            await _run_on_file(path, _checkpoint)
+
+
+async def compact(app: App, *, is_thorough: bool) -> None:
+    """Rewrite the databases of a data directory without free space, if a quarter is free or `is_thorough`.
+
+    The caller has locked the directory: other writers would have to wait.
+    """
+    if not app.is_shared:
+        for path in _database_files(app):
+            if is_thorough or await _run_on_file(path, _has_much_free_space):
+                await _run_on_file(path, _vacuum)
+
+
+def _database_files(app: App) -> list[Path]:
+    return [path for path in (Path(app.database_name), Path(app.blobs_name)) if path.exists()]
+
+
+async def _run_on_file(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Run a function in a thread on a connection of its own."""
+
+    def run() -> T:
+        try:
+            with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as connection:
+                return work(connection)
+        except sqlite3.Error as error:
+            raise sqlite_error(error, path) or error from error
+
+    return await asyncio.to_thread(run)
+
+
+def _has_much_free_space(connection: sqlite3.Connection) -> bool:
+    [free] = connection.execute("PRAGMA freelist_count").fetchone()
+    [total] = connection.execute("PRAGMA page_count").fetchone()
+    return bool(free >= _FREE_SHARE * total)
+
+
+def _vacuum(connection: sqlite3.Connection) -> None:
+    connection.execute("VACUUM")
+    _checkpoint(connection)
+
+
+def _checkpoint(connection: sqlite3.Connection) -> None:
+    """Write the log to the database file and truncate it. A transaction that reads an old state keeps it for a while."""
+    for _ in range(_CHECKPOINT_ATTEMPTS):
+        [is_busy, _, _] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if not is_busy:
+            return
+        time.sleep(_CHECKPOINT_PAUSE_S)
+    _LOG.warning("another process reads the data directory: deleted text leaves the write-ahead log when it has finished")
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """What the retention period deleted."""
+
+    runs: int = 0
+    versions: int = 0
+    blobs: int = 0
+
+
+async def delete_expired(app: App, retention_s: float) -> Expired:
+    """Delete runs and versions of pages that ended longer ago, for all tenants. The latest run of each site stays."""
+    runs, versions, blobs = 0, 0, 0
+    for tenant in await app.queue.tenants():
+        ledger, before = app.ledger.for_tenant(tenant.id), app.clock() - retention_s
+        deleted_runs = [run for run in await ledger.runs_to_expire(before) if await ledger.delete_run(run)]
+        deleted_versions = 0
+        while count := await ledger.delete_versions(before):
+            deleted_versions += count
+        if deleted_runs or deleted_versions:
+            blobs += await _delete_blobs(app, tenant.id)
+        runs, versions = runs + len(deleted_runs), versions + deleted_versions
+    return Expired(runs, versions, blobs)
+
+
+async def purge_all(app: App) -> int:
+    """Remove blobs for good that were deleted longer ago than the grace period, for all tenants. Gives their number."""
+    purged = 0
+    for tenant in await app.queue.tenants():
+        ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
+        purged += await purge_blobs(ledger, blobs, time.time() - GRACE_S)
+    return purged
+
+
+async def keep_deleting_expired(
+    app: App, stop: asyncio.Event, delay_s: float = _RETENTION_DELAY_S, interval_s: float = _RETENTION_INTERVAL_S
+) -> None:
+    """Apply the retention period and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
+    retention_s = operator_settings().retention_s
+    if not retention_s and not app.is_shared:
+        return
+    await _pause(stop, delay_s)
+    while not stop.is_set():
+        try:
+            async with app.queue.leader_lock("retention") as is_leader:
+                if is_leader:
+                    await _delete_once(app, retention_s)
+        except StorageError as problem:
+            _LOG.warning("storage unavailable, retention retries: %s", problem)
+        await _pause(stop, interval_s)
+
+
+async def _delete_once(app: App, retention_s: float) -> None:
+    if retention_s:
+        expired = await delete_expired(app, retention_s)
+        if expired.runs or expired.versions:
+            _LOG.info(
+                "expired data deleted", extra={"runs": expired.runs, "versions": expired.versions, "blobs": expired.blobs}
+            )
+    if app.is_shared:
+        await purge_all(app)
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()

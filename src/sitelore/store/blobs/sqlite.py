@@ -31,6 +31,7 @@ _PRAGMAS = (
     "synchronous = NORMAL",
     "cache_size = -4000",
     "journal_size_limit = 67108864",
+    "secure_delete = ON",
 )
 
 
@@ -111,6 +112,11 @@ class SqliteBlobs:
                 return
             after = found[-1]
 
+    async def deleted_keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002 see below
+        """Nothing: one process writes to this file, so a blob can be deleted at once."""
+        for key in ():
+            yield key
+
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         """Delete blobs, except those that were put again since this time. Their bytes are overwritten in the file."""
         loop = asyncio.get_running_loop()
@@ -189,7 +195,6 @@ def _keys_after(db: sqlite3.Connection, after: str, prefix: str, stored_before: 
 
 
 def _delete(db: sqlite3.Connection, keys: Sequence[BlobKey], stored_before: float) -> int:
-    set_pragma(db, "secure_delete = ON")
     with db:
         db.execute("BEGIN IMMEDIATE")
         # A blob without a time was put before times were recorded, or has an older time that was deleted here.

@@ -24,6 +24,10 @@ class BlobStore(Protocol):
         """Keys with this prefix, or without any, of blobs that were last put before this time."""
         ...
 
+    def deleted_keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were deleted before this time and can still be read."""
+        ...
+
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         """Delete blobs, except those that were put again since this time."""
         ...
@@ -57,6 +61,11 @@ class TenantBlobs:
     async def keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
         """The keys of all blobs that were last put before this time."""
         async for key in self._store.keys(stored_before, self._prefix):
+            yield BlobKey(key.removeprefix(self._prefix))
+
+    async def deleted_keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
+        """The keys of blobs that were deleted before this time and can still be read."""
+        async for key in self._store.deleted_keys(stored_before, self._prefix):
             yield BlobKey(key.removeprefix(self._prefix))
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
