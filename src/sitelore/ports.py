@@ -404,7 +404,7 @@ class Ledger(Protocol):
         ...
 
     async def delete_site(self, site: SiteId) -> bool:
-        """Delete a site with its runs, pages, versions, links and search index. False when it is missing or has an active run."""
+        """Delete a site with its runs, pages, versions, links and index. False when it is missing or a run has not ended."""
         ...
 
     async def delete_tenant(self) -> bool:

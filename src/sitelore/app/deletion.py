@@ -1,8 +1,7 @@
 """Deletes runs, sites and tenants with their blobs, beside running crawls, and applies the retention period.
 
-Rows are deleted in one transaction each (`store/runs/deletion.py`). Blobs are deleted by mark and sweep: `sweep_blobs` lists the
-blobs that were last put before a point in time, reads all references to blobs in the database, and deletes what has none. Why
-nothing that is needed is deleted:
+Rows are deleted by `store/runs/deletion.py`, blobs by mark and sweep: `sweep_blobs` lists the blobs that were last put before a
+point in time, reads all references to blobs in the database, and deletes what has none. Why nothing that is needed is deleted:
 
 - A visit, or `reprocess`, puts its blobs and writes the rows that refer to them afterwards. A put of existing content renews
   its time, and `delete` checks the time again, so what was put after the point in time stays.
@@ -39,6 +38,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sitelore.app.settings import operator_settings
 from sitelore.model.errors import StorageError, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.states import RunState
 from sitelore.store.engine import sqlite_error
 
 if TYPE_CHECKING:
@@ -67,6 +67,15 @@ _CHECKPOINT_ATTEMPTS = 20
 _CHECKPOINT_PAUSE_S = 0.05
 _BUSY_S = 30.0
 _FREE_SHARE = 0.25
+
+
+async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) -> None:
+    """Cancel those of these runs that were interrupted: nothing works on them, but only runs that have ended are deleted."""
+    ledger = app.ledger.for_tenant(tenant)
+    for run_id in runs:
+        run = await ledger.run(run_id)
+        if run is not None and run.state is RunState.INTERRUPTED:
+            await ledger.end_run(run_id, RunState.CANCELLED, app.clock())
 
 
 async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:

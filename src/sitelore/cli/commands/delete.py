@@ -13,7 +13,7 @@ from sitelore.cli.console import DATA, AsJson, Data, counted, data_option, note,
 from sitelore.model.durations import parse_duration
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME
-from sitelore.model.states import ENDED
+from sitelore.model.states import ACTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,10 +106,10 @@ async def _select(app: App, data: Path, request: _Request) -> _Selection:
         if site is None:
             raise UsageError(f"no site {request.site!r} in {data}; see `sitelore runs{data_option(data)}`")
         runs = [run for run in await app.ledger.runs(_MAX_RUNS) if run.site == site]
-        return _Selection(_ended(runs), site, request.site)
+        return _Selection(_inactive(runs), site, request.site)
     if request.older_than_s is not None:
         return _Selection(await app.ledger.runs_to_expire(app.clock() - request.older_than_s))
-    return _Selection(_ended([await find_run(app, data, name) for name in request.runs]))
+    return _Selection(_inactive([await find_run(app, data, name) for name in request.runs]))
 
 
 async def _select_tenant(app: App, data: Path, name: str) -> _Selection:
@@ -120,15 +120,17 @@ async def _select_tenant(app: App, data: Path, name: str) -> _Selection:
         names = ", ".join(tenant.name for tenant in await app.queue.tenants())
         raise UsageError(f"no tenant {name!r} in {data}; there are: {names}")
     runs = await app.ledger.for_tenant(tenant.id).runs(_MAX_RUNS)
-    return _Selection(_ended(runs), tenant=tenant)
+    return _Selection(_inactive(runs), tenant=tenant)
 
 
-def _ended(runs: Iterable[Run]) -> list[RunId]:
-    """The ids of runs, each once; all of them must have ended."""
+def _inactive(runs: Iterable[Run]) -> list[RunId]:
+    """The ids of runs, each once; none of them may be active."""
     by_id = {run.id: run for run in runs}
     for run in by_id.values():
-        if run.state not in ENDED:
-            raise UsageError(f"the run {run.id} has not ended ({run.state.value}); let it finish or cancel it first")
+        if run.state in ACTIVE:
+            raise UsageError(
+                f"the run {run.id} has not ended ({run.state.value}); let it finish (`sitelore crawl --resume`) or cancel it first"
+            )
     return list(by_id)
 
 
@@ -136,6 +138,8 @@ async def _delete_selected(app: App, selected: _Selection) -> _Result:
     from sitelore.app import deletion
     from sitelore.model.frontier import Tenant
 
+    tenant_id = DEFAULT_TENANT if selected.tenant is None else selected.tenant.id
+    await deletion.cancel_interrupted(app, tenant_id, selected.runs)
     if selected.tenant is not None:
         blobs = await deletion.delete_tenant(app, selected.tenant)
     elif selected.site is not None:

@@ -36,9 +36,13 @@ _PRAGMAS = (
 
 
 _KEYS_PER_READ = 5_000
-_IS_RECENT = "EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?)"
-_KEYS = f"SELECT key FROM blobs WHERE key > ? AND key < ? AND instr(key, '/') = ? AND NOT {_IS_RECENT} ORDER BY key LIMIT ?"
-_DELETE = f"DELETE FROM blobs WHERE key = ? AND NOT {_IS_RECENT}"
+_KEYS = """
+    SELECT key FROM blobs WHERE key > ? AND key < ? AND instr(key, '/') = ?
+    AND NOT EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?) ORDER BY key LIMIT ?
+"""
+_DELETE = """
+    DELETE FROM blobs WHERE key = ? AND NOT EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?)
+"""
 
 
 class SqliteBlobs:
@@ -112,9 +116,9 @@ class SqliteBlobs:
                 return
             after = found[-1]
 
-    async def deleted_keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002 see below
-        """Nothing: one process writes to this file, so a blob can be deleted at once."""
-        for key in ():
+    async def deleted_keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002
+        """Nothing: one process writes to this file, so a blob is deleted at once."""
+        for key in list[BlobKey]():
             yield key
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:

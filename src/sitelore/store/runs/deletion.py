@@ -42,7 +42,7 @@ BLOB_COLUMNS: tuple[tuple[sa.Column[Any], ...], ...] = (
     (pages.c.document, pages.c.snapshot, pages.c.screenshot, pages.c.indexed),
     (urls.c.document, urls.c.snapshot, urls.c.screenshot),
 )
-"""All columns that hold keys of blobs, by table. `urls` is last: a visit that finds a page unchanged copies its keys from `pages`
+"""All columns that hold keys of blobs, by table. `urls` is last: a visit that finds a page unchanged copies keys from `pages`
 to `urls`, so a key that moves while the tables are read is seen at least once."""
 
 _ENDED = frozenset(state.value for state in ENDED)
