@@ -1,4 +1,4 @@
-"""Deleting sites, runs and tenants of a data directory: nothing of them is left, and crawls of other sites go on undisturbed."""
+"""Deleted sites and runs: nothing of them is left, and crawls of other sites are undisturbed."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ async def test_a_server_deletes_what_is_older_than_the_retention_period(
             stop = asyncio.Event()
             deleting = asyncio.create_task(keep_deleting_expired(later, stop, delay_s=0.0))
             async with asyncio.timeout(20):
-                while len(await app.ledger.runs()) > 1 or len(await app.ledger.page_history(result.run.site, changed)) > 1:
+                while len(await app.ledger.page_history(result.run.site, changed)) > 1:  # noqa: ASYNC110 - there is no event
                     await asyncio.sleep(0.02)
             stop.set()
             await deleting

@@ -17,8 +17,10 @@ point in time, reads all references to blobs in the database, and deletes what h
   `GRACE_S` later, finds it still without a reference. This also covers a put between the check of an object's time and its
   deletion, since object stores cannot do both in one step.
 
-Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), the write-ahead logs are
-emptied, and a command that has the directory for itself also rewrites the files without free space (VACUUM).
+Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), and the write-ahead logs
+are emptied. Copies can remain in unused parts of database pages from which rows were moved, so when a site or a tenant was
+deleted the files are written anew (VACUUM). Beside a crawl that blocks its writes, which wait for 30 s, so a server does so for
+files of up to `VACUUM_BYTES` only; a command has the directory for itself and has no limit.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ import sqlite3
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -56,6 +59,9 @@ _LOG = logging.getLogger(__name__)
 GRACE_S = 3600.0
 """With servers: how long a blob stays after it was put without a row, and how long a deleted one can still be read."""
 
+VACUUM_BYTES = 512 << 20
+"""The largest database file that is written anew while a crawl may be running; takes about 5 s."""
+
 _NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
 """Blobs compared with all references at a time; bounds the memory."""
@@ -66,7 +72,7 @@ _RETENTION_DELAY_S = 60.0
 _CHECKPOINT_ATTEMPTS = 20
 _CHECKPOINT_PAUSE_S = 0.05
 _BUSY_S = 30.0
-_FREE_SHARE = 0.25
+_SIZES = ("freelist_count", "page_count", "page_size")
 
 
 async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) -> None:
@@ -87,16 +93,18 @@ async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
     return await _delete_blobs(app, tenant)
 
 
-async def delete_site(app: App, tenant: Tenant, site: SiteId) -> int:
+async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a site with everything that was stored of it. Gives the number of blobs deleted with it."""
     await _delete_points(tenant, site)
     if not await app.ledger.for_tenant(tenant.id).delete_site(site):
         raise UsageError("the site has a run that has not ended, or was deleted meanwhile; let the run finish or cancel it")
     await _delete_points(tenant, site)  # an index update may have sent some meanwhile
-    return await _delete_blobs(app, tenant.id)
+    deleted = await _delete_blobs(app, tenant.id)
+    await rewrite_files(app, vacuum_bytes)
+    return deleted
 
 
-async def delete_tenant(app: App, tenant: Tenant) -> int:
+async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
     if tenant.id == DEFAULT_TENANT:
         raise UsageError(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
@@ -108,15 +116,13 @@ async def delete_tenant(app: App, tenant: Tenant) -> int:
     # Nothing can refer to its blobs any more. The second pass removes those that a store keeps readable after the first.
     deleted = await sweep_blobs(ledger, blobs, math.inf)
     await purge_blobs(ledger, blobs, math.inf)
-    await empty_logs(app)
+    await rewrite_files(app, vacuum_bytes)
     return deleted
 
 
 async def _delete_blobs(app: App, tenant: TenantId) -> int:
     grace_s = GRACE_S if app.is_shared else 0.0
-    deleted = await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), time.time() - grace_s)
-    await empty_logs(app)
-    return deleted
+    return await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), time.time() - grace_s)
 
 
 async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
@@ -166,26 +172,15 @@ async def _delete_batch(ledger: Ledger, blobs: BlobStorage, keys: set[BlobKey], 
     return deleted
 
 
-async def empty_logs(app: App) -> None:
-    """Empty the write-ahead logs of a data directory, which hold deleted text until their space is used again."""
-    if not app.is_shared:
-        for path in _database_files(app):
-            await _run_on_file(path, _checkpoint)
+async def rewrite_files(app: App, vacuum_bytes: float = math.inf, *, if_free: float = 0.0) -> None:
+    """Write the databases of a data directory anew without deleted text and free space, and empty their write-ahead logs.
 
-
-async def compact(app: App, *, is_thorough: bool) -> None:
-    """Rewrite the databases of a data directory without free space, if a quarter is free or `is_thorough`.
-
-    The caller has locked the directory: other writers would have to wait.
+    Files of more than `vacuum_bytes`, or of which a smaller share than `if_free` is unused, keep their size.
     """
     if not app.is_shared:
-        for path in _database_files(app):
-            if is_thorough or await _run_on_file(path, _has_much_free_space):
-                await _run_on_file(path, _vacuum)
-
-
-def _database_files(app: App) -> list[Path]:
-    return [path for path in (Path(app.database_name), Path(app.blobs_name)) if path.exists()]
+        for path in (Path(app.database_name), Path(app.blobs_name)):
+            if path.exists():
+                await _run_on_file(path, partial(_rewrite, vacuum_bytes=vacuum_bytes, if_free=if_free))
 
 
 async def _run_on_file(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -201,15 +196,12 @@ async def _run_on_file(path: Path, work: Callable[[sqlite3.Connection], T]) -> T
     return await asyncio.to_thread(run)
 
 
-def _has_much_free_space(connection: sqlite3.Connection) -> bool:
-    [free] = connection.execute("PRAGMA freelist_count").fetchone()
-    [total] = connection.execute("PRAGMA page_count").fetchone()
-    return bool(free >= _FREE_SHARE * total)
-
-
-def _vacuum(connection: sqlite3.Connection) -> None:
-    connection.execute("VACUUM")
-    _checkpoint(connection)
+def _rewrite(connection: sqlite3.Connection, vacuum_bytes: float, if_free: float) -> None:
+    _checkpoint(connection)  # first: the size of the file is not known before
+    free, count, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
+    if count * size <= vacuum_bytes and free >= if_free * count:
+        connection.execute("VACUUM")
+        _checkpoint(connection)
 
 
 def _checkpoint(connection: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from sitelore.model.ids import RunId, SiteId
 
 _MAX_RUNS = 1_000_000
+_WORTH_A_REWRITE = 0.25
+"""The unused share of a database file from which deleted runs make it smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ def _inactive(runs: Iterable[Run]) -> list[RunId]:
     for run in by_id.values():
         if run.state in ACTIVE:
             raise UsageError(
-                f"the run {run.id} has not ended ({run.state.value}); let it finish (`sitelore crawl --resume`) or cancel it first"
+                f"the run {run.id} has not ended ({run.state.value}); finish it (`sitelore crawl --resume`) or cancel it first"
             )
     return list(by_id)
 
@@ -141,12 +144,11 @@ async def _delete_selected(app: App, selected: _Selection) -> _Result:
     tenant_id = DEFAULT_TENANT if selected.tenant is None else selected.tenant.id
     await deletion.cancel_interrupted(app, tenant_id, selected.runs)
     if selected.tenant is not None:
-        blobs = await deletion.delete_tenant(app, selected.tenant)
+        blobs = await deletion.delete_tenant(app, selected.tenant, math.inf)
     elif selected.site is not None:
         default = Tenant(DEFAULT_TENANT, DEFAULT_TENANT_NAME, 0.0)
-        blobs = await deletion.delete_site(app, default, selected.site)
+        blobs = await deletion.delete_site(app, default, selected.site, math.inf)
     else:
         blobs = await deletion.delete_runs(app, DEFAULT_TENANT, selected.runs)
-    is_everything = selected.tenant is not None or selected.site is not None
-    await deletion.compact(app, is_thorough=is_everything)
+        await deletion.rewrite_files(app, if_free=_WORTH_A_REWRITE)
     return _Result(selected, blobs, keeps_blobs=app.is_shared and selected.tenant is None)
