@@ -80,15 +80,12 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     lock_runs(conn, tenant, run_ids)
     _delete_robots(conn, tenant, _hosts(conn, tenant, site, run_ids) | {name})
     _delete_runs(conn, tenant, run_ids)
-    texts = conn.scalars(
-        sa.select(chunks.c.text_hash).where(chunks.c.tenant_id == tenant, chunks.c.site_id == site).distinct()
-    ).all()
     pgvector.remove(conn, tenant, site)
     of_versions = sa.select(page_versions.c.id).where(page_versions.c.tenant_id == tenant, page_versions.c.site_id == site)
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(of_versions)))
     for table in (chunks, chunk_texts, postings):
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
-    _delete_vectors(conn, tenant, texts)
+    _delete_vectors(conn, tenant)
     conn.execute(sa.delete(sites).where(this_site))
     return True
 
@@ -169,11 +166,10 @@ def _delete_robots(conn: sa.Connection, tenant: TenantId, hosts: set[str]) -> No
         conn.execute(sa.delete(robots).where(robots.c.tenant_id == tenant, robots.c.origin.in_(batch)))
 
 
-def _delete_vectors(conn: sa.Connection, tenant: TenantId, texts: Sequence[str]) -> None:
-    """Delete the vectors of these texts where no chunk of another site of the tenant has the text."""
+def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
+    """Delete the vectors of texts that no chunk of the tenant has any more."""
     is_used = sa.exists().where(chunks.c.tenant_id == tenant, chunks.c.text_hash == vectors.c.text_hash).correlate(vectors)
-    for batch in batches(sorted(texts)):
-        conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, vectors.c.text_hash.in_(batch), ~is_used))
+    conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, ~is_used))
 
 
 def site_named(conn: sa.Connection, tenant: TenantId, name: str) -> SiteId | None:
