@@ -171,15 +171,23 @@ class BlobStorage(Blobs, Protocol):
         """The keys of all blobs that were last put before this time (seconds since the epoch)."""
         ...
 
-    def deleted_keys(self, stored_before: float) -> AsyncIterator[BlobKey]:
-        """The keys of blobs that were deleted before this time and can still be read; see `delete`."""
+    def deleted_keys(self, deleted_before: float) -> AsyncIterator[BlobKey]:
+        """The keys of blobs that were deleted before this time and can still be read."""
         ...
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         """Delete blobs, except those that were put again since this time. Gives how many were deleted.
 
-        A store that several processes write to may keep a deleted blob readable until it is deleted a second time.
+        A store that several processes write to keeps deleted blobs readable until they are purged.
         """
+        ...
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs for good that were deleted before this time. Gives how many were removed."""
+        ...
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Make deleted blobs that can still be read ordinary blobs again."""
         ...
 
 

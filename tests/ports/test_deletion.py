@@ -351,7 +351,7 @@ async def _after_a_tick() -> float:
     return float(next_second)
 
 
-async def test_a_deleted_object_is_readable_until_a_second_sweep_and_stays_if_it_is_needed(blobs: TenantBlobs) -> None:
+async def test_a_deleted_object_is_readable_until_it_is_purged_and_restored_if_it_is_needed(blobs: TenantBlobs) -> None:
     first, second = blob(b"first"), blob(b"second")
     await blobs.put([first, second])
     assert await sweep(References(), blobs) == 2
@@ -364,8 +364,9 @@ async def test_a_deleted_object_is_readable_until_a_second_sweep_and_stays_if_it
     assert await blobs.get(first.key) == b"first"
     with pytest.raises(KeyError):
         await blobs.get(second.key)
-    await blobs.put([first])
     assert await keys_of(blobs) == {first.key}
+    assert not {key async for key in blobs.deleted_keys(math.inf)}
+    await blobs.restore([second.key])  # too late, and no error
 
 
 async def test_objects_are_purged_only_after_the_grace_period(blobs: TenantBlobs) -> None:

@@ -5,17 +5,17 @@ point in time, reads all references to blobs in the database, and deletes what h
 
 - A visit, or `reprocess`, puts its blobs and writes the rows that refer to them afterwards. A put of existing content renews
   its time, and `delete` checks the time again, so what was put after the point in time stays.
-- What was put before it must be referenced when the references are read. In one process, that point is the start of the sweep.
+- In one process, what was put before is referenced when the references are read. The point in time is the start of the sweep.
   Listing the blobs waits for the blob thread, so every earlier put has returned and its writer has gone on to the ledger; an
-  empty write then waits for the ledger's writer thread, so that those rows are committed. A sweep never follows a long deletion
-  with an older list. With servers, the point is `GRACE_S` ago: longer than a worker retries to write its rows
-  (`SITELORE_PATIENCE_S`, 5 minutes), and than clocks may differ.
+  empty write then waits for the ledger's writer thread, so that those rows are committed.
+- With servers, other processes may be between a put and its rows. Object stores cannot check and delete in one step either. So
+  an object store keeps a deleted blob readable, and `purge_blobs` decides again `GRACE_S` later: a blob that is referenced by
+  then is restored. That is longer than a worker tries to write its rows (`SITELORE_PATIENCE_S`, 5 minutes), and than the clocks
+  of a server and of the store may differ.
 - A page that was found unchanged refers to the blobs that `pages` had when its row was claimed, without a put. `pages` keeps
   them, and it is read before `urls`, to which the visit copies them. Pages that are fetched ahead work alike.
 - `reprocess` may replace the document of such a page during the visit, which then refers to the old one. In one process the
-  lock of the data directory excludes that. With servers, an object store keeps a deleted blob readable until a second sweep,
-  `GRACE_S` later, finds it still without a reference. This also covers a put between the check of an object's time and its
-  deletion, since object stores cannot do both in one step.
+  lock of the data directory excludes that; with servers the blob is still readable, and restored.
 
 Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), and the write-ahead logs
 are emptied. Copies can remain in unused parts of database pages from which rows were moved, so when a site or a tenant was
@@ -45,7 +45,7 @@ from sitelore.model.states import RunState
 from sitelore.store.engine import sqlite_error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from sitelore.app.app import App
     from sitelore.model.frontier import Tenant
@@ -57,7 +57,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 GRACE_S = 3600.0
-"""With servers: how long a blob stays after it was put without a row, and how long a deleted one can still be read."""
+"""With servers: how long a deleted blob can still be read, and is restored if a row refers to it."""
 
 VACUUM_BYTES = 512 << 20
 """The largest database file that is written anew while a crawl may be running; takes about 5 s."""
@@ -121,8 +121,9 @@ async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_B
 
 
 async def _delete_blobs(app: App, tenant: TenantId) -> int:
-    grace_s = GRACE_S if app.is_shared else 0.0
-    return await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), time.time() - grace_s)
+    # What an object store deletes can be restored, whenever it was put, and the clock of the store may differ from ours.
+    stored_before = math.inf if app.is_shared else time.time()
+    return await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), stored_before)
 
 
 async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
@@ -138,38 +139,50 @@ async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
 
 async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
     """Delete unreferenced blobs that were last put before this time. Gives their number."""
-    return await _delete_unreferenced(ledger, blobs, blobs.keys(stored_before), stored_before, per_pass)
-
-
-async def purge_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Remove blobs for good that were deleted before this time and are still unreferenced. Gives their number."""
-    return await _delete_unreferenced(ledger, blobs, blobs.deleted_keys(stored_before), stored_before, per_pass)
-
-
-async def _delete_unreferenced(
-    ledger: Ledger, blobs: BlobStorage, keys: AsyncIterator[BlobKey], stored_before: float, per_pass: int
-) -> int:
-    """Delete those of the keys that no row refers to, one pass over all references for each `per_pass` keys."""
     deleted = 0
+    async for keys in _passes(blobs.keys(stored_before), per_pass):
+        for batch in _batches(await _unreferenced(ledger, keys)):
+            deleted += await blobs.delete(batch, stored_before)
+    return deleted
+
+
+async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
+    """Remove blobs for good that were deleted before this time; restore those that are referenced. Gives how many are gone."""
+    purged = 0
+    async for keys in _passes(blobs.deleted_keys(deleted_before), per_pass):
+        unreferenced = await _unreferenced(ledger, keys)
+        for batch in _batches(keys - unreferenced):
+            await blobs.restore(batch)
+        for batch in _batches(unreferenced):
+            purged += await blobs.purge(batch, deleted_before)
+    return purged
+
+
+async def _passes(keys: AsyncIterator[BlobKey], size: int) -> AsyncIterator[set[BlobKey]]:
+    """Keys in sets of up to `size`."""
     batch: set[BlobKey] = set()
     async for key in keys:
         batch.add(key)
-        if len(batch) >= per_pass:
-            deleted += await _delete_batch(ledger, blobs, batch, stored_before)
+        if len(batch) >= size:
+            yield batch
             batch = set()
-    return deleted + await _delete_batch(ledger, blobs, batch, stored_before)
+    if batch:
+        yield batch
 
 
-async def _delete_batch(ledger: Ledger, blobs: BlobStorage, keys: set[BlobKey], stored_before: float) -> int:
-    if not keys:
-        return 0
+async def _unreferenced(ledger: Ledger, keys: set[BlobKey]) -> set[BlobKey]:
+    """Those of the keys that no row refers to."""
     await ledger.delete_run(_NO_RUN)  # the empty write of the module's docstring
+    remaining = set(keys)
     async for referenced in ledger.blob_references():
-        keys.difference_update(referenced)
-    deleted, remaining = 0, iter(sorted(keys))
+        remaining -= referenced
+    return remaining
+
+
+def _batches(keys: set[BlobKey]) -> Iterator[list[BlobKey]]:
+    remaining = iter(sorted(keys))
     while batch := list(islice(remaining, _BLOBS_PER_DELETE)):
-        deleted += await blobs.delete(batch, stored_before)
-    return deleted
+        yield batch
 
 
 async def rewrite_files(app: App, vacuum_bytes: float = math.inf, *, if_free: float = 0.0) -> None:

@@ -4,8 +4,8 @@ One object for each blob, named by its key: `ab/abcdef…`. A key is derived fro
 bytes and needs no check. While the store is unavailable, calls are retried.
 
 Stores have no conditional delete, and other processes put blobs at any time. So a deleted blob is moved to `deleted/ab/abc…`,
-where it can still be read, and a second `delete` removes it there. Between the two lies the grace period of `app/deletion.py`:
-a blob that a visit put, or referred to, while it was being moved is referenced by then and stays.
+where it can still be read. After the grace period of `app/deletion.py`, `purge` removes it there, or `restore` moves it back: a
+blob that a visit put, or referred to, while it was being moved is referenced by then.
 
 The library is called from our own threads. Its asynchronous calls deliver results in threads of its own, which hold Python
 objects for a moment longer: a process that ended right then was aborted (78 of 360 times on a busy machine, against 0 of 360).
@@ -14,6 +14,7 @@ objects for a moment longer: a process that ended right then was aborted (78 of 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -45,7 +46,7 @@ _OBJECTS_PER_LIST = 1_000
 _TENANTS = "tenants"
 """The directory of the blobs of all tenants but the default one."""
 _DELETED = "deleted/"
-"""The directory of blobs that were deleted once."""
+"""The directory of blobs that were deleted and not purged."""
 _BACKOFF_S = (0.1, 2.0)
 _PERMISSION_ERRORS = (PermissionDeniedError, UnauthenticatedError)
 _NOT_FOUND_ERRORS = (NotFoundError, FileNotFoundError)
@@ -83,9 +84,9 @@ class ObjectBlobs:
         """Keys with this prefix, or without any, of blobs that were last put before this time."""
         return self._list("", prefix, stored_before)
 
-    def deleted_keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
-        """Keys with this prefix, or without any, of blobs that were deleted once before this time."""
-        return self._list(_DELETED, prefix, stored_before)
+    def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were deleted before this time and not purged."""
+        return self._list(_DELETED, prefix, deleted_before)
 
     async def _list(self, area: str, prefix: str, stored_before: float) -> AsyncIterator[BlobKey]:
         directory = f"{area}{_TENANTS}/{prefix}" if prefix else area or None
@@ -97,9 +98,18 @@ class ObjectBlobs:
                     yield key
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Move blobs to `deleted/`, except those that were put again since this time, or remove them there."""
+        """Move blobs to `deleted/`, except those that were put again since this time."""
         deleted = await asyncio.gather(*(self._with_retries(partial(self._delete, key, stored_before)) for key in keys))
         return sum(deleted)
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs from `deleted/` that were moved there before this time."""
+        purged = await asyncio.gather(*(self._with_retries(partial(self._purge, key, deleted_before)) for key in keys))
+        return sum(purged)
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Move deleted blobs back."""
+        await asyncio.gather(*(self._with_retries(partial(self._restore, key)) for key in keys))
 
     async def check(self) -> None:
         """Write, read and delete one object; raises StorageError when that fails."""
@@ -121,26 +131,33 @@ class ObjectBlobs:
         return None
 
     def _delete(self, key: BlobKey, stored_before: float) -> bool:
-        """Move an object to `deleted/`, or remove it there, unless it is newer."""
         path = _path(key)
         try:
             if self._is_newer(path, stored_before):
                 return False
-            # Not a copy within the store: on a file system that is a hard link, which keeps the time of the original.
-            self._store.put(_DELETED + path, bytes(self._store.get(path).bytes()), use_multipart=False)
-            self._store.delete(path)
+            self._move(path, _DELETED + path)
         except _NOT_FOUND_ERRORS:
-            return self._delete_finally(_DELETED + path, stored_before)
+            return False
         return True
 
-    def _delete_finally(self, path: str, stored_before: float) -> bool:
+    def _purge(self, key: BlobKey, deleted_before: float) -> bool:
+        path = _DELETED + _path(key)
         try:
-            if self._is_newer(path, stored_before):
+            if self._is_newer(path, deleted_before):
                 return False
             self._store.delete(path)
         except _NOT_FOUND_ERRORS:
             return False
         return True
+
+    def _restore(self, key: BlobKey) -> None:
+        with contextlib.suppress(*_NOT_FOUND_ERRORS):
+            self._move(_DELETED + _path(key), _path(key))
+
+    def _move(self, path: str, to: str) -> None:
+        # Not a copy within the store: on a file system that is a hard link, which keeps the time of the original.
+        self._store.put(to, bytes(self._store.get(path).bytes()), use_multipart=False)
+        self._store.delete(path)
 
     def _is_newer(self, path: str, stored_before: float) -> bool:
         return self._store.head(path)["last_modified"].timestamp() >= stored_before

@@ -116,7 +116,7 @@ class SqliteBlobs:
                 return
             after = found[-1]
 
-    async def deleted_keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002
+    async def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002
         """Nothing: one process writes to this file, so a blob is deleted at once."""
         for key in list[BlobKey]():
             yield key
@@ -125,6 +125,13 @@ class SqliteBlobs:
         """Delete blobs, except those that were put again since this time. Their bytes are overwritten in the file."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._read, lambda db: _delete(db, keys, stored_before))
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:  # noqa: ARG002
+        """Do nothing: deleted blobs are gone."""
+        return 0
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Do nothing: a deleted blob cannot be read any more."""
 
     async def close(self) -> None:
         """Close the database."""
