@@ -29,30 +29,25 @@ import asyncio
 import contextlib
 import logging
 import math
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from sitelore.app.settings import operator_settings
 from sitelore.model.errors import StorageError, UsageError
 from sitelore.model.ids import DEFAULT_TENANT, RunId
 from sitelore.model.states import RunState
-from sitelore.store.engine import sqlite_error
+from sitelore.store.sqlite_files import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from sitelore.app.app import App
     from sitelore.model.frontier import Tenant
     from sitelore.model.ids import BlobKey, SiteId, TenantId
     from sitelore.ports import BlobStorage, Ledger
-
-T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,7 +55,7 @@ GRACE_S = 3600.0
 """With servers: how long a deleted blob can still be read, and is restored if a row refers to it."""
 
 VACUUM_BYTES = 512 << 20
-"""The largest database file that is written anew while a crawl may be running; takes about 5 s."""
+"""The largest database file that is written anew while a crawl may be running; takes about 7 s."""
 
 _NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
@@ -69,10 +64,6 @@ _BLOBS_PER_DELETE = 500
 _RETENTION_INTERVAL_S = 3600.0
 _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
-_CHECKPOINT_ATTEMPTS = 20
-_CHECKPOINT_PAUSE_S = 0.05
-_BUSY_S = 30.0
-_SIZES = ("freelist_count", "page_count", "page_size")
 
 
 async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) -> None:
@@ -193,38 +184,7 @@ async def rewrite_files(app: App, vacuum_bytes: float = math.inf, *, if_free: fl
     if not app.is_shared:
         for path in (Path(app.database_name), Path(app.blobs_name)):
             if path.exists():
-                await _run_on_file(path, partial(_rewrite, vacuum_bytes=vacuum_bytes, if_free=if_free))
-
-
-async def _run_on_file(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run a function in a thread on a connection of its own."""
-
-    def run() -> T:
-        try:
-            with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as connection:
-                return work(connection)
-        except sqlite3.Error as error:
-            raise sqlite_error(error, path) or error from error
-
-    return await asyncio.to_thread(run)
-
-
-def _rewrite(connection: sqlite3.Connection, vacuum_bytes: float, if_free: float) -> None:
-    _checkpoint(connection)  # first: the size of the file is not known before
-    free, count, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
-    if count * size <= vacuum_bytes and free >= if_free * count:
-        connection.execute("VACUUM")
-        _checkpoint(connection)
-
-
-def _checkpoint(connection: sqlite3.Connection) -> None:
-    """Write the log to the database file and truncate it. A transaction that reads an old state keeps it for a while."""
-    for _ in range(_CHECKPOINT_ATTEMPTS):
-        [is_busy, _, _] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if not is_busy:
-            return
-        time.sleep(_CHECKPOINT_PAUSE_S)
-    _LOG.warning("another process reads the data directory: deleted text leaves the write-ahead log when it has finished")
+                await asyncio.to_thread(rewrite, path, vacuum_bytes, if_free)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def delete(
     data: Data = DATA,
 ) -> None:
     """Delete runs, or a site with everything that was stored of it. Exported files are left alone."""
-    if sum(bool(given) for given in (run, site, older_than, tenant)) != 1:
+    if sum(map(bool, (run, site, older_than, tenant))) != 1:
         raise UsageError("name runs, or one of --site, --older-than and --tenant")
     older_than_s = None if older_than is None else parse_duration(older_than, "--older-than")
     result = run_async(_delete(data, _Request(run or [], site, older_than_s, tenant), is_confirmed=yes))

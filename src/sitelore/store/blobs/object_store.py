@@ -91,8 +91,8 @@ class ObjectBlobs:
     async def _list(self, area: str, prefix: str, stored_before: float) -> AsyncIterator[BlobKey]:
         directory = f"{area}{_TENANTS}/{prefix}" if prefix else area or None
         listing = await self._with_retries(partial(self._store.list, directory, chunk_size=_OBJECTS_PER_LIST))
-        while found := await self._with_retries(lambda: next(listing, ())):
-            for entry in found:
+        while entries := await self._with_retries(lambda: next(listing, ())):
+            for entry in entries:
                 key = BlobKey(prefix + entry["path"].rpartition("/")[2])
                 if area + _path(key) == entry["path"] and entry["last_modified"].timestamp() < stored_before:
                     yield key

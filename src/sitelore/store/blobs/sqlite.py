@@ -109,12 +109,12 @@ class SqliteBlobs:
         after = prefix
         while True:
             read = partial(_keys_after, after=after, prefix=prefix, stored_before=stored_before)
-            found = await loop.run_in_executor(self._thread, self._read, read)
-            for key in found:
+            batch = await loop.run_in_executor(self._thread, self._read, read)
+            for key in batch:
                 yield key
-            if len(found) < _KEYS_PER_READ:
+            if len(batch) < _KEYS_PER_READ:
                 return
-            after = found[-1]
+            after = batch[-1]
 
     async def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002
         """Nothing: one process writes to this file, so a blob is deleted at once."""

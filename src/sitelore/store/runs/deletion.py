@@ -32,7 +32,6 @@ from sitelore.store.schema import (
     vectors,
 )
 from sitelore.store.statements import batches
-from sitelore.store.vectors import pgvector
 
 REFERENCES_PER_READ = 2_000
 VERSIONS_PER_DELETE = 1_000
@@ -73,14 +72,14 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     if name is None:
         return False
     of_site = sa.and_(runs.c.tenant_id == tenant, runs.c.site_id == site)
-    found = conn.execute(sa.select(runs.c.id, runs.c.state).where(of_site).order_by(runs.c.id)).all()
-    if any(row.state not in _ENDED for row in found):
+    of_runs = conn.execute(sa.select(runs.c.id, runs.c.state).where(of_site).order_by(runs.c.id)).all()
+    if any(row.state not in _ENDED for row in of_runs):
         return False
-    run_ids = [row.id for row in found]
+    run_ids = [row.id for row in of_runs]
     lock_runs(conn, tenant, run_ids)
     _delete_robots(conn, tenant, _hosts(conn, tenant, site, run_ids) | {name})
     _delete_runs(conn, tenant, run_ids)
-    pgvector.remove(conn, tenant, site)
+    _delete_pgvector_rows(conn, tenant, site)
     of_versions = sa.select(page_versions.c.id).where(page_versions.c.tenant_id == tenant, page_versions.c.site_id == site)
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(of_versions)))
     for table in (chunks, chunk_texts, postings):
@@ -172,10 +171,17 @@ def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
     conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, ~is_used))
 
 
+def _delete_pgvector_rows(conn: sa.Connection, tenant: TenantId, site: SiteId) -> None:
+    if conn.dialect.name == "postgresql":
+        from sitelore.store.vectors import pgvector  # noqa: PLC0415 - needs numpy, which a crawl does not
+
+        pgvector.remove(conn, tenant, site)
+
+
 def site_named(conn: sa.Connection, tenant: TenantId, name: str) -> SiteId | None:
     """The id of the tenant's site of this name."""
-    found = conn.scalar(sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name == name))
-    return None if found is None else SiteId(found)
+    site = conn.scalar(sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name == name))
+    return None if site is None else SiteId(site)
 
 
 def blob_references(conn: sa.Connection, tenant: TenantId, table: int, after: tuple[Any, ...] | None) -> ReferencePage:
