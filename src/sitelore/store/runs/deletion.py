@@ -44,6 +44,7 @@ BLOB_COLUMNS: tuple[tuple[sa.Column[Any], ...], ...] = (
 """All columns that hold keys of blobs, by table. `urls` is last: a visit that finds a page unchanged copies keys from `pages`
 to `urls`, so a key that moves while the tables are read is seen at least once."""
 
+_HAS_PGVECTOR_TABLE = sa.text("SELECT to_regclass('sitelore_vectors.chunk_vectors') IS NOT NULL")
 _ENDED = frozenset(state.value for state in ENDED)
 
 
@@ -172,10 +173,11 @@ def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
 
 
 def _delete_pgvector_rows(conn: sa.Connection, tenant: TenantId, site: SiteId) -> None:
-    if conn.dialect.name == "postgresql":
-        from sitelore.store.vectors import pgvector  # noqa: PLC0415 - needs numpy, which a crawl does not
+    if conn.dialect.name != "postgresql" or not conn.scalar(_HAS_PGVECTOR_TABLE):
+        return
+    from sitelore.store.vectors import pgvector  # noqa: PLC0415 - needs numpy, which is not installed without search
 
-        pgvector.remove(conn, tenant, site)
+    pgvector.remove(conn, tenant, site)
 
 
 def site_named(conn: sa.Connection, tenant: TenantId, name: str) -> SiteId | None:
