@@ -17,5 +17,5 @@ def test_the_retention_period_is_read_as_a_duration(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("text", ["soon", "90", "-1d", "0d", "10m"])
 def test_an_invalid_retention_period_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SITELORE_RETENTION", text)
-    with pytest.raises(UsageError, match="SITELORE_RETENTION.*use "):
+    with pytest.raises(UsageError, match=r"SITELORE_RETENTION.*use "):
         operator_settings()

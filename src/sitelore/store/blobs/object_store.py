@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,8 @@ _TIMEOUT_S = 20
 _OBJECTS_PER_LIST = 1_000
 _TENANTS = "tenants"
 """The directory of the blobs of all tenants but the default one."""
+_KEY = re.compile(r"(?:\d+/)?[0-9A-Za-z]+")
+"""A key, after the tenant's number where it is not of the default tenant."""
 _DELETED = "deleted/"
 """The directory of blobs that were deleted and not purged."""
 _BACKOFF_S = (0.1, 2.0)
@@ -66,7 +69,7 @@ class ObjectBlobs:
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none."""
-        if not key.rpartition("/")[2].isalnum():
+        if not _KEY.fullmatch(key):  # a path outside of the store must not be tried
             raise KeyError(key)
         data = await self._with_retries(partial(self._read, key))
         if data is None:
