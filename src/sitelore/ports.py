@@ -171,8 +171,23 @@ class BlobStorage(Blobs, Protocol):
         """The keys of all blobs that were last put before this time (seconds since the epoch)."""
         ...
 
+    def deleted_keys(self, deleted_before: float) -> AsyncIterator[BlobKey]:
+        """The keys of blobs that were deleted before this time and can still be read."""
+        ...
+
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Delete blobs, except those that were put again since this time. Gives how many were deleted."""
+        """Delete blobs, except those that were put again since this time. Gives how many were deleted.
+
+        A store that several processes write to keeps deleted blobs readable until they are purged.
+        """
+        ...
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs for good that were deleted before this time. Gives how many were removed."""
+        ...
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Make deleted blobs that can still be read ordinary blobs again."""
         ...
 
 
@@ -397,11 +412,19 @@ class Ledger(Protocol):
         ...
 
     async def delete_site(self, site: SiteId) -> bool:
-        """Delete a site with its runs, pages, links and search index. False when it is missing or has an active run."""
+        """Delete a site with its runs, pages, versions, links and index. False when it is missing or a run has not ended."""
         ...
 
     async def delete_tenant(self) -> bool:
         """Delete the tenant with everything of it. False when it is missing or has an active run."""
+        ...
+
+    async def delete_versions(self, ended_before: float) -> int:
+        """Delete some versions of pages that ended before this time. Gives how many; 0 when none is left."""
+        ...
+
+    async def runs_to_expire(self, ended_before: float) -> list[RunId]:
+        """Runs that ended before this time, oldest first, without the latest run of each site."""
         ...
 
     async def site_named(self, name: str) -> SiteId | None:

@@ -195,6 +195,7 @@ class App:
         async with (
             _in_background("maintenance", partial(Maintenance(worker_context, self.blobs).forever, stop)),
             _in_background("notifications", partial(self._wake_on_signals, scheduler)),
+            _in_background("retention", partial(self._delete_expired, stop)),
         ):
             while not stop.is_set():
                 try:
@@ -209,7 +210,8 @@ class App:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
         async with _in_background("index updates", partial(self._update_index, stop)):
             if self.is_shared:
-                await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
+                async with _in_background("retention", partial(self._delete_expired, stop)):
+                    await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
             else:
                 await self.work(stop)
 
@@ -220,6 +222,12 @@ class App:
                 await stop.wait()
         if not stop.is_set():
             await self.search.keep_current(stop)
+
+    async def _delete_expired(self, stop: asyncio.Event) -> None:
+        """Apply the operator's retention period once an hour."""
+        from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
+
+        await keep_deleting_expired(self, stop)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""

@@ -1,58 +1,255 @@
-"""Deletes the blobs that no row refers to any more (mark and sweep), beside running crawls.
+"""Deletes runs, sites and tenants with their blobs, beside running crawls, and applies the retention period.
 
-A visit stores its blobs before its row, so a blob without a row may belong to a visit that has not settled. Blobs that were
-stored, or stored again, after a point in time are left alone; that time must be earlier than the start of every visit that has
-not settled.
+Rows are deleted by `store/runs/deletion.py`, blobs by mark and sweep: `sweep_blobs` lists the blobs that were last put before a
+point in time, reads all references to blobs in the database, and deletes what has none. Why nothing that is needed is deleted:
+
+- A visit, or `reprocess`, puts its blobs and writes the rows that refer to them afterwards. A put of existing content renews
+  its time, and `delete` checks the time again, so what was put after the point in time stays.
+- In one process, what was put before is referenced when the references are read. The point in time is the start of the sweep.
+  Listing the blobs waits for the blob thread, so every earlier put has returned and its writer has gone on to the ledger; an
+  empty write then waits for the ledger's writer thread, so that those rows are committed.
+- With servers, other processes may be between a put and its rows. Object stores cannot check and delete in one step either. So
+  an object store keeps a deleted blob readable, and `purge_blobs` decides again `GRACE_S` later: a blob that is referenced by
+  then is restored. That is longer than a worker tries to write its rows (`SITELORE_PATIENCE_S`, 5 minutes), and than the clocks
+  of a server and of the store may differ.
+- A page that was found unchanged refers to the blobs that `pages` had when its row was claimed, without a put. `pages` keeps
+  them, and it is read before `urls`, to which the visit copies them. Pages that are fetched ahead work alike.
+- `reprocess` may replace the document of such a page during the visit, which then refers to the old one. In one process the
+  lock of the data directory excludes that; with servers the blob is still readable, and restored.
+
+Deleted text does not stay in the files of a data directory: SQLite overwrites it (`secure_delete`), and the write-ahead logs
+are emptied. Copies can remain in unused parts of database pages from which rows were moved, so when a site or a tenant was
+deleted the files are written anew (VACUUM). Beside a crawl that blocks its writes, which wait for 30 s, so a server does so for
+files of up to `VACUUM_BYTES` only; a command has the directory for itself and has no limit.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+import asyncio
+import contextlib
+import logging
+import math
+import time
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from sitelore.app.settings import operator_settings
+from sitelore.model.errors import StorageError, UsageError
+from sitelore.model.ids import DEFAULT_TENANT, RunId
+from sitelore.model.states import RunState
+from sitelore.store.sqlite_files import rewrite
 
-    from sitelore.model.ids import BlobKey
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from sitelore.app.app import App
+    from sitelore.model.frontier import Tenant
+    from sitelore.model.ids import BlobKey, SiteId, TenantId
     from sitelore.ports import BlobStorage, Ledger
 
-GRACE_S = 3600.0
-"""How long a blob is kept without a row where other processes may be crawling."""
+_LOG = logging.getLogger(__name__)
 
+GRACE_S = 3600.0
+"""With servers: how long a deleted blob can still be read, and is restored if a row refers to it."""
+
+VACUUM_BYTES = 512 << 20
+"""The largest database file that is written anew while a crawl may be running; takes about 7 s."""
+
+_NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
 """Blobs compared with all references at a time; bounds the memory."""
 _BLOBS_PER_DELETE = 500
+_RETENTION_INTERVAL_S = 3600.0
+_RETENTION_DELAY_S = 60.0
+"""A process that has just started has other work to do first."""
 
 
-def compact(data: Path) -> None:
-    """Rewrite the databases of a data directory without the space of deleted rows. The caller has locked the directory."""
-    for name in ("sitelore.db", "blobs.db"):
-        if (data / name).exists():
-            with closing(sqlite3.connect(data / name, isolation_level=None)) as connection:
-                connection.execute("VACUUM")
+async def cancel_interrupted(app: App, tenant: TenantId, runs: Sequence[RunId]) -> None:
+    """Cancel those of these runs that were interrupted: nothing works on them, but only runs that have ended are deleted."""
+    ledger = app.ledger.for_tenant(tenant)
+    for run_id in runs:
+        run = await ledger.run(run_id)
+        if run is not None and run.state is RunState.INTERRUPTED:
+            await ledger.end_run(run_id, RunState.CANCELLED, app.clock())
+
+
+async def delete_runs(app: App, tenant: TenantId, runs: Sequence[RunId]) -> int:
+    """Delete runs that have ended. Gives the number of blobs deleted with them."""
+    ledger = app.ledger.for_tenant(tenant)
+    for run in runs:
+        if not await ledger.delete_run(run) and await ledger.run(run) is not None:
+            raise UsageError(f"the run {run} has not ended; let it finish or cancel it first")
+    return await _delete_blobs(app, tenant)
+
+
+async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: float = VACUUM_BYTES) -> int:
+    """Delete a site with everything that was stored of it. Gives the number of blobs deleted with it."""
+    await _delete_points(tenant, site)
+    if not await app.ledger.for_tenant(tenant.id).delete_site(site):
+        raise UsageError("the site has a run that has not ended, or was deleted meanwhile; let the run finish or cancel it")
+    await _delete_points(tenant, site)  # an index update may have sent some meanwhile
+    deleted = await _delete_blobs(app, tenant.id)
+    await rewrite_files(app, vacuum_bytes)
+    return deleted
+
+
+async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
+    """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
+    if tenant.id == DEFAULT_TENANT:
+        raise UsageError(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
+    await _delete_points(tenant)
+    ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
+    if not await ledger.delete_tenant():
+        raise UsageError(f"the tenant {tenant.name} has a run that has not ended; let it finish or cancel it first")
+    await _delete_points(tenant)
+    # Nothing can refer to its blobs any more. The second pass removes those that a store keeps readable after the first.
+    deleted = await sweep_blobs(ledger, blobs, math.inf)
+    await purge_blobs(ledger, blobs, math.inf)
+    await rewrite_files(app, vacuum_bytes)
+    return deleted
+
+
+async def _delete_blobs(app: App, tenant: TenantId) -> int:
+    # What an object store deletes can be restored, whenever it was put, and the clock of the store may differ from ours.
+    stored_before = math.inf if app.is_shared else time.time()
+    return await sweep_blobs(app.ledger.for_tenant(tenant), app.blobs.for_tenant(tenant), stored_before)
+
+
+async def _delete_points(tenant: Tenant, site: SiteId | None = None) -> None:
+    """Delete the points of a site, or of a tenant, from an external vector store where one is configured."""
+    operator = operator_settings()
+    if operator.vectors in {"", "database"}:
+        return
+    from sitelore.store.vectors.qdrant import delete_points  # noqa: PLC0415 only where one is configured
+    from sitelore.store.vectors.qdrant_rest import QdrantServer  # noqa: PLC0415 see above
+
+    await delete_points(QdrantServer.read(operator.vectors, operator.vectors_key), tenant.name, site)
 
 
 async def sweep_blobs(ledger: Ledger, blobs: BlobStorage, stored_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
-    """Delete unreferenced blobs that were last stored before this time. Gives their number."""
+    """Delete unreferenced blobs that were last put before this time. Gives their number."""
     deleted = 0
-    batch: set[BlobKey] = set()
-    async for key in blobs.keys(stored_before):
-        batch.add(key)
-        if len(batch) >= per_pass:
-            deleted += await _delete_unreferenced(ledger, blobs, batch, stored_before)
-            batch = set()
-    return deleted + await _delete_unreferenced(ledger, blobs, batch, stored_before)
-
-
-async def _delete_unreferenced(ledger: Ledger, blobs: BlobStorage, keys: set[BlobKey], stored_before: float) -> int:
-    """Delete those of the keys that no row refers to."""
-    if not keys:
-        return 0
-    async for referenced in ledger.blob_references():
-        keys.difference_update(referenced)
-    deleted, remaining = 0, iter(sorted(keys))
-    while batch := list(islice(remaining, _BLOBS_PER_DELETE)):
-        deleted += await blobs.delete(batch, stored_before)
+    async for keys in _passes(blobs.keys(stored_before), per_pass):
+        for batch in _batches(await _unreferenced(ledger, keys)):
+            deleted += await blobs.delete(batch, stored_before)
     return deleted
+
+
+async def purge_blobs(ledger: Ledger, blobs: BlobStorage, deleted_before: float, per_pass: int = _BLOBS_PER_PASS) -> int:
+    """Remove blobs for good that were deleted before this time; restore those that are referenced. Gives how many are gone."""
+    purged = 0
+    async for keys in _passes(blobs.deleted_keys(deleted_before), per_pass):
+        unreferenced = await _unreferenced(ledger, keys)
+        for batch in _batches(keys - unreferenced):
+            await blobs.restore(batch)
+        for batch in _batches(unreferenced):
+            purged += await blobs.purge(batch, deleted_before)
+    return purged
+
+
+async def _passes(keys: AsyncIterator[BlobKey], size: int) -> AsyncIterator[set[BlobKey]]:
+    """Keys in sets of up to `size`."""
+    batch: set[BlobKey] = set()
+    async for key in keys:
+        batch.add(key)
+        if len(batch) >= size:
+            yield batch
+            batch = set()
+    if batch:
+        yield batch
+
+
+async def _unreferenced(ledger: Ledger, keys: set[BlobKey]) -> set[BlobKey]:
+    """Those of the keys that no row refers to."""
+    await ledger.delete_run(_NO_RUN)  # the empty write of the module's docstring
+    remaining = set(keys)
+    async for referenced in ledger.blob_references():
+        remaining -= referenced
+    return remaining
+
+
+def _batches(keys: set[BlobKey]) -> Iterator[list[BlobKey]]:
+    remaining = iter(sorted(keys))
+    while batch := list(islice(remaining, _BLOBS_PER_DELETE)):
+        yield batch
+
+
+async def rewrite_files(app: App, vacuum_bytes: float = math.inf, *, if_free: float = 0.0) -> None:
+    """Write the databases of a data directory anew without deleted text and free space, and empty their write-ahead logs.
+
+    Files of more than `vacuum_bytes`, or of which a smaller share than `if_free` is unused, keep their size.
+    """
+    if not app.is_shared:
+        for path in (Path(app.database_name), Path(app.blobs_name)):
+            if path.exists():
+                await asyncio.to_thread(rewrite, path, vacuum_bytes, if_free)
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """What the retention period deleted."""
+
+    runs: int = 0
+    versions: int = 0
+    blobs: int = 0
+
+
+async def delete_expired(app: App, retention_s: float) -> Expired:
+    """Delete runs and versions of pages that ended longer ago, for all tenants. The latest run of each site stays."""
+    runs, versions, blobs = 0, 0, 0
+    for tenant in await app.queue.tenants():
+        ledger, before = app.ledger.for_tenant(tenant.id), app.clock() - retention_s
+        deleted_runs = [run for run in await ledger.runs_to_expire(before) if await ledger.delete_run(run)]
+        deleted_versions = 0
+        while count := await ledger.delete_versions(before):
+            deleted_versions += count
+        if deleted_runs or deleted_versions:
+            blobs += await _delete_blobs(app, tenant.id)
+        runs, versions = runs + len(deleted_runs), versions + deleted_versions
+    return Expired(runs, versions, blobs)
+
+
+async def purge_all(app: App) -> int:
+    """Remove blobs for good that were deleted longer ago than the grace period, for all tenants. Gives their number."""
+    purged = 0
+    for tenant in await app.queue.tenants():
+        ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
+        purged += await purge_blobs(ledger, blobs, time.time() - GRACE_S)
+    return purged
+
+
+async def keep_deleting_expired(
+    app: App, stop: asyncio.Event, delay_s: float = _RETENTION_DELAY_S, interval_s: float = _RETENTION_INTERVAL_S
+) -> None:
+    """Apply the retention period and remove deleted blobs once an hour, in the process with the leader lock, until stopped."""
+    retention_s = operator_settings().retention_s
+    if not retention_s and not app.is_shared:
+        return
+    await _pause(stop, delay_s)
+    while not stop.is_set():
+        try:
+            async with app.queue.leader_lock("retention") as is_leader:
+                if is_leader:
+                    await _delete_once(app, retention_s)
+        except StorageError as problem:
+            _LOG.warning("storage unavailable, retention retries: %s", problem)
+        await _pause(stop, interval_s)
+
+
+async def _delete_once(app: App, retention_s: float) -> None:
+    if retention_s:
+        expired = await delete_expired(app, retention_s)
+        if expired.runs or expired.versions:
+            _LOG.info(
+                "expired data deleted", extra={"runs": expired.runs, "versions": expired.versions, "blobs": expired.blobs}
+            )
+    if app.is_shared:
+        await purge_all(app)
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()

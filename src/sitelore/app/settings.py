@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
 from sitelore.model.access import NO_ACCESS, Access, Proxies
+from sitelore.model.durations import parse_duration
 from sitelore.model.errors import UsageError
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 
@@ -19,6 +20,7 @@ _MAX_SITES = 256
 _MAX_CONCURRENCY = 4096
 _MIN_TOKEN_CHARS = 16
 _MIN_S, _MAX_S = 0.05, 86_400.0
+_MIN_RETENTION_S = 3600.0
 _BLOB_CREDENTIALS = {"key_id": "AWS_ACCESS_KEY_ID", "secret": "AWS_SECRET_ACCESS_KEY", "region": "AWS_REGION"}
 
 
@@ -60,6 +62,8 @@ class OperatorSettings:
     """`SITELORE_VECTORS`: the vector store (`store/vectors/qdrant_rest.py`); empty or `database`: the database."""
     vectors_key: str = field(default="", repr=False)
     """`SITELORE_VECTORS_KEY`: the API key of the vector store."""
+    retention_s: float = 0.0
+    """`SITELORE_RETENTION`: ended runs and versions of pages that are older are deleted; 0: everything is kept."""
 
     redaction: Redaction = BUILT_IN_ALONE
     """`SITELORE_SECRET_RULES`, a file of additional rules for secrets, and `SITELORE_REDACTION_KEY`."""
@@ -101,6 +105,7 @@ def operator_settings() -> OperatorSettings:
         embeddings_key=_key("SITELORE_EMBEDDINGS_KEY"),
         vectors=os.environ.get("SITELORE_VECTORS", "").strip(),
         vectors_key=_key("SITELORE_VECTORS_KEY"),
+        retention_s=_retention(),
         redaction=operator_redaction(),
         access=operator_access(),
     )
@@ -182,6 +187,14 @@ def _seconds(name: str, default: float) -> float:
     if not _MIN_S <= seconds <= _MAX_S:
         raise UsageError(f"invalid {name} {text!r} (use a number of seconds from {_MIN_S} to {_MAX_S:.0f})")
     return seconds
+
+
+def _retention() -> float:
+    text = os.environ.get("SITELORE_RETENTION", "").strip()
+    retention_s = parse_duration(text, "SITELORE_RETENTION") if text else 0.0
+    if text and retention_s < _MIN_RETENTION_S:
+        raise UsageError(f"invalid SITELORE_RETENTION {text!r} (use at least 1h, or leave it empty to keep everything)")
+    return retention_s
 
 
 def _words(name: str) -> tuple[str, ...]:

@@ -135,6 +135,7 @@ _WRITE_PRAGMAS = (
     "synchronous = NORMAL",
     "wal_autocheckpoint = 4000",
     "journal_size_limit = 67108864",
+    "secure_delete = ON",  # overwrite what is deleted with zeros; many builds of SQLite do so by default
 )
 
 

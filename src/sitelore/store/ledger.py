@@ -40,6 +40,8 @@ class SqlLedger(Repository):
     delete_run = write(deletion.delete_run)
     delete_site = write(deletion.delete_site)
     delete_tenant = write(deletion.delete_tenant)
+    delete_versions = write(deletion.delete_versions)
+    runs_to_expire = read_long(deletion.runs_to_expire)
     site_named = read(deletion.site_named)
 
     claim = write(claims.claim)

@@ -107,7 +107,9 @@ _words_of_pages = sa.select(urls.c.url, urls.c.document, *COUNTED_COLUMNS).where
 
 def replace_documents(conn: sa.Connection, tenant: TenantId, run: RunId, pages: Sequence[ReprocessedPage]) -> None:
     """Replace the documents of reprocessed pages, except where a crawl stored a newer one meanwhile."""
-    site = lock_runs(conn, tenant, [run])[run]
+    site = lock_runs(conn, tenant, [run]).get(run)
+    if site is None:  # deleted meanwhile
+        return
     keys = [key_of(page.url) for page in pages]
     stored = {row[0]: (row[1], row[2]) for row in select_in_batches(conn, _locked_documents, keys, tenant=tenant, site=site)}
     of_run, of_site, changes = [], [], []

@@ -144,7 +144,7 @@ events = sa.Table(
     _of_tenant(),
 )
 """The outbox: events for other systems, written in the transaction that they report. Readers keep the last id they have seen,
-so events outlive their run: the ids of deleted ones would be given out again on SQLite."""
+so on SQLite the last event of a tenant is never deleted: its id would be given out again."""
 sa.Index("events_created", events.c.tenant_id, events.c.created_at)
 sa.Index("events_of_run", events.c.tenant_id, events.c.run_id, events.c.id)
 

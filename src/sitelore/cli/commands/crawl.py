@@ -28,6 +28,7 @@ from sitelore.cli.console import (
 )
 from sitelore.export.formats import FORMATS, MARKDOWN
 from sitelore.model.access import NO_ACCESS, Access
+from sitelore.model.durations import parse_duration
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.settings import (
     USER_AGENT,
@@ -57,9 +58,6 @@ if TYPE_CHECKING:
     from sitelore.export.incremental import IncrementalExport
     from sitelore.model.frontier import Run
 
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
-_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _HOST = re.compile(r"\[?[A-Za-z0-9._:-]+\]?(?::\d{1,5})?")
 _INTERRUPTED_EXPORT_S = 10.0
 """How long an interrupted crawl may export its pages: supervisors commonly kill a process 30 s after they signalled it, and
@@ -367,14 +365,6 @@ def _access(options: AccessOptions, file: Path | None, urls: Sequence[str]) -> A
     in_urls = access_of_credentials([credentials for text in urls if (credentials := typed_credentials(text))])
     access = build_access(options).with_other(in_urls)
     return access if file is None else read_access_file(str(file)).with_other(access)
-
-
-def parse_duration(text: str, option: str) -> float:
-    """`24h`, `30m`, `7d`, `1h30m` in seconds."""
-    compact = text.replace(" ", "").lower()
-    if not _DURATION.fullmatch(compact):
-        raise UsageError(f"{option}: invalid duration {text!r} (use 90s, 30m, 24h or 7d)")
-    return sum(float(amount) * _UNIT_S[unit] for amount, unit in _DURATION_PART.findall(compact))
 
 
 def _user_agent(text: str | None) -> str:

@@ -1,8 +1,8 @@
-"""`sitelore delete`: delete runs, or a site with everything that was stored of it."""
+"""`sitelore delete`: delete runs, a site or a tenant with everything that was stored of it."""
 
 from __future__ import annotations
 
-import time
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,31 +11,57 @@ import typer
 from sitelore.app.wiring import build_app
 from sitelore.cli.commands.runs import find_run
 from sitelore.cli.console import DATA, AsJson, Data, counted, data_option, note, print_json, run_async
+from sitelore.model.durations import parse_duration
 from sitelore.model.errors import UsageError
-from sitelore.model.states import ENDED
+from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME
+from sitelore.model.states import ACTIVE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from sitelore.app.app import App
-    from sitelore.model.frontier import Run
-    from sitelore.model.ids import SiteId
+    from sitelore.model.frontier import Run, Tenant
+    from sitelore.model.ids import RunId, SiteId
 
 _MAX_RUNS = 1_000_000
+_WORTH_A_REWRITE = 0.25
+"""The unused share of a database file from which deleted runs make it smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What the options name; exactly one of them is set."""
+
+    runs: list[str]
+    site: str | None
+    older_than_s: float | None
+    tenant: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """What to delete: runs, and the site they belong to where the whole site is deleted."""
+    """What to delete: runs, and the site or tenant they belong to where all of it is deleted."""
 
-    runs: list[Run]
+    runs: list[RunId]
     site: SiteId | None = None
-    site_name: str = ""
+    site_name: str | None = None
+    tenant: Tenant | None = None
 
     @property
     def sentence(self) -> str:
         runs = counted(len(self.runs), "run")
+        if self.tenant is not None:
+            return f"the tenant {self.tenant.name} with {runs} and everything else of it"
         return runs if self.site is None else f"the site {self.site_name} with {runs}, its pages and its search index"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    selected: _Selection
+    blobs: int = 0
+    keeps_blobs: bool = False
+    """Whether deleted contents can still be read for the grace period."""
 
 
 def delete(
@@ -44,79 +70,85 @@ def delete(
     older_than: Annotated[
         str | None, typer.Option(metavar="TIME", help="Delete runs that ended longer ago (30d), but the latest of each site.")
     ] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Delete this tenant with all its sites.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> None:
     """Delete runs, or a site with everything that was stored of it. Exported files are left alone."""
-    if sum(bool(given) for given in (run, site, older_than)) != 1:
-        raise UsageError("name runs, or a site with --site, or an age with --older-than")
-    selected, blobs = run_async(_delete(data, run or [], site, older_than, is_confirmed=yes))
+    if sum(map(bool, (run, site, older_than, tenant))) != 1:
+        raise UsageError("name runs, or one of --site, --older-than and --tenant")
+    older_than_s = None if older_than is None else parse_duration(older_than, "--older-than")
+    result = run_async(_delete(data, _Request(run or [], site, older_than_s, tenant), is_confirmed=yes))
+    selected = result.selected
     if as_json:
-        print_json(
-            {"deleted": yes, "site": selected.site_name or None, "runs": [run.id for run in selected.runs], "blobs": blobs}
-        )
-    elif yes:
-        note(f"deleted {selected.sentence}; {counted(blobs, 'blob')} removed")
-    else:
+        name = None if selected.tenant is None else selected.tenant.name
+        print_json({"deleted": yes, "tenant": name, "site": selected.site_name, "runs": selected.runs, "blobs": result.blobs})
+    elif not yes:
         note(f"would delete {selected.sentence}; nothing was deleted: add --yes to delete")
+    else:
+        later = ", for good within two hours" if result.keeps_blobs else ""
+        note(f"deleted {selected.sentence}; {counted(result.blobs, 'blob')} removed{later}")
 
 
-async def _delete(
-    data: Path, names: list[str], site: str | None, older_than: str | None, *, is_confirmed: bool
-) -> tuple[_Selection, int]:
-    """Select what to delete and, if confirmed, delete it. Gives the selection and the number of deleted blobs."""
+async def _delete(data: Path, request: _Request, *, is_confirmed: bool) -> _Result:
+    """Select what to delete and, if confirmed, delete it."""
     async with build_app(data, writing=False) as app:  # a directory without data is an error, and is not created
-        selected = await _select(app, data, names, site, older_than)
+        selected = await _select(app, data, request)
     if not is_confirmed:
-        return selected, 0
+        return _Result(selected)
     async with build_app(data, writing=True) as app:
-        return selected, await _delete_selected(app, data, selected)
+        return await _delete_selected(app, selected)
 
 
-async def _select(app: App, data: Path, names: list[str], site: str | None, older_than: str | None) -> _Selection:
-    if site is not None:
-        site_id = await app.ledger.site_named(site)
-        if site_id is None:
-            raise UsageError(f"no site {site!r} in {data}; see `sitelore runs{data_option(data)}`")
-        runs = [run for run in await app.ledger.runs(_MAX_RUNS) if run.site == site_id]
-        selected = _Selection(runs, site_id, site)
-    elif older_than is not None:
-        return _Selection(await _old_runs(app, older_than))
+async def _select(app: App, data: Path, request: _Request) -> _Selection:
+    if request.tenant is not None:
+        return await _select_tenant(app, data, request.tenant)
+    if request.site is not None:
+        site = await app.ledger.site_named(request.site)
+        if site is None:
+            raise UsageError(f"no site {request.site!r} in {data}; see `sitelore runs{data_option(data)}`")
+        runs = [run for run in await app.ledger.runs(_MAX_RUNS) if run.site == site]
+        return _Selection(_inactive(runs), site, request.site)
+    if request.older_than_s is not None:
+        return _Selection(await app.ledger.runs_to_expire(app.clock() - request.older_than_s))
+    return _Selection(_inactive([await find_run(app, data, name) for name in request.runs]))
+
+
+async def _select_tenant(app: App, data: Path, name: str) -> _Selection:
+    if name == DEFAULT_TENANT_NAME:
+        raise UsageError(f"the tenant {name} cannot be deleted, every installation has it; delete its sites with --site")
+    tenant = await app.queue.find_tenant(name)
+    if tenant is None:
+        names = ", ".join(tenant.name for tenant in await app.queue.tenants())
+        raise UsageError(f"no tenant {name!r} in {data}; there are: {names}")
+    runs = await app.ledger.for_tenant(tenant.id).runs(_MAX_RUNS)
+    return _Selection(_inactive(runs), tenant=tenant)
+
+
+def _inactive(runs: Iterable[Run]) -> list[RunId]:
+    """The ids of runs, each once; none of them may be active."""
+    by_id = {run.id: run for run in runs}
+    for run in by_id.values():
+        if run.state in ACTIVE:
+            raise UsageError(
+                f"the run {run.id} has not ended ({run.state.value}); finish it (`sitelore crawl --resume`) or cancel it first"
+            )
+    return list(by_id)
+
+
+async def _delete_selected(app: App, selected: _Selection) -> _Result:
+    from sitelore.app import deletion
+    from sitelore.model.frontier import Tenant
+
+    tenant_id = DEFAULT_TENANT if selected.tenant is None else selected.tenant.id
+    await deletion.cancel_interrupted(app, tenant_id, selected.runs)
+    if selected.tenant is not None:
+        blobs = await deletion.delete_tenant(app, selected.tenant, math.inf)
+    elif selected.site is not None:
+        default = Tenant(DEFAULT_TENANT, DEFAULT_TENANT_NAME, 0.0)
+        blobs = await deletion.delete_site(app, default, selected.site, math.inf)
     else:
-        runs = [await find_run(app, data, name) for name in names]
-        selected = _Selection(list({run.id: run for run in runs}.values()))
-    for run in selected.runs:
-        if run.state not in ENDED:
-            raise UsageError(f"the run {run.id} has not ended ({run.state.value}); let it finish or cancel it first")
-    return selected
-
-
-async def _old_runs(app: App, older_than: str) -> list[Run]:
-    """Runs that ended before, without the latest of each site."""
-    from sitelore.cli.commands.crawl import parse_duration
-
-    before = app.clock() - parse_duration(older_than, "--older-than")
-    old, seen = [], set()
-    for run in await app.ledger.runs(_MAX_RUNS):  # newest first
-        if run.state in ENDED and run.site in seen and (run.finished_at or run.created_at) < before:
-            old.append(run)
-        seen.add(run.site)
-    return old
-
-
-async def _delete_selected(app: App, data: Path, selected: _Selection) -> int:
-    from sitelore.app.deletion import GRACE_S, compact, sweep_blobs
-
-    if selected.site is not None:
-        is_deleted = await app.ledger.delete_site(selected.site)
-        if not is_deleted:
-            raise UsageError(f"the site {selected.site_name} has a run that has not ended, or was deleted meanwhile")
-    else:
-        for run in selected.runs:
-            await app.ledger.delete_run(run.id)
-    # The lock on the data directory excludes other crawls; on servers they may be storing the same content just now.
-    blobs = await sweep_blobs(app.ledger, app.blobs, time.time() - (GRACE_S if app.is_shared else 0.0))
-    if not app.is_shared:
-        compact(data)
-    return blobs
+        blobs = await deletion.delete_runs(app, DEFAULT_TENANT, selected.runs)
+        await deletion.rewrite_files(app, if_free=_WORTH_A_REWRITE)
+    return _Result(selected, blobs, keeps_blobs=app.is_shared and selected.tenant is None)

@@ -3,6 +3,10 @@
 One object for each blob, named by its key: `ab/abcdef…`. A key is derived from the content, so a repeated put writes the same
 bytes and needs no check. While the store is unavailable, calls are retried.
 
+Stores have no conditional delete, and other processes put blobs at any time. So a deleted blob is moved to `deleted/ab/abc…`,
+where it can still be read. After the grace period of `app/deletion.py`, `purge` removes it there, or `restore` moves it back: a
+blob that a visit put, or referred to, while it was being moved is referenced by then.
+
 The library is called from our own threads. Its asynchronous calls deliver results in threads of its own, which hold Python
 objects for a moment longer: a process that ended right then was aborted (78 of 360 times on a busy machine, against 0 of 360).
 """
@@ -10,7 +14,9 @@ objects for a moment longer: a process that ended right then was aborted (78 of 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +46,10 @@ _TIMEOUT_S = 20
 _OBJECTS_PER_LIST = 1_000
 _TENANTS = "tenants"
 """The directory of the blobs of all tenants but the default one."""
+_KEY = re.compile(r"(?:\d+/)?[0-9A-Za-z]+")
+"""A key, after the tenant's number where it is not of the default tenant."""
+_DELETED = "deleted/"
+"""The directory of blobs that were deleted and not purged."""
 _BACKOFF_S = (0.1, 2.0)
 _PERMISSION_ERRORS = (PermissionDeniedError, UnauthenticatedError)
 _NOT_FOUND_ERRORS = (NotFoundError, FileNotFoundError)
@@ -59,7 +69,7 @@ class ObjectBlobs:
 
     async def get(self, key: BlobKey) -> bytes:
         """The uncompressed bytes; KeyError when there are none."""
-        if not key.rpartition("/")[2].isalnum():
+        if not _KEY.fullmatch(key):  # a path outside of the store must not be tried
             raise KeyError(key)
         data = await self._with_retries(partial(self._read, key))
         if data is None:
@@ -73,20 +83,36 @@ class ObjectBlobs:
             raise CorruptData(f"The blob {key} in {self.name} is truncated.")
         return content
 
-    async def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+    def keys(self, stored_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
         """Keys with this prefix, or without any, of blobs that were last put before this time."""
-        directory = f"{_TENANTS}/{prefix}" if prefix else None
+        return self._list("", prefix, stored_before)
+
+    def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were deleted before this time and not purged."""
+        return self._list(_DELETED, prefix, deleted_before)
+
+    async def _list(self, area: str, prefix: str, stored_before: float) -> AsyncIterator[BlobKey]:
+        directory = f"{area}{_TENANTS}/{prefix}" if prefix else area or None
         listing = await self._with_retries(partial(self._store.list, directory, chunk_size=_OBJECTS_PER_LIST))
-        while found := await self._with_retries(lambda: next(listing, ())):
-            for entry in found:
+        while entries := await self._with_retries(lambda: next(listing, ())):
+            for entry in entries:
                 key = BlobKey(prefix + entry["path"].rpartition("/")[2])
-                if _path(key) == entry["path"] and entry["last_modified"].timestamp() < stored_before:
+                if area + _path(key) == entry["path"] and entry["last_modified"].timestamp() < stored_before:
                     yield key
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
-        """Delete blobs, except those that were put again since this time."""
+        """Move blobs to `deleted/`, except those that were put again since this time."""
         deleted = await asyncio.gather(*(self._with_retries(partial(self._delete, key, stored_before)) for key in keys))
         return sum(deleted)
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs from `deleted/` that were moved there before this time."""
+        purged = await asyncio.gather(*(self._with_retries(partial(self._purge, key, deleted_before)) for key in keys))
+        return sum(purged)
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Move deleted blobs back."""
+        await asyncio.gather(*(self._with_retries(partial(self._restore, key)) for key in keys))
 
     async def check(self) -> None:
         """Write, read and delete one object; raises StorageError when that fails."""
@@ -100,20 +126,44 @@ class ObjectBlobs:
         await self._with_retries(partial(self._store.put, _path(blob.key), blob.data, use_multipart=False))
 
     def _read(self, key: BlobKey) -> bytes | None:
-        try:
-            return bytes(self._store.get(_path(key)).bytes())
-        except _NOT_FOUND_ERRORS:
-            return None
+        for path in (_path(key), _DELETED + _path(key)):
+            try:
+                return bytes(self._store.get(path).bytes())
+            except _NOT_FOUND_ERRORS:
+                continue
+        return None
 
     def _delete(self, key: BlobKey, stored_before: float) -> bool:
-        """Delete an object unless it is newer. Stores have no conditional delete: a put between the two calls is lost."""
+        path = _path(key)
         try:
-            if self._store.head(_path(key))["last_modified"].timestamp() >= stored_before:
+            if self._is_newer(path, stored_before):
                 return False
-            self._store.delete(_path(key))
+            self._move(path, _DELETED + path)
         except _NOT_FOUND_ERRORS:
             return False
         return True
+
+    def _purge(self, key: BlobKey, deleted_before: float) -> bool:
+        path = _DELETED + _path(key)
+        try:
+            if self._is_newer(path, deleted_before):
+                return False
+            self._store.delete(path)
+        except _NOT_FOUND_ERRORS:
+            return False
+        return True
+
+    def _restore(self, key: BlobKey) -> None:
+        with contextlib.suppress(*_NOT_FOUND_ERRORS):
+            self._move(_DELETED + _path(key), _path(key))
+
+    def _move(self, path: str, to: str) -> None:
+        # Not a copy within the store: on a file system that is a hard link, which keeps the time of the original.
+        self._store.put(to, bytes(self._store.get(path).bytes()), use_multipart=False)
+        self._store.delete(path)
+
+    def _is_newer(self, path: str, stored_before: float) -> bool:
+        return self._store.head(path)["last_modified"].timestamp() >= stored_before
 
     def _probe(self) -> None:
         name = "sitelore-check"

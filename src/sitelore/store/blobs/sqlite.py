@@ -31,13 +31,18 @@ _PRAGMAS = (
     "synchronous = NORMAL",
     "cache_size = -4000",
     "journal_size_limit = 67108864",
+    "secure_delete = ON",
 )
 
 
 _KEYS_PER_READ = 5_000
-_IS_RECENT = "EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?)"
-_KEYS = f"SELECT key FROM blobs WHERE key > ? AND key < ? AND instr(key, '/') = ? AND NOT {_IS_RECENT} ORDER BY key LIMIT ?"
-_DELETE = f"DELETE FROM blobs WHERE key = ? AND NOT {_IS_RECENT}"
+_KEYS = """
+    SELECT key FROM blobs WHERE key > ? AND key < ? AND instr(key, '/') = ?
+    AND NOT EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?) ORDER BY key LIMIT ?
+"""
+_DELETE = """
+    DELETE FROM blobs WHERE key = ? AND NOT EXISTS (SELECT 1 FROM puts WHERE puts.key = blobs.key AND puts.put_at >= ?)
+"""
 
 
 class SqliteBlobs:
@@ -104,17 +109,29 @@ class SqliteBlobs:
         after = prefix
         while True:
             read = partial(_keys_after, after=after, prefix=prefix, stored_before=stored_before)
-            found = await loop.run_in_executor(self._thread, self._read, read)
-            for key in found:
+            batch = await loop.run_in_executor(self._thread, self._read, read)
+            for key in batch:
                 yield key
-            if len(found) < _KEYS_PER_READ:
+            if len(batch) < _KEYS_PER_READ:
                 return
-            after = found[-1]
+            after = batch[-1]
+
+    async def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:  # noqa: ARG002
+        """Nothing: one process writes to this file, so a blob is deleted at once."""
+        for key in list[BlobKey]():
+            yield key
 
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         """Delete blobs, except those that were put again since this time. Their bytes are overwritten in the file."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._read, lambda db: _delete(db, keys, stored_before))
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:  # noqa: ARG002
+        """Do nothing: deleted blobs are gone."""
+        return 0
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Do nothing: a deleted blob cannot be read any more."""
 
     async def close(self) -> None:
         """Close the database."""
@@ -189,7 +206,6 @@ def _keys_after(db: sqlite3.Connection, after: str, prefix: str, stored_before: 
 
 
 def _delete(db: sqlite3.Connection, keys: Sequence[BlobKey], stored_before: float) -> int:
-    set_pragma(db, "secure_delete = ON")
     with db:
         db.execute("BEGIN IMMEDIATE")
         # A blob without a time was put before times were recorded, or has an older time that was deleted here.

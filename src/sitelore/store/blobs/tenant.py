@@ -24,8 +24,20 @@ class BlobStore(Protocol):
         """Keys with this prefix, or without any, of blobs that were last put before this time."""
         ...
 
+    def deleted_keys(self, deleted_before: float, prefix: str = "") -> AsyncIterator[BlobKey]:
+        """Keys with this prefix, or without any, of blobs that were deleted before this time and can still be read."""
+        ...
+
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         """Delete blobs, except those that were put again since this time."""
+        ...
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs for good that were deleted before this time."""
+        ...
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Make deleted blobs that can still be read ordinary blobs again."""
         ...
 
     async def close(self) -> None:
@@ -59,9 +71,22 @@ class TenantBlobs:
         async for key in self._store.keys(stored_before, self._prefix):
             yield BlobKey(key.removeprefix(self._prefix))
 
+    async def deleted_keys(self, deleted_before: float) -> AsyncIterator[BlobKey]:
+        """The keys of blobs that were deleted before this time and can still be read."""
+        async for key in self._store.deleted_keys(deleted_before, self._prefix):
+            yield BlobKey(key.removeprefix(self._prefix))
+
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         """Delete blobs, except those that were put again since this time."""
         return await self._store.delete([self._key(key) for key in keys], stored_before)
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        """Remove blobs for good that were deleted before this time."""
+        return await self._store.purge([self._key(key) for key in keys], deleted_before)
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        """Make deleted blobs that can still be read ordinary blobs again."""
+        await self._store.restore([self._key(key) for key in keys])
 
     def _key(self, key: BlobKey) -> BlobKey:
         return BlobKey(self._prefix + key)

@@ -1,7 +1,7 @@
-"""Deletes runs, sites and tenants, and lists the blobs that are still needed. Every function is part of one transaction.
+"""Deletes runs, sites, tenants and old versions of pages, and lists the blobs that are still needed.
 
-Foreign keys delete most rows with the run, site or tenant they belong to; the tables without one are emptied here. Blobs are
-deleted later by `app/deletion.py`, because other rows may refer to the same content.
+Every function is part of one transaction. Foreign keys delete most rows with the run, site or tenant they belong to; the tables
+without one are emptied here. Blobs are deleted later by `app/deletion.py`, because other rows may refer to the same content.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.states import ENDED
+from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.schema import (
     chunk_texts,
@@ -31,18 +32,19 @@ from sitelore.store.schema import (
     vectors,
 )
 from sitelore.store.statements import batches
-from sitelore.store.vectors import pgvector
 
 REFERENCES_PER_READ = 2_000
+VERSIONS_PER_DELETE = 1_000
 
 BLOB_COLUMNS: tuple[tuple[sa.Column[Any], ...], ...] = (
     (page_versions.c.document,),
     (pages.c.document, pages.c.snapshot, pages.c.screenshot, pages.c.indexed),
     (urls.c.document, urls.c.snapshot, urls.c.screenshot),
 )
-"""All columns that hold keys of blobs, by table. `urls` is last: a visit that finds a page unchanged copies its keys from `pages`,
-so a key that is no longer in `pages` when that table is read is in `urls` by then."""
+"""All columns that hold keys of blobs, by table. `urls` is last: a visit that finds a page unchanged copies keys from `pages`
+to `urls`, so a key that moves while the tables are read is seen at least once."""
 
+_HAS_PGVECTOR_TABLE = sa.text("SELECT to_regclass('sitelore_vectors.chunk_vectors') IS NOT NULL")
 _ENDED = frozenset(state.value for state in ENDED)
 
 
@@ -59,7 +61,6 @@ def delete_run(conn: sa.Connection, tenant: TenantId, run: RunId) -> bool:
     this_run = sa.and_(runs.c.tenant_id == tenant, runs.c.id == run)
     if conn.scalar(sa.select(runs.c.state).where(this_run)) not in _ENDED:
         return False
-    _overwrite_deleted_rows(conn)
     _delete_runs(conn, tenant, [run])
     return True
 
@@ -68,79 +69,121 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     """Delete a site with its runs, pages, versions, links and search index. False when it is missing or has an active run."""
     this_site = sa.and_(sites.c.tenant_id == tenant, sites.c.id == site)
     # `create_run` takes a weaker lock on this row, so no run can be created meanwhile.
-    if conn.execute(sa.select(sites.c.id).where(this_site).with_for_update()).first() is None:
+    name = conn.scalar(sa.select(sites.c.name).where(this_site).with_for_update())
+    if name is None:
         return False
     of_site = sa.and_(runs.c.tenant_id == tenant, runs.c.site_id == site)
-    found = conn.execute(sa.select(runs.c.id, runs.c.state).where(of_site).order_by(runs.c.id)).all()
-    if any(row.state not in _ENDED for row in found):
+    of_runs = conn.execute(sa.select(runs.c.id, runs.c.state).where(of_site).order_by(runs.c.id)).all()
+    if any(row.state not in _ENDED for row in of_runs):
         return False
-    _overwrite_deleted_rows(conn)
-    run_ids = [row.id for row in found]
+    run_ids = [row.id for row in of_runs]
     lock_runs(conn, tenant, run_ids)
-    _delete_robots(conn, tenant, run_ids)
+    _delete_robots(conn, tenant, _hosts(conn, tenant, site, run_ids) | {name})
     _delete_runs(conn, tenant, run_ids)
-    texts = conn.scalars(
-        sa.select(chunks.c.text_hash).where(chunks.c.tenant_id == tenant, chunks.c.site_id == site).distinct()
-    ).all()
-    pgvector.remove(conn, tenant, site)
+    _delete_pgvector_rows(conn, tenant, site)
     of_versions = sa.select(page_versions.c.id).where(page_versions.c.tenant_id == tenant, page_versions.c.site_id == site)
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(of_versions)))
     for table in (chunks, chunk_texts, postings):
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
-    _delete_vectors(conn, tenant, texts)
+    _delete_vectors(conn, tenant)
     conn.execute(sa.delete(sites).where(this_site))
     return True
 
 
 def delete_tenant(conn: sa.Connection, tenant: TenantId) -> bool:
     """Delete a tenant with everything of it. False when there is none, or a run of it has not ended."""
+    # With the row of the tenant and those of its sites locked, no site and no run can be created meanwhile.
     if conn.execute(sa.select(tenants.c.id).where(tenants.c.id == tenant).with_for_update()).first() is None:
         return False
+    own_sites = sa.select(sites.c.id).where(sites.c.tenant_id == tenant).order_by(sites.c.id)
+    site_ids = conn.scalars(own_sites.with_for_update()).all()
     if conn.scalar(sa.select(sa.func.count()).where(runs.c.tenant_id == tenant, runs.c.state.not_in(_ENDED))):
         return False
-    for site in conn.scalars(sa.select(sites.c.id).where(sites.c.tenant_id == tenant)).all():
+    for site in site_ids:
         delete_site(conn, tenant, SiteId(site))
-    _overwrite_deleted_rows(conn)
     conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant))
     conn.execute(sa.delete(tenants).where(tenants.c.id == tenant))
     return True
 
 
+def delete_versions(conn: sa.Connection, tenant: TenantId, ended_before: float) -> int:
+    """Delete up to `VERSIONS_PER_DELETE` versions of pages that ended before this time. Gives how many were deleted."""
+    c = page_versions.c
+    old = sa.select(c.id).where(c.tenant_id == tenant, c.ended_at < ended_before).limit(VERSIONS_PER_DELETE)
+    ids = conn.scalars(old.with_for_update()).all()
+    for batch in batches(ids):
+        conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(batch)))
+        conn.execute(sa.delete(page_versions).where(c.tenant_id == tenant, c.id.in_(batch)))
+    return len(ids)
+
+
+def runs_to_expire(conn: sa.Connection, tenant: TenantId, ended_before: float) -> list[RunId]:
+    """Runs that ended before this time, oldest first, without the latest run of each site."""
+    c, newer = runs.c, runs.alias("newer")
+    is_newer = sa.tuple_(newer.c.created_at, newer.c.id) > sa.tuple_(c.created_at, c.id)
+    has_newer = sa.exists().where(newer.c.tenant_id == tenant, newer.c.site_id == c.site_id, is_newer).correlate(runs)
+    ended_at = sa.func.coalesce(c.finished_at, c.created_at)
+    query = sa.select(c.id).where(c.tenant_id == tenant, c.state.in_(sorted(_ENDED)), ended_at < ended_before, has_newer)
+    return [RunId(run) for run in conn.scalars(query.order_by(c.created_at, c.id))]
+
+
 def _delete_runs(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) -> None:
-    for table in (events, idempotency_keys):
-        for batch in batches(ids):
-            conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.run_id.in_(batch)))
+    for batch in batches(ids):
+        _delete_events(conn, tenant, batch)
+        of_batch = idempotency_keys.c.run_id.in_(batch)
+        conn.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.tenant_id == tenant, of_batch))
     for run in ids:
         conn.execute(sa.delete(runs).where(runs.c.tenant_id == tenant, runs.c.id == run))
 
 
-def _delete_robots(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) -> None:
-    """Delete the stored robots.txt of all hosts of these runs. Where another site has the host, its next run fetches it again."""
-    hosts: set[str] = set()
-    for run in ids:
-        of_run = sa.select(urls.c.host).where(urls.c.tenant_id == tenant, urls.c.run_id == run)
-        hosts.update(conn.scalars(of_run.distinct()))
+def _delete_events(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) -> None:
+    """Delete the events of runs. On SQLite the tenant's last event stays, without URL and facts.
+
+    SQLite takes the next id from the largest one, and readers that have seen an id would miss an event that gets it again.
+    """
+    of_runs = sa.and_(events.c.tenant_id == tenant, events.c.run_id.in_(ids))
+    if conn.dialect.name == "postgresql":
+        conn.execute(sa.delete(events).where(of_runs))
+        return
+    last = conn.scalar(sa.select(sa.func.max(events.c.id)).where(events.c.tenant_id == tenant))
+    conn.execute(sa.update(events).where(of_runs, events.c.id == last).values(url=None, facts=None))
+    conn.execute(sa.delete(events).where(of_runs, events.c.id != last))
+
+
+def _hosts(conn: sa.Connection, tenant: TenantId, site: SiteId, run_ids: Sequence[RunId]) -> set[str]:
+    """The hosts, with their ports, of the site's pages and of everything that these runs admitted."""
+    of_site = sa.and_(pages.c.tenant_id == tenant, pages.c.site_id == site)
+    hosts = {Url.trusted(url).authority for url in conn.scalars(sa.select(pages.c.url).where(of_site))}
+    for run in run_ids:
+        admitted = sa.and_(urls.c.tenant_id == tenant, urls.c.run_id == run, urls.c.seq.is_not(None))
+        hosts.update(conn.scalars(sa.select(urls.c.host).where(admitted).distinct()))
+    return hosts
+
+
+def _delete_robots(conn: sa.Connection, tenant: TenantId, hosts: set[str]) -> None:
+    """Delete the stored robots.txt of hosts. Where another site has the host, its next run fetches it again."""
     for batch in batches(sorted(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https"))):
         conn.execute(sa.delete(robots).where(robots.c.tenant_id == tenant, robots.c.origin.in_(batch)))
 
 
-def _delete_vectors(conn: sa.Connection, tenant: TenantId, texts: Sequence[str]) -> None:
-    """Delete the vectors of these texts where no chunk of another site of the tenant has the text."""
+def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
+    """Delete the vectors of texts that no chunk of the tenant has any more."""
     is_used = sa.exists().where(chunks.c.tenant_id == tenant, chunks.c.text_hash == vectors.c.text_hash).correlate(vectors)
-    for batch in batches(sorted(texts)):
-        conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, vectors.c.text_hash.in_(batch), ~is_used))
+    conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, ~is_used))
 
 
-def _overwrite_deleted_rows(conn: sa.Connection) -> None:
-    """Let SQLite overwrite with zeros what this connection deletes from now on; otherwise the text stays in the file."""
-    if conn.dialect.name == "sqlite":
-        conn.exec_driver_sql("PRAGMA secure_delete = ON")
+def _delete_pgvector_rows(conn: sa.Connection, tenant: TenantId, site: SiteId) -> None:
+    if conn.dialect.name != "postgresql" or not conn.scalar(_HAS_PGVECTOR_TABLE):
+        return
+    from sitelore.store.vectors import pgvector  # noqa: PLC0415 - needs numpy, which is not installed without search
+
+    pgvector.remove(conn, tenant, site)
 
 
 def site_named(conn: sa.Connection, tenant: TenantId, name: str) -> SiteId | None:
     """The id of the tenant's site of this name."""
-    found = conn.scalar(sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name == name))
-    return None if found is None else SiteId(found)
+    site = conn.scalar(sa.select(sites.c.id).where(sites.c.tenant_id == tenant, sites.c.name == name))
+    return None if site is None else SiteId(site)
 
 
 def blob_references(conn: sa.Connection, tenant: TenantId, table: int, after: tuple[Any, ...] | None) -> ReferencePage:

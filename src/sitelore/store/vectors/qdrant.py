@@ -229,6 +229,20 @@ class QdrantVectorSearch:
             del self._markers[key]
 
 
+async def delete_points(server: QdrantServer, tenant: str, site: SiteId | None = None) -> None:
+    """Delete the points of a tenant, or of one of its sites, and their sync markers, in the collections of all models."""
+    rest = QdrantRest(server)
+    points_filter = {"must": [{"key": "tenant", "match": {"value": tenant}}]} if site is None else _site_filter(tenant, site)
+    for collection in await rest.collections():
+        if not collection.startswith(f"{server.name}-"):
+            continue
+        ids = {point async for point, _ in rest.all_payloads(collection, points_filter, ["site"])}
+        markers = {point >> 32 << 32 for point in ids} | (set() if site is None else {site << 32})
+        deleted = sorted(ids | markers)
+        for start in range(0, len(deleted), _MAX_BATCH_IDS):
+            await rest.drop(collection, deleted[start : start + _MAX_BATCH_IDS])
+
+
 def _site_filter(tenant: str, site: int) -> Json:
     """The filter of every search: points of the tenant's site."""
     return {"must": [{"key": "tenant", "match": {"value": tenant}}, {"key": "site", "match": {"value": site}}]}
