@@ -84,8 +84,8 @@ async def measure(engine: SqliteEngine | PostgresEngine, pages: int, links: int)
     print(f"  statistics of the run: {ms:.1f} ms at {counts.urls:,} rows")
     for name, url in (("a page with one link to it", _url("page-7-3")), ("a page of the menu, first 1,000", _url("menu-3"))):
         for _ in range(2):
-            ms, found = await _timed(ledger.inlinks(run.site, url))
-        print(f"  links to {name}: {ms:.1f} ms, {len(found):,} shown of {pages * (links + _MENU):,} links")
+            ms, links_to = await _timed(ledger.inlinks(run.site, url))
+        print(f"  links to {name}: {ms:.1f} ms, {len(links_to):,} shown of {pages * (links + _MENU):,} links")
 
 
 def _admit_seeds(wave: WaveFacts) -> WavePlan:

@@ -52,6 +52,15 @@ class NoBlobs:
     async def delete(self, keys: Sequence[BlobKey], stored_before: float) -> int:
         raise AssertionError
 
+    def deleted_keys(self, deleted_before: float) -> AsyncIterator[BlobKey]:
+        raise AssertionError
+
+    async def purge(self, keys: Sequence[BlobKey], deleted_before: float) -> int:
+        raise AssertionError
+
+    async def restore(self, keys: Sequence[BlobKey]) -> None:
+        raise AssertionError
+
 
 class MaintenanceSetup:
     """A ledger, a queue, a clock, and maintenance over them."""
