@@ -118,7 +118,10 @@ def test_inspect_explains_why_a_url_is_not_a_page(crawled: Crawled) -> None:
 def test_runs_lists_the_run(crawled: Crawled) -> None:
     [run] = json.loads(sitelore("runs", "--json", "--data", crawled.data).stdout)
     assert (run["run"], run["pages"]) == (crawled.summary["run"], 10)
-    assert str(run["run"]) in sitelore("runs", "--data", crawled.data).stdout
+    shown = sitelore("runs", "--data", crawled.data).stdout.splitlines()[1].split()[0]
+    assert len(shown) >= 13
+    assert str(run["run"]).startswith(shown)
+    assert json.loads(sitelore("show", shown, "--json", "--data", crawled.data).stdout)["run"] == run["run"]
 
 
 def test_a_second_crawl_reports_no_changes(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ async def test_pages_have_their_content(http_server: HttpServer) -> None:
 
 
 async def test_pages_are_yielded_while_the_crawl_runs(http_server: HttpServer) -> None:
-    http_server.slow["/p11"] = 1.5
+    http_server.slow["/p11"] = 6.0
     arrived = [page.url async for page in sitelore.crawl(http_server.url(), **FAST)]
     assert arrived[0] == http_server.url()
     assert arrived[-1] == http_server.url("/p11")

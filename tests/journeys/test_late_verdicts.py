@@ -12,7 +12,7 @@ from tests.support.http_server import page, prose, serve_site, site
 
 from sitelore.app.wiring import embedded
 from sitelore.model.frontier import Lease
-from sitelore.model.ids import RunId, WorkerId
+from sitelore.model.ids import RunId, TenantId, WorkerId
 from sitelore.ports import Ledger
 
 _EVERY_LEASE = 1e12
@@ -27,6 +27,9 @@ class _ExpiringLeases:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
+
+    def for_tenant(self, _: TenantId) -> _ExpiringLeases:
+        return self
 
     async def claim(
         self, run: RunId, worker: WorkerId, limit: int, now: float, lease_s: float, closed_hosts: Collection[str] = ()
