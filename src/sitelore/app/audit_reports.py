@@ -90,13 +90,12 @@ def write_csv_reports(result: AuditResult, rules: Collection[str], folder: Path)
         "redirects.csv": lambda: _redirects_table(result.site),
     }
     for name, table in reports.items():
-        with atomic_file(folder / name) as sink, io.TextIOWrapper(sink, "utf-8", "replace", newline="") as text:
+        with atomic_file(folder / name) as sink:
+            text = io.TextIOWrapper(sink, "utf-8", "replace", newline="")
             text.write(_BOM)
             writer = csv.writer(text, lineterminator="\r\n")
-            for row in table():
-                writer.writerow(map(cell, row))
-            text.flush()
-            text.detach()
+            writer.writerows(map(cell, row) for row in table())
+            text.detach()  # writes what is left, and leaves the file open
     return list(reports)
 
 

@@ -40,6 +40,8 @@ _SEARCHED_RUNS = 10_000
 _CARDS_WITH_EXAMPLES = 3
 _EXAMPLES = 3
 _VERBOSE_EXAMPLES = 10
+_ID_CHARS = 26
+"""Of the longest rule id."""
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTICE: "dim"}
 
 
@@ -145,10 +147,10 @@ def _print_table(result: AuditResult, data: Path, *, verbose: bool) -> None:
     console = data_console()
     _print_headline(console, result)
     for number, card in enumerate(result.cards):
-        table = Table.grid(padding=(0, 2, 0, 0))
+        table = Table.grid(padding=(0, 1, 0, 0))
         table.add_column(width=len(Severity.WARNING.value), no_wrap=True)
         table.add_column(width=6, justify="right", no_wrap=True)
-        table.add_column(width=26, no_wrap=True)
+        table.add_column(width=_ID_CHARS, no_wrap=True)
         table.add_column(overflow="fold")
         severity = Text(card.severity.value, _STYLES[card.severity])
         table.add_row(severity, f"{card.count:,}", Text(card.rule.id, "bold"), card.rule.title)
@@ -158,8 +160,8 @@ def _print_table(result: AuditResult, data: Path, *, verbose: bool) -> None:
     if result.cards:
         example = result.cards[0].rule.id
         command = f"sitelore audit {result.run.site_name} --rule {example}{data_option(data)}"
-        console.print()
-        console.print(f"The fix and every finding of a rule: {command}", markup=False, soft_wrap=True, style="dim")
+        console.print("\nThe fix and every finding of a rule:", style="dim")
+        console.print(f"  {command}", markup=False, soft_wrap=True)
 
 
 def _print_headline(console: Console, result: AuditResult) -> None:
@@ -176,8 +178,9 @@ def _print_headline(console: Console, result: AuditResult) -> None:
             f"score {_percent(score.percent)} ({score.band}): {score.clean:,} of {pages} without an error", markup=False
         )
     total = ", ".join(counted(number, severity.value) for severity, number in counts.items())
-    is_complete = "" if result.site.is_complete else "; the run did not read the whole site"
-    console.print(f"{total} by {counted(len(result.cards), 'rule')}{is_complete}", markup=False)
+    console.print(f"{total} by {counted(len(result.cards), 'rule')}", markup=False)
+    if not result.site.is_complete:
+        console.print("the run did not read the whole site: rules about links between pages see a part of it")
     console.print()
 
 
@@ -188,11 +191,17 @@ def _percent(percent: float) -> str:
 
 def _print_examples(console: Console, card: RuleCard, limit: int) -> None:
     lines = [f"{counted(each.pages, 'page')} of {each.folder}, such as {each.example.url}" for each in card.templates]
-    lines += dict.fromkeys(each.url for each in card.findings)
+    lines += dict.fromkeys(f"{each.url}{_target(each)}" for each in card.findings)
     for line in lines[:limit]:
         _print_indented(console, line)
     if len(lines) > limit:
         _print_indented(console, f"… and {len(lines) - limit:,} more")
+
+
+def _target(finding: Finding) -> str:
+    """Where the link that a finding is about leads."""
+    target = finding.evidence.get("target")
+    return f" → {target}" if isinstance(target, str) and target else ""
 
 
 def _print_indented(console: Console, line: str, width: int = 9) -> None:
@@ -233,7 +242,7 @@ def _note_facts(result: AuditResult, data: Path) -> None:
     if result.facts_extracted:
         command = f"`sitelore reprocess {result.run.id}{data_option(data)}`"
         pages = counted(result.facts_extracted, "page")
-        note(f"the audit facts of {pages} are not stored and were extracted from snapshots; {command} stores them")
+        note(f"audit facts of {pages} are not stored: extracted from snapshots this time; to store them: {command}")
     if result.without_facts:
         note(f"{counted(result.without_facts, 'page')} without audit facts and snapshot: most rules could not check them")
 
