@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from sitelore.app.app import App
-from sitelore.audit.catalogue import AuditConfig
+from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.checks import DEFAULT_CONFIG, check_page, check_site
 from sitelore.audit.findings import RuleCard, merge_findings, rule_cards, score
 from sitelore.audit.graph import SiteGraph
@@ -28,7 +28,7 @@ from sitelore.crawl.reprocess import Reprocessing
 from sitelore.export.rows import is_page
 from sitelore.extract.audit_facts import decode_audit_facts, unpack_audit_facts
 from sitelore.extras import require_extra
-from sitelore.model.audit import AuditScore, Finding, SitemapFile
+from sitelore.model.audit import AuditScore, Finding, Severity, SitemapFile
 from sitelore.model.frontier import PageVersion, RowKind, Run, Source, UrlRow
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import Pipeline
@@ -47,6 +47,7 @@ class AuditResult:
     run: Run
     site: Site
     findings: list[Finding]
+    """The worst first, those of a rule together."""
     score: AuditScore
     cards: list[RuleCard]
     """One for each rule with findings, the worst first."""
@@ -117,6 +118,14 @@ def _sitemap_file(row: UrlRow, entries: dict[str, float | None]) -> SitemapFile:
     return SitemapFile(str(row.url), row.status_code or 0, _sitemap_kind(row), row.error, row.body_bytes, entries)
 
 
+_SEVERITY_ORDER = {severity: number for number, severity in enumerate(Severity)}
+_RULE_ORDER = {rule_id: number for number, rule_id in enumerate(RULES)}
+
+
+def _order(finding: Finding) -> tuple[int, int, str]:
+    return _SEVERITY_ORDER[finding.severity], _RULE_ORDER[finding.rule], finding.url
+
+
 class _Audit:
     """One audit of a run."""
 
@@ -158,6 +167,7 @@ class _Audit:
             sitemaps=self._files.sitemap_files(),
         )
         findings += check_site(site, self._config)
+        findings.sort(key=_order)
         records = merge_findings((), findings, (), site.is_complete, site.now)
         cards = rule_cards(site, records)
         return AuditResult(self._run, site, findings, score(site, records), cards, self._facts_extracted, self._without_facts)
