@@ -459,6 +459,10 @@ class Ledger(Protocol):
         """Links of the current version of a page, in page order."""
         ...
 
+    def links(self, site: SiteId) -> AsyncIterator[LinkBetweenPages]:
+        """All links of the current versions of the site's pages that are kept, each page's together and in page order."""
+        ...
+
     async def page_history(self, site: SiteId, url: Url) -> list[PageVersion]:
         """All stored versions of a page, the current one first."""
         ...

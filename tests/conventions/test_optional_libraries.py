@@ -44,7 +44,7 @@ def test_the_installation_is_sound_without_any_extra(without_extras: dict[str, s
     assert f"{sys.executable} -m pip install 'sitelore[search]'" in done.stdout
 
 
-@pytest.mark.parametrize("command", [("search", "mill"), ("reindex",), ("serve", "--port", "0")])
+@pytest.mark.parametrize("command", [("search", "mill"), ("reindex",), ("audit",), ("serve", "--port", "0")])
 def test_a_command_that_needs_an_extra_names_the_command_that_installs_it(
     without_extras: dict[str, str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:

@@ -71,6 +71,29 @@ async def test_links_to_a_page_are_found_by_source_and_position(ledger: SqlLedge
     ]  # fmt: skip
 
 
+async def test_all_links_of_a_site_are_listed_over_several_reads(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "SOURCES_PER_READ", 2)
+    long = f"{u('x')}?{'q' * KEY_CHARS}"
+    site = await store(
+        ledger,
+        {
+            "a": page("a", to("b", "Next", "part", nofollow=True), PageLink(long)),
+            "b": page("b"),
+            "c": page("c"),
+            "d": page("old", to("gone")),
+            "e": page("e", to("a")),
+        },
+    )
+    await store(ledger, {"d": page("new", to("a", "Up"), to("b"))}, NOW + 1, changed=True)
+    listed = [link async for link in ledger.links(site)]
+    by_source = {path: [link for link in listed if link.source == u(path)] for path in "abcde"}
+    assert by_source == {path: await ledger.outlinks(site, u(path)) for path in "abcde"}
+    assert [str(link.target) for link in by_source["a"]] == [str(u("b")), long]
+    assert [(link.target.path, link.text) for link in by_source["d"]] == [("/a", "Up"), ("/b", "")]
+    assert len(listed) == 5
+    assert [link async for link in ledger.links(SiteId(site + 1))] == []
+
+
 async def test_links_to_other_sites_and_long_urls_are_stored_whole(ledger: SqlLedger) -> None:
     outside, long = "https://elsewhere.test/page", f"{u('x')}?{'q' * KEY_CHARS}"
     site = await store(ledger, {"a": page("a", PageLink(outside, text="Out"), PageLink(long))})
@@ -122,6 +145,7 @@ async def test_links_of_duplicates_do_not_count(ledger: SqlLedger) -> None:
     await ledger.open_wave(run.id, 1, lambda _: merge)
     assert await sources(ledger, run.site, "c") == [("/a", 0, "", "", False)]
     assert [version.url async for version in ledger.page_versions(run.site)] == [u("a")]
+    assert [link.source async for link in ledger.links(run.site)] == [u("a")]
 
 
 async def test_a_rejected_settlement_stores_no_version(ledger: SqlLedger) -> None:
@@ -170,6 +194,7 @@ async def test_tenants_with_the_same_site_share_no_version_and_no_link(database:
         ledger = ledgers[tenant]
         assert [link.text for link in await ledger.inlinks(sites[tenant], u("both"))] == [tenant]
         assert await ledger.inlinks(sites[tenant], u(f"of-{other}")) == []
+        assert {link.target async for link in ledger.links(sites[tenant])} == {u(f"of-{tenant}"), u("both")}
         assert [version.content_hash for version in await ledger.page_history(sites[tenant], u("a"))] == [tenant]
     owner = await database.owner()
     for table in (site_urls, page_versions, links):

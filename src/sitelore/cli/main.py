@@ -28,6 +28,7 @@ COMMANDS = {
     "crawl": _Command("crawl", "Crawl a site into Markdown files and a database."),
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
     "search": _Command("search", "Search the crawled pages."),
+    "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),

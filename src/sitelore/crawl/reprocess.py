@@ -110,6 +110,10 @@ class Reprocessing:
         self._result.largest = [change for _, _, change in sorted(self._largest, reverse=True)]
         return self._result
 
+    async def read(self, row: UrlRow) -> Reading | None:
+        """Extract one page again, and store nothing; None when it has no snapshot."""
+        return (await self._extract(row)).reading
+
     async def _results(self) -> AsyncIterator[_PageResult]:
         """Extracted pages in key order; a few are extracted ahead to keep every process busy."""
         tasks: deque[asyncio.Task[_PageResult]] = deque()

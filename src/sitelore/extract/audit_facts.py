@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import msgspec
 import re2
+import zstandard
 
 from sitelore.extract import dom
 from sitelore.extract.content.visibility import hiding_technique, is_streamed
@@ -44,6 +45,7 @@ from sitelore.model.audit_facts import (
     WidestParent,
     hash_id,
 )
+from sitelore.model.document import Blob
 from sitelore.model.response import Response
 from sitelore.model.url import Url
 
@@ -222,6 +224,11 @@ def facts_as_entity(facts: AuditFacts, text: str) -> dict[str, Any]:
 def decode_audit_facts(json: bytes) -> AuditFacts:
     """The facts in a stored record."""
     return msgspec.json.decode(json, type=AuditFacts)
+
+
+def unpack_audit_facts(blob: Blob) -> bytes:
+    """The record in the facts of a page that was just read."""
+    return zstandard.ZstdDecompressor().decompressobj().decompress(blob.data)
 
 
 # The head

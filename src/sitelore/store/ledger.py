@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import Edge, Lease, Offer, PageSketch, PageVersion, Run, Tenant, UrlRow
+from sitelore.model.frontier import Edge, Lease, LinkBetweenPages, Offer, PageSketch, PageVersion, Run, Tenant, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
@@ -110,6 +110,15 @@ class SqlLedger(Repository):
         return iterate_pages(
             lambda after: self._read_long(versions.current_versions_after, site, after), versions.VERSIONS_PER_PAGE
         )
+
+    async def links(self, site: SiteId) -> AsyncIterator[LinkBetweenPages]:
+        """All links of the current versions of a site's pages, each page's together and in page order."""
+        after: int | None = 0
+        while after is not None:
+            part = await self._read_long(versions.links_after, site, after)
+            for link in part.links:
+                yield link
+            after = part.next
 
     async def blob_references(self) -> AsyncIterator[set[BlobKey]]:
         """All keys of blobs that rows of the tenant refer to, in parts."""

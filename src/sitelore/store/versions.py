@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -33,6 +33,8 @@ from sitelore.store.statements import (
 )
 
 VERSIONS_PER_PAGE = 500
+SOURCES_PER_READ = 50
+"""Pages whose links are read at once: some thousands of links, as pages have about a hundred."""
 
 _links_decoder = msgspec.msgpack.Decoder(list[PageLink])
 _counts_decoder = msgspec.json.Decoder(dict[str, int])
@@ -218,6 +220,47 @@ def outlinks(conn: sa.Connection, tenant: TenantId, site: SiteId, url: Url, limi
     return [LinkBetweenPages(url, target, *rest) for target, *rest in _find_links(conn, _outlinks, tenant, site, url, limit)]
 
 
+# The pages first, by the index of current versions, then their links by the primary key.
+_sources_after = (
+    sa.select(page_versions.c.url_id, page_versions.c.id, site_urls.c.url, site_urls.c.long_url)
+    .select_from(
+        page_versions.join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == page_versions.c.url_id)).join(
+            pages,
+            sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == page_versions.c.site_id, pages.c.url == site_urls.c.url),
+        )
+    )
+    .where(page_versions.c.tenant_id == TENANT, page_versions.c.site_id == SITE, page_versions.c.url_id > _url_id)
+    .where(_is_current, _is_kept)
+    .order_by(page_versions.c.url_id)
+    .limit(_max_rows)
+)
+_links_of_versions = (
+    sa.select(links.c.version_id, site_urls.c.url, site_urls.c.long_url, *_LINK_COLUMNS)
+    .select_from(links.join(site_urls, sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.id == links.c.target_id)))
+    .where(links.c.tenant_id == TENANT, links.c.version_id.in_(BATCH))
+    .order_by(links.c.version_id, links.c.position)
+)
+
+
+class LinksPart(NamedTuple):
+    """Links of some pages of a site, and where the next part begins; None after the last."""
+
+    links: list[LinkBetweenPages]
+    next: int | None
+
+
+def links_after(conn: sa.Connection, tenant: TenantId, site: SiteId, after: int) -> LinksPart:
+    """Links of the current versions of the next pages that are kept, each page's together and in page order."""
+    values = {"tenant": tenant, "site": site, "url_id": after, "max_rows": SOURCES_PER_READ}
+    stored = conn.execute(_sources_after, values).all()
+    source_of = {version: Url.trusted(long_url or key) for _, version, key, long_url in stored}
+    result = [
+        LinkBetweenPages(source_of[version], *_decoded_link(row))
+        for version, *row in select_in_batches(conn, _links_of_versions, source_of, tenant=tenant)
+    ]
+    return LinksPart(result, stored[-1].url_id if len(stored) == SOURCES_PER_READ else None)
+
+
 def _find_links(
     conn: sa.Connection, query: sa.Select[Any], tenant: TenantId, site: SiteId, url: Url, limit: int
 ) -> Iterator[tuple[Any, ...]]:
@@ -226,8 +269,13 @@ def _find_links(
     if stored is None:
         return
     values = {"tenant": tenant, "site": site, "url_id": stored.id, "max_rows": limit}
-    for key, long_url, position, text, fragment, rel in conn.execute(query, values):
-        yield Url.trusted(long_url or key), position, text or NO_TEXT, fragment or "", rel is not None and "nofollow" in rel
+    for row in conn.execute(query, values):
+        yield _decoded_link(row)
+
+
+def _decoded_link(row: Sequence[Any]) -> tuple[Any, ...]:
+    key, long_url, position, text, fragment, rel = row
+    return Url.trusted(long_url or key), position, text or NO_TEXT, fragment or "", rel is not None and "nofollow" in rel
 
 
 _versions = (

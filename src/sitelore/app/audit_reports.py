@@ -1,0 +1,227 @@
+"""The results of an audit as JSON data, as CSV tables for spreadsheets, and as SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sitelore.app.audit import AuditResult
+from sitelore.audit.catalogue import RULES
+from sitelore.audit.findings import RuleCard
+from sitelore.audit.rule import Rule
+from sitelore.audit.site import PageSummary, Site
+from sitelore.export.files import atomic_file
+from sitelore.export.rows import cell
+from sitelore.model.audit import Finding, Indexability, Severity
+from sitelore.model.states import UrlState
+
+SARIF_VERSION = "2.1.0"
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
+_BOM = "\ufeff"
+
+Table = Iterator[tuple[object, ...]]
+"""The rows of a CSV file, its header first."""
+
+
+# JSON
+
+
+def json_report(result: AuditResult, rules: Collection[str]) -> dict[str, Any]:
+    """The result as one JSON object, with the findings of these rules."""
+    return {
+        "run": result.run.id,
+        "site": result.run.site_name,
+        "is_complete": result.site.is_complete,
+        "score": {
+            "clean": result.score.clean,
+            "indexable": result.score.indexable,
+            "percent": result.score.percent,
+            "band": result.score.band,
+        },
+        "facts_extracted": result.facts_extracted,
+        "without_facts": result.without_facts,
+        "cards": [_json_card(card) for card in result.cards if card.rule.id in rules],
+        "findings": [_json_finding(each) for each in result.findings if each.rule in rules],
+    }
+
+
+def _json_card(card: RuleCard) -> dict[str, Any]:
+    rule = card.rule
+    return {
+        "rule": rule.id,
+        "severity": card.severity.value,
+        "title": rule.title,
+        "explanation": rule.explanation,
+        "fix": rule.fix,
+        "count": card.count,
+        "pages": card.pages,
+        "templates": [
+            {"folder": each.folder, "pages": each.pages, "findings": each.findings, "example": each.example.url}
+            for each in card.templates
+        ],
+    }
+
+
+def _json_finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "url": finding.url,
+        "evidence": dict(finding.evidence),
+        "key": finding.key,
+    }
+
+
+# CSV
+
+
+def write_csv_reports(result: AuditResult, rules: Collection[str], folder: Path) -> list[str]:
+    """Write one CSV file for each report, UTF-8 with a byte order mark, which spreadsheets need. Returns their names."""
+    reports: dict[str, Callable[[], Table]] = {
+        "findings.csv": lambda: _findings_table(each for each in result.findings if each.rule in rules),
+        "pages.csv": lambda: _pages_table(result.site),
+        "links_broken.csv": lambda: _broken_links_table(result.site),
+        "redirects.csv": lambda: _redirects_table(result.site),
+    }
+    for name, table in reports.items():
+        with atomic_file(folder / name) as sink:
+            text = io.TextIOWrapper(sink, "utf-8", "replace", newline="")
+            text.write(_BOM)
+            writer = csv.writer(text, lineterminator="\r\n")
+            writer.writerows(map(cell, row) for row in table())
+            text.detach()  # writes what is left, and leaves the file open
+    return list(reports)
+
+
+def _findings_table(findings: Iterable[Finding]) -> Table:
+    yield ("severity", "rule", "title", "address", "evidence", "fix", "key")
+    for finding in findings:
+        rule = RULES[finding.rule]
+        evidence = "; ".join(evidence_lines(finding))
+        yield (finding.severity.value, rule.id, rule.title, finding.url, evidence, rule.fix, finding.key)
+
+
+def _pages_table(site: Site) -> Table:
+    """Yield every URL that was requested, or is known to be unchanged."""
+    yield (
+        "address", "status", "title", "title_length", "description", "description_length", "h1", "words", "depth", "inlinks",
+        "outlinks", "canonical", "indexable", "reason", "response_ms", "size_bytes",
+    )  # fmt: skip
+    outlinks: Counter[str] = site.graph.distinct_targets()
+    for page in sorted(site.pages.values(), key=lambda page: page.url):
+        if not page.is_kept and page.state is UrlState.SKIPPED:
+            continue
+        depth = site.click_depths.get(page.url, -1)
+        is_indexable = page.indexability is Indexability.INDEXABLE
+        yield (
+            str(page.url),
+            page.status,
+            page.title,
+            len(page.title) if page.is_html else None,
+            page.description,
+            len(page.description) if page.is_html else None,
+            page.h1,
+            page.word_count if page.is_kept else None,
+            depth if depth >= 0 else None,
+            len({link.source for link in site.sources(page.url)} - {page.url}),
+            outlinks[page.url] if page.is_kept else None,
+            str(page.canonical or ""),
+            is_indexable,
+            "" if is_indexable else page.indexability.value,
+            None if page.elapsed_s is None else round(1000 * page.elapsed_s),
+            page.body_bytes,
+        )
+
+
+def _broken_links_table(site: Site) -> Table:
+    """Yield every link to a URL of the site that cannot be reached: each target with all its sources."""
+    yield ("target", "status", "problem", "source", "text", "position")
+    for url in sorted(site.graph.urls):
+        if (target := site.broken(url)) is not None:
+            for link in sorted(site.sources(url)):
+                yield (url, target.status, target.kind.value, link.source, link.text, link.position)
+
+
+def _redirects_table(site: Site) -> Table:
+    yield ("address", "status", "final", "final_status", "hops", "chain", "inlinks")
+    for page in sorted(site.pages.values(), key=lambda page: page.url):
+        if page.is_redirect:
+            last = site.final(page.url)
+            final = last.url if last is not None and last is not page else page.final_url
+            chain = " > ".join(f"{hop.status} {hop.url}" for hop in page.chain)
+            status = _redirect_status(page)
+            yield (
+                str(page.url), status, str(final or ""), site.target(final).status if final else None,
+                len(page.chain), chain, len({link.source for link in site.sources(page.url)}),
+            )  # fmt: skip
+
+
+def _redirect_status(page: PageSummary) -> int | None:
+    """The status of the first redirect."""
+    return page.chain[0].status if page.chain else page.status
+
+
+# Evidence as text
+
+
+def evidence_lines(finding: Finding) -> Iterator[str]:
+    """Yield the evidence of a finding as lines of text: one for each value, and for each item of a list."""
+    for name, value in finding.evidence.items():
+        if isinstance(value, list | tuple):
+            yield from (f"{name}: {_evidence_text(item)}" for item in value)
+        elif value not in ("", None):
+            yield f"{name}: {_evidence_text(value)}"
+
+
+def _evidence_text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(
+            f"{name} {json.dumps(each, ensure_ascii=False)}" for name, each in value.items() if each not in ("", None)
+        )
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+# SARIF
+
+
+def sarif_log(result: AuditResult, rules: Collection[str], version: str) -> dict[str, Any]:
+    """The findings of these rules as a SARIF log, whose locations are the addresses of pages."""
+    order = [rule_id for rule_id in RULES if rule_id in rules]
+    numbers = {rule_id: number for number, rule_id in enumerate(order)}
+    driver = {"name": "Sitelore", "version": version, "rules": [_sarif_rule(RULES[rule_id]) for rule_id in order]}
+    results = [_sarif_result(each, numbers[each.rule]) for each in result.findings if each.rule in numbers]
+    properties = {"site": result.run.site_name, "run": result.run.id}
+    return {
+        "$schema": _SARIF_SCHEMA,
+        "version": SARIF_VERSION,
+        "runs": [{"tool": {"driver": driver}, "results": results, "properties": properties}],
+    }
+
+
+def _sarif_rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.explanation},
+        "help": {"text": rule.fix},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},
+        "properties": {"tags": [rule.group.value]},
+    }
+
+
+def _sarif_result(finding: Finding, rule_index: int) -> dict[str, Any]:
+    rule = RULES[finding.rule]
+    return {
+        "ruleId": rule.id,
+        "ruleIndex": rule_index,
+        "level": _SARIF_LEVELS[finding.severity],
+        "message": {"text": "\n".join((f"{rule.title}. {rule.fix}", *evidence_lines(finding)))},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": finding.url}}}],
+        "partialFingerprints": {"siteloreFinding/v1": finding.key},
+    }
