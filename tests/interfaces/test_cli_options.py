@@ -7,9 +7,8 @@ import pytest
 
 from sitelore.cli.commands.crawl import CrawlOptions, crawl_settings
 from sitelore.cli.domain_config import read_domain_config
-from sitelore.model.durations import parse_duration
 from sitelore.model.errors import BadConfig, BadUrl, UsageError
-from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, Rendering, RenderMode, SlashForm
+from sitelore.model.settings import Identity, Loader, Overrides, QueryForm, Rendering, RenderMode, SlashForm, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from sitelore.fetch.browser.chromium import BrowserExecutable, find_browser
 from sitelore.model.access import NO_ACCESS, Access, Proxies
-from sitelore.model.durations import parse_duration
 from sitelore.model.errors import UsageError
-from sitelore.model.settings import BUILT_IN_ALONE, Redaction
+from sitelore.model.settings import BUILT_IN_ALONE, Redaction, parse_duration
 
 _MAX_READERS = 64
 _MAX_DEFAULT_READERS = 4

@@ -28,7 +28,6 @@ from sitelore.cli.console import (
 )
 from sitelore.export.formats import FORMATS, MARKDOWN
 from sitelore.model.access import NO_ACCESS, Access
-from sitelore.model.durations import parse_duration
 from sitelore.model.errors import Interrupted, NoSuchRun, OutOfTime, UsageError
 from sitelore.model.settings import (
     USER_AGENT,
@@ -44,6 +43,7 @@ from sitelore.model.settings import (
     Rendering,
     RenderMode,
     Scope,
+    parse_duration,
 )
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import typer
 from sitelore.app.wiring import build_app
 from sitelore.cli.commands.runs import find_run
 from sitelore.cli.console import DATA, AsJson, Data, counted, data_option, note, print_json, run_async
-from sitelore.model.durations import parse_duration
 from sitelore.model.errors import UsageError
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME
+from sitelore.model.settings import parse_duration
 from sitelore.model.states import ACTIVE
 
 if TYPE_CHECKING:
