@@ -192,7 +192,7 @@ def as_table(summary: Summary) -> Table:
     run = summary.run
     colour = {"COMPLETED": "green", "FAILED": "red"}.get(run.state.value, "yellow")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, title_justify="left")
-    table.title = Text.assemble((run.site_name, "bold"), "  ", (run.state.value, colour), "  ", (f"run {run.id}", "dim"))
+    table.title = Text.assemble((run.site_name, "bold"), "  ", (run.state.value, colour))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in _lines(summary):
@@ -203,6 +203,7 @@ def as_table(summary: Summary) -> Table:
 def _lines(summary: Summary) -> list[tuple[str, str]]:
     counts = summary.counts
     lines = [
+        ("run", summary.run.id),
         ("pages kept", f"{counts.pages:,}  ({counts.new:,} new, {counts.changed:,} changed)"),
         ("URLs in total", f"{counts.urls:,}"),
         ("unique final URLs", f"{counts.pages:,}"),
