@@ -3,7 +3,7 @@
     python -m bench.store [--pages 25000] [--links 40] [--postgres]
 
 A made-up site is settled through the ledger, without network and extraction: every page links to 10 pages of a menu and to new
-ones of its own. Half of the pages' own links lead to URLs that are never admitted, as with a page limit.
+ones of its own, which are never admitted, as with a page limit.
 """
 
 from __future__ import annotations

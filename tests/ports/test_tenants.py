@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import msgspec
@@ -128,6 +129,23 @@ async def test_every_table_has_a_policy_that_even_its_owner_obeys(database: Data
     assert tuple(await engine.read(lambda conn: conn.execute(role).one())) == (APP_ROLE, False, False)
     owners = sa.text("SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
     assert APP_ROLE not in await owner.read(lambda conn: conn.scalars(owners).all())
+
+
+@pytest.mark.parametrize("new_database", ["postgres"], indirect=True)
+async def test_a_plain_owner_of_the_tables_needs_no_other_role(new_database: Database) -> None:
+    owner, role = await new_database.owner(), f"plain_{os.urandom(4).hex()}"
+    await owner.write(lambda conn: conn.exec_driver_sql(f"CREATE ROLE {role} LOGIN"))
+    await owner.write(lambda conn: conn.exec_driver_sql(f"GRANT CREATE, USAGE ON SCHEMA public TO {role}"))
+    plain = Database(sa.make_url(str(new_database.where)).set(username=role).render_as_string(hide_password=False))
+    try:
+        engine, [red, _] = await two_tenants(plain)
+        assert await engine.read(lambda conn: conn.exec_driver_sql("SELECT current_user").scalar_one()) == role
+        assert await engine.read(for_tenant, count, red, "pages") == 1
+        assert await engine.read(count, red, "pages") == 0
+    finally:
+        await plain.close()
+        await owner.write(lambda conn: conn.exec_driver_sql(f"DROP OWNED BY {role} CASCADE"))
+        await owner.write(lambda conn: conn.exec_driver_sql(f"DROP ROLE {role}"))
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)

@@ -33,7 +33,7 @@ _URL_KEY, PAGE_KEY = ("tenant_key", "run_key", "url_key"), ("tenant_key", "site_
 FIXED_OFFER_COLUMNS = OFFER_COLUMNS.index("kind")
 """The first columns of an offer are the same in every offer of a URL: its key, the whole URL and its host."""
 _REPLACED_BY_OFFER = OFFER_COLUMNS[FIXED_OFFER_COLUMNS:]
-REPLACED_OFFER_PARAMETERS = (*_REPLACED_BY_OFFER, *_URL_KEY)
+_REPLACED_OFFER_PARAMETERS = (*_REPLACED_BY_OFFER, *_URL_KEY)
 _SET_BY_VISIT = (
     "state", "retry_at", "status_code", "skip_reason", "detail", "error", "alias_of", "proof", "title", "content_hash",
     "novelty", "canonical", "identity", "content_type", "word_count", "noindex", "document", "snapshot", "etag",
@@ -141,7 +141,7 @@ def offer_statement(_dialect_name: str) -> Statement:
 
 def better_offer_statement(_dialect_name: str) -> Statement:
     """Replace the offer of a row that is not admitted yet by a better one."""
-    return _update_url(*((urls.c[name], bind(urls.c[name])) for name in _REPLACED_BY_OFFER)), REPLACED_OFFER_PARAMETERS
+    return _update_url(*((urls.c[name], bind(urls.c[name])) for name in _REPLACED_BY_OFFER)), _REPLACED_OFFER_PARAMETERS
 
 
 def lastmod_statement(_dialect_name: str) -> Statement:
