@@ -26,11 +26,15 @@ from sitelore.store.schema import (
     chunks,
     key_of,
     pages,
+    site_urls,
     sites,
 )
+from sitelore.store.site_urls import in_url_order
 from sitelore.store.statements import (
     BATCH,
+    OF_SITE,
     PAGE_KEY,
+    PAGES_WITH_URL,
     SITE,
     TENANT,
     Statement,
@@ -52,16 +56,19 @@ _locked_site = (
 )
 
 
+_to_index = (
+    sa.select(*site_urls.c["url", "long_url"], *pages.c["document", "title", "content_type", "fetched_at"])
+    .select_from(PAGES_WITH_URL)
+    .where(OF_SITE, sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING))
+)
+
+
 def pages_to_index(conn: sa.Connection, tenant: TenantId, site: SiteId, limit: int, after: str = "") -> list[PageToIndex]:
     """Pages whose chunks are missing or out of date, by URL, from the one after `after` on."""
-    c = pages.c
-    query = sa.select(c.url, c.long_url, c.document, c.title, c.content_type, c.fetched_at)
-    query = query.where(
-        c.tenant_id == tenant, c.site_id == site, c.url > key_of(after), sa.text(IS_SEARCHABLE), sa.text(NEEDS_INDEXING)
-    )
+    rows = in_url_order(conn, _to_index, SITE, {"tenant": tenant, "site": site}, key_of(after), limit)
     return [
         PageToIndex(Url.trusted(long_url or key), document, title, content_type or "", fetched_at)
-        for key, long_url, document, title, content_type, fetched_at in conn.execute(query.order_by(c.url).limit(limit))
+        for key, long_url, document, title, content_type, fetched_at in rows
     ]
 
 
@@ -111,7 +118,7 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
         if (row.indexed, row.indexed_title, row.lang, row.indexed_kind, row.published_at) != (page.document, *metadata):
             changes.metadata_changed = True
         summary = _replace_chunks(changes, (tenant, site), number, page.chunks, old_chunks.get(number, {}))
-        changes.pages.append((page.document, page_epoch, number, *metadata, summary, tenant, site, row.url))
+        changes.pages.append((page.document, page_epoch, number, *metadata, summary, tenant, site, row.url_id))
     _write(conn, tenant, site, changes)
     added, removed = len(changes.new_terms), len(changes.dead)
     if changes.metadata_changed or added or removed:
@@ -122,13 +129,23 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
     return IndexWritten(len(changes.pages), added, changes.kept, removed + dropped)
 
 
+_locked_by_key = (
+    sa.select(
+        site_urls.c.url,
+        *pages.c["url_id", "document", "number", "indexed", "indexed_title", "lang", "indexed_kind", "published_at"],
+    )
+    .select_from(PAGES_WITH_URL)
+    .where(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE, site_urls.c.url.in_(BATCH))
+    .where(OF_SITE, sa.text(IS_SEARCHABLE))
+    .order_by(pages.c.url_id)
+    .with_for_update(of=pages)
+)
+
+
 def _locked_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, by_key: dict[str, IndexedPage]) -> list[Any]:
     """Rows of the searchable pages whose document is still the indexed one. They stay locked until their chunks are written."""
-    c = pages.c
-    query = sa.select(c.url, c.document, c.number, c.indexed, c.indexed_title, c.lang, c.indexed_kind, c.published_at)
-    query = query.where(c.tenant_id == tenant, c.site_id == site, sa.text(IS_SEARCHABLE)).order_by(c.url).with_for_update()
-    rows = select_in_batches(conn, query.where(c.url.in_(BATCH)), by_key)
-    return [row for row in rows if row.document == by_key[row.url].document]
+    rows = select_in_batches(conn, _locked_by_key, by_key, tenant=tenant, site=site)
+    return sorted((row for row in rows if row.document == by_key[row.url].document), key=lambda row: row.url)
 
 
 _ChunksById = dict[str, list[Any]]
@@ -247,12 +264,12 @@ def _page_statement(_dialect_name: str) -> Statement:
 def drop_unsearchable(conn: sa.Connection, tenant: TenantId, site: SiteId) -> int:
     """Drop the chunks of pages that are gone, became aliases or are marked noindex. The caller has locked the site."""
     c = pages.c
-    query = sa.select(c.number, c.url).where(
+    query = sa.select(c.number, c.url_id).where(
         c.tenant_id == tenant, c.site_id == site, sa.text(HAS_CHUNKS), sa.text(IS_HIDDEN), sa.text(IS_UNWANTED)
     )
     disable_seqscan(conn)
-    if conn.dialect.name == "postgresql":  # rows are locked by URL. SQLite would read all pages to get that order.
-        query = query.order_by(c.url).with_for_update()
+    if conn.dialect.name == "postgresql":  # rows are locked in this order. SQLite would read all pages to get it.
+        query = query.order_by(c.url_id).with_for_update()
     rows = conn.execute(query).all()
     if not rows:
         return 0
@@ -260,7 +277,7 @@ def drop_unsearchable(conn: sa.Connection, tenant: TenantId, site: SiteId) -> in
     for batch in batches(rows):
         of_pages = chunks.c.page.in_([row.number for row in batch])
         dead += conn.scalars(sa.select(chunks.c.number).where(chunks.c.tenant_id == tenant, chunks.c.site_id == site, of_pages))
-        emptied = sa.update(pages).where(c.tenant_id == tenant, c.site_id == site, c.url.in_([row.url for row in batch]))
+        emptied = sa.update(pages).where(c.tenant_id == tenant, c.site_id == site, c.url_id.in_([row.url_id for row in batch]))
         conn.execute(emptied.values(indexed=None, indexed_epoch=None, chunk_summary=None))
     _delete_chunks(conn, tenant, site, dead)
     postings.update_segments(conn, tenant, site, (), dead)

@@ -19,12 +19,13 @@ from sitelore.model.frontier import Offer, Run, StoredEventKind
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
-from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
+from sitelore.store.frontier.claims import NumberedRun, end_reservations, lock_runs, offer, urls_of_offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.runs.events import NewEvent, delete_old_events, store_events
 from sitelore.store.runs.finalize import finish_rows, update_render_stats
 from sitelore.store.schema import runs, sites, urls
+from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import BATCH, insert_for, next_ids
 from sitelore.store.tenants import all_tenants
 
@@ -57,16 +58,17 @@ def create_run(
     if row is None:
         _create_site(conn, tenant, site, now)
         row = conn.execute(query).one()
-    run_id = new_run_id(now)
+    run_id, [number] = new_run_id(now), next_ids(conn, tenant, runs, 1, "number")
     values = {
         "tenant_id": tenant, "id": run_id, "site_id": row.id, "state": RunState.QUEUED.value,
         "settings": encode(settings).decode(), "created_at": now, "wave": 0, "depth": 0, "next_seq": 1, "wave_first_seq": 1,
         "pages_before_wave": 0, "joined_hosts": "[]", "error": "", "queue_round": next_round(conn, row.id),
-        "site_rendering": row.rendering,
+        "site_rendering": row.rendering, "number": number,
     }  # fmt: skip
     conn.execute(sa.insert(runs).values(values))
-    counts = Changes()
-    offer(conn, tenant, run_id, offers, counts)
+    counts, url_ids = Changes(), UrlIds(conn, tenant, row.id)
+    url_ids.add({url for new in offers for url in urls_of_offer(new)})
+    offer(conn, tenant, NumberedRun(run_id, number, row.id), offers, url_ids, counts)
     counts.write(conn, tenant)
     run = find_run(conn, tenant, run_id)
     if run is None:
@@ -118,9 +120,10 @@ _runs_in_order = _select_runs.order_by(runs.c.queue_round, runs.c.created_at, ru
 _running_runs = _runs_in_order.where(_is_running)
 _runs_by_id = _runs_in_order.where(runs.c.id.in_(BATCH))
 _runs_with_leases = (
-    sa.select(urls.c.run_id)
+    sa.select(runs.c.id)
     .distinct()
-    .where(urls.c.tenant_id.in_(sa.bindparam("tenants", expanding=True)), urls.c.run_id.in_(BATCH))
+    .select_from(runs.join(urls, sa.and_(urls.c.tenant_id == runs.c.tenant_id, urls.c.run_number == runs.c.number)))
+    .where(runs.c.tenant_id.in_(sa.bindparam("tenants", expanding=True)), runs.c.id.in_(BATCH))
     .where(urls.c.state == sa.text("'IN_PROGRESS'"))
     .where(urls.c.seq.is_not(None), urls.c.lease_until > sa.bindparam("now", type_=sa.Double))
 )

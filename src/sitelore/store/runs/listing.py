@@ -12,10 +12,11 @@ from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.model.url import Url
-from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, run_of, url_row
+from sitelore.store.rows import ROW_COLUMNS, RUN_COLUMNS, RUNS_WITH_SITES, WHOLE_ROWS, run_of, url_row
 from sitelore.store.runs.lifecycle import create_run, find_run
-from sitelore.store.schema import idempotency_keys, runs, sites, urls
-from sitelore.store.statements import insert_for
+from sitelore.store.schema import idempotency_keys, runs, site_urls, sites, urls, visits
+from sitelore.store.site_urls import FEW_ROWS, in_url_order
+from sitelore.store.statements import OF_RUN, SITE_OF_RUN, TENANT, WITH_URL, insert_for
 
 EDGES_PER_PAGE = 2_000
 IDEMPOTENCY_KEY_TTL_S = 86_400.0
@@ -23,41 +24,50 @@ IDEMPOTENCY_KEY_TTL_S = 86_400.0
 
 _ORDER_COLUMNS: dict[UrlOrder, sa.ColumnElement[Any]] = {
     UrlOrder.ID: urls.c.seq,
-    UrlOrder.VISITED_AT: urls.c.fetched_at,
-    UrlOrder.UPDATED_AT: urls.c.fetched_at,
+    UrlOrder.VISITED_AT: visits.c.fetched_at,
+    UrlOrder.UPDATED_AT: visits.c.fetched_at,
     UrlOrder.DEPTH: urls.c.depth,
 }
 
 
 def list_rows(conn: sa.Connection, tenant: TenantId, run: RunId, listing: UrlListing) -> tuple[list[UrlRow], int]:
     """A page of a run's URLs, and the total number. Sitemaps are not included."""
-    condition: sa.ColumnElement[bool] = sa.and_(
-        urls.c.tenant_id == tenant, urls.c.run_id == run, urls.c.kind == sa.text("'page'")
-    )
+    condition: sa.ColumnElement[bool] = sa.and_(OF_RUN, urls.c.kind == sa.text("'page'"))
     if listing.states:
         condition &= urls.c.state.in_(sorted(state.value for state in listing.states))
-    total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition)) or 0
+    values = {"tenant": tenant, "run": run}
+    total = conn.scalar(sa.select(sa.func.count()).select_from(urls).where(condition), values) or 0
     if listing.offset >= total:
         return [], total
-    by_key = urls.c.url.desc() if listing.descending else urls.c.url
+    by_key = site_urls.c.url.desc() if listing.descending else site_urls.c.url
     order: tuple[sa.ColumnElement[Any], ...] = (by_key,)
     if listing.order in _ORDER_COLUMNS:
         column = _ORDER_COLUMNS[listing.order]
         # The two databases sort NULL differently by default.
         order = (column.is_(None), column.desc() if listing.descending else column, by_key)
-    query = sa.select(*ROW_COLUMNS).where(condition).order_by(*order).limit(listing.limit).offset(listing.offset)
-    return [url_row(row) for row in conn.execute(query)], total
+    elif total > FEW_ROWS:  # see `in_url_order`
+        condition &= sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE_OF_RUN)
+    query = sa.select(*ROW_COLUMNS).select_from(WHOLE_ROWS).where(condition)
+    rows = conn.execute(query.order_by(*order).limit(listing.limit).offset(listing.offset), values)
+    return [url_row(run, row) for row in rows], total
+
+
+_parent = site_urls.alias("parent_url")
+_edges = (
+    sa.select(
+        site_urls.c.url, site_urls.c.long_url, sa.func.coalesce(_parent.c.long_url, _parent.c.url), urls.c.state, urls.c.depth
+    )
+    .select_from(WITH_URL.outerjoin(_parent, sa.and_(_parent.c.tenant_id == TENANT, _parent.c.id == urls.c.parent)))
+    .where(OF_RUN, urls.c.parent.is_not(None), urls.c.kind == sa.text("'page'"))
+)
 
 
 def edges_after(conn: sa.Connection, tenant: TenantId, run: RunId, after: str) -> list[tuple[str, Edge]]:
     """The next edges in key order with their keys; fewer than `EDGES_PER_PAGE` when these are the last."""
-    c = urls.c
-    query = sa.select(c.url, c.long_url, c.parent, c.state, c.depth)
-    query = query.where(c.tenant_id == tenant, c.run_id == run, c.url > after)
-    query = query.where(c.parent.is_not(None), c.kind == sa.text("'page'")).order_by(c.url).limit(EDGES_PER_PAGE)
+    rows = in_url_order(conn, _edges, SITE_OF_RUN, {"tenant": tenant, "run": run}, after, EDGES_PER_PAGE)
     return [
         (key, Edge(Url.trusted(parent), Url.trusted(long_url or key), UrlState(state), depth))
-        for key, long_url, parent, state, depth in conn.execute(query)
+        for key, long_url, parent, state, depth in rows
     ]
 
 
