@@ -16,11 +16,10 @@ from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.frontier.settle import lookup_canonical, page_columns
 from sitelore.store.rows import KNOWN_COLUMNS, ROW_COLUMNS, WHOLE_ROWS, WITH_CANONICAL, is_kept, known_of, storable, url_row
 from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
-from sitelore.store.schema import IS_SEARCHABLE, key_of, pages, robots, site_urls, urls, visits
+from sitelore.store.schema import IS_SEARCHABLE, pages, robots, site_urls, urls, visits
 from sitelore.store.site_urls import UrlIds, find_url_id, in_url_order
 from sitelore.store.statements import (
     BATCH,
-    KEY_IN_BATCH,
     OF_RUN,
     OF_SITE,
     OF_VISIT,
@@ -42,13 +41,14 @@ SKETCHES_PER_PAGE = 1_000
 
 
 _rows = sa.select(*ROW_COLUMNS).select_from(WHOLE_ROWS).where(OF_RUN)
-_row_of_key = _rows.where(KEY_IN_BATCH)
+_row_of_id = _rows.where(urls.c.url_id == sa.bindparam("url_id", type_=sa.BigInteger))
 
 
 def row(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url) -> UrlRow | None:
     """The row of a URL in a run."""
-    rows = conn.execute(_row_of_key, {"tenant": tenant, "run": run, "batch": [key_of(url)]})
-    stored = rows.one_or_none()
+    values = {"tenant": tenant, "run": run}
+    site = conn.scalar(sa.select(SITE_OF_RUN), values)
+    stored = conn.execute(_row_of_id, {**values, "url_id": find_url_id(conn, tenant, site, url)}).one_or_none()
     return None if stored is None else url_row(run, stored)
 
 

@@ -21,7 +21,7 @@ from sitelore.ports import PresenceCheck
 from sitelore.store.index.writes import drop_unsearchable
 from sitelore.store.rows import maybe_url, settings_of, storable
 from sitelore.store.runs.events import NewEvent, store_events
-from sitelore.store.schema import key_of, pages, runs, site_urls, sites, urls, visits
+from sitelore.store.schema import pages, runs, site_urls, sites, urls, visits
 from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
@@ -181,14 +181,14 @@ def _covers_earlier_runs(conn: sa.Connection, tenant: TenantId, site: SiteId, ru
             before.follow_redirects and not settings.follow_redirects
         ):
             return False
-        starts.update(key_of(url) for raw in (*before.seeds, *before.sitemaps) if (url := Url.parse(raw)) is not None)
-    return not list(select_in_batches(conn, _pages_not_in_run, starts, tenant=tenant, site=site, run=run.id))
+        starts.update(url for raw in (*before.seeds, *before.sitemaps) if (url := Url.parse(raw)) is not None)
+    start_ids = UrlIds(conn, tenant, site).find(starts)
+    return not list(select_in_batches(conn, _pages_not_in_run, start_ids, tenant=tenant, site=site, run=run.id))
 
 
 _pages_not_in_run = (
     sa.select(pages.c.url_id)
-    .select_from(PAGES_WITH_URL)
-    .where(OF_SITE, site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE, site_urls.c.url.in_(BATCH))
+    .where(OF_SITE, pages.c.url_id.in_(BATCH))
     .where(pages.c.presence != "GONE", pages.c.alias_of.is_(None))
     .where(~sa.exists(sa.literal_column("1")).where(OF_RUN, urls.c.url_id == pages.c.url_id).correlate(pages))
     .limit(1)

@@ -190,8 +190,8 @@ urls = sa.Table(
     sa.Column("retry_at", sa.Double),
     sa.Column("alias_of", sa.BigInteger),
     sa.Column("proof", sa.Text),
+    # With row ids on SQLite: without them it prefers the primary key to `urls_admitted` and reads the whole run.
     _of_numbered_run(),
-    sqlite_with_rowid=False,
 )
 """The frontier: what claims, offers, waves and leases need of each URL of a run."""
 

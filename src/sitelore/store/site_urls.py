@@ -29,21 +29,30 @@ class UrlIds:
         """The id of a URL that was added."""
         return self._ids[url]
 
+    def get(self, url: str) -> int | None:
+        """The id of a URL that was looked up, if it has one."""
+        return self._ids.get(url)
+
+    def find(self, urls: Iterable[str]) -> set[int]:
+        """Look up the ids of these URLs, and give those that there are."""
+        wanted = set(urls)
+        self._read({key_of(url): url for url in wanted if url not in self._ids})
+        return {self._ids[url] for url in wanted if url in self._ids}
+
     def add(self, urls: Iterable[str]) -> None:
         """Look up the ids of these URLs; those that have none get one."""
         by_key = {key_of(url): url for url in urls if url not in self._ids}
-        ids = self._find(by_key)
-        missing = sorted(by_key.keys() - ids.keys())
+        self._read(by_key)
+        missing = {key: url for key, url in by_key.items() if url not in self._ids}
         if missing:
-            self._insert(missing, by_key)
-            ids |= self._find(missing)  # read again: another transaction may have been first
-        self._ids.update((url, ids[key]) for key, url in by_key.items())
+            self._insert(sorted(missing), missing)
+            self._read(missing)  # another transaction may have been first
 
-    def _find(self, keys: Iterable[str]) -> dict[str, int]:
-        rows = select_in_batches(self._conn, _ids_of_keys, keys, tenant=self._tenant, site=self._site)
-        return {row[0]: row[1] for row in rows}
+    def _read(self, by_key: Mapping[str, str]) -> None:
+        rows = select_in_batches(self._conn, _ids_of_keys, by_key, tenant=self._tenant, site=self._site)
+        self._ids.update((by_key[row[0]], row[1]) for row in rows)
 
-    def _insert(self, keys: list[str], by_key: dict[str, str]) -> None:
+    def _insert(self, keys: Sequence[str], by_key: Mapping[str, str]) -> None:
         new_ids = next_ids(self._conn, self._tenant, site_urls, len(keys))
         rows = [
             (self._tenant, url_id, self._site, key, str(by_key[key]) if len(by_key[key]) > KEY_CHARS else None)
@@ -52,8 +61,8 @@ class UrlIds:
         execute_many(self._conn, _url_statement, rows)
 
 
-def find_url_id(conn: sa.Connection, tenant: TenantId, site: int, url: str) -> int | None:
-    """The id of a URL, if it has one."""
+def find_url_id(conn: sa.Connection, tenant: TenantId, site: int | None, url: str) -> int | None:
+    """The id of a URL of a site, if it has one."""
     row = conn.execute(_ids_of_keys, {"tenant": tenant, "site": site, "batch": [key_of(url)]}).one_or_none()
     return None if row is None else int(row.id)
 

@@ -39,8 +39,6 @@ OF_SITE = sa.and_(pages.c.tenant_id == TENANT, pages.c.site_id == SITE)
 """Whether a row of `pages` belongs to the site `SITE`."""
 PAGES_WITH_URL = pages.join(site_urls, sa.and_(site_urls.c.tenant_id == pages.c.tenant_id, site_urls.c.id == pages.c.url_id))
 """Rows of `pages` with their URLs."""
-KEY_IN_BATCH = sa.and_(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE_OF_RUN, site_urls.c.url.in_(BATCH))
-"""Finds rows of a run by the keys of their URLs."""
 
 OFFER_COLUMNS = (
     "tenant_id", "run_number", "url_id", "host", "kind", "state", "source", "depth", "source_rank", "parent", "parent_seq",

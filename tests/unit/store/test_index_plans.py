@@ -12,7 +12,7 @@ from sitelore.model.search import IndexedPage
 from sitelore.model.url import Url
 from sitelore.store.engine import open_sqlite
 from sitelore.store.index.writes import open_epoch, pages_to_index, write_pages
-from sitelore.store.schema import pages, sites
+from sitelore.store.schema import pages, site_urls, sites
 
 SITE = SiteId(1)
 
@@ -29,7 +29,9 @@ def _fill(conn: sa.Connection) -> None:
         "word_count": 1,
         "noindex": 0,
     }
-    conn.execute(sa.insert(pages), [{**page, "url": f"http://site.test/{n:03}", "document": f"{n}"} for n in range(200)])
+    named = {"tenant_id": DEFAULT_TENANT, "site_id": SITE}
+    conn.execute(sa.insert(site_urls), [{**named, "id": n, "url": f"http://site.test/{n:03}"} for n in range(200)])
+    conn.execute(sa.insert(pages), [{**page, "url_id": n, "document": f"{n}"} for n in range(200)])
 
 
 def _plans_of_a_batch(conn: sa.Connection) -> list[str]:

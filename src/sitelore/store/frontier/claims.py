@@ -12,12 +12,11 @@ from sitelore.model.ids import RunId, TenantId, WorkerId
 from sitelore.model.url import Url
 from sitelore.store.rows import KNOWN_COLUMNS, LEASE_COLUMNS, WITH_CANONICAL, known_of, lease_of, offer_tuple
 from sitelore.store.runs.counts import Changes, CountedRow
-from sitelore.store.schema import key_of, pages, prefetches, runs, site_urls, urls
+from sitelore.store.schema import pages, prefetches, runs, urls
 from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
     FIXED_OFFER_COLUMNS,
-    KEY_IN_BATCH,
     OF_RUN,
     RUN,
     RUN_NUMBER,
@@ -181,21 +180,20 @@ def known_pages(conn: sa.Connection, tenant: TenantId, run: RunId, url_ids: Iter
 
 
 _tokens_of_leased = (
-    sa.select(site_urls.c.url, urls.c.token, urls.c.run_number, urls.c.url_id)
-    .select_from(WITH_URL)
-    .where(OF_RUN, KEY_IN_BATCH, urls.c.state == _IN_PROGRESS)
+    sa.select(urls.c.url_id, urls.c.token).where(OF_RUN, urls.c.url_id.in_(BATCH)).where(urls.c.state == _IN_PROGRESS)
 )
 
 
 def renew(conn: sa.Connection, tenant: TenantId, leases: Sequence[Lease], until: float) -> int:
     """Extend these leases where their fencing token is still the current one. Gives how many were extended."""
-    lock_runs(conn, tenant, {lease.run for lease in leases})
-    tokens = {(lease.run, key_of(lease.url)): lease.token for lease in leases}
     renewed: list[tuple[Any, ...]] = []
-    for run in sorted({lease.run for lease in leases}):
-        keys = [key for run_of_lease, key in tokens if run_of_lease == run]
-        rows = select_in_batches(conn, _tokens_of_leased, keys, tenant=tenant, run=run)
-        renewed += [(until, tenant, *row[2:]) for row in rows if tokens[run, row[0]] == row[1]]
+    for run in lock_runs(conn, tenant, {lease.run for lease in leases}).values():
+        of_run = [lease for lease in leases if lease.run == run.id]
+        url_ids = UrlIds(conn, tenant, run.site)
+        url_ids.find(lease.url for lease in of_run)
+        tokens = {url_ids.get(lease.url): lease.token for lease in of_run}
+        rows = select_in_batches(conn, _tokens_of_leased, tokens.keys() - {None}, tenant=tenant, run=run.id)
+        renewed += [(until, tenant, run.number, row[0]) for row in rows if tokens[row[0]] == row[1]]
     execute_many(conn, renew_statement, renewed)
     return len(renewed)
 

@@ -9,23 +9,22 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from sitelore.model.frontier import PageUpdate, Settlement, StoredEventKind
-from sitelore.model.ids import BlobKey, RunId, TenantId
+from sitelore.model.ids import BlobKey, TenantId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import NumberedRun, lock_runs, offer, urls_of_offer
 from sitelore.store.rows import chain_text, encode, head_text, headers_text, names_of, pattern_of, render_text, storable
 from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
 from sitelore.store.runs.events import NewEvent, store_events
-from sitelore.store.schema import KEY_CHARS, key_of, runs, site_urls, urls
+from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.schema import visits as visits_table
 from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
-    KEY_IN_BATCH,
+    BATCH,
     OF_RUN,
     OF_VISIT,
     SETTLED_PARAMETERS,
     VISIT_COLUMNS,
-    WITH_URL,
     execute_many,
     page_statement,
     redaction_statement,
@@ -65,12 +64,13 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
     shared data (offers, counts, hosts) merges by minimum, sum and union.
     """
     locked = lock_runs(conn, tenant, (settlement.lease.run for settlement in settlements))
-    leased = _leased_rows(conn, tenant, settlements)
+    url_ids = {run.site: UrlIds(conn, tenant, run.site) for run in locked.values()}
+    leased = _leased_rows(conn, tenant, settlements, locked, url_ids)
     accepted: list[bool] = []
     written: list[_Accepted] = []
     for settlement in settlements:
         lease = settlement.lease
-        key = (lease.run, key_of(lease.url))
+        key = (lease.run, lease.url)
         row = leased.get(key)
         accepted.append(row is not None and row.token == lease.token)
         if row is not None and accepted[-1]:
@@ -81,7 +81,7 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
     for one in written:
         by_site[one.run.site].append(one)
     for site in sorted(by_site):
-        _settle_site(conn, tenant, site, by_site[site], counts)
+        _settle_site(conn, tenant, site, by_site[site], url_ids[site], counts)
     counts.write(conn, tenant)
     done = [one.settlement for one in written]
     store_events(conn, tenant, _page_events(done))
@@ -90,9 +90,10 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
     return accepted
 
 
-def _settle_site(conn: sa.Connection, tenant: TenantId, site: int, settled: Sequence[_Accepted], counts: Changes) -> None:
+def _settle_site(
+    conn: sa.Connection, tenant: TenantId, site: int, settled: Sequence[_Accepted], url_ids: UrlIds, counts: Changes
+) -> None:
     """Write the settlements of a site's runs: verdicts, visits, pages with their versions, and offers."""
-    url_ids = UrlIds(conn, tenant, site)
     url_ids.add(set(_mentioned(settled)))
     verdicts: list[tuple[Any, ...]] = []
     visits: list[tuple[Any, ...]] = []
@@ -147,23 +148,30 @@ def _mentioned(settled: Sequence[_Accepted]) -> Iterator[str]:
 
 
 _leased = (
-    sa.select(site_urls.c.url, urls.c.url_id, urls.c.token, urls.c.lastmod, urls.c.pattern, *COUNTED_COLUMNS)
-    .select_from(WITH_URL.outerjoin(visits_table, OF_VISIT))
-    .where(OF_RUN, KEY_IN_BATCH, urls.c.state == sa.text("'IN_PROGRESS'"))
+    sa.select(*urls.c["url_id", "token", "lastmod", "pattern"], *COUNTED_COLUMNS)
+    .select_from(urls.outerjoin(visits_table, OF_VISIT))
+    .where(OF_RUN, urls.c.url_id.in_(BATCH), urls.c.state == sa.text("'IN_PROGRESS'"))
     .with_for_update(of=urls)
 )
 
 
-def _leased_rows(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settlement]) -> dict[_Key, _LeasedRow]:
+def _leased_rows(
+    conn: sa.Connection,
+    tenant: TenantId,
+    settlements: Sequence[Settlement],
+    locked: dict[str, NumberedRun],
+    url_ids: dict[int, UrlIds],
+) -> dict[_Key, _LeasedRow]:
     """The rows that are still leased to any worker. The rows are locked."""
-    keys: dict[RunId, set[str]] = defaultdict(set)
-    for settlement in settlements:
-        keys[settlement.lease.run].add(key_of(settlement.lease.url))
-    return {
-        (run, row[0]): _LeasedRow(*row[1:5], CountedRow(*row[5:]))
-        for run, keys_of_run in keys.items()
-        for row in select_in_batches(conn, _leased, keys_of_run, tenant=tenant, run=run)
-    }
+    leased: dict[_Key, _LeasedRow] = {}
+    for run in locked.values():
+        ids_of_site = url_ids[run.site]
+        settled = {settlement.lease.url for settlement in settlements if settlement.lease.run == run.id}
+        found = ids_of_site.find(settled)
+        rows = select_in_batches(conn, _leased, found, tenant=tenant, run=run.id)
+        by_id = {row[0]: _LeasedRow(*row[:4], CountedRow(*row[4:])) for row in rows}
+        leased.update(((run.id, url), by_id[url_id]) for url in settled if (url_id := ids_of_site.get(url)) in by_id)
+    return leased
 
 
 def _counted_after(before: CountedRow, settlement: Settlement, verdict: tuple[Any, ...], visit: tuple[Any, ...]) -> CountedRow:

@@ -216,13 +216,13 @@ def _flags_of(text: str | None) -> tuple[Flag, ...]:
 
 def stored_page(conn: sa.Connection, tenant: TenantId, url: Url) -> StoredPage | None:
     """The tenant's page of this URL, even one that is gone; the one fetched last where several sites have it."""
-    c, key = pages.c, key_of(url)
-    named = sa.and_(site_urls.c.tenant_id == tenant, site_urls.c.site_id == sites.c.id, site_urls.c.url == key)
-    stored = sa.and_(c.tenant_id == tenant, c.site_id == sites.c.id, c.url_id == site_urls.c.id)
+    c = pages.c
+    ids = sa.select(site_urls.c.id).where(site_urls.c.tenant_id == tenant, site_urls.c.url == key_of(url))
+    ids = ids.where(site_urls.c.site_id.in_(sa.select(sites.c.id).where(sites.c.tenant_id == tenant)))
     query = sa.select(
         c.site_id, sites.c.name, *site_urls.c["url", "long_url"], c.document, c.presence, c.evidence, c.fetched_at
     )
-    query = query.select_from(sites.join(site_urls, named).join(pages, stored)).where(sites.c.tenant_id == tenant)
+    query = query.select_from(PAGES_WITH_URL.join(sites, _of_site)).where(c.tenant_id == tenant, site_urls.c.id.in_(ids))
     query = query.order_by(c.fetched_at.desc(), c.site_id).limit(1)
     row = conn.execute(query).one_or_none()
     if row is None:

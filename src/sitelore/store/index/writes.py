@@ -29,7 +29,7 @@ from sitelore.store.schema import (
     site_urls,
     sites,
 )
-from sitelore.store.site_urls import in_url_order
+from sitelore.store.site_urls import UrlIds, in_url_order
 from sitelore.store.statements import (
     BATCH,
     OF_SITE,
@@ -102,15 +102,14 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
     if current is None:
         return IndexWritten()
     dropped = drop_unsearchable(conn, tenant, site)
-    by_key = {key_of(page.url): page for page in pages}
-    rows = _locked_pages(conn, tenant, site, by_key)
-    old_chunks = _chunks_of_pages(conn, tenant, site, [row.number for row in rows if row.number is not None])
+    current_pages = _locked_pages(conn, tenant, site, pages)
+    old_chunks = _chunks_of_pages(conn, tenant, site, [row.number for _, row in current_pages if row.number is not None])
     changes = _Changes(current.next_chunk)
     next_page = current.next_page
     page_epoch = epoch if epoch == (current.index_epoch or "") else None
     new_pages = 0
-    for row in rows:
-        page, number = by_key[row.url], row.number
+    for page, row in current_pages:
+        number = row.number
         if number is None:
             number, next_page = next_page, next_page + 1
         new_pages += row.indexed is None
@@ -129,23 +128,27 @@ def write_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, epoch: str,
     return IndexWritten(len(changes.pages), added, changes.kept, removed + dropped)
 
 
-_locked_by_key = (
-    sa.select(
-        site_urls.c.url,
-        *pages.c["url_id", "document", "number", "indexed", "indexed_title", "lang", "indexed_kind", "published_at"],
-    )
-    .select_from(PAGES_WITH_URL)
-    .where(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == SITE, site_urls.c.url.in_(BATCH))
-    .where(OF_SITE, sa.text(IS_SEARCHABLE))
+_locked = (
+    sa.select(*pages.c["url_id", "document", "number", "indexed", "indexed_title", "lang", "indexed_kind", "published_at"])
+    .where(OF_SITE, pages.c.url_id.in_(BATCH), sa.text(IS_SEARCHABLE))
     .order_by(pages.c.url_id)
-    .with_for_update(of=pages)
+    .with_for_update()
 )
 
 
-def _locked_pages(conn: sa.Connection, tenant: TenantId, site: SiteId, by_key: dict[str, IndexedPage]) -> list[Any]:
-    """Rows of the searchable pages whose document is still the indexed one. They stay locked until their chunks are written."""
-    rows = select_in_batches(conn, _locked_by_key, by_key, tenant=tenant, site=site)
-    return sorted((row for row in rows if row.document == by_key[row.url].document), key=lambda row: row.url)
+def _locked_pages(
+    conn: sa.Connection, tenant: TenantId, site: SiteId, indexed: Sequence[IndexedPage]
+) -> list[tuple[IndexedPage, Any]]:
+    """The searchable pages whose document is still the indexed one, with their rows, by URL.
+
+    The rows stay locked until their chunks are written.
+    """
+    url_ids = UrlIds(conn, tenant, site)
+    found = url_ids.find(page.url for page in indexed)
+    rows = {row.url_id: row for row in select_in_batches(conn, _locked, found, tenant=tenant, site=site)}
+    of_rows = {url_ids.get(page.url): page for page in indexed}
+    current = [(of_rows[url_id], row) for url_id, row in rows.items() if row.document == of_rows[url_id].document]
+    return sorted(current, key=lambda page_and_row: key_of(page_and_row[0].url))
 
 
 _ChunksById = dict[str, list[Any]]

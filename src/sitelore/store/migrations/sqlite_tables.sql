@@ -262,8 +262,7 @@ CREATE TABLE urls (
 	proof TEXT,
 	PRIMARY KEY (tenant_id, run_number, url_id),
 	FOREIGN KEY(tenant_id, run_number) REFERENCES runs (tenant_id, number) ON DELETE CASCADE
-)
- WITHOUT ROWID;
+);
 CREATE TABLE visits (
 	tenant_id INTEGER NOT NULL,
 	run_number BIGINT NOT NULL,
