@@ -33,10 +33,9 @@ from sitelore.model.ids import RunId
 from sitelore.serve.context import ApiSettings, AppContext
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = "0006"
 KILLS = 5
-NEW_SETTINGS = {"accept_language": "", "audit_facts": False}
-"""Settings of runs that did not exist when the data was stored, with their defaults."""
+NEW_SETTINGS: dict[str, dict[str, object]] = {"0006": {"accept_language": "", "audit_facts": False}, "0007": {}}
+"""Settings of runs that did not exist when the data of a schema was stored, with their defaults."""
 
 
 def in_thread(work: Any) -> Any:
@@ -88,21 +87,28 @@ class Expected:
 class Storage:
     """Stored data of which tests take copies."""
 
+    schema: str
     expected: Expected
     copy: Callable[[], Copy]
 
 
-def unpack(name: str, folder: Path) -> Expected:
-    with tarfile.open(data.FOLDER / f"{SCHEMA}_{name}.tar.xz") as archive:
+def unpack(schema: str, name: str, folder: Path) -> Expected:
+    with tarfile.open(data.FOLDER / f"{schema}_{name}.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return Expected(**json.loads((folder / "expected.json").read_text(encoding="utf-8")))
 
 
+@pytest.fixture(scope="module", params=sorted(NEW_SETTINGS))
+def schema(request: pytest.FixtureRequest) -> str:
+    """The schema of the stored data."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def sqlite_storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
+def sqlite_storage(schema: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
     """A data directory."""
     stored = tmp_path_factory.mktemp("stored")
-    expected = unpack("sqlite", stored)
+    expected = unpack(schema, "sqlite", stored)
 
     def copy() -> Copy:
         folder = tmp_path_factory.mktemp("copy")
@@ -110,14 +116,16 @@ def sqlite_storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
             shutil.copy(stored / name, folder)
         return Copy(folder, str(folder / "sitelore.db"))
 
-    return Storage(expected, copy)
+    return Storage(schema, expected, copy)
 
 
 @pytest.fixture(scope="module")
-def postgres_storage(postgres_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+def postgres_storage(
+    schema: str, postgres_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Storage]:
     """A Postgres database with its blobs in a directory. The dump is loaded once; Postgres makes the copies."""
     stored = tmp_path_factory.mktemp("stored")
-    expected = unpack("postgres", stored)
+    expected = unpack(schema, "postgres", stored)
     databases = [template := in_thread(create_database(postgres_url))]
     in_thread(administer(template, (stored / "dump.sql").read_text(encoding="utf-8")))
 
@@ -129,22 +137,23 @@ def postgres_storage(postgres_url: str, redis_url: str, tmp_path_factory: pytest
         variables = {"SITELORE_DATABASE_URL": database, "SITELORE_REDIS_URL": redis_url, "SITELORE_BLOBS_URL": blobs}
         return Copy(folder, database, variables)
 
-    yield Storage(expected, copy)
+    yield Storage(schema, expected, copy)
     for database in databases:
         in_thread(drop_database(postgres_url, database))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def storage(request: pytest.FixtureRequest) -> Storage:
-    """Stored data of each kind."""
+def storage(request: pytest.FixtureRequest, schema: str) -> Storage:
+    """Stored data of each kind and schema."""
     storage = request.getfixturevalue(f"{request.param}_storage")
     assert isinstance(storage, Storage)
     return storage
 
 
-def differences(printed: dict[str, str], expected: dict[str, str]) -> dict[str, list[str]]:
+def differences(printed: dict[str, str], storage: Storage) -> dict[str, list[str]]:
     """The lines that differ, by output, apart from settings that did not exist yet."""
-    actual = {name: without_new_settings(name, text) for name, text in printed.items()}
+    expected = storage.expected.outputs
+    actual = {name: without_settings(NEW_SETTINGS[storage.schema], name, text) for name, text in printed.items()}
     return {
         name: list(unified_diff(expected[name].splitlines(), text.splitlines(), "before", "after", lineterm="", n=0))
         for name, text in actual.items()
@@ -152,12 +161,12 @@ def differences(printed: dict[str, str], expected: dict[str, str]) -> dict[str, 
     }
 
 
-def without_new_settings(name: str, text: str) -> str:
+def without_settings(new: dict[str, object], name: str, text: str) -> str:
     if not name.startswith("show "):
         return text
     summary = json.loads(text)
     settings = summary["settings"]
-    assert {setting: settings.pop(setting) for setting in NEW_SETTINGS} == NEW_SETTINGS
+    assert {setting: settings.pop(setting) for setting in new} == new
     return json.dumps(summary, indent=1)
 
 
@@ -165,7 +174,7 @@ def test_every_command_prints_the_same_as_before_the_migration(storage: Storage)
     copy, expected = storage.copy(), storage.expected
     printed = data.collect(copy.run, expected.runs, copy.folder / "written")
     assert printed.keys() == expected.outputs.keys()
-    assert differences(printed, expected.outputs) == {}
+    assert differences(printed, storage) == {}
     # By now the index was updated.
     for run in expected.runs:
         assert copy.run(("export", run, "--format", "json")).decode() == expected.exported(run)
@@ -180,7 +189,7 @@ def test_a_migration_that_was_killed_is_repeated_without_loss(storage: Storage) 
     assert statements > KILLS
     assert codes == [-9] * KILLS
     for copy in killed:
-        assert differences(data.collect_rows(copy.run, expected.runs), expected.outputs) == {}
+        assert differences(data.collect_rows(copy.run, expected.runs), storage) == {}
 
 
 @pytest.fixture
