@@ -80,13 +80,13 @@ FEW_ROWS = 2_000
 
 def in_url_order(
     conn: sa.Connection, query: sa.Select[Any], site: SqlValue, values: Mapping[str, Any], after: str, limit: int
-) -> Sequence[sa.Row[Any]]:
+) -> Sequence[Any]:
     """The next rows of a query that joins `site_urls`, ordered by URL. `site`: the site of all these URLs.
 
     A site has many more URLs than it has pages, or rows in a small run; walking the index for a few rows would read them all.
     """
-    found = query.with_only_columns(sa.literal_column("1"), maintain_column_froms=True).limit(FEW_ROWS + 1).subquery()
+    first_rows = query.with_only_columns(sa.literal_column("1"), maintain_column_froms=True).limit(FEW_ROWS + 1).subquery()
     ordered = query.where(site_urls.c.url > sa.bindparam("after", type_=sa.Text)).order_by(site_urls.c.url)
-    if (conn.scalar(sa.select(sa.func.count()).select_from(found), values) or 0) > FEW_ROWS:
+    if (conn.scalar(sa.select(sa.func.count()).select_from(first_rows), values) or 0) > FEW_ROWS:
         ordered = ordered.where(site_urls.c.tenant_id == TENANT, site_urls.c.site_id == site)
     return conn.execute(ordered.limit(limit), {**values, "after": after}).all()

@@ -67,7 +67,7 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
     url_ids = {run.site: UrlIds(conn, tenant, run.site) for run in locked.values()}
     leased = _leased_rows(conn, tenant, settlements, locked, url_ids)
     accepted: list[bool] = []
-    written: list[_Accepted] = []
+    to_write: list[_Accepted] = []
     for settlement in settlements:
         lease = settlement.lease
         key = (lease.run, lease.url)
@@ -75,18 +75,18 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
         accepted.append(row is not None and row.token == lease.token)
         if row is not None and accepted[-1]:
             del leased[key]  # a lease that occurs twice in a batch settles once
-            written.append(_Accepted(settlement, row, locked[lease.run], _page_change(settlement)))
+            to_write.append(_Accepted(settlement, row, locked[lease.run], _page_change(settlement)))
     counts = Changes()
     by_site: dict[int, list[_Accepted]] = defaultdict(list)
-    for one in written:
+    for one in to_write:
         by_site[one.run.site].append(one)
     for site in sorted(by_site):
         _settle_site(conn, tenant, site, by_site[site], url_ids[site], counts)
     counts.write(conn, tenant)
-    done = [one.settlement for one in written]
-    store_events(conn, tenant, _page_events(done))
-    _count_redactions(conn, tenant, done)
-    _join_hosts(conn, tenant, done)
+    written = [one.settlement for one in to_write]
+    store_events(conn, tenant, _page_events(written))
+    _count_redactions(conn, tenant, written)
+    _join_hosts(conn, tenant, written)
     return accepted
 
 
@@ -167,9 +167,8 @@ def _leased_rows(
     for run in locked.values():
         ids_of_site = url_ids[run.site]
         settled = {settlement.lease.url for settlement in settlements if settlement.lease.run == run.id}
-        found = ids_of_site.find(settled)
-        rows = select_in_batches(conn, _leased, found, tenant=tenant, run=run.id)
-        by_id = {row[0]: _LeasedRow(*row[:4], CountedRow(*row[4:])) for row in rows}
+        rows = select_in_batches(conn, _leased, ids_of_site.find(settled), tenant=tenant, run=run.id)
+        by_id = {row[0]: _LeasedRow(row[0], row[1], row[2], row[3], CountedRow(*row[4:])) for row in rows}
         leased.update(((run.id, url), by_id[url_id]) for url in settled if (url_id := ids_of_site.get(url)) in by_id)
     return leased
 

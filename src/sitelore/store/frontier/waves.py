@@ -245,7 +245,7 @@ def _kept(row: Sequence[Any]) -> KeptPage:
     return KeptPage(Url.trusted(row[2] or row[1]), row[3], row[4] or "", maybe_url(row[5]), row[6] or "")
 
 
-def _related(conn: sa.Connection, current: sa.Row[Any], settled: Sequence[sa.Row[Any]]) -> tuple[KeptPage, ...]:
+def _related(conn: sa.Connection, current: sa.Row[Any], settled: Sequence[Any]) -> tuple[KeptPage, ...]:
     """Other kept pages with the content or identity of one of these, and pages linked to one of these by a canonical link."""
     own = {row.url_id for row in settled}
     lookups: tuple[tuple[sa.Select[Any], set[Any]], ...] = (
@@ -260,7 +260,7 @@ def _related(conn: sa.Connection, current: sa.Row[Any], settled: Sequence[sa.Row
     return tuple(_kept(row) for row in sorted(rows, key=_seq) if is_page(row.kind, row.state, row.skip_reason, row.seq))
 
 
-def _seq(row: sa.Row[Any]) -> int:
+def _seq(row: Any) -> int:
     return row.seq or 0
 
 

@@ -142,7 +142,10 @@ def chunk_table(conn: sa.Connection, tenant: TenantId, site: SiteId) -> ChunkTab
     if not version:
         return ChunkTable(version or 0)
     c = pages.c
-    query = sa.select(c.number, *site_urls.c["url", "long_url"], c.lang, c.indexed_kind, c.published_at, c.chunk_summary)
+    columns: list[sa.Column[Any]] = [
+        c.number, *site_urls.c["url", "long_url"], c.lang, c.indexed_kind, c.published_at, c.chunk_summary
+    ]  # fmt: skip
+    query = sa.select(*columns)
     query = query.select_from(PAGES_WITH_URL).where(OF_SITE, c.number.is_not(None), _is_live).order_by(c.number)
     rows = conn.execute(query, {"tenant": tenant, "site": site}).all()
     live = tuple(

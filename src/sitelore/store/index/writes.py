@@ -144,8 +144,8 @@ def _locked_pages(
     The rows stay locked until their chunks are written.
     """
     url_ids = UrlIds(conn, tenant, site)
-    found = url_ids.find(page.url for page in indexed)
-    rows = {row.url_id: row for row in select_in_batches(conn, _locked, found, tenant=tenant, site=site)}
+    stored_ids = url_ids.find(page.url for page in indexed)
+    rows = {row.url_id: row for row in select_in_batches(conn, _locked, stored_ids, tenant=tenant, site=site)}
     of_rows = {url_ids.get(page.url): page for page in indexed}
     current = [(of_rows[url_id], row) for url_id, row in rows.items() if row.document == of_rows[url_id].document]
     return sorted(current, key=lambda page_and_row: key_of(page_and_row[0].url))

@@ -61,8 +61,7 @@ def upgrade() -> None:
     """Number runs and URLs, and copy the rows of three tables by these numbers."""
     is_postgres = op.get_bind().dialect.name == "postgresql"
     if not is_postgres:
-        driver: sa.pool.PoolProxiedConnection = op.get_bind().connection
-        driver.create_function("key_of", 2, _key_of, deterministic=True)  # type: ignore[attr-defined] # of sqlite3
+        op.get_bind().connection.create_function("key_of", 2, _key_of, deterministic=True)
     _number_runs(is_postgres=is_postgres)
     for name in ("urls", "prefetches", "pages"):
         _set_aside(name, is_postgres=is_postgres)
