@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sitelore.metrics import REGISTRY, histogram
 from sitelore.model.errors import StorageError
+from sitelore.model.platform.accounts import Caller
 from sitelore.serve import problems
 from sitelore.serve.context import ApiSettings
 from sitelore.serve.problems import ApiProblem, problem_response
@@ -117,17 +118,18 @@ class SecurityMiddleware:
         if origin is not None and origin.decode("latin-1").lower() != f"{scope['scheme']}://{host}":
             raise ApiProblem(problems.CROSS_ORIGIN, "the Origin header names another site")
 
-    def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
-        """The caller's id: the start of the token's hash; empty when no tokens are configured."""
+    def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        """The caller: the operator of the default tenant. Without tokens, anyone on this machine."""
+        address = (scope.get("client") or ("",))[0]
         if not self._tokens or scope["path"] in OPEN_PATHS:
-            return ""
+            return Caller(address=address)
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         digest = _digest(token.strip())
         # Compare with every token in constant time, so that timing reveals nothing.
         matches = [hmac.compare_digest(digest, known) for known in self._tokens]
         if kind.lower() != b"bearer" or not any(matches):
             raise ApiProblem(problems.UNAUTHORIZED, headers={"WWW-Authenticate": 'Bearer realm="sitelore"'})
-        return digest.hex()[:16]
+        return Caller(token_id=digest.hex()[:16], actor="operator", address=address)
 
 
 async def _read_body(headers: dict[bytes, bytes], receive: Receive) -> Receive:

@@ -12,7 +12,7 @@ from sitelore.export.pages import document_of
 from sitelore.model.frontier import UrlListing, UrlOrder, UrlRow
 from sitelore.model.states import UrlState
 from sitelore.serve import problems
-from sitelore.serve.middleware import CALLER
+from sitelore.serve.auth import caller_of
 from sitelore.serve.openapi import answers
 from sitelore.serve.run_requests import QuickCrawlRequest, idempotency_key_of, quick_settings
 from sitelore.serve.run_service import RunService, encode, run_service_of
@@ -51,7 +51,7 @@ Service = Annotated[RunService, Depends(run_service_of)]
 async def start_crawl(body: QuickCrawlRequest, request: Request, service: Service, key: Key = None) -> Response:
     """Crawl a site from one URL; the response holds the job id."""
     settings = quick_settings(body, service.settings.allow_private)
-    created = await service.start(settings, idempotency_key_of(key, request.scope[CALLER], settings))
+    created = await service.start(settings, idempotency_key_of(key, caller_of(request).token_id, settings))
     headers = {"Location": f"/crawl/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
     return Response(encode(Started(created.run.id, "started")), 201, headers, JSON)
 

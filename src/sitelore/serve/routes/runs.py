@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from sitelore.model.frontier import RunListing, UrlListing, UrlOrder
 from sitelore.model.states import RunState, UrlState
 from sitelore.serve import problems
-from sitelore.serve.middleware import CALLER
+from sitelore.serve.auth import caller_of
 from sitelore.serve.openapi import Responses, answers, problem_answers, reference
 from sitelore.serve.problems import ApiProblem
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key, Service
@@ -48,7 +48,7 @@ Offset = Annotated[int, Query(ge=0, le=_MAX_INT, description="Entries to leave o
 async def create_run(body: RunRequest, request: Request, service: Service, key: Key = None) -> Response:
     """Queue a crawl. Runs of one site run one after the other, several sites in parallel."""
     settings = run_settings(body, service.settings.allow_private)
-    created = await service.start(settings, idempotency_key_of(key, request.scope[CALLER], settings))
+    created = await service.start(settings, idempotency_key_of(key, caller_of(request).token_id, settings))
     headers = {"Location": f"/crawl-runs/{created.run.id}", **({} if created.is_new else {REPLAYED: "true"})}
     return Response(encode(run_view(created.run)), 201, headers, JSON)
 
