@@ -107,30 +107,31 @@ def compare(
     return run_async(_compare(data, before, after, as_json=as_json))
 
 
-async def find_run(app: App, data: Path, name: str) -> Run:
-    """The run with this id or unique prefix of an id, the latest run of a site with this name, or the latest run of all."""
+async def find_run(app: App, data: Path, name: str, *, sites: bool = True) -> Run:
+    """The run with this id or unique prefix of an id, or the latest; with `sites`, also the latest of the site of this name."""
     from sitelore.model.ids import RunId
 
     if name != LATEST and (run := await app.ledger.run(RunId(name))) is not None:
         return run
     known = await app.ledger.runs(_SEARCHED_RUNS)
     if name == LATEST:
-        return _latest_run(known, data)
+        return _latest_run(known, data, explain=sites)
     matching = [run for run in known if name and run.id.startswith(name)]
     if len(matching) > 1:
         raise NoSuchRun(f"{len(matching)} runs in {data} start with {name!r}; give more characters of the id")
-    matching = matching or [run for run in known if run.site_name == name][:1]
+    if sites and not matching:
+        matching = [run for run in known if run.site_name == name][:1]
     if not matching:
-        raise NoSuchRun(f"no run or site {name!r} in {data}; see `sitelore runs{data_option(data)}`")
+        raise NoSuchRun(f"no run{' or site' if sites else ''} {name!r} in {data}; see `sitelore runs{data_option(data)}`")
     return matching[0]
 
 
-def _latest_run(known: list[Run], data: Path) -> Run:
-    """The newest of these runs. Where several sites are known, a note says which one it is of."""
+def _latest_run(known: list[Run], data: Path, *, explain: bool) -> Run:
+    """The newest of these runs. With `explain`, a note says of which site it is where several are known."""
     if not known:
         raise NoSuchRun(f"no run in {data} yet")
     others = sorted({run.site_name for run in known} - {known[0].site_name})
-    if others:
+    if others and explain:
         names = ", ".join(others[:_SHOWN_SITES]) + (", …" if len(others) > _SHOWN_SITES else "")
         note(f"note: the latest run is of {known[0].site_name}; for another site, give its name instead of latest: {names}")
     return known[0]
