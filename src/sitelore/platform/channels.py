@@ -1,7 +1,7 @@
 """Channels of a tenant: create, change and delete them, start their crawls, and plan their schedules.
 
-The API and the scheduler share this. Which private addresses a crawl may reach is the operator's list of the time when the crawl
-starts, not of the time when the channel was created.
+The API and the scheduler share this. Which private addresses a crawl may reach depends on the operator's list when the crawl
+starts, not on the one when the channel was created.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ChannelService:
             raise UsageError(f"{url} is another website than {channel.site_name}; create a channel for it")
         changed = await self.channels.change_channel(channel.id, title, url, settings, self.clock())
         if changed is not None and changed.settings != channel.settings:
-            await self.plan_schedules(await self._tenant(), [changed.id], self.clock())
+            await self.plan_schedules(await self.tenant_settings(), [changed.id], self.clock())
         return changed
 
     async def delete(self, channel: Channel) -> bool:
@@ -83,13 +83,13 @@ class ChannelService:
         self, channel: Channel, trigger: Trigger, by: str, key: IdempotencyKey | None = None
     ) -> StartedCrawl | None:
         """Start a crawl of the whole site, unless one is active. None when the channel was deleted meanwhile."""
-        return await self._start(channel, self.new_crawl(channel, await self._tenant(), trigger, by, key))
+        return await self._start(channel, self.new_crawl(channel, await self.tenant_settings(), trigger, by, key))
 
     async def start_changed(
         self, channel: Channel, urls: Sequence[str], by: str, key: IdempotencyKey | None = None
     ) -> StartedCrawl | None:
         """Start a crawl of these URLs, or without any, of what has changed on the site. Raises `UsageError` for other sites."""
-        whole = self.new_crawl(channel, await self._tenant(), Trigger.WEBHOOK, by, key)
+        whole = self.new_crawl(channel, await self.tenant_settings(), Trigger.WEBHOOK, by, key)
         settings = pipeline_settings(whole.settings, channel.site_name, Pipeline.UPDATE_DELTA, urls)
         settings = replace(settings, max_pages=whole.config.max_pages)
         offers = tuple(first_offers(settings, self.redaction))
@@ -124,7 +124,7 @@ class ChannelService:
         schedule = await self.channels.schedule(channel.id)
         if schedule is not None:
             return schedule
-        rule = rule_of(channel, await self._tenant())
+        rule = rule_of(channel, await self.tenant_settings())
         [*completed], _ = await self.channels.jobs(channel.id, 1, 0, (RunState.COMPLETED,))
         if rule is None or not completed:
             return None
@@ -156,7 +156,8 @@ class ChannelService:
                 plans[channel_id] = None if rule is None else plan(rule, after)
         return plans
 
-    async def _tenant(self) -> TenantCrawlSettings:
+    async def tenant_settings(self) -> TenantCrawlSettings:
+        """The crawl settings of the tenant."""
         settings = await self.channels.crawl_settings()
         assert settings is not None  # the tenant of a caller exists
         return settings

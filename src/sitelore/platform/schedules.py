@@ -1,7 +1,7 @@
 """The scheduler: starts the crawls of due schedules, and follows up crawls of channels that have completed.
 
 `run_due` does one pass. It may run on every server at once: the one whose transaction is first handles an occurrence, the
-others see that. A server that is killed between two transactions leaves nothing half done; the next pass, on any server, continues.
+others see that. A server that is killed between two transactions leaves nothing half done; the next pass continues.
 """
 
 from __future__ import annotations

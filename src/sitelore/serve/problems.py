@@ -28,6 +28,7 @@ class ProblemType:
 
 BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
 UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
+BAD_SIGNATURE = ProblemType("bad-signature", 401, "The signature is not valid")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
@@ -51,8 +52,8 @@ INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
-    CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, CHANNEL_EXISTS, CRAWL_ACTIVE,
+    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND,
+    METHOD_NOT_ALLOWED, SLOW_BODY, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, CHANNEL_EXISTS, CRAWL_ACTIVE,
     ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 

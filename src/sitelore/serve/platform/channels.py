@@ -45,18 +45,33 @@ def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelR
 
     async def found(request: Request, channel_id: ChannelId) -> ChannelRequest:
         caller = await permitted(request)
-        runs = await run_service_of(request)
-        service = channel_service(runs, caller.tenant)
         is_id = _CHANNEL_ID.fullmatch(channel_id) is not None  # Postgres rejects some strings, such as those with NUL
-        is_reachable = caller.channel in {"", channel_id}
-        channel = await service.channels.channel(channel_id) if is_id and is_reachable else None
-        if channel is None:
+        target = await _find(request, channel_id, caller) if is_id and caller.channel in {"", channel_id} else None
+        if target is None:
             raise no_channel()
-        context = runs.context
-        blobs = context.blobs.for_tenant(caller.tenant)
-        return ChannelRequest(channel, caller, service, context.ledger.for_tenant(caller.tenant), blobs, runs)
+        return target
 
     return found
+
+
+async def channel_request(request: Request, channel_id: str) -> ChannelRequest | None:
+    """The channel of a request that proves by a signature that it may use it; the channel names the tenant."""
+    context = (await run_service_of(request)).context
+    is_id = _CHANNEL_ID.fullmatch(channel_id) is not None
+    tenant = await context.channels.queue().tenant_of_channel(channel_id) if is_id else None
+    if tenant is None:
+        return None
+    return await _find(request, channel_id, Caller(tenant, frozenset(), actor="webhook", channel=channel_id))
+
+
+async def _find(request: Request, channel_id: str, caller: Caller) -> ChannelRequest | None:
+    runs = await run_service_of(request)
+    service = channel_service(runs, caller.tenant)
+    channel = await service.channels.channel(channel_id)
+    if channel is None:
+        return None
+    ledger, blobs = runs.context.ledger.for_tenant(caller.tenant), runs.context.blobs.for_tenant(caller.tenant)
+    return ChannelRequest(channel, caller, service, ledger, blobs, runs)
 
 
 def channel_service(runs: RunService, tenant: TenantId) -> ChannelService:
