@@ -10,6 +10,7 @@ import fcntl
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
+    from sitelore.ports import Channels
+    from sitelore.store.engine import Engine
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
@@ -57,6 +60,7 @@ async def build_app(data: Path, *, writing: bool, serving: bool = False) -> Asyn
         sites_at_once=settings.sites_at_once,
         redaction=settings.redaction,
         access=settings.access,
+        allow_private=settings.allow_private,
     ) as app:
         yield app
 
@@ -70,6 +74,7 @@ async def embedded(
     sites_at_once: int = 4,
     redaction: Redaction = BUILT_IN_ALONE,
     access: Access = NO_ACCESS,
+    allow_private: tuple[str, ...] = (),
 ) -> AsyncIterator[App]:
     """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile.
 
@@ -104,7 +109,10 @@ async def embedded(
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
+            channels = partial(_open_channels, engine)
+            yield App(
+                context, blobs, reader, browser, search, *names, channels, sites_at_once, redaction, access, allow_private
+            )
 
 
 @asynccontextmanager
@@ -162,7 +170,27 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
+        channels = partial(_open_channels, engine)
+        yield App(
+            context,
+            blobs,
+            reader,
+            browser,
+            search,
+            *names,
+            channels,
+            settings.sites_at_once,
+            settings.redaction,
+            settings.access,
+            settings.allow_private,
+        )
+
+
+def _open_channels(engine: Engine) -> Channels:
+    """The channels of the default tenant."""
+    from sitelore.store.platform.channel_store import SqlChannels
+
+    return SqlChannels(engine, DEFAULT_TENANT)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0007"
+REVISION = "0009"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -49,6 +49,12 @@ tenants = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", _Key, nullable=False, unique=True),
     sa.Column("created_at", sa.Double, nullable=False),
+    # Crawl settings of its channels (`model/platform/channels.py`).
+    sa.Column("plan", sa.Text, nullable=False, server_default="FREE"),
+    sa.Column("crawl_max_pages", sa.Integer, nullable=False, server_default="100"),
+    sa.Column("crawl_frequency", sa.Text, nullable=False, server_default="MONTHLY"),
+    sa.Column("max_video_mb", sa.Integer, nullable=False, server_default="50"),
+    sa.Column("time_zone", sa.Text, nullable=False, server_default="UTC"),
 )
 
 sites = sa.Table(

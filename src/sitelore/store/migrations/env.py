@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from sitelore.store.schema import metadata
+from sitelore.store.platform.schema import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():
