@@ -47,7 +47,10 @@ from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
-if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
+if TYPE_CHECKING:  # dozens of classes, which a crawl has no use for
+    from sitelore.model.platform.accounts import AccountChange, StoredToken, Token, User, UserRole
+    from sitelore.model.platform.audit import AuditEntry, AuditRecord
+    from sitelore.model.platform.rate_limits import BucketState, RateLimit
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
@@ -583,4 +586,105 @@ class Embedder(Protocol):
 
     async def close(self) -> None:
         """Release the model."""
+        ...
+
+
+# Accounts: users, tokens, the audit log, rate limits
+
+
+class AuditLog(Protocol):
+    """The audit log of one tenant: entries are only added."""
+
+    async def record(self, entry: AuditEntry) -> AuditRecord:
+        """Add an entry. Adding it again changes nothing."""
+        ...
+
+    async def audit_records(
+        self, limit: int, offset: int, action: str = "", subject: str = ""
+    ) -> tuple[list[AuditRecord], int]:
+        """A page of the records, newest first, and the total; only those of this action, or about this object."""
+        ...
+
+    def audit_chain(self) -> AsyncIterator[AuditRecord]:
+        """All records in the order of the chain."""
+        ...
+
+
+class Accounts(AuditLog, Protocol):
+    """Users and tokens of one tenant. Every change writes its entry of the audit log in the same transaction."""
+
+    async def create_token(self, token: Token, secret_hash: bytes, entry: AuditEntry) -> None:
+        """Store a token."""
+        ...
+
+    async def rotate_token(self, token: Token, secret_hash: bytes, old_expires_at: float, entry: AuditEntry) -> bool:
+        """Store the replacement of `token.rotated_from`, which expires then. False when that one is missing or not valid."""
+        ...
+
+    async def revoke_token(self, token_id: str, entry: AuditEntry) -> bool:
+        """Revoke a token for good. False when there is none."""
+        ...
+
+    async def find_token(self, token_id: str) -> Token | None:
+        """The token with this id."""
+        ...
+
+    async def list_tokens(self, limit: int, offset: int) -> tuple[list[Token], int]:
+        """A page of the tokens, newest first, and the total."""
+        ...
+
+    async def create_user(self, user: User, entry: AuditEntry) -> AccountChange:
+        """Store a user."""
+        ...
+
+    async def change_role(self, user_id: str, role: UserRole, entry: AuditEntry) -> AccountChange:
+        """Give a user another role. The last owner keeps theirs."""
+        ...
+
+    async def delete_user(self, user_id: str, entry: AuditEntry) -> AccountChange:
+        """Delete a user, and revoke their tokens. The last owner stays."""
+        ...
+
+    async def find_user(self, user_id: str) -> User | None:
+        """The user with this id."""
+        ...
+
+    async def list_users(self, limit: int, offset: int) -> tuple[list[User], int]:
+        """A page of the users by e-mail address, and the total."""
+        ...
+
+
+class AccountDirectory(Protocol):
+    """The accounts of all tenants, and the look-up of tokens, which do not name their tenant."""
+
+    def for_tenant(self, tenant: TenantId) -> Accounts:
+        """The accounts of one tenant."""
+        ...
+
+    async def look_up(self, token_id: str) -> StoredToken | None:
+        """The token with this id, of whichever tenant."""
+        ...
+
+    async def mark_used(self, tenant: TenantId, token_id: str, now: float, address: str) -> None:
+        """Record the use of a token, at most once a minute."""
+        ...
+
+    async def has_tokens(self) -> bool:
+        """Whether any tenant has a token."""
+        ...
+
+    async def tenant(self, tenant: TenantId) -> Tenant | None:
+        """The tenant of this id."""
+        ...
+
+    async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:
+        """Refuse the tokens of a tenant from now on, or (None) accept them again. None when there is no such tenant."""
+        ...
+
+
+class RateLimiter(Protocol):
+    """Token buckets by name, shared by all processes where there are several."""
+
+    async def take(self, buckets: Sequence[tuple[str, RateLimit]]) -> list[BucketState]:
+        """Take one request out of each bucket, or, if one is empty, out of none. The states afterwards."""
         ...

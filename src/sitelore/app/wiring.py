@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
+    from sitelore.store.engine import PostgresEngine
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
@@ -75,6 +76,7 @@ async def embedded(
 
     Without `writing`, a directory without write permission can be read as well.
     """
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
@@ -104,7 +106,8 @@ async def embedded(
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
+            accounts = LazyAccounts(engine)
+            yield App(context, blobs, reader, browser, search, accounts, *names, sites_at_once, redaction, access)
 
 
 @asynccontextmanager
@@ -114,30 +117,22 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
+    from sitelore.platform.rate_limits import LocalRateLimiter
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
-    from sitelore.store.engine import DatabaseClock, PostgresConfig, open_postgres
+    from sitelore.store.engine import DatabaseClock
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
+    from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
     from sitelore.store.redis_gate import RedisGate
     from sitelore.store.redis_notifications import RedisNotifier, open_redis
 
-    lease_s = settings.lease_s
-    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
-    engine = await open_postgres(
-        settings.database_url,
-        PostgresConfig(
-            _POSTGRES_CONNECTIONS,
-            settings.patience_s,
-            connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
-            idle_in_transaction_s=min(10.0, lease_s / 2),
-            silence_s=silence_s,
-        ),
-    )
+    lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
     async with AsyncExitStack() as opened:
         ledger, queue = SqlLedger(engine, DEFAULT_TENANT), SqlRunQueue(engine)
         opened.push_async_callback(ledger.close)
@@ -162,7 +157,33 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
+        accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
+        yield App(
+            context,
+            blobs,
+            reader,
+            browser,
+            search,
+            accounts,
+            *names,
+            settings.sites_at_once,
+            settings.redaction,
+            settings.access,
+        )
+
+
+async def _postgres(settings: OperatorSettings, silence_s: float | None) -> PostgresEngine:
+    from sitelore.store.engine import PostgresConfig, open_postgres
+
+    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
+    config = PostgresConfig(
+        _POSTGRES_CONNECTIONS,
+        settings.patience_s,
+        connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
+        idle_in_transaction_s=min(10.0, settings.lease_s / 2),
+        silence_s=silence_s,
+    )
+    return await open_postgres(settings.database_url, config)
 
 
 @contextmanager

@@ -29,25 +29,32 @@ class ProblemType:
 BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
 UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
+TENANT_SUSPENDED = ProblemType("tenant-suspended", 403, "The tenant is suspended")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
+TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
+TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
+USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
+CONFLICT = ProblemType("conflict", 409, "The request contradicts what is stored")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
 MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
 INVALID = ProblemType("invalid", 422, "The request is not valid")
 ADDRESS_REFUSED = ProblemType("address-refused", 422, "The address may not be crawled")
 KEY_REUSED = ProblemType("key-reused", 422, "The idempotency key was used for another request")
+RATE_LIMITED = ProblemType("rate-limited", 429, "Too many requests")
 INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
-    ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
+    BAD_JSON, UNAUTHORIZED, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND,
+    TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CONFLICT, TOO_LARGE,
+    NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 
 
