@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
@@ -29,6 +30,7 @@ from sitelore.model.ids import TenantId
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
@@ -37,9 +39,9 @@ from sitelore.store.schema import metadata, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
 TABLES = [table.name for table in metadata.sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state"}
+NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "audits_unfinished"}
 """Indexes of schedulers and maintenance, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls"}
+SHARED = {"tenants", "sites", "runs", "urls", "audits"}
 """Tables that schedulers and maintenance read across tenants."""
 
 
@@ -64,6 +66,7 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     await search_index.put_vectors(
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
+    await audited(SqlAuditStore(ledger._engine, ledger._tenant), run)
 
 
 async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:

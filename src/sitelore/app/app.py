@@ -50,7 +50,7 @@ from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
@@ -91,6 +91,8 @@ class App:
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    audits: AuditStore
+    """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
@@ -208,7 +210,10 @@ class App:
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
-        async with _in_background("index updates", partial(self._update_index, stop)):
+        async with (
+            _in_background("index updates", partial(self._update_index, stop)),
+            _in_background("audits", partial(self._audit_runs, stop)),
+        ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
                     await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
@@ -222,6 +227,12 @@ class App:
                 await stop.wait()
         if not stop.is_set():
             await self.search.keep_current(stop)
+
+    async def _audit_runs(self, stop: asyncio.Event) -> None:
+        """Audit completed runs whose settings ask for it. For servers only, like the index."""
+        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+
+        await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply the operator's retention period once an hour."""

@@ -81,6 +81,7 @@ async def embedded(
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
@@ -104,7 +105,8 @@ async def embedded(
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
+            audits = SqlAuditStore(engine, DEFAULT_TENANT)
+            yield App(context, blobs, reader, browser, search, *names, audits, sites_at_once, redaction, access)
 
 
 @asynccontextmanager
@@ -119,6 +121,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock, PostgresConfig, open_postgres
@@ -162,7 +165,10 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
+        audits = SqlAuditStore(engine, DEFAULT_TENANT)
+        yield App(
+            context, blobs, reader, browser, search, *names, audits, settings.sites_at_once, settings.redaction, settings.access
+        )
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from sitelore.model.frontier import Offer, Run, StoredEventKind
 from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
+from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
@@ -216,6 +217,9 @@ def end_run(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState, 
         finish_rows(conn, tenant, run)
         end_reservations(conn, tenant, run, sa.true(), are_used=False)
         update_render_stats(conn, tenant, run)
+        ended = find_run(conn, tenant, run)
+        if state is RunState.COMPLETED and ended is not None and ended.settings.audit:
+            queue_audit(conn, tenant, run)
     return moved
 
 
