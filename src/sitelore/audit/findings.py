@@ -172,6 +172,7 @@ class RuleCard:
     pages: int
     templates: tuple[TemplateGroup, ...]
     findings: tuple[Finding, ...]
+    by_severity: Mapping[Severity, int]
 
 
 def rule_cards(site: Site, records: Iterable[FindingRecord]) -> list[RuleCard]:
@@ -191,7 +192,10 @@ def _card(rule: Rule, findings: list[Finding], sizes: Mapping[str, int]) -> Rule
     grouped = {(template.folder, _evidence_key(template.example, rule.identity)) for template in templates}
     alone = [each for each in findings if (_folder(each), _evidence_key(each, rule.identity)) not in grouped]
     worst = min((each.severity for each in findings), key=list(Severity).index)
-    return RuleCard(rule, worst, len(findings), len({each.url for each in findings}), tuple(templates), tuple(alone))
+    by_severity = Counter(each.severity for each in findings)
+    return RuleCard(
+        rule, worst, len(findings), len({each.url for each in findings}), tuple(templates), tuple(alone), by_severity
+    )
 
 
 def _templates(findings: list[Finding], sizes: Mapping[str, int], identity: tuple[str, ...]) -> Iterator[TemplateGroup]:

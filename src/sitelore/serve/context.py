@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
-from sitelore.ports import Blobs, Clock, Ledger, RunQueue
+from sitelore.ports import AuditStore, Blobs, Clock, Ledger, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
@@ -30,6 +30,7 @@ class AppContext:
     """Notify workers that a run was created or cancelled. Best effort."""
     open_search_service: Callable[[TenantId], SearchService]
     """Builds the search service of a tenant on first use."""
+    audits: AuditStore
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
 

@@ -41,7 +41,7 @@ def openapi_document(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
 def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens: bool) -> None:
     """Add what all routes share: authentication, and the problems that the middleware may answer with."""
     kinds = [*_EVERYWHERE]
-    if method == "post":
+    if method in {"post", "put"}:
         kinds += _WITH_BODY
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
@@ -62,7 +62,8 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
-    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem,
+    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, schemas.FindingList,
+    schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions, Problem,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

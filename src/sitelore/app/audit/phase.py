@@ -12,7 +12,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sitelore.app.app import App
@@ -33,6 +33,7 @@ _RENEW_S = 2.0
 """How often progress is stored and the lease renewed."""
 _ATTEMPTS = 2
 _BATCH = 500
+_HISTORY = 50
 _INTERVAL_S = 2.0
 _DELAY_S = 5.0
 """A server answers requests first."""
@@ -52,6 +53,8 @@ class AuditResult:
     """The insights by name, as plain data."""
     stored: AuditRecord | None
     """None when nothing was stored."""
+    history: list[AuditRecord]
+    """The audits of the site, that of the newest run first."""
 
     @property
     def run(self) -> Run:
@@ -83,7 +86,7 @@ async def audit_run(
     now = app.clock()
     if not (store and await audits.claim(run.id, now, now + LEASE_S)):
         audit = await audit_site(app, run, config, progress)
-        return await _result(audit, await _known(audits, audit, now, save=False))
+        return await _result(audits, audit, await _known(audits, audit, now, save=False))
     try:
         async with _renewing(app, audits, run, progress):
             audit = await audit_site(app, run, config, progress)
@@ -92,19 +95,20 @@ async def audit_run(
             records = await _known(audits, audit, now, save=True)
             await _end_others(audits, audit, now)
             progress.phase = AuditPhase.INSIGHTS
-            result = await _result(audit, records)
+            result = await _result(audits, audit, records)
         own_score = None if is_partial(run) else result.score
         stored = await audits.finish(run.id, own_score, audit.site.is_complete, result.figures, app.clock())
     except Exception as problem:
         with contextlib.suppress(StorageError):
             await audits.fail(run.id, f"{type(problem).__name__}: {problem}", app.clock(), _ATTEMPTS)
         raise
-    return AuditResult(audit, records, result.score, result.cards, result.figures, stored)
+    return replace(result, stored=stored, history=await audits.audits(run.site, _HISTORY))
 
 
-async def _result(audit: SiteAudit, records: list[FindingRecord]) -> AuditResult:
+async def _result(audits: AuditStore, audit: SiteAudit, records: list[FindingRecord]) -> AuditResult:
     figures = await asyncio.to_thread(figures_of, audit.site)
-    return AuditResult(audit, records, score(audit.site, records), rule_cards(audit.site, records), figures, None)
+    history = await audits.audits(audit.run.site, _HISTORY)
+    return AuditResult(audit, records, score(audit.site, records), rule_cards(audit.site, records), figures, None, history)
 
 
 async def _known(audits: AuditStore, audit: SiteAudit, now: float, *, save: bool) -> list[FindingRecord]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -71,7 +71,7 @@ def audit(
     as_json: AsJson = False,
     data: Data = DATA,
 ) -> int:
-    """Show what is wrong with a crawled site, without requests, and store the findings."""
+    """Show what is wrong with a crawled site, without requests. The findings are stored with their life over runs."""
     from sitelore.app.audit.reports import json_report, write_csv_reports
 
     rules = _selected_rules(rule)
@@ -91,6 +91,31 @@ def audit(
     if sarif is not None:
         _write_sarif(result, rules, records, sarif)
     return 1 if fail_on is not None and _fails(records, fail_on) else 0
+
+
+def insights(site: _Site = None, run: _RunName = None, as_json: AsJson = False, data: Data = DATA) -> int:
+    """Show figures about a crawled site, from its latest audit."""
+    from sitelore.app.audit.insight_text import insight_lines
+
+    audited, figures = run_async(_insights(data, site, run))
+    if not figures:
+        raise NoSuchRun(f"run {audited.id} was not audited yet; run `sitelore audit {audited.site_name}{data_option(data)}`")
+    if as_json:
+        print_json({"run": audited.id, "site": audited.site_name, **figures})
+        return 0
+    console = data_console()
+    console.print(f"{visible(audited.site_name)}  run {audited.id}", markup=False, soft_wrap=True)
+    for name, lines in insight_lines(figures):
+        console.print(f"\n{name}", style="bold")
+        for line in lines:
+            console.print(f"  {visible(line)}", markup=False, soft_wrap=True)
+    return 0
+
+
+async def _insights(data: Path, site: str | None, name: str | None) -> tuple[Run, dict[str, Any]]:
+    async with build_app(data, writing=False) as app:
+        run = await _find_run(app, data, site, name)
+        return run, await app.audits.for_tenant(run.tenant).insights(run.id)
 
 
 def _selected_rules(names: list[str] | None) -> Collection[str]:
