@@ -104,8 +104,10 @@ def test_an_audit_with_stored_facts_gives_the_same_findings(crawled: Crawled, tm
     assert sitelore("reprocess", "--data", copy).returncode == 0
     before, after = audit_json(crawled.data), audit_json(copy)
     assert after["facts_extracted"] == 0
-    found = [[(each["key"], each["severity"], each["evidence"]) for each in report["findings"]] for report in (before, after)]
-    assert found[0] == found[1]
+    compared = [
+        [(each["key"], each["severity"], each["evidence"]) for each in report["findings"]] for report in (before, after)
+    ]
+    assert compared[0] == compared[1]
     assert before["score"] == after["score"]
 
 

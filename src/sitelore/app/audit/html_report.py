@@ -6,7 +6,7 @@ crawled page is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,8 @@ def _tiles(result: AuditResult) -> str:
     counts = {severity: sum(card.by_severity.get(severity, 0) for card in result.cards) for severity in Severity}
     tiles = [(f"{severity.value}s", count, severity.value) for severity, count in counts.items()]
     if result.stored is not None:
-        found = result.stored.counts
-        tiles += [("new", found.opened, ""), ("resolved", found.resolved, "good"), ("ignored", found.ignored, "")]
+        changes = result.stored.counts
+        tiles += [("new", changes.opened, ""), ("resolved", changes.resolved, "good"), ("ignored", changes.ignored, "")]
     items = (f'<li><b class="{kind if count else ""}">{count:,}</b>{name}</li>' for name, count, kind in tiles)
     return f'<ul class="tiles">{"".join(items)}</ul>'
 
@@ -201,14 +201,16 @@ def _bar_chart(title: str, head: str, bars: Bars, color: Callable[[str], str] = 
     )
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     def cell(value: Any, tag: str) -> str:
         is_number = isinstance(value, int | float)
         text = f"{value:,}" if is_number else escape(str(value))
         return f'<{tag} class="number">{text}</{tag}>' if is_number else f"<{tag}>{text}</{tag}>"
 
     body = "".join(f"<tr>{''.join(cell(value, 'td') for value in row)}</tr>" for row in rows)
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    is_number = [isinstance(value, int | float) for value in rows[0]] if rows else [False] * len(head)
+    classes = (' class="number"' if each else "" for each in is_number)
+    top = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(head, classes, strict=True))
     return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

@@ -235,8 +235,8 @@ def _print_headline(console: Console, result: AuditResult, records: list[Finding
     total = ", ".join(counted(number, severity.value) for severity, number in counts.items())
     console.print(f"{total} by {counted(rules, 'rule')}", markup=False)
     if result.stored is not None:
-        found = result.stored.counts
-        console.print(f"{found.opened:,} new, {found.resolved:,} resolved, {found.ignored:,} ignored", markup=False)
+        changes = result.stored.counts
+        console.print(f"{changes.opened:,} new, {changes.resolved:,} resolved, {changes.ignored:,} ignored", markup=False)
     if not result.site.is_complete:
         console.print("the run did not read the whole site: rules about links between pages see a part of it")
     console.print()
