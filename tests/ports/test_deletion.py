@@ -15,6 +15,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 import zstandard
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, admit_all, facts, leases, u
 from tests.support.qdrant import fake_qdrant
@@ -27,6 +28,7 @@ from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
@@ -89,6 +91,7 @@ class Store:
             conn.execute(sa.insert(prefetches).values(**key, url="http://x/", worker="w", lease_until=0.0, is_bet=0))
 
         await self.owner.write(insert)
+        await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
         await self.search_index.open_epoch(run.site, EPOCH)

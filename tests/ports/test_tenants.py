@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
@@ -33,6 +34,7 @@ from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
 from sitelore.platform.accounts import AccountService, TokenRequest
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
@@ -44,9 +46,9 @@ from sitelore.store.schema import complete_metadata, sites, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
 TABLES = [table.name for table in complete_metadata().sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "schedules_due", "tokens_by_id"}
+NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "audits_unfinished", "schedules_due", "tokens_by_id"}
 """Indexes of schedulers, maintenance and authentication, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls", "channels", "crawl_jobs", "schedules", "tokens"}
+SHARED = {"tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens"}
 """Tables that schedulers, maintenance and authentication read across tenants."""
 
 
@@ -83,6 +85,7 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     await search_index.put_vectors(
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
+    await audited(SqlAuditStore(ledger._engine, ledger._tenant), run)
 
 
 async def fill_accounts(engine: Engine, tenant: TenantId, name: str) -> None:

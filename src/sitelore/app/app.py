@@ -51,7 +51,7 @@ from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.platform_ports import Channels
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.accounts import LazyAccounts
@@ -96,6 +96,8 @@ class App:
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    audits: AuditStore
+    """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     open_channels: Callable[[], Channels]
     """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
     sites_at_once: int = 4
@@ -226,6 +228,7 @@ class App:
         async with (
             _in_background("index updates", partial(self._update_index, stop)),
             _in_background("schedules", partial(self._run_schedules, stop)),
+            _in_background("audits", partial(self._audit_runs, stop)),
         ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
@@ -253,6 +256,12 @@ class App:
         channels = self.open_channels()
         service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
         return Scheduler(channels.queue(), service, self.ledger, self.blobs)
+
+    async def _audit_runs(self, stop: asyncio.Event) -> None:
+        """Audit completed runs whose settings ask for it. For servers only, like the index."""
+        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+
+        await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply the operator's retention period once an hour."""

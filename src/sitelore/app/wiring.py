@@ -87,6 +87,7 @@ async def embedded(
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
@@ -111,8 +112,9 @@ async def embedded(
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
             accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
+            audits = SqlAuditStore(engine, DEFAULT_TENANT)
             yield App(
-                context, blobs, reader, browser, search, accounts, *names, channels, sites_at_once, redaction, access,
+                context, blobs, reader, browser, search, accounts, *names, audits, channels, sites_at_once, redaction, access,
                 allow_private,
             )  # fmt: skip
 
@@ -131,6 +133,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.platform.rate_limits import LocalRateLimiter
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock
@@ -165,10 +168,10 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
         accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
-        channels = partial(_open_channels, engine)
+        audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
         yield App(
-            context, blobs, reader, browser, search, accounts, *names, channels, settings.sites_at_once, settings.redaction,
-            settings.access, settings.allow_private,
+            context, blobs, reader, browser, search, accounts, *names, audits, channels, settings.sites_at_once,
+            settings.redaction, settings.access, settings.allow_private,
         )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def openapi_document(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
 def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens: bool) -> None:
     """Add what all routes share: authentication, and the problems that the middleware may answer with."""
     kinds = [*_EVERYWHERE]
-    if method in {"post", "patch"}:
+    if method in {"post", "patch", "put"}:
         kinds += _WITH_BODY
     if path not in OPEN_PATHS:
         kinds += _LIMITED
@@ -68,6 +68,7 @@ ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem, *channel_schemas.ANSWERS,
     *account_schemas.ANSWERS,
+    schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

@@ -40,6 +40,7 @@ PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
 TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 TOKEN_NOT_FOUND = ProblemType("token-not-found", 404, "Token not found")
 USER_NOT_FOUND = ProblemType("user-not-found", 404, "User not found")
+FINDING_NOT_FOUND = ProblemType("finding-not-found", 404, "Finding not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
@@ -58,8 +59,8 @@ UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
     BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, TENANT_SUSPENDED, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND,
-    CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
-    ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, CONFLICT, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED,
+    FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
+    METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, CONFLICT, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED,
     KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
-_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls", "channels", "crawl_jobs", "schedules", "tokens"})
+_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens"})
 _SET_TENANT = "SELECT set_config('sitelore.tenant', $1, true)"
 _CURRENT = "current_setting('sitelore.tenant', true)"
 # In subqueries, so that Postgres evaluates each once for a statement and not for each row.

@@ -120,6 +120,13 @@ CREATE TABLE idempotency_keys (
 	PRIMARY KEY (tenant_id, "key"),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+CREATE TABLE audit_settings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	options TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
 CREATE TABLE brands (
 	tenant_id INTEGER NOT NULL,
 	entered TEXT,
@@ -277,6 +284,37 @@ CREATE TABLE segments (
 	PRIMARY KEY (tenant_id, site_id, segment),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE findings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	"key" TEXT NOT NULL,
+	rule TEXT NOT NULL,
+	url TEXT NOT NULL,
+	severity TEXT NOT NULL,
+	status TEXT NOT NULL,
+	evidence TEXT NOT NULL,
+	first_seen DOUBLE NOT NULL,
+	last_seen DOUBLE NOT NULL,
+	resolved_at DOUBLE,
+	opened_run TEXT NOT NULL,
+	seen_run TEXT NOT NULL,
+	resolved_run TEXT NOT NULL,
+	ignored TEXT,
+	ignored_until DOUBLE,
+	PRIMARY KEY (tenant_id, site_id, "key"),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE ignored_findings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	rule TEXT NOT NULL,
+	scope TEXT NOT NULL,
+	target TEXT NOT NULL,
+	decision TEXT NOT NULL,
+	ignored_until DOUBLE,
+	PRIMARY KEY (tenant_id, site_id, rule, scope, target),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE channels (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,
@@ -394,6 +432,33 @@ CREATE TABLE pattern_stats (
 	PRIMARY KEY (tenant_id, run_id, pattern),
 	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE audits (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	site_id INTEGER NOT NULL,
+	state TEXT NOT NULL,
+	phase TEXT,
+	pages INTEGER DEFAULT '0' NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	lease_until DOUBLE,
+	started_at DOUBLE,
+	finished_at DOUBLE,
+	is_complete INTEGER DEFAULT '0' NOT NULL,
+	clean_pages INTEGER,
+	indexable_pages INTEGER,
+	counts TEXT,
+	error TEXT,
+	PRIMARY KEY (tenant_id, run_id),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE insights (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	name TEXT NOT NULL,
+	figures TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, run_id, name),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE crawl_jobs (
 	tenant_id INTEGER NOT NULL,
 	run_id TEXT NOT NULL,
@@ -430,6 +495,8 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
+CREATE INDEX audits_of_site ON audits (tenant_id, site_id, finished_at);
+CREATE INDEX audits_unfinished ON audits (run_id) WHERE state IN ('waiting', 'running');
 CREATE INDEX channels_created ON channels (tenant_id, created_at, id);
 CREATE INDEX chunks_of_page ON chunks (tenant_id, site_id, page);
 CREATE INDEX chunks_of_text ON chunks (tenant_id, text_hash);
@@ -437,6 +504,7 @@ CREATE INDEX crawl_jobs_of_channel ON crawl_jobs (tenant_id, channel_id, run_id)
 CREATE INDEX crawl_jobs_to_follow_up ON crawl_jobs (tenant_id, run_id) WHERE follow_up = 1;
 CREATE INDEX events_created ON events (tenant_id, created_at);
 CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
+CREATE INDEX findings_by_rule ON findings (tenant_id, site_id, rule, status);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
 CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);
