@@ -18,6 +18,7 @@ from tests.support.workers import administer, create_database, drop_database, te
 from sitelore.model.ids import DEFAULT_TENANT
 from sitelore.store.engine import PostgresConfig, PostgresEngine, SqliteEngine, open_postgres, open_sqlite
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
+from sitelore.store.platform import schema as _platform_tables  # noqa: F401 - adds them to `metadata`
 from sitelore.store.schema import metadata
 from sitelore.store.vectors.pgvector import SCHEMA as VECTORS
 

@@ -26,6 +26,8 @@ from sitelore.model.frontier import (
     Verdict,
 )
 from sitelore.model.ids import TenantId
+from sitelore.model.platform.retention import RetentionPolicy
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
@@ -33,18 +35,23 @@ from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
+from sitelore.store.platform.retention import set_retention
+from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import metadata, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
 TABLES = [table.name for table in metadata.sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state"}
-"""Indexes of schedulers and maintenance, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls"}
-"""Tables that schedulers and maintenance read across tenants."""
+NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "webhook_queues_due"}
+"""Indexes of schedulers, maintenance and senders, which serve all tenants."""
+SHARED = {"tenants", "sites", "runs", "urls", "webhook_endpoints", "webhook_queues"}
+"""Tables that schedulers, maintenance and senders read across tenants."""
 
 
 async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) -> None:
     """Store something in every table."""
+    webhooks = SqlWebhooks(ledger._engine, ledger._tenant)
+    await webhooks.add_endpoint(WebhookEndpoint(f"hook-{content}", f"https://{content}.test/", (), "plain:secret", NOW))
+    await ledger._write(set_retention, RetentionPolicy(events_s=NOW))
     await ledger.save_robots(RobotsFile("http://site.test", NOW, 200, f"# {content}"))
     key = IdempotencyKey("key", content)
     settings = CrawlSettings(seeds=("http://site.test/",))

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.platform.webhooks import WebhookService
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.vectors.search import VectorSearch
@@ -98,6 +99,8 @@ class App:
     """Headers, cookies, credentials, proxies and TLS options of this process. Never stored."""
     fetcher: Fetcher | None = None
     """Replaces the HTTP client of the runs. It does not pass the address guard."""
+    webhooks: LazyWebhooks | None = None
+    """Outgoing webhooks, built on first use. None where nothing is written."""
 
     @property
     def ledger(self) -> Ledger:
@@ -196,6 +199,7 @@ class App:
             _in_background("maintenance", partial(Maintenance(worker_context, self.blobs).forever, stop)),
             _in_background("notifications", partial(self._wake_on_signals, scheduler)),
             _in_background("retention", partial(self._delete_expired, stop)),
+            _in_background("webhooks", partial(self._send_webhooks, stop)),
         ):
             while not stop.is_set():
                 try:
@@ -210,7 +214,10 @@ class App:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
         async with _in_background("index updates", partial(self._update_index, stop)):
             if self.is_shared:
-                async with _in_background("retention", partial(self._delete_expired, stop)):
+                async with (
+                    _in_background("retention", partial(self._delete_expired, stop)),
+                    _in_background("webhooks", partial(self._send_webhooks, stop)),
+                ):
                     await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
             else:
                 await self.work(stop)
@@ -228,6 +235,11 @@ class App:
         from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
+
+    async def _send_webhooks(self, stop: asyncio.Event) -> None:
+        """Deliver events to webhook endpoints."""
+        if self.webhooks is not None:
+            await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
@@ -352,6 +364,40 @@ class App:
             await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
+
+
+class LazyWebhooks:
+    """Builds the webhook service when it is first used: a crawl needs none of it."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
+        self._parts = (engine, ledger, clock, redaction, access)
+        self._service: WebhookService | None = None
+        self._fetcher: Fetcher | None = None
+
+    def service(self) -> WebhookService:
+        """The webhooks of all tenants; one object for the life of the application."""
+        if self._service is None:
+            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
+            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
+            from sitelore.platform.webhook_delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
+            from sitelore.platform.webhooks import WebhookService  # noqa: PLC0415 see above
+            from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
+
+            engine, ledger, clock, redaction, access = self._parts
+            operator = operator_settings()
+            # Proxies and certificates of the operator apply; headers and credentials for sites do not.
+            own_access = RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
+            guard = AddressGuard((), operator.allow_private)
+            self._fetcher = HttpFetcher(FETCH_SETTINGS, guard, access=own_access)
+            webhooks, secrets = SqlWebhooks(engine, DEFAULT_TENANT), SecretBox(operator.secrets_keys)
+            sender = WebhookSender(webhooks, ledger, self._fetcher, guard, clock, secrets, redaction)
+            self._service = WebhookService(webhooks, sender, secrets, clock)
+        return self._service
+
+    async def close(self) -> None:
+        """Close the connections to receivers."""
+        if self._fetcher is not None:
+            await self._fetcher.close()
 
 
 class LazySearch:

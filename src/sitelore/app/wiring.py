@@ -75,7 +75,7 @@ async def embedded(
 
     Without `writing`, a directory without write permission can be read as well.
     """
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.app import App, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -103,8 +103,10 @@ async def embedded(
             context = WorkerContext(ledger, queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
+            webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
+            opened.push_async_callback(webhooks.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
+            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access, webhooks=webhooks)
 
 
 @asynccontextmanager
@@ -114,7 +116,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.app import App, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -161,8 +163,10 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         )
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
-        names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
+        webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
+        opened.push_async_callback(webhooks.close)
+        parts = (context, blobs, reader, browser, search, engine.name, bucket.name)
+        yield App(*parts, settings.sites_at_once, settings.redaction, settings.access, webhooks=webhooks)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0007"
+REVISION = "0011"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000

@@ -28,6 +28,7 @@ _SEPARATOR = ";\n"
 def migrate(conn: sa.Connection, name: str) -> None:
     """Create the tables of a new database, or upgrade an older one. Only upgrades import Alembic, which is slow to import."""
     if conn.dialect.name == "postgresql":
+        _load_all_tables()
         for_postgres()
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
     inspector = sa.inspect(conn)
@@ -46,11 +47,17 @@ def migrate(conn: sa.Connection, name: str) -> None:
         if conn.dialect.name == "sqlite" and not inspector.get_table_names():
             make_tables(conn)
         else:
+            _load_all_tables()
             metadata.create_all(conn)
             versions.create(conn)
         create_default_tenant(conn)
         enable_row_security(conn)
         conn.execute(sa.insert(versions).values(version_num=REVISION))
+
+
+def _load_all_tables() -> None:
+    """Add the tables of the platform to `metadata`. A data directory is opened without them."""
+    from sitelore.store.platform import schema as _  # noqa: F401, PLC0415 - see above
 
 
 def _refuse_newer(revision: str | None, name: str) -> None:
@@ -78,6 +85,7 @@ def make_tables(conn: sa.Connection) -> None:
 
 def sqlite_tables() -> str:
     """The expected content of the file."""
+    _load_all_tables()
     tables: list[str] = []
     indexes: list[str] = []
 

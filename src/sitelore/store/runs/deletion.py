@@ -128,6 +128,9 @@ def runs_to_expire(conn: sa.Connection, tenant: TenantId, ended_before: float) -
 
 
 def _delete_runs(conn: sa.Connection, tenant: TenantId, ids: Sequence[RunId]) -> None:
+    from sitelore.store.platform.webhooks import delete_deliveries_of_runs  # noqa: PLC0415 its tables are loaded on demand
+
+    delete_deliveries_of_runs(conn, tenant, ids)
     for batch in batches(ids):
         _delete_events(conn, tenant, batch)
         of_batch = idempotency_keys.c.run_id.in_(batch)
