@@ -204,6 +204,21 @@ async def test_the_ledger_of_a_tenant_does_not_find_what_another_has(database: D
     assert [stats.site for stats in await index.site_stats()] != [run.site]
 
 
+async def test_a_deleted_tenant_leaves_no_row_in_any_table_and_those_of_another_stay(database: Database) -> None:
+    engine, [red, blue] = await two_tenants(database)
+    owner = await database.owner()
+    columns = {table: "id" if table == "tenants" else "tenant_id" for table in TABLES}
+    theirs = {table: await owner.read(_rows_of, table, column, red) for table, column in columns.items()}
+    assert all(theirs.values())
+    ledger = SqlLedger(engine, blue)
+    [run] = await ledger.runs()
+    assert await ledger.end_run(run.id, RunState.CANCELLED, NOW)
+    assert await ledger.delete_tenant()
+    left = {table: await owner.read(_rows_of, table, column, blue) for table, column in columns.items()}
+    assert {table: count for table, count in left.items() if count} == {}
+    assert {table: await owner.read(_rows_of, table, column, red) for table, column in columns.items()} == theirs
+
+
 async def test_events_are_stored_with_what_they_report(database: Database) -> None:
     [ledger] = await database.tenants("events")
     run = await ledger.create_run("site", CrawlSettings(), [seed("a"), seed("b", 1)], NOW)

@@ -88,6 +88,8 @@ class App:
     """Started when a page first needs it; shared by all runs."""
     search: LazySearch
     """Built for the first query."""
+    webhooks: LazyWebhooks
+    """Outgoing webhooks, built on first use."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
@@ -99,8 +101,6 @@ class App:
     """Headers, cookies, credentials, proxies and TLS options of this process. Never stored."""
     fetcher: Fetcher | None = None
     """Replaces the HTTP client of the runs. It does not pass the address guard."""
-    webhooks: LazyWebhooks | None = None
-    """Outgoing webhooks, built on first use. None where nothing is written."""
 
     @property
     def ledger(self) -> Ledger:
@@ -199,7 +199,6 @@ class App:
             _in_background("maintenance", partial(Maintenance(worker_context, self.blobs).forever, stop)),
             _in_background("notifications", partial(self._wake_on_signals, scheduler)),
             _in_background("retention", partial(self._delete_expired, stop)),
-            _in_background("webhooks", partial(self._send_webhooks, stop)),
         ):
             while not stop.is_set():
                 try:
@@ -212,12 +211,12 @@ class App:
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
-        async with _in_background("index updates", partial(self._update_index, stop)):
+        async with (
+            _in_background("index updates", partial(self._update_index, stop)),
+            _in_background("webhooks", partial(self._send_webhooks, stop)),
+        ):
             if self.is_shared:
-                async with (
-                    _in_background("retention", partial(self._delete_expired, stop)),
-                    _in_background("webhooks", partial(self._send_webhooks, stop)),
-                ):
+                async with _in_background("retention", partial(self._delete_expired, stop)):
                     await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
             else:
                 await self.work(stop)
@@ -237,9 +236,8 @@ class App:
         await keep_deleting_expired(self, stop)
 
     async def _send_webhooks(self, stop: asyncio.Event) -> None:
-        """Deliver events to webhook endpoints."""
-        if self.webhooks is not None:
-            await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
+        """Deliver events to webhook endpoints. Servers do so, which have the operator's settings for it; workers do not."""
+        await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""

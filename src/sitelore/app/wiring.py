@@ -106,7 +106,7 @@ async def embedded(
             webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
             opened.push_async_callback(webhooks.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access, webhooks=webhooks)
+            yield App(context, blobs, reader, browser, search, webhooks, *names, sites_at_once, redaction, access)
 
 
 @asynccontextmanager
@@ -165,8 +165,8 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         opened.push_async_callback(search.close)
         webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
         opened.push_async_callback(webhooks.close)
-        parts = (context, blobs, reader, browser, search, engine.name, bucket.name)
-        yield App(*parts, settings.sites_at_once, settings.redaction, settings.access, webhooks=webhooks)
+        parts = (context, blobs, reader, browser, search, webhooks, engine.name, bucket.name)
+        yield App(*parts, settings.sites_at_once, settings.redaction, settings.access)
 
 
 @contextmanager

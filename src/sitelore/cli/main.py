@@ -42,6 +42,7 @@ COMMANDS = {
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
+    "webhooks": _Command("webhooks", "Manage webhooks: receivers of events about crawls."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
     "doctor": _Command("doctor", "Check the installation."),
@@ -71,7 +72,11 @@ def parser(names: Iterable[str]) -> typer.Typer:
     app = _empty_parser()
     for name in names:
         module = import_module(f"sitelore.cli.commands.{COMMANDS[name].module}")
-        app.command(name, no_args_is_help=False)(getattr(module, name))
+        command = getattr(module, name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, no_args_is_help=False)(command)
     return app
 
 

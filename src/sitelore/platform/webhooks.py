@@ -46,6 +46,10 @@ class WebhookService:
         self._clock = clock
         self.sender = sender
 
+    def now(self) -> float:
+        """The time by the clock that decides about deliveries."""
+        return self._clock()
+
     async def create(
         self, tenant: TenantId, url: str, types: Sequence[str] = (), *, enabled: bool = True
     ) -> tuple[WebhookEndpoint, str]:

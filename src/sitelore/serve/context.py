@@ -13,6 +13,7 @@ from sitelore.ports import Blobs, Clock, Ledger, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.webhooks import WebhookService
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class AppContext:
     """Builds the search service of a tenant on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
+    open_webhooks: Callable[[], WebhookService] | None = None
+    """Builds the webhook service on first use."""
 
     @property
     def search_service(self) -> SearchService:

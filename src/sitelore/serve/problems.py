@@ -33,9 +33,11 @@ CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are r
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
+WEBHOOK_NOT_FOUND = ProblemType("webhook-not-found", 404, "Webhook or delivery not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
+WEBHOOK_DISABLED = ProblemType("webhook-disabled", 409, "The webhook is disabled")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
 MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
@@ -46,8 +48,9 @@ INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
-    ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
+    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, WEBHOOK_NOT_FOUND,
+    METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, WEBHOOK_DISABLED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID,
+    ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 
 

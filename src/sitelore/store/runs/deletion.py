@@ -21,6 +21,7 @@ from sitelore.store.schema import (
     events,
     idempotency_keys,
     links,
+    metadata,
     page_versions,
     pages,
     postings,
@@ -101,7 +102,12 @@ def delete_tenant(conn: sa.Connection, tenant: TenantId) -> bool:
         return False
     for site in site_ids:
         delete_site(conn, tenant, SiteId(site))
-    conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant))
+    from sitelore.store.platform import schema as _  # noqa: F401, PLC0415 - adds its tables to `metadata`
+
+    # Every table, whether it has a foreign key or not: a new one must not be forgotten here.
+    for table in reversed(metadata.sorted_tables):
+        if table is not tenants:
+            conn.execute(sa.delete(table).where(table.c.tenant_id == tenant))
     conn.execute(sa.delete(tenants).where(tenants.c.id == tenant))
     return True
 
