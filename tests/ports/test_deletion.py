@@ -24,6 +24,7 @@ from sitelore.app.deletion import purge_blobs, sweep_blobs
 from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
@@ -34,6 +35,7 @@ from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
@@ -41,6 +43,8 @@ from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
 
 MODEL, EPOCH = "model", "epoch"
 LATER = NOW + 1000.0
+OF_TENANT = {"tenants", "models", "retention", "webhook_endpoints"}
+"""Tables whose rows belong to no site."""
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
@@ -128,6 +132,7 @@ def _sorted(conn: sa.Connection, query: Any) -> list[tuple[Any, ...]]:
 async def store(database: Database) -> Store:
     engine = await database.engine()
     owner = await database.owner()
+    await SqlWebhooks(engine, DEFAULT_TENANT).add_endpoint(WebhookEndpoint("hook", "https://hook.test/", (), "plain:s", NOW))
     return Store(SqlLedger(engine, DEFAULT_TENANT), SqlSearchIndex(engine, DEFAULT_TENANT), owner)
 
 
@@ -144,7 +149,7 @@ async def test_deleting_a_site_leaves_no_row_of_it_and_every_other_row(store: St
     await store.crawl("b.test", texts=["shared", "of b"])
     run = await store.crawl("b.test", "changed", LATER, texts=["shared", "of b, changed"])
     after = await store.rows()
-    assert {name for name in before if len(after[name]) <= len(before[name])} == {"tenants", "models"}
+    assert {name for name in before if len(after[name]) <= len(before[name])} == OF_TENANT
     assert await store.ledger.delete_site(run.site)
     left = await store.rows()
     assert without_last_event(left) == without_last_event(before)

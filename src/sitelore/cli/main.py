@@ -46,6 +46,7 @@ COMMANDS = {
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
     "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
     "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
+    "webhooks": _Command("webhooks", "Manage webhooks: receivers of events about crawls."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
     "doctor": _Command("doctor", "Check the installation."),

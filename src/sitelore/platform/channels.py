@@ -6,8 +6,6 @@ starts, not on the one when the channel was created.
 
 from __future__ import annotations
 
-import base64
-import os
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,14 +30,13 @@ from sitelore.model.platform.channels import (
 from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction, Rendering, Scope
 from sitelore.model.states import RunState
+from sitelore.platform import signatures
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
 from sitelore.platform_ports import Channels
 from sitelore.ports import Clock
 
 ROBOTS_AGENTS = ("Googlebot",)
 """Crawls of channels obey the rules for these agents as well."""
-SECRET_PREFIX = "whsec_"  # noqa: S105 the prefix of every secret
-_SECRET_BYTES = 32
 
 
 async def _announce_nothing(_: RunId) -> None:
@@ -133,7 +130,7 @@ class ChannelService:
 
     async def new_secret(self, channel: Channel) -> str:
         """Replace the secret with which change notices of the channel are signed. It is shown once."""
-        secret = SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
+        secret = signatures.new_secret()
         await self.channels.set_secret(channel.id, secret, self.clock())
         return secret
 

@@ -34,6 +34,7 @@ from sitelore.serve.routes import (
     tenant_settings,
     tenants,
     webcrawl,
+    webhooks,
 )
 from sitelore.serve.run_service import RunServices
 
@@ -43,7 +44,7 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, sites.router, audits.router, channels.router, webcrawl.router, tenant_settings.router,
-    accounts.router, tenants.router, operations.router,
+    accounts.router, tenants.router, webhooks.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.webhooks import WebhookService
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class AppContext:
     rate_limiter: RateLimiter
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
+    open_webhooks: Callable[[], WebhookService]
+    """Builds the webhook service on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     tenant: TenantId = DEFAULT_TENANT
@@ -77,7 +80,8 @@ def context_of(app: App) -> AppContext:
     """The parts of an application."""
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
-        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant, app.redaction,
+        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
+        app.webhooks.service, app.redaction,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0016"
+REVISION = "0012"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000

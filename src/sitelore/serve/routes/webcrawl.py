@@ -16,6 +16,7 @@ from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId
 from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus, StartedCrawl, Trigger
+from sitelore.platform.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, problem_answers
@@ -35,7 +36,6 @@ from sitelore.serve.platform.channel_schemas import (
     status_view,
 )
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
-from sitelore.serve.platform.signatures import is_signed
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
