@@ -28,6 +28,8 @@ from sitelore.serve.middleware import PUBLIC_PATHS
 
 OPERATOR = "the-token-of-the-operator"
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
+SIGNED = "POST /tenant/v1/channels/{channel_id}/webcrawl/changed"
+"""The route that takes a signature instead of a token."""
 ANY_TOKEN = {"/tenant/v1/me"}
 """Routes without a scope, for every token."""
 ROUTES: list[tuple[str, APIRoute]] = [
@@ -35,22 +37,24 @@ ROUTES: list[tuple[str, APIRoute]] = [
     for router in ROUTERS
     for route in router.routes
     if isinstance(route, APIRoute) and route.path not in PUBLIC_PATHS
-    for method in sorted(route.methods)
+    for method in sorted(route.methods or ())
 ]
 NAMES = [f"{method} {route.path}" for method, route in ROUTES]
 NOT_THERE = {
     "run_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "job_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "site": "nowhere.test",
     "token_id": "a" * 22, "user_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "tenant_id": "987654", "pipeline": "update-delta",
-    "channel_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee",
+    "channel_id": "0197aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee", "web_page_id": "456789", "finding_id": "0" * 20,
 }  # fmt: skip
 BODIES: dict[str, Any] = {
     "POST /crawl": {"url": "https://site.invalid/"},
     "POST /crawl-runs": {"seedUrl": "https://site.invalid/"},
     "POST /sites/{site}/deletions": {"agree": False},
+    "POST /sites/{site}/findings/{finding_id}/ignore": {"reason": "known", "scope": "finding"},
     "POST /tenant/v1/tokens": {"name": "more"},
     "POST /tenant/v1/users": {"email": "eve@people.test"},
     "PATCH /tenant/v1/users/{user_id}": {"role": "viewer"},
     "POST /manage/v1/tenants": {"name": "more"},
+    "POST /tenant/v1/channels": {"url": "https://more.invalid/"},
 }
 QUERIES = {"GET /search": "?q=boats"}
 IDS = re.compile("|".join(re.escape(value) for value in {*NOT_THERE.values()}))
@@ -77,7 +81,7 @@ class World:
         """Send a request of this route with a valid body, naming these ids."""
         method, _, path = name.partition(" ")
         filled = re.sub(r"\{(\w+)\}", lambda match: ids.get(match[1], NOT_THERE[match[1]]), path)
-        body = BODIES.get(name, {} if method in {"POST", "PATCH"} else None)
+        body = BODIES.get(name, {} if method in {"POST", "PATCH", "PUT"} else None)
         return Api(self.api.port, token).call(method, filled + QUERIES.get(name, ""), body)
 
     def new_token(self, tenant: Tenant, **fields: object) -> dict[str, Any]:
@@ -115,6 +119,7 @@ def new_tenant(api: Api, name: str) -> Tenant:
     user = own.get("/tenant/v1/users")["users"][0]["id"]
     spare = own.call("POST", "/tenant/v1/users", {"email": f"bob@{name}.test"}).json["id"]
     token = own.call("POST", "/tenant/v1/tokens", {"name": "spare"}).json["id"]
+    channel = own.call("POST", "/tenant/v1/channels", {"url": f"https://channel.{name}.invalid/"}).json["id"]
     assert user != spare
     ids = {
         "run_id": run,
@@ -123,6 +128,7 @@ def new_tenant(api: Api, name: str) -> Tenant:
         "user_id": spare,
         "token_id": token,
         "tenant_id": made.json["id"],
+        "channel_id": channel,
     }
     return Tenant(made.json["id"], made.json["token"], ids)
 
@@ -133,20 +139,22 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield world
 
 
-def scope_of(route: APIRoute) -> TokenScope | None:
-    return required_scope(route.dependant)
+def scope_of(method: str, route: APIRoute) -> TokenScope | None:
+    return TokenScope.CRAWL if f"{method} {route.path}" == SIGNED else required_scope(route.dependant)
 
 
 def test_every_route_demands_a_scope() -> None:
-    assert {route.path for _, route in ROUTES if scope_of(route) is None} == ANY_TOKEN
+    assert {route.path for method, route in ROUTES if scope_of(method, route) is None} == ANY_TOKEN
 
 
 def test_the_documentation_lists_the_scope_of_every_route() -> None:
     table = DOCS.read_text(encoding="utf-8").partition("## Scopes")[2].partition("\n## ")[0]
     documented = dict(re.findall(r"^\| `([A-Z]+ /[^`]*)` \| (.+?) \|$", table, re.MULTILINE))
     expected = {
-        name: f"`{scope}`" if (scope := scope_of(route)) else "any" for name, (_, route) in zip(NAMES, ROUTES, strict=True)
+        name: f"`{scope}`" if (scope := scope_of(method, route)) else "any"
+        for name, (method, route) in zip(NAMES, ROUTES, strict=True)
     }
+    expected[SIGNED] += ", or a signature"
     expected |= {f"{'POST' if 'register' in path else 'GET'} {path}": "no token" for path in PUBLIC_PATHS}
     expected |= {"GET /openapi.json": "any", "POST /mcp": "`read` and `search`"}
     assert documented == expected
@@ -168,7 +176,7 @@ def test_requests_without_a_valid_token_all_get_the_same_answer(world: World) ->
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_token_without_the_scope_is_refused_whatever_it_names(world: World, name: str) -> None:
-    scope = scope_of(ROUTES[NAMES.index(name)][1])
+    scope = scope_of(*ROUTES[NAMES.index(name)])
     if scope is None:
         return
     lacking = sorted(TENANT_SCOPES - {scope})
@@ -223,8 +231,12 @@ def test_lists_hold_nothing_of_another_tenant(world: World, name: str) -> None:
 
 def test_a_token_that_is_bound_to_a_channel_reaches_nothing_else(world: World) -> None:
     token = world.new_token(world.red, channelId="0197aaaa-bbbb-7ccc-8ddd-000000000000")["token"]
-    for name, (_, route) in zip(NAMES, ROUTES, strict=True):
-        if scope_of(route) is not None and "{channel_id}" not in name:
+    for name, (method, route) in zip(NAMES, ROUTES, strict=True):
+        if "{channel_id}" in name:
+            assert world.call(token, name, world.red.ids).kind == "channel-not-found", name
+        elif name == "GET /tenant/v1/channels":
+            assert world.call(token, name, world.red.ids).json["channels"] == []
+        elif scope_of(method, route) is not None:
             assert world.call(token, name, world.red.ids).status == 403, name
     assert world.call(token, "GET /tenant/v1/me", {}).json["channelId"] == "0197aaaa-bbbb-7ccc-8ddd-000000000000"
 
@@ -252,7 +264,7 @@ def test_a_tenant_manages_its_tokens_and_users(world: World) -> None:
     assert Api(world.api.port, of_user["token"]).call("GET", "/crawl-runs").status == 401
     owner = next(each for each in own.get("/tenant/v1/users")["users"] if each["role"] == "owner")
     assert own.call("DELETE", f"/tenant/v1/users/{owner['id']}").kind == "conflict"
-    assert own.call("POST", "/tenant/v1/users", {"email": "nobody"}).status == 422
+    assert own.call("POST", "/tenant/v1/users", {"email": "no address"}).status == 422
     assert own.call("POST", "/tenant/v1/tokens", {"name": "x", "scopes": ["admin"]}).kind == "forbidden"
     assert own.call("POST", "/tenant/v1/tokens", {"name": "x", "expiresAt": "2000-01-01T00:00:00Z"}).status == 422
 

@@ -82,7 +82,7 @@ async def test_a_token_stands_for_its_tenant_and_scopes(accounts: Accounts) -> N
     caller = await accounts.caller(created.text)
     assert caller is not None
     assert (caller.tenant, caller.scopes, caller.token_id, caller.actor) == (
-        accounts.tenant, {TokenScope.READ}, created.token.id, "ci",
+        accounts.tenant, frozenset({TokenScope.READ}), created.token.id, "ci",
     )  # fmt: skip
     operator = await accounts.caller("operator-token-of-old")
     assert operator is not None
@@ -105,7 +105,7 @@ async def test_the_secret_is_nowhere_in_the_database(accounts: Accounts, databas
     assert secret[:43] not in stored
 
 
-async def test_unknown_wrong_and_expired_tokens_stand_for_nobody(accounts: Accounts) -> None:
+async def test_unknown_wrong_and_expired_tokens_are_refused(accounts: Accounts) -> None:
     created = await accounts.of().create_token(TokenRequest("short", expires_at=NOW + 60))
     other = await accounts.of().create_token(TokenRequest("other"))
     mixed = created.text.rpartition("_")[0] + "_" + other.text.rpartition("_")[2]
@@ -329,7 +329,7 @@ async def test_a_new_tenant_gets_an_owner_and_a_token(accounts: Accounts, databa
     with pytest.raises(Conflict, match="green"):
         await service.create("green")
     with pytest.raises(UsageError, match="e-mail"):
-        await service.create("blue", "nobody")
+        await service.create("blue", "no address")
 
 
 async def test_a_tenant_does_not_find_the_tokens_and_users_of_another(database: Database) -> None:
