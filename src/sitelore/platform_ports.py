@@ -29,6 +29,7 @@ from sitelore.model.platform.channels import (
 )
 from sitelore.model.platform.rate_limits import BucketState, RateLimit
 from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
+from sitelore.model.platform.signup import Registered, Registration
 from sitelore.model.platform.webhooks import (
     Attempt,
     Delivery,
@@ -271,6 +272,10 @@ class AccountDirectory(Protocol):
 
     async def tenant(self, tenant: TenantId) -> Tenant | None:
         """The tenant of this id."""
+        ...
+
+    async def register(self, registration: Registration) -> Registered:
+        """Store a sign-up, in one transaction."""
         ...
 
     async def suspend(self, tenant: TenantId, since: float | None) -> Tenant | None:

@@ -61,12 +61,12 @@ class ChannelService:
 
     async def create(self, title: str, url: str, settings: ChannelSettings) -> Channel | None:
         """Create a channel for a website; None when the tenant has one for it. Raises `UsageError` for a wrong setting."""
-        crawl_settings = self._check(url, settings)
+        crawl_settings = self.checked(url, settings)
         return await self.channels.create_channel(site_name(crawl_settings), title, url, settings, self.clock())
 
     async def change(self, channel: Channel, title: str, url: str, settings: ChannelSettings) -> Channel | None:
         """Change a channel, and at once its schedule. Its website stays: another one is another channel."""
-        if site_name(self._check(url, settings)) != channel.site_name:
+        if site_name(self.checked(url, settings)) != channel.site_name:
             raise UsageError(f"{url} is another website than {channel.site_name}; create a channel for it")
         changed = await self.channels.change_channel(channel.id, title, url, settings, self.clock())
         if changed is not None and changed.settings != channel.settings:
@@ -160,8 +160,8 @@ class ChannelService:
         assert settings is not None  # the tenant of a caller exists
         return settings
 
-    def _check(self, url: str, settings: ChannelSettings) -> CrawlSettings:
-        """Raise `UsageError` for a wrong setting."""
+    def checked(self, url: str, settings: ChannelSettings) -> CrawlSettings:
+        """The crawl settings of a channel. Raises `UsageError` for a wrong setting."""
         if settings.cron is not None:
             check_cron(settings.cron)
         if settings.time_zone is not None:

@@ -30,6 +30,7 @@ from sitelore.serve.routes import (
     operations,
     quick,
     runs,
+    signup,
     sites,
     tenant_settings,
     tenants,
@@ -44,7 +45,7 @@ _BY_STATUS = {
 }  # fmt: skip
 ROUTERS = (
     quick.router, runs.router, sites.router, audits.router, channels.router, webcrawl.router, tenant_settings.router,
-    accounts.router, tenants.router, webhooks.router, operations.router,
+    accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

@@ -9,9 +9,9 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sitelore.serve import account_schemas, problems, schemas
-from sitelore.serve.middleware import OPEN_PATHS
-from sitelore.serve.platform import channel_schemas, webhook_views
+from sitelore.serve import problems, schemas
+from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
+from sitelore.serve.platform import account_schemas, channel_schemas, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -49,7 +49,7 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
         kinds += _LIMITED
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
-    elif path not in OPEN_PATHS:
+    elif path not in PUBLIC_PATHS:
         kinds.append(problems.UNAUTHORIZED)
         operation["security"] = [{"bearer": []}]
     responses: dict[str, Any] = operation["responses"]

@@ -31,6 +31,7 @@ UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed"
 BAD_SIGNATURE = ProblemType("bad-signature", 401, "The signature is not valid")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
 TENANT_SUSPENDED = ProblemType("tenant-suspended", 403, "The tenant is suspended")
+SIGNUP_CLOSED = ProblemType("signup-closed", 403, "Sign-up is closed")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
@@ -64,6 +65,7 @@ KINDS = (
     SITE_NOT_FOUND, FINDING_NOT_FOUND, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, TOKEN_NOT_FOUND, USER_NOT_FOUND,
     WEBHOOK_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY, ALREADY_ENDED, CHANNEL_EXISTS, CRAWL_ACTIVE, WEBHOOK_DISABLED, CONFLICT,
     TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, RATE_LIMITED, INTERNAL, UNAVAILABLE,
+    SIGNUP_CLOSED,
 )  # fmt: skip
 
 

@@ -199,6 +199,7 @@ async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     page = await _page(web_page_id, target)
     if not await target.service.channels.delete_page(target.channel.site, page.id):
         raise _no_page()
+    await target.record("page.deleted", f"page:{page.id}")
     return Response(status_code=204)
 
 
@@ -223,6 +224,8 @@ async def _started(target: ChannelRequest, started: StartedCrawl | None, once: I
         raise ApiProblem(problems.CRAWL_ACTIVE, f"the crawl {started.run} has not ended", headers={"Retry-After": "30"})
     if once is not None and started.fingerprint != once.fingerprint:
         raise ApiProblem(problems.KEY_REUSED, "send another key, or the same request as before")
+    if started.is_new:
+        await target.record("run.created", f"run:{started.run}")
     job = await target.service.channels.job(RunId(started.run))
     if job is None:  # deleted meanwhile
         raise no_channel()
