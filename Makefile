@@ -74,7 +74,7 @@ types: $(DEV_STAMP)  ## check types
 	$(VENV)/bin/mypy
 
 lock: $(DEV_STAMP)  ## pin all dependencies with hashes
-	$(VENV)/bin/uv pip compile pyproject.toml --extra browser --extra documents --extra search $(LOCK) -o requirements/run.txt
+	$(VENV)/bin/uv pip compile pyproject.toml --extra browser --extra documents --extra media --extra search $(LOCK) -o requirements/run.txt
 	$(VENV)/bin/uv pip compile pyproject.toml --extra dev --extra scaled --extra browser -c requirements/run.txt $(LOCK) -o requirements/dev.txt
 	@! grep -nE 'https?://|file:|/home/|--index|--find-links' requirements/*.txt
 

@@ -12,7 +12,9 @@ Packages, in the order a URL passes through them:
     index/       chunking, lexical and vector search, snippets
     export/      Markdown, JSON Lines, CSV, WARC, llms.txt
     audit/       rules about pages and sites, findings over runs, figures about a site
+    media/       images, videos and documents of pages: choice, compression, facts of files
     crawl/       visit, worker, maintenance, runs, search service
+    platform/    many tenants: tokens, channels, schedules, webhooks, sign-up
     model/       domain types and state machines
     ports.py     all interfaces
     api.py       the implementation of the Python API

@@ -1,0 +1,1 @@
+"""Types of accounts, channels, schedules, media and webhooks."""

@@ -1,0 +1,1 @@
+"""Repository functions for accounts, channels, schedules, media and webhooks."""
