@@ -14,7 +14,7 @@ from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import NumberedRun, lock_runs, offer, urls_of_offer
 from sitelore.store.rows import chain_text, encode, head_text, headers_text, names_of, pattern_of, render_text, storable
-from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
+from sitelore.store.runs.counts import COUNTED_OF_ROW, COUNTED_OF_VISIT, Changes, CountedRow
 from sitelore.store.runs.events import NewEvent, store_events
 from sitelore.store.schema import KEY_CHARS, key_of, runs, urls
 from sitelore.store.schema import visits as visits_table
@@ -22,8 +22,9 @@ from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
     OF_RUN,
-    OF_VISIT,
+    RUN_NUMBER,
     SETTLED_PARAMETERS,
+    TENANT,
     VISIT_COLUMNS,
     execute_many,
     page_statement,
@@ -148,10 +149,13 @@ def _mentioned(settled: Sequence[_Accepted]) -> Iterator[str]:
 
 
 _leased = (
-    sa.select(*urls.c["url_id", "token", "lastmod", "pattern"], *COUNTED_COLUMNS)
-    .select_from(urls.outerjoin(visits_table, OF_VISIT))
+    sa.select(*urls.c["url_id", "token", "lastmod", "pattern", "attempts"], *COUNTED_OF_ROW)
     .where(OF_RUN, urls.c.url_id.in_(BATCH), urls.c.state == sa.text("'IN_PROGRESS'"))
-    .with_for_update(of=urls)
+    .with_for_update()
+)
+# Not a join: without statistics, Postgres would read all visits of a young run.
+_earlier_attempts = sa.select(visits_table.c.url_id, *COUNTED_OF_VISIT).where(
+    visits_table.c.tenant_id == TENANT, visits_table.c.run_number == RUN_NUMBER, visits_table.c.url_id.in_(BATCH)
 )
 
 
@@ -167,8 +171,13 @@ def _leased_rows(
     for run in locked.values():
         ids_of_site = url_ids[run.site]
         settled = {settlement.lease.url for settlement in settlements if settlement.lease.run == run.id}
-        rows = select_in_batches(conn, _leased, ids_of_site.find(settled), tenant=tenant, run=run.id)
-        by_id = {row[0]: _LeasedRow(row[0], row[1], row[2], row[3], CountedRow(*row[4:])) for row in rows}
+        values = {"tenant": tenant, "run": run.id}
+        rows = list(select_in_batches(conn, _leased, ids_of_site.find(settled), **values))
+        retried = [row.url_id for row in rows if row.attempts]
+        earlier = {row[0]: row[1:] for row in select_in_batches(conn, _earlier_attempts, retried, **values)}
+        by_id = {
+            row[0]: _LeasedRow(row[0], row[1], row[2], row[3], CountedRow(*row[5:], *earlier.get(row[0], ()))) for row in rows
+        }
         leased.update(((run.id, url), by_id[url_id]) for url in settled if (url_id := ids_of_site.get(url)) in by_id)
     return leased
 

@@ -26,10 +26,9 @@ _OPEN = "QUEUED"
 """The name under which QUEUED and IN_PROGRESS rows are counted."""
 
 _body_bytes, _word_count = (sa.func.coalesce(visits.c[name], sa.text("0")) for name in ("body_bytes", "word_count"))
-COUNTED_COLUMNS = (
-    *urls.c["kind", "state", "skip_reason", "seq", "proof", "fetches"],
-    visits.c.error, _body_bytes, visits.c.changed, _word_count, visits.c.render_reason,
-)  # fmt: skip
+COUNTED_OF_ROW = tuple(urls.c["kind", "state", "skip_reason", "seq", "proof", "fetches"])
+COUNTED_OF_VISIT = (visits.c.error, _body_bytes, visits.c.changed, _word_count, visits.c.render_reason)
+COUNTED_COLUMNS = (*COUNTED_OF_ROW, *COUNTED_OF_VISIT)
 
 
 class CountedRow(NamedTuple):
