@@ -102,7 +102,7 @@ def store_changes(
             tenant,
             version,
             at,
-            ids[link.url],
+            url_ids[link.url],
             "nofollow" if link.nofollow else None,
             link.fragment or None,
             link.text.replace("\0", "\ufffd") or None,

@@ -579,6 +579,8 @@ CREATE INDEX runs_queued ON runs (tenant_id, site_id, queue_round) WHERE state =
 CREATE INDEX runs_running ON runs (site_id) WHERE state = 'RUNNING';
 CREATE INDEX runs_state ON runs (state);
 CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE presence_checked = 0;
+CREATE INDEX schedules_due ON schedules (due_at);
+CREATE INDEX tokens_of_user ON tokens (tenant_id, user_id);
 CREATE INDEX urls_admitted ON urls (tenant_id, run_number, state, seq, retry_at) WHERE seq IS NOT NULL;
 CREATE INDEX urls_candidates ON urls (tenant_id, run_number, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED';
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
@@ -586,6 +588,15 @@ CREATE INDEX visits_canonical ON visits (tenant_id, run_number, canonical) WHERE
 CREATE INDEX visits_content ON visits (tenant_id, run_number, content_hash, pattern, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX visits_identity ON visits (tenant_id, run_number, identity) WHERE identity IS NOT NULL;
 CREATE INDEX visits_pattern ON visits (tenant_id, run_number, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
+CREATE INDEX webhook_deliveries_created ON webhook_deliveries (tenant_id, created_at);
+CREATE INDEX webhook_deliveries_dead ON webhook_deliveries (tenant_id, endpoint_id, event_id) WHERE state = 'DEAD';
+CREATE INDEX webhook_deliveries_of_run ON webhook_deliveries (tenant_id, run_id);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (tenant_id, endpoint_id, run_id, event_id) WHERE state = 'PENDING';
+CREATE INDEX webhook_queues_due ON webhook_queues (due_at);
+CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
+CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
+CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);
+CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHERE active = 1;
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX runs_numbered ON runs (tenant_id, number);

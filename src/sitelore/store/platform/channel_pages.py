@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import RunId, SiteId, TenantId
+from sitelore.model.ids import SiteId, TenantId
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus
 from sitelore.model.search import Presence
 from sitelore.model.settings import Pipeline
