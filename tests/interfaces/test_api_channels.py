@@ -143,7 +143,7 @@ def test_the_figures_of_a_channel(crawled: tuple[Api, HttpServer, str]) -> None:
 
 def test_the_brand_of_the_home_page_is_kept_and_a_persons_entries_come_first(crawled: tuple[Api, HttpServer, str]) -> None:
     api, _, channel = crawled
-    brand = eventually(lambda: found if (found := api.get("/tenant/v1/brand"))["confidence"] else None)
+    brand = eventually(lambda: shown if (shown := api.get("/tenant/v1/brand"))["confidence"] else None)
     assert (brand["primaryColor"], brand["secondaryColor"], brand["fontPrimary"]) == ("#3355ff", "#ff8800", "Inter")
     assert (brand["confidence"], brand["entered"], brand["channelId"]) == (1.0, [], channel)
     changed = api.call("PATCH", "/tenant/v1/brand", {"secondaryColor": "rgb(0, 128, 0)", "logo": "https://acme.test/logo.svg"})

@@ -171,19 +171,8 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
         channels = partial(_open_channels, engine)
-        yield App(
-            context,
-            blobs,
-            reader,
-            browser,
-            search,
-            *names,
-            channels,
-            settings.sites_at_once,
-            settings.redaction,
-            settings.access,
-            settings.allow_private,
-        )
+        app = App(context, blobs, reader, browser, search, *names, channels, settings.sites_at_once)
+        yield replace(app, redaction=settings.redaction, access=settings.access, allow_private=settings.allow_private)
 
 
 def _open_channels(engine: Engine) -> Channels:
