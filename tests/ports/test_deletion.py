@@ -32,8 +32,7 @@ from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.platform.schema import metadata
-from sitelore.store.schema import pattern_stats, prefetches
+from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
@@ -104,7 +103,7 @@ class Store:
         """All rows of all tables, of all tenants; without the versions of models and vectors, which every put raises."""
 
         def read(conn: sa.Connection) -> Rows:
-            columns = {table.name: [c for c in table.c if c.name != "version"] for table in metadata.sorted_tables}
+            columns = {table.name: [c for c in table.c if c.name != "version"] for table in complete_metadata().sorted_tables}
             rows = {name: _sorted(conn, sa.select(*of_table)) for name, of_table in columns.items()}
             if pgvector.is_ready(conn):
                 rows["pgvector"] = _sorted(conn, sa.text("SELECT tenant_id, site_id FROM sitelore_vectors.chunk_vectors"))

@@ -44,15 +44,17 @@ from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
 from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Channels, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.platform_ports import Channels
+from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
@@ -88,6 +90,8 @@ class App:
     """Started when a page first needs it; shared by all runs."""
     search: LazySearch
     """Built for the first query."""
+    accounts: LazyAccounts
+    """Loaded when they are first used."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
@@ -139,9 +143,9 @@ class App:
         combined = self.access.with_other(access)
         return replace(self, access=combined, redaction=replace(self.redaction, secrets=combined.secrets()))
 
-    async def create_run(self, settings: CrawlSettings) -> Run:
+    async def create_run(self, settings: CrawlSettings, tenant: TenantId = DEFAULT_TENANT) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
-        run = await start_run(self.ledger, settings, self.clock(), self.redaction)
+        run = await start_run(self.ledger.for_tenant(tenant), settings, self.clock(), self.redaction)
         await self.notify_workers(run.id)
         return run
 
@@ -154,6 +158,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_tenant(self, tenant: Tenant) -> None:
+        """Cancel the runs of a tenant and delete everything of it."""
+        from sitelore.app.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
+
+        await cancel_and_delete_tenant(self, tenant)
 
     async def unfinished_run(self, site: str | None = None) -> Run | None:
         """The latest run that has not ended, of this site or of any."""

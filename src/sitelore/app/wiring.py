@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
-    from sitelore.ports import Channels
-    from sitelore.store.engine import Engine
+    from sitelore.platform_ports import Channels
+    from sitelore.store.engine import Engine, PostgresEngine
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
@@ -80,6 +80,7 @@ async def embedded(
 
     Without `writing`, a directory without write permission can be read as well.
     """
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
@@ -109,10 +110,11 @@ async def embedded(
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            channels = partial(_open_channels, engine)
+            accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
             yield App(
-                context, blobs, reader, browser, search, *names, channels, sites_at_once, redaction, access, allow_private
-            )
+                context, blobs, reader, browser, search, accounts, *names, channels, sites_at_once, redaction, access,
+                allow_private,
+            )  # fmt: skip
 
 
 @asynccontextmanager
@@ -122,30 +124,22 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.app import App, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
+    from sitelore.platform.rate_limits import LocalRateLimiter
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
-    from sitelore.store.engine import DatabaseClock, PostgresConfig, open_postgres
+    from sitelore.store.engine import DatabaseClock
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
+    from sitelore.store.platform.redis_rate_limits import RedisRateLimiter
     from sitelore.store.redis_gate import RedisGate
     from sitelore.store.redis_notifications import RedisNotifier, open_redis
 
-    lease_s = settings.lease_s
-    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
-    engine = await open_postgres(
-        settings.database_url,
-        PostgresConfig(
-            _POSTGRES_CONNECTIONS,
-            settings.patience_s,
-            connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
-            idle_in_transaction_s=min(10.0, lease_s / 2),
-            silence_s=silence_s,
-        ),
-    )
+    lease_s, engine = settings.lease_s, await _postgres(settings, silence_s)
     async with AsyncExitStack() as opened:
         ledger, queue = SqlLedger(engine, DEFAULT_TENANT), SqlRunQueue(engine)
         opened.push_async_callback(ledger.close)
@@ -170,9 +164,12 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
         names = (engine.name, bucket.name)
+        accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
         channels = partial(_open_channels, engine)
-        app = App(context, blobs, reader, browser, search, *names, channels, settings.sites_at_once)
-        yield replace(app, redaction=settings.redaction, access=settings.access, allow_private=settings.allow_private)
+        yield App(
+            context, blobs, reader, browser, search, accounts, *names, channels, settings.sites_at_once, settings.redaction,
+            settings.access, settings.allow_private,
+        )  # fmt: skip
 
 
 def _open_channels(engine: Engine) -> Channels:
@@ -180,6 +177,20 @@ def _open_channels(engine: Engine) -> Channels:
     from sitelore.store.platform.channel_store import SqlChannels
 
     return SqlChannels(engine, DEFAULT_TENANT)
+
+
+async def _postgres(settings: OperatorSettings, silence_s: float | None) -> PostgresEngine:
+    from sitelore.store.engine import PostgresConfig, open_postgres
+
+    # A process that freezes inside a transaction, or while it holds a slot, must not block others for longer than its leases.
+    config = PostgresConfig(
+        _POSTGRES_CONNECTIONS,
+        settings.patience_s,
+        connect_timeout_s=min(_CONNECT_TIMEOUT_S, max(1.0, settings.patience_s)),
+        idle_in_transaction_s=min(10.0, settings.lease_s / 2),
+        silence_s=silence_s,
+    )
+    return await open_postgres(settings.database_url, config)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from sitelore.cli.help import GroupedCommand
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -42,6 +43,8 @@ COMMANDS = {
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
+    "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
+    "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
     "doctor": _Command("doctor", "Check the installation."),
@@ -71,7 +74,11 @@ def parser(names: Iterable[str]) -> typer.Typer:
     app = _empty_parser()
     for name in names:
         module = import_module(f"sitelore.cli.commands.{COMMANDS[name].module}")
-        app.command(name, no_args_is_help=False)(getattr(module, name))
+        command = getattr(module, name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, cls=GroupedCommand, no_args_is_help=False)(command)
     return app
 
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from sitelore.model.errors import StorageError
 from sitelore.store.runs.counts import recount_runs
-from sitelore.store.schema import REVISION, for_postgres, urls, versions
+from sitelore.store.schema import REVISION, complete_metadata, for_postgres, urls, versions
 from sitelore.store.tenants import create_default_tenant, each_tenant, enable_row_security, suspend_row_security
 
 _MIGRATION_LOCK = 7_358_102_944_861_371
@@ -28,7 +28,7 @@ _SEPARATOR = ";\n"
 def migrate(conn: sa.Connection, name: str) -> None:
     """Create the tables of a new database, or upgrade an older one. Only upgrades import Alembic, which is slow to import."""
     if conn.dialect.name == "postgresql":
-        all_tables()
+        complete_metadata()
         for_postgres()
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
     inspector = sa.inspect(conn)
@@ -47,18 +47,11 @@ def migrate(conn: sa.Connection, name: str) -> None:
         if conn.dialect.name == "sqlite" and not inspector.get_table_names():
             make_tables(conn)
         else:
-            all_tables().create_all(conn)
+            complete_metadata().create_all(conn)
             versions.create(conn)
         create_default_tenant(conn)
         enable_row_security(conn)
         conn.execute(sa.insert(versions).values(version_num=REVISION))
-
-
-def all_tables() -> sa.MetaData:
-    """The metadata with the tables of the platform, which a crawl into a data directory does not import."""
-    from sitelore.store.platform.schema import metadata  # noqa: PLC0415 - see above
-
-    return metadata
 
 
 def _refuse_newer(revision: str | None, name: str) -> None:
@@ -94,7 +87,7 @@ def sqlite_tables() -> str:
         (tables if lines[0].startswith("CREATE TABLE") else indexes).append("\n".join(line.rstrip() for line in lines))
 
     engine = sa.create_mock_engine("sqlite://", collect)
-    all_tables().create_all(engine, checkfirst=False)
+    complete_metadata().create_all(engine, checkfirst=False)
     versions.create(engine, checkfirst=False)
     return "".join(
         f"{statement}{_SEPARATOR}" for statement in (*tables, *sorted(indexes))

@@ -2,6 +2,7 @@ CREATE TABLE tenants (
 	id INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	created_at DOUBLE NOT NULL,
+	suspended_at DOUBLE,
 	"plan" TEXT DEFAULT 'FREE' NOT NULL,
 	crawl_max_pages INTEGER DEFAULT '100' NOT NULL,
 	crawl_frequency TEXT DEFAULT 'MONTHLY' NOT NULL,
@@ -127,6 +128,52 @@ CREATE TABLE brands (
 	detected_at DOUBLE,
 	updated_at DOUBLE NOT NULL,
 	PRIMARY KEY (tenant_id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE users (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	email TEXT NOT NULL,
+	role TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE tokens (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	secret_hash BLOB NOT NULL,
+	kind TEXT NOT NULL,
+	name TEXT NOT NULL,
+	scopes TEXT NOT NULL,
+	channel_id TEXT NOT NULL,
+	user_id TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	created_by TEXT NOT NULL,
+	expires_at DOUBLE,
+	revoked_at DOUBLE,
+	last_used_at DOUBLE,
+	last_address TEXT NOT NULL,
+	rotated_from TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE audit_log (
+	tenant_id INTEGER NOT NULL,
+	seq BIGINT NOT NULL,
+	id TEXT NOT NULL,
+	at DOUBLE NOT NULL,
+	actor TEXT NOT NULL,
+	token_id TEXT NOT NULL,
+	action TEXT NOT NULL,
+	object TEXT NOT NULL,
+	before_hash TEXT NOT NULL,
+	after_hash TEXT NOT NULL,
+	address TEXT NOT NULL,
+	request_id TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, seq),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
 CREATE TABLE runs (
@@ -405,6 +452,7 @@ CREATE INDEX runs_running ON runs (site_id) WHERE state = 'RUNNING';
 CREATE INDEX runs_state ON runs (state);
 CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE presence_checked = 0;
 CREATE INDEX schedules_due ON schedules (due_at);
+CREATE INDEX tokens_of_user ON tokens (tenant_id, user_id);
 CREATE INDEX urls_admitted ON urls (tenant_id, run_id, state, seq, retry_at) WHERE seq IS NOT NULL;
 CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED';
 CREATE INDEX urls_canonical ON urls (tenant_id, run_id, canonical) WHERE canonical <> url;
@@ -412,6 +460,7 @@ CREATE INDEX urls_content ON urls (tenant_id, run_id, content_hash, pattern, seq
 CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity IS NOT NULL;
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
 CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
 CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);
 CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHERE active = 1;
@@ -419,3 +468,5 @@ CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX site_urls_named ON site_urls (tenant_id, site_id, url);
 CREATE UNIQUE INDEX sites_named ON sites (tenant_id, name);
+CREATE UNIQUE INDEX tokens_by_id ON tokens (id);
+CREATE UNIQUE INDEX users_named ON users (tenant_id, email);

@@ -1,25 +1,23 @@
-"""The tables of the platform: channels with their crawls, schedules and brands. They join the `metadata` of `store/schema.py`.
+"""The tables of the platform: accounts and the audit log, channels with their crawls, schedules and brands.
 
-Imported where all tables are needed: opening a data directory for a crawl does without.
+They join the metadata of `store/schema.py` when this is imported: opening a data directory for a crawl does without.
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from sitelore.store.schema import _belongs_to, _Key, _of_tenant, _partial_of, _tenant, metadata
-
-__all__ = ["brands", "channels", "crawl_jobs", "metadata", "page_deletions", "schedules"]
+from sitelore.store.schema import Key, belongs_to, metadata, of_tenant, partial_of, tenant_column
 
 channels = sa.Table(
     "channels",
     metadata,
-    _tenant(),
+    tenant_column(),
     # A UUID of version 7, unique over all tenants.
-    sa.Column("id", _Key, primary_key=True),
+    sa.Column("id", Key, primary_key=True),
     sa.Column("site_id", sa.Integer, nullable=False),
     # The site's name without `www.`: the twins are one site to a channel.
-    sa.Column("host", _Key, nullable=False),
+    sa.Column("host", Key, nullable=False),
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("url", sa.Text, nullable=False),
     # `ChannelSettings` as JSON.
@@ -28,7 +26,7 @@ channels = sa.Table(
     sa.Column("secret", sa.Text),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("updated_at", sa.Double, nullable=False),
-    _belongs_to("sites"),
+    belongs_to("sites"),
 )
 sa.Index("channels_of_host", channels.c.tenant_id, channels.c.host, unique=True)
 sa.Index("channels_of_site", channels.c.tenant_id, channels.c.site_id, unique=True)
@@ -37,9 +35,9 @@ sa.Index("channels_created", channels.c.tenant_id, channels.c.created_at, channe
 crawl_jobs = sa.Table(
     "crawl_jobs",
     metadata,
-    _tenant(),
-    sa.Column("run_id", _Key, primary_key=True),
-    sa.Column("channel_id", _Key, nullable=False),
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("channel_id", Key, nullable=False),
     sa.Column("trigger_type", sa.Text, nullable=False),
     sa.Column("triggered_by", sa.Text, nullable=False),
     sa.Column("scheduled_for", sa.Double),
@@ -50,19 +48,19 @@ crawl_jobs = sa.Table(
     sa.Column("active", sa.Integer, nullable=False),
     # 1 from when the run has completed until `platform/schedules.py` has planned the next crawl and stored the brand.
     sa.Column("follow_up", sa.Integer, nullable=False),
-    _belongs_to("runs"),
-    _belongs_to("channels"),
+    belongs_to("runs"),
+    belongs_to("channels"),
 )
 """The crawls of channels, a row per run."""
-_partial_of(crawl_jobs, "crawl_jobs_active", "active = 1", "tenant_id", "channel_id", unique=True)
-_partial_of(crawl_jobs, "crawl_jobs_to_follow_up", "follow_up = 1", "tenant_id", "run_id")
+partial_of(crawl_jobs, "crawl_jobs_active", "active = 1", "tenant_id", "channel_id", unique=True)
+partial_of(crawl_jobs, "crawl_jobs_to_follow_up", "follow_up = 1", "tenant_id", "run_id")
 sa.Index("crawl_jobs_of_channel", crawl_jobs.c.tenant_id, crawl_jobs.c.channel_id, crawl_jobs.c.run_id)
 
 schedules = sa.Table(
     "schedules",
     metadata,
-    _tenant(),
-    sa.Column("channel_id", _Key, primary_key=True),
+    tenant_column(),
+    sa.Column("channel_id", Key, primary_key=True),
     sa.Column("cron", sa.Text, nullable=False),
     sa.Column("time_zone", sa.Text, nullable=False),
     sa.Column("jitter_s", sa.Integer, nullable=False),
@@ -75,7 +73,7 @@ schedules = sa.Table(
     sa.Column("last_run", sa.Text),
     sa.Column("missed", sa.Integer, nullable=False, server_default="0"),
     sa.Column("skipped", sa.Integer, nullable=False, server_default="0"),
-    _belongs_to("channels"),
+    belongs_to("channels"),
 )
 # Not by tenant: the scheduler serves all tenants.
 sa.Index("schedules_due", schedules.c.due_at)
@@ -83,25 +81,88 @@ sa.Index("schedules_due", schedules.c.due_at)
 page_deletions = sa.Table(
     "page_deletions",
     metadata,
-    _tenant(),
+    tenant_column(),
     sa.Column("site_id", sa.Integer, primary_key=True),
     sa.Column("url_id", sa.BigInteger, primary_key=True),
     # The last run by then. A run that was created later brings the page back.
     sa.Column("run_id", sa.Text, nullable=False),
-    _belongs_to("sites"),
+    belongs_to("sites"),
 )
 """Pages that a person has deleted: rows of earlier runs, which stay, do not show them."""
 
 brands = sa.Table(
     "brands",
     metadata,
-    _tenant(),
+    tenant_column(),
     # What a person has entered, and what the last crawl with a result has detected, as JSON.
     sa.Column("entered", sa.Text),
     sa.Column("detected", sa.Text),
     sa.Column("channel_id", sa.Text),
     sa.Column("detected_at", sa.Double),
     sa.Column("updated_at", sa.Double, nullable=False),
-    _of_tenant(),
+    of_tenant(),
 )
 """The brand of each tenant."""
+
+users = sa.Table(
+    "users",
+    metadata,
+    tenant_column(),
+    # A UUID of version 7.
+    sa.Column("id", Key, primary_key=True),
+    sa.Column("email", Key, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    of_tenant(),
+)
+sa.Index("users_named", users.c.tenant_id, users.c.email, unique=True)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    tenant_column(),
+    # The public part of the token's text, unique over all tenants: a request names its token, not its tenant.
+    sa.Column("id", Key, primary_key=True),
+    # SHA-256 of the secret. The secret has 256 random bits, so a slow hash would add nothing.
+    sa.Column("secret_hash", sa.LargeBinary, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    # Separated by spaces.
+    sa.Column("scopes", sa.Text, nullable=False),
+    sa.Column("channel_id", sa.Text, nullable=False),
+    sa.Column("user_id", Key, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("expires_at", sa.Double),
+    sa.Column("revoked_at", sa.Double),
+    sa.Column("last_used_at", sa.Double),
+    sa.Column("last_address", sa.Text, nullable=False),
+    sa.Column("rotated_from", sa.Text, nullable=False),
+    of_tenant(),
+)
+# Not by tenant: authentication looks a token up before it knows the tenant.
+sa.Index("tokens_by_id", tokens.c.id, unique=True)
+sa.Index("tokens_of_user", tokens.c.tenant_id, tokens.c.user_id)
+
+audit_log = sa.Table(
+    "audit_log",
+    metadata,
+    tenant_column(),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("id", Key, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("token_id", sa.Text, nullable=False),
+    sa.Column("action", Key, nullable=False),
+    sa.Column("object", Key, nullable=False),
+    sa.Column("before_hash", sa.Text, nullable=False),
+    sa.Column("after_hash", sa.Text, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("request_id", sa.Text, nullable=False),
+    sa.Column("previous", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    of_tenant(),
+)
+"""Changes by people and programs, in the order of their commits. Rows are only added; each has a hash over itself and the one
+before (`model/platform/audit.py`)."""
+sa.Index("audit_log_entries", audit_log.c.tenant_id, audit_log.c.id, unique=True)
