@@ -35,6 +35,7 @@ from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
+from sitelore.store.platform.schema import crawl_jobs, page_deletions, schedules
 from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
@@ -42,6 +43,8 @@ from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
 
 MODEL, EPOCH = "model", "epoch"
+OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log"}
+"""Tables whose rows belong to no site."""
 LATER = NOW + 1000.0
 OF_TENANT = {"tenants", "models", "retention", "webhook_endpoints"}
 """Tables whose rows belong to no site."""
@@ -96,6 +99,7 @@ class Store:
 
         await self.owner.write(insert)
         await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
+        await self.owner.write(_insert_channel, run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
         await self.search_index.open_epoch(run.site, EPOCH)
@@ -117,6 +121,23 @@ class Store:
             return rows
 
         return await self.owner.read(read)  # type: ignore[no-any-return]
+
+
+def _insert_channel(conn: sa.Connection, run: Run) -> None:
+    """Make the run a crawl of a channel of its site, with a schedule and a deleted page."""
+    tenant, channel = {"tenant_id": run.tenant}, f"channel-{run.site}"
+    site = {**tenant, "site_id": run.site}
+    new_channel = sa.text(
+        "INSERT INTO channels (tenant_id, id, site_id, host, title, url, settings, created_at, updated_at)"
+        " VALUES (:tenant_id, :id, :site_id, :id, '', '', '{}', 0, 0) ON CONFLICT DO NOTHING"
+    )
+    is_new = conn.execute(new_channel, {**site, "id": channel}).rowcount == 1
+    job = {"trigger_type": "manual", "triggered_by": "", "config": "{}", "active": 0, "follow_up": 0}
+    conn.execute(sa.insert(crawl_jobs).values(**tenant, run_id=run.id, channel_id=channel, **job))
+    if is_new:
+        conn.execute(sa.insert(page_deletions).values(**site, url_id=1, run_id=run.id))
+        rule = {"cron": "0 0 * * 0", "time_zone": "UTC", "jitter_s": 0, "next_at": 0.0, "due_at": 0.0}
+        conn.execute(sa.insert(schedules).values(**tenant, channel_id=channel, **rule))
 
 
 def _chunk(url: str, text: str) -> IndexedChunk:

@@ -19,7 +19,7 @@ from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatu
 from sitelore.platform.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
-from sitelore.serve.openapi import Responses, answers, problem_answers
+from sitelore.serve.openapi import Responses, answers, empty_answer, problem_answers
 from sitelore.serve.platform.channel_requests import ChannelChangedUrls
 from sitelore.serve.platform.channel_schemas import (
     ChannelStatisticsView,
@@ -192,7 +192,7 @@ async def show_screenshot(web_page_id: PageId, target: Readable) -> Response:
     status_code=204,
     response_class=Response,
     summary="Delete a page",
-    responses={**problem_answers(*_READ, problems.PAGE_NOT_FOUND), 204: {"description": "It is deleted."}},
+    responses=empty_answer("The page is deleted.", *_READ, problems.PAGE_NOT_FOUND),
 )
 async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     """Delete a page with its versions and its part of the search index. It stays deleted until a later crawl finds it again."""
