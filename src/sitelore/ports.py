@@ -267,8 +267,11 @@ class RunQueue(Protocol):
         """The tenant of this name; it is created if there is none."""
         ...
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Leader election: True when this process may do the task now. Held until the block ends."""
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Leader election: True when this process may do the task now. Held until the block ends.
+
+        Without `for_long`, a process that is suspended for seconds may lose the lock.
+        """
         ...
 
 
@@ -658,10 +661,6 @@ class Webhooks(Protocol):
 
     async def release_queue(self, queue: WebhookQueue) -> None:
         """End the lease of a queue."""
-        ...
-
-    async def delete_deliveries(self, before: float) -> int:
-        """Delete entries of the delivery log whose events happened before this time. Gives their number."""
         ...
 
     async def claim_queues(self, worker: str, limit: int, now: float, lease_until: float) -> list[WebhookQueue]:

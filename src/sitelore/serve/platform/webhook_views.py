@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
@@ -161,7 +161,7 @@ def webhook_with_secret(endpoint: WebhookEndpoint, secret: str) -> WebhookWithSe
     return WebhookWithSecret(**_fields(endpoint), secret=secret)
 
 
-def _fields(endpoint: WebhookEndpoint) -> dict[str, object]:
+def _fields(endpoint: WebhookEndpoint) -> dict[str, Any]:
     return {
         "id": endpoint.id,
         "url": endpoint.url,
