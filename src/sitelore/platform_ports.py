@@ -354,10 +354,6 @@ class Webhooks(Protocol):
         """End the lease of a queue."""
         ...
 
-    async def delete_deliveries(self, before: float) -> int:
-        """Delete entries of the delivery log whose events happened before this time. Gives their number."""
-        ...
-
     async def claim_queues(self, worker: str, limit: int, now: float, lease_until: float) -> list[WebhookQueue]:
         """Lease due queues of all tenants, the longest due first, a few of each endpoint at a time."""
         ...

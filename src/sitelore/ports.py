@@ -268,8 +268,11 @@ class RunQueue(Protocol):
         """The tenant of this name; it is created if there is none."""
         ...
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Leader election: True when this process may do the task now. Held until the block ends."""
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Leader election: True when this process may do the task now. Held until the block ends.
+
+        Without `for_long`, a process that is suspended for seconds may lose the lock.
+        """
         ...
 
 

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from sitelore.platform.webhooks import WebhookService
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
+    from sitelore.store.platform.retention import SqlRetention
     from sitelore.store.vectors.search import VectorSearch
 
 _LOG = logging.getLogger(__name__)
@@ -268,7 +269,7 @@ class App:
         await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
-        """Apply the operator's retention period once an hour."""
+        """Apply retention periods once an hour."""
         from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
@@ -403,7 +404,7 @@ class App:
 
 
 class LazyWebhooks:
-    """Builds the webhook service when it is first used: a crawl needs none of it."""
+    """Builds the webhook service, and access to retention policies, when they are first used: a crawl needs neither."""
 
     def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
         self._parts = (engine, ledger, clock, redaction, access)
@@ -429,6 +430,12 @@ class LazyWebhooks:
             sender = WebhookSender(webhooks, ledger, self._fetcher, guard, clock, secrets, redaction)
             self._service = WebhookService(webhooks, sender, secrets, clock)
         return self._service
+
+    def retention(self, tenant: TenantId) -> SqlRetention:
+        """The retention policy of a tenant."""
+        from sitelore.store.platform.retention import SqlRetention  # noqa: PLC0415 see above
+
+        return SqlRetention(self._parts[0], tenant)
 
     async def close(self) -> None:
         """Close the connections to receivers."""

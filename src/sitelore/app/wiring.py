@@ -94,7 +94,7 @@ async def embedded(
     from sitelore.store.ledger import SqlLedger, SqlRunQueue
     from sitelore.store.local_notifications import LocalEvents, LocalNotifier
 
-    with _data_directory(data, writing=writing):
+    with data_directory(data, writing=writing):
         async with AsyncExitStack() as opened:
             read_only = not writing and not is_writable(data / "sitelore.db")
             engine = await open_sqlite(data / "sitelore.db", read_only=read_only)
@@ -201,7 +201,7 @@ async def _postgres(settings: OperatorSettings, silence_s: float | None) -> Post
 
 
 @contextmanager
-def _data_directory(data: Path, *, writing: bool) -> Iterator[None]:
+def data_directory(data: Path, *, writing: bool) -> Iterator[None]:
     """Create and lock the directory for writing; for reading, require that something was crawled into it."""
     if not writing:
         if not (data / "sitelore.db").exists():

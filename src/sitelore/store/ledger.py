@@ -172,6 +172,6 @@ class SqlRunQueue:
         """The tenant of this name; it is created if there is none."""
         return await self._engine.write(for_all_tenants, tenants.create_tenant, name, now)
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
         """The leader lock of a task: whether this process got it, until the block ends."""
-        return self._engine.leader_lock(task)
+        return self._engine.leader_lock(task, for_long=for_long)
