@@ -25,14 +25,15 @@ from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlem
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.platform.media import ShownMedia
+from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.schema import metadata, pattern_stats, prefetches
+from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
@@ -69,7 +70,8 @@ class Store:
         settlements = []
         for lease in await leases(ledger, run, now=at):
             page = facts(f"{host} {lease.url} {content}", links=links, snapshot=BlobKey(f"snapshot{lease.url}{content}"))
-            effects = Effects(page=page, fetched=True, redactions={"rule": 1})
+            film = ShownMedia(u("film", host), MediaType.VIDEO, provider="youtube", video_id=host)
+            effects = Effects(page=page, fetched=True, redactions={"rule": 1}, shown=(film,))
             settlements.append(Settlement(lease, Verdict(UrlState.VISITED, 200), effects, at))
         assert all(await ledger.settle(settlements))
         await ledger.save_robots(RobotsFile(f"http://{host}", at, 200, "User-agent: *"))
@@ -103,7 +105,7 @@ class Store:
         """All rows of all tables, of all tenants; without the versions of models and vectors, which every put raises."""
 
         def read(conn: sa.Connection) -> Rows:
-            columns = {table.name: [c for c in table.c if c.name != "version"] for table in metadata.sorted_tables}
+            columns = {table.name: [c for c in table.c if c.name != "version"] for table in complete_metadata().sorted_tables}
             rows = {name: _sorted(conn, sa.select(*of_table)) for name, of_table in columns.items()}
             if pgvector.is_ready(conn):
                 rows["pgvector"] = _sorted(conn, sa.text("SELECT tenant_id, site_id FROM sitelore_vectors.chunk_vectors"))

@@ -26,16 +26,18 @@ from sitelore.model.frontier import (
     Verdict,
 )
 from sitelore.model.ids import TenantId
+from sitelore.model.platform.media import ShownMedia
 from sitelore.model.response import RobotsFile
-from sitelore.model.settings import CrawlSettings
+from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.schema import metadata, tenants
+from sitelore.store.schema import complete_metadata, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
+metadata = complete_metadata()
 TABLES = [table.name for table in metadata.sorted_tables]
 NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state"}
 """Indexes of schedulers and maintenance, which serve all tenants."""
@@ -54,7 +56,7 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     [lease] = await ledger.claim(run.id, W1, 9, NOW, 60.0)
     links = msgspec.msgpack.encode([PageLink(str(u("b")), "", content)])
     page = replace(facts(content), links=links)
-    effects = Effects(page=page, offers=(link("b", lease),), fetched=True, redactions={"rule": 1})
+    effects = Effects(page=page, offers=(link("b", lease),), fetched=True, redactions={"rule": 1}, shown=shown_media(content))
     assert await ledger.settle([Settlement(lease, Verdict(UrlState.VISITED, 200), effects, NOW)]) == [True]
     await ledger.start_prefetches(run.id, W1, [PrefetchTarget(u("b"), 1)], NOW, 60.0)
     counted = {"pattern": PatternYield(waves.STORED_FROM_PAGES, 1, 1)}
@@ -64,6 +66,11 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     await search_index.put_vectors(
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
+
+
+def shown_media(content: str) -> tuple[ShownMedia, ...]:
+    """A video that is not downloaded, so that the page alone makes a row in every table of media."""
+    return (ShownMedia(u(f"video/{content}"), MediaType.VIDEO, provider="youtube", video_id=content),)
 
 
 async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
 from sitelore.crawl.context import (
+    MediaContext,
     NavigationPolicy,
     Progress,
     VisitContext,
@@ -50,7 +51,7 @@ from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, MediaFiles, Reader, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
@@ -91,6 +92,8 @@ class App:
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    media: LazyMedia
+    """Media files and what is known of them; opened when first used."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
@@ -344,6 +347,7 @@ class App:
             policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),
             renderer=renderer,
             rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+            media=self.media.of(run.tenant) if settings.media.types else None,
         )
         try:
             yield visit_context
@@ -352,6 +356,31 @@ class App:
             await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
+
+
+class LazyMedia:
+    """Opens the media of tenants when they are first used: most crawls download none."""
+
+    def __init__(self, engine: Engine, open_files: Callable[[], MediaFiles]) -> None:
+        self._engine = engine
+        self._open_files = open_files
+        self._opened: MediaContext | None = None
+
+    def of(self, tenant: TenantId) -> MediaContext:
+        """Files and library of a tenant, and the processes that all tenants share."""
+        if self._opened is None:
+            from sitelore.crawl.media.image_pool import ImagePool  # noqa: PLC0415 see above
+            from sitelore.store.platform.media_library import SqlMediaLibrary  # noqa: PLC0415 see above
+
+            self._opened = MediaContext(self._open_files(), SqlMediaLibrary(self._engine, tenant), ImagePool())
+        opened = self._opened
+        return replace(opened, files=opened.files.for_tenant(tenant), library=opened.library.for_tenant(tenant))
+
+    async def close(self) -> None:
+        """End the processes."""
+        if self._opened is not None:
+            await self._opened.images.close()
+            await self._opened.files.close()
 
 
 class LazySearch:

@@ -10,6 +10,7 @@ import fcntl
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sitelore.extras import require_extra
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
+    from sitelore.ports import MediaFiles
+    from sitelore.store.blobs.object_store import ObjectBlobs
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
@@ -75,7 +78,7 @@ async def embedded(
 
     Without `writing`, a directory without write permission can be read as well.
     """
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.app import App, LazyMedia, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -103,8 +106,10 @@ async def embedded(
             context = WorkerContext(ledger, queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
+            media = LazyMedia(engine, partial(_media_directory, data / "media"))
+            opened.push_async_callback(media.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, sites_at_once, redaction, access)
+            yield App(context, blobs, reader, browser, search, *names, media, sites_at_once, redaction, access)
 
 
 @asynccontextmanager
@@ -114,7 +119,7 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     `silence_s`: see `PostgresConfig`.
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.app import App, LazyMedia, LazySearch
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
@@ -161,8 +166,24 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         )
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
+        media = LazyMedia(engine, partial(_media_objects, bucket))
+        opened.push_async_callback(media.close)
         names = (engine.name, bucket.name)
-        yield App(context, blobs, reader, browser, search, *names, settings.sites_at_once, settings.redaction, settings.access)
+        yield App(
+            context, blobs, reader, browser, search, *names, media, settings.sites_at_once, settings.redaction, settings.access
+        )
+
+
+def _media_directory(folder: Path) -> MediaFiles:
+    from sitelore.store.blobs.media_directory import DirectoryMediaFiles
+
+    return DirectoryMediaFiles(folder)
+
+
+def _media_objects(blobs: ObjectBlobs) -> MediaFiles:
+    from sitelore.store.blobs.media_objects import ObjectMediaFiles
+
+    return ObjectMediaFiles(blobs.bucket)
 
 
 @contextmanager

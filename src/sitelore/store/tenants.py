@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sitelore.model.errors import StorageError
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, DEFAULT_TENANT_NAME, TenantId
-from sitelore.store.schema import metadata, tenants
+from sitelore.store.schema import complete_metadata, tenants
 from sitelore.store.statements import insert_for
 
 P = ParamSpec("P")
@@ -112,7 +112,7 @@ def enable_row_security(conn: sa.Connection) -> None:
     """Create the policies of all tables on Postgres. Safe to repeat."""
     if conn.dialect.name != "postgresql":
         return
-    for table in metadata.sorted_tables:
+    for table in complete_metadata().sorted_tables:
         secure_table(conn, table.name, "id" if table is tenants else "tenant_id", is_shared=table.name in _SHARED_TABLES)
     _grant(conn)
 

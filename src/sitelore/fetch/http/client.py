@@ -17,7 +17,6 @@ from sitelore.fetch.http.pool import CannotConnect, ConnectionPool, Connector, L
 from sitelore.fetch.http.proxies import PROXY_REFUSED_CREDENTIALS, UpstreamProxy
 from sitelore.model.response import Failure, Fetched, FetchFailure, Request
 from sitelore.model.settings import CrawlSettings
-from sitelore.model.url import Url
 from sitelore.ports import Clock
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -60,7 +59,7 @@ class HttpFetcher:
         self._slots = asyncio.Semaphore(concurrency)
 
     async def fetch(self, request: Request) -> Fetched:
-        """Send one GET; failures are returned, not raised."""
+        """Send one request; failures are returned, not raised."""
         async with self._slots:
             reader = ResponseReader(request, self._timer, documents=self._documents)
             headers = self._headers(request)
@@ -103,7 +102,7 @@ class HttpFetcher:
             reader.start(connection.remote)
             self._sent(url.authority)
             try:
-                connection.send(_message(url, headers, connection.proxy), reader)
+                connection.send(_message(request, headers, connection.proxy), reader, has_body=request.method != "HEAD")
                 await reader.done
             finally:
                 self._pool.release(connection)
@@ -138,9 +137,10 @@ class HttpFetcher:
         return "\r\n".join(lines)
 
 
-def _message(url: Url, headers: str, proxy: UpstreamProxy | None) -> bytes:
+def _message(request: Request, headers: str, proxy: UpstreamProxy | None) -> bytes:
     """The request as bytes: with a path for a server, with the whole URL for an HTTP proxy (RFC 9112 §3.2.2)."""
+    url = request.url
     if proxy is None:
-        return f"GET {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
+        return f"{request.method} {url.target} HTTP/1.1\r\n{headers}\r\n\r\n".encode()
     authorization = f"\r\nProxy-Authorization: {proxy.authorization}" if proxy.authorization else ""
-    return f"GET {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode()
+    return f"{request.method} {url.origin}{url.target} HTTP/1.1\r\n{headers}{authorization}\r\n\r\n".encode()

@@ -114,6 +114,28 @@ CREATE TABLE idempotency_keys (
 	PRIMARY KEY (tenant_id, "key"),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+CREATE TABLE media (
+	tenant_id INTEGER NOT NULL,
+	id BIGINT NOT NULL,
+	type TEXT NOT NULL,
+	content_hash TEXT NOT NULL,
+	storage_key TEXT,
+	source_url TEXT NOT NULL,
+	file_name TEXT NOT NULL,
+	mime_type TEXT NOT NULL,
+	stored_bytes BIGINT NOT NULL,
+	original_bytes BIGINT NOT NULL,
+	width INTEGER,
+	height INTEGER,
+	alt TEXT,
+	provider TEXT,
+	video_id TEXT,
+	text TEXT,
+	created_at DOUBLE NOT NULL,
+	last_crawled_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
 CREATE TABLE runs (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,
@@ -138,6 +160,7 @@ CREATE TABLE runs (
 	presence_checked INTEGER DEFAULT '0' NOT NULL,
 	prefetch_unused INTEGER DEFAULT '0' NOT NULL,
 	time_limit_from DOUBLE,
+	media_admitted INTEGER DEFAULT '0' NOT NULL,
 	PRIMARY KEY (tenant_id, id),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
@@ -213,6 +236,28 @@ CREATE TABLE segments (
 	size INTEGER NOT NULL,
 	dead INTEGER NOT NULL,
 	PRIMARY KEY (tenant_id, site_id, segment),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE media_urls (
+	tenant_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	site_id INTEGER NOT NULL,
+	media_id BIGINT NOT NULL,
+	etag TEXT,
+	last_modified TEXT,
+	fetched_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, url_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE,
+	FOREIGN KEY(tenant_id, media_id) REFERENCES media (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE page_media (
+	tenant_id INTEGER NOT NULL,
+	page_id BIGINT NOT NULL,
+	position INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	alt TEXT,
+	PRIMARY KEY (tenant_id, page_id, position),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
 CREATE TABLE redactions (
@@ -320,6 +365,11 @@ CREATE INDEX events_created ON events (tenant_id, created_at);
 CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
+CREATE INDEX media_of_type ON media (tenant_id, type, id);
+CREATE INDEX media_urls_of_media ON media_urls (tenant_id, media_id, url_id);
+CREATE INDEX media_urls_of_site ON media_urls (tenant_id, site_id, media_id);
+CREATE INDEX page_media_of_site ON page_media (tenant_id, site_id, url_id);
+CREATE INDEX page_media_of_url ON page_media (tenant_id, url_id, page_id);
 CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);
 CREATE INDEX pages_held ON pages (tenant_id, site_id) WHERE held = 1;
 CREATE INDEX pages_numbered ON pages (tenant_id, site_id, number) WHERE number IS NOT NULL;
@@ -333,12 +383,14 @@ CREATE INDEX runs_running ON runs (site_id) WHERE state = 'RUNNING';
 CREATE INDEX runs_state ON runs (state);
 CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE presence_checked = 0;
 CREATE INDEX urls_admitted ON urls (tenant_id, run_id, state, seq, retry_at) WHERE seq IS NOT NULL;
-CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED';
+CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind <> 'media';
 CREATE INDEX urls_canonical ON urls (tenant_id, run_id, canonical) WHERE canonical <> url;
 CREATE INDEX urls_content ON urls (tenant_id, run_id, content_hash, pattern, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity IS NOT NULL;
+CREATE INDEX urls_media_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind = 'media';
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE UNIQUE INDEX media_of_content ON media (tenant_id, content_hash);
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX site_urls_named ON site_urls (tenant_id, site_id, url);

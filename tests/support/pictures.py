@@ -1,0 +1,17 @@
+"""Images for tests, made with the library that compresses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def picture(width: int, height: int, suffix: str = ".jpg", seed: int = 1, **options: Any) -> bytes:
+    """A picture that looks like a photo to a compressor: soft shapes with some noise."""
+    pyvips = pytest.importorskip("pyvips")
+    shapes = pyvips.Image.perlin(width, height, cell_size=64, seed=seed) * 90 + 128
+    noise = pyvips.Image.gaussnoise(width, height, mean=128, sigma=12, seed=seed)
+    image = shapes.bandjoin([shapes.rot180(), noise]).cast("uchar").copy(interpretation="srgb")
+    data: bytes = image.write_to_buffer(suffix, **options)
+    return data
