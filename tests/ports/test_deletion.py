@@ -23,9 +23,9 @@ from sitelore.app.deletion import purge_blobs, sweep_blobs
 from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
+from sitelore.model.platform.media import ShownMedia
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
-from sitelore.model.platform.media import ShownMedia
 from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
 from sitelore.store.blobs.object_store import ObjectBlobs

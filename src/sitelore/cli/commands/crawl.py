@@ -34,6 +34,8 @@ from sitelore.model.settings import (
     CrawlSettings,
     Identity,
     LinkStyle,
+    MediaPolicy,
+    MediaType,
     Overrides,
     Pace,
     PersonalPolicy,
@@ -97,6 +99,8 @@ class CrawlOptions:
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
     audit_facts: bool = False
+    media: bool = False
+    max_video_mb: int = 50
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
     delay_s: float | None = None
@@ -165,6 +169,12 @@ def crawl(
     audit_facts: Annotated[
         bool, typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.")
     ] = False,
+    media: Annotated[
+        bool, typer.Option("--media", help="Download the images, videos and documents of pages, from any host.")
+    ] = False,
+    max_video_mb: Annotated[
+        int, typer.Option(min=0, max=2000, metavar="N", help="With --media: skip videos larger than N MB.")
+    ] = 50,
     personal: Annotated[
         PersonalPolicy,
         typer.Option(
@@ -256,6 +266,8 @@ def crawl(
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
         audit_facts=audit_facts,
+        media=media,
+        max_video_mb=max_video_mb,
         personal=personal,
         personal_ids=tuple(personal_id or ()),
         delay_s=delay,
@@ -349,6 +361,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         rendering=options.rendering,
         documents=options.documents,
         audit_facts=options.audit_facts,
+        media=MediaPolicy(types=tuple(MediaType) if options.media else (), video_bytes=options.max_video_mb * 2**20),
         personal=options.personal,
         personal_ids=_personal_ids(options.personal_ids),
         identity=next((rules.identity for rules in overrides if rules.identity != Identity()), Identity()),
