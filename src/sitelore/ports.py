@@ -7,10 +7,10 @@ Implemented by: `fetch` (`Fetcher`, `Renderer`, `Robots`), `frontier` (`HostGate
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from sitelore.model.document import Blob, Reading, ReadOptions, SitemapReading
 from sitelore.model.frontier import (
@@ -49,6 +49,21 @@ from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
 if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
+    from sitelore.model.platform.brands import StoredBrand
+    from sitelore.model.platform.channels import (
+        Channel,
+        ChannelPage,
+        ChannelSettings,
+        ChannelStatistics,
+        CrawlJob,
+        MediaCounts,
+        NewCrawl,
+        PageListing,
+        StartedCrawl,
+        TenantCrawlSettings,
+        TenantUsage,
+    )
+    from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
@@ -682,4 +697,147 @@ class MediaLibrary(Protocol):
 
     def references(self) -> AsyncIterator[set[str]]:
         """All keys of files that rows refer to, thumbnails included, in parts."""
+        ...
+
+
+# Channels
+
+
+class Channels(Protocol):
+    """The channels of one tenant: their crawls, pages and schedules, and the tenant's crawl settings and brand."""
+
+    def queue(self) -> ChannelQueue:
+        """What the channels of all tenants wait for."""
+        ...
+
+    def for_tenant(self, tenant: TenantId) -> Channels:
+        """The channels of another tenant in the same database."""
+        ...
+
+    async def create_channel(self, site: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
+        """Create a channel, and its site if it is new; None when the site has a channel."""
+        ...
+
+    async def channel(self, channel: str) -> Channel | None:
+        """The channel with this id."""
+        ...
+
+    async def list_channels(self, limit: int, offset: int, only: str = "") -> tuple[list[Channel], int]:
+        """A page of the channels, oldest first, and the total. `only`: the only channel that may be listed."""
+        ...
+
+    async def change_channel(self, channel: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
+        """Replace title, address and settings; None when there is no such channel."""
+        ...
+
+    async def delete_channel(self, channel: str, now: float) -> bool:
+        """Delete a channel with everything of its site; runs that have not ended are cancelled. False when there is none."""
+        ...
+
+    async def secret(self, channel: str) -> str | None:
+        """The secret with which change notices of the channel are signed."""
+        ...
+
+    async def set_secret(self, channel: str, secret: str, now: float) -> bool:
+        """Replace the secret. False when there is no such channel."""
+        ...
+
+    async def crawl_settings(self) -> TenantCrawlSettings | None:
+        """The crawl settings of the tenant; None when there is no such tenant."""
+        ...
+
+    async def change_crawl_settings(self, settings: TenantCrawlSettings, plans: Mapping[str, Planned | None]) -> bool:
+        """Replace the crawl settings, and the schedules of these channels. False when there is no such tenant."""
+        ...
+
+    async def usage(self) -> TenantUsage:
+        """How many channels and pages the tenant has."""
+        ...
+
+    async def start_crawl(self, channel: str, crawl: NewCrawl, now: float) -> StartedCrawl | None:
+        """Create the run of a crawl, unless one of the channel is active. None when there is no such channel."""
+        ...
+
+    async def jobs(
+        self, channel: str, limit: int, offset: int = 0, states: Sequence[RunState] = ()
+    ) -> tuple[list[CrawlJob], int]:
+        """A page of the channel's crawls, newest first, and the total."""
+        ...
+
+    async def job(self, run: RunId) -> CrawlJob | None:
+        """The crawl of this run; None when the run is no crawl of a channel."""
+        ...
+
+    async def set_media(self, run: RunId, media: MediaCounts) -> None:
+        """Replace the media figures of a crawl."""
+        ...
+
+    async def followed_up(self, run: RunId) -> None:
+        """Mark a completed crawl as followed up."""
+        ...
+
+    async def pages(self, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
+        """A page of the site's pages, by depth and URL, and the total."""
+        ...
+
+    async def page(self, site: SiteId, page: int) -> ChannelPage | None:
+        """The page with this id."""
+        ...
+
+    async def delete_page(self, site: SiteId, page: int) -> bool:
+        """Delete a page with its versions, links, chunks and vectors, until a later run finds it again."""
+        ...
+
+    async def statistics(self, channel: Channel) -> ChannelStatistics:
+        """Figures of a channel over all its crawls."""
+        ...
+
+    async def schedule(self, channel: str) -> Schedule | None:
+        """The schedule of a channel."""
+        ...
+
+    async def next_scheduled(self) -> float | None:
+        """When the next scheduled crawl of the tenant starts."""
+        ...
+
+    async def crawled_channels(self) -> list[str]:
+        """Channels of which a crawl has completed, and those with a schedule."""
+        ...
+
+    async def store_plans(self, plans: Mapping[str, Planned | None], *, keep: bool = False) -> None:
+        """Create or change schedules; None deletes one. `keep`: a schedule of the same rule stays as it is."""
+        ...
+
+    async def handle_occurrence(
+        self, before: Schedule, occurrence: Occurrence, crawl: NewCrawl | None, now: float
+    ) -> Schedule | None:
+        """Start the crawl of a due occurrence and set the next one; None when another server has done so."""
+        ...
+
+    async def brand(self) -> StoredBrand:
+        """The brand of the tenant."""
+        ...
+
+    async def enter_brand(self, changes: dict[str, Any], now: float) -> StoredBrand:
+        """Store what a person has entered; None removes an entry."""
+        ...
+
+    async def store_detected_brand(self, channel: str, detected: dict[str, Any], now: float) -> None:
+        """Store what a crawl has detected."""
+        ...
+
+
+class ChannelQueue(Protocol):
+    """What the channels of all tenants wait for."""
+
+    async def due_schedules(self, now: float, limit: int) -> list[Schedule]:
+        """Schedules whose next crawl should start by now, the longest overdue first."""
+        ...
+
+    async def jobs_to_follow_up(self, limit: int) -> list[tuple[TenantId, RunId]]:
+        """Crawls that have completed and were not followed up."""
+        ...
+
+    async def tenant_of_channel(self, channel: str) -> TenantId | None:
+        """The tenant that has this channel."""
         ...

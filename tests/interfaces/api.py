@@ -136,7 +136,14 @@ async def whole_app(data: Path) -> AsyncIterator[AppContext]:
     """The app that `sitelore serve` runs without settings."""
     async with embedded(data, writing=True) as app:
         yield AppContext(
-            app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service
+            app.ledger,
+            app.queue,
+            app.blobs,
+            app.clock,
+            app.run_background_work,
+            app.notify_workers,
+            app.search.service,
+            app.open_channels(),
         )
 
 
@@ -152,7 +159,7 @@ async def idle_app(data: Path) -> AsyncIterator[AppContext]:
         async def announce(_: RunId) -> None:
             pass
 
-        yield AppContext(app.ledger, app.queue, app.blobs, app.clock, attend, announce, app.search.service)
+        yield AppContext(app.ledger, app.queue, app.blobs, app.clock, attend, announce, app.search.service, app.open_channels())
 
 
 @contextlib.contextmanager

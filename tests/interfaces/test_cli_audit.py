@@ -204,7 +204,7 @@ def test_fail_on_sets_the_exit_code(crawled: Crawled, options: tuple[str, ...], 
         (("elsewhere.test",), "unknown site 'elsewhere.test'; known sites: 127.0.0.1:"),
         (("--rule", "brokn-anchor"), "unknown audit rule 'brokn-anchor' (did you mean 'broken-anchor'?)"),
         (("--fail-on", "fatal"), "Invalid value for '--fail-on'"),
-        (("--run", "nothing"), "no run 'nothing' in"),
+        (("--run", "nothing"), "no run or site 'nothing' in"),
         (("elsewhere.test", "--run", "latest"), "is of the site 127.0.0.1:"),
     ],
 )

@@ -243,7 +243,9 @@ def repeat_request(copy: Copy, expected: Expected, body: object) -> ApiResponse:
             pass
 
         async with build_app(copy.folder, writing=True) as app:
-            context = AppContext(app.ledger, app.queue, app.blobs, app.clock, background_work, announce, app.search.service)
+            channels = app.open_channels()
+            parts = (app.ledger, app.queue, app.blobs, app.clock, background_work, announce, app.search.service, channels)
+            context = AppContext(*parts)
             yield replace(context, clock=lambda: expected.idempotent_run_created_at + 60)
 
     settings = ApiSettings(poll_s=0.05, allow_private=(data.ALLOW_PRIVATE,))

@@ -19,11 +19,10 @@ from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
 from sitelore.store.migrations import current
 from sitelore.store.migrations.current import migrate, upgrade
-from sitelore.store.schema import REVISION, complete_metadata, versions
+from sitelore.store.platform.schema import metadata
+from sitelore.store.schema import REVISION, versions
 from sitelore.store.tenants import for_tenant
 from sitelore.store.versions import PageChange, store_changes
-
-metadata = complete_metadata()
 
 
 def _drop_all(conn: sa.Connection) -> None:

@@ -26,7 +26,9 @@ from sitelore.model.frontier import (
     Verdict,
 )
 from sitelore.model.ids import TenantId
+from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Trigger
 from sitelore.model.platform.media import ShownMedia
+from sitelore.model.platform.schedules import Planned, ScheduleRule
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
@@ -34,15 +36,28 @@ from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
-from sitelore.store.schema import complete_metadata, tenants
+from sitelore.store.platform.channel_store import SqlChannels
+from sitelore.store.platform.schema import metadata, page_deletions
+from sitelore.store.schema import sites, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
-metadata = complete_metadata()
 TABLES = [table.name for table in metadata.sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state"}
+NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "schedules_due"}
 """Indexes of schedulers and maintenance, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls"}
+SHARED = {"tenants", "sites", "runs", "urls", "channels", "crawl_jobs", "schedules"}
 """Tables that schedulers and maintenance read across tenants."""
+
+
+async def fill_channels(channels: SqlChannels) -> None:
+    """Store something in every table of channels."""
+    channel = await channels.create_channel("shop", "Shop", "http://shop/", ChannelSettings(), NOW)
+    assert channel is not None
+    settings = CrawlSettings(seeds=(channel.url,))
+    config, key = CrawlConfig(channel.url, 9, 3), IdempotencyKey("crawl", "")
+    crawl = NewCrawl("shop", settings, (), config, Trigger.MANUAL, "test", key)
+    assert await channels.start_crawl(channel.id, crawl, NOW)
+    await channels.store_plans({channel.id: Planned(ScheduleRule("0 0 * * 0", "UTC"), NOW)})
+    await channels.enter_brand({"primary_color": "#112233"}, NOW)
 
 
 async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) -> None:
@@ -79,9 +94,18 @@ async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:
     ids = []
     for name in ("red", "blue"):
         tenant = await SqlRunQueue(engine).create_tenant(name, NOW)
-        await fill(SqlLedger(engine, tenant.id), SqlSearchIndex(engine, tenant.id), name)
+        ledger, channels = SqlLedger(engine, tenant.id), SqlChannels(engine, tenant.id)
+        await fill(ledger, SqlSearchIndex(engine, tenant.id), name)
+        await fill_channels(channels)
+        await engine.write(for_tenant, _delete_a_page, tenant.id)
         ids.append(tenant.id)
     return engine, ids
+
+
+def _delete_a_page(conn: sa.Connection, tenant: TenantId) -> None:
+    site = conn.scalar(sa.select(sa.func.min(sites.c.id)).where(sites.c.tenant_id == tenant))
+    values = {"tenant_id": tenant, "site_id": site, "url_id": 1, "run_id": "r"}
+    conn.execute(sa.insert(page_deletions).values(values))
 
 
 def count(conn: sa.Connection, _tenant: TenantId, table: str) -> int:
@@ -177,7 +201,7 @@ def test_every_key_and_index_starts_with_the_tenant() -> None:
 async def test_the_ledger_of_a_tenant_does_not_find_what_another_has(database: Database) -> None:
     engine, [red, blue] = await two_tenants(database)
     ours, theirs = SqlLedger(engine, red), SqlLedger(engine, blue)
-    [run] = await theirs.runs()
+    [run] = [run for run in await theirs.runs() if run.site_name == "site"]
     assert await ours.run(run.id) is None
     assert await ours.row(run.id, u("a")) is None
     assert [row async for row in ours.rows(run.id)] == []

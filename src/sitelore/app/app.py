@@ -51,12 +51,13 @@ from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, MediaFiles, Reader, RunQueue
+from sitelore.ports import BlobStorage, Channels, Clock, Embedder, Fetcher, HostGate, Ledger, MediaFiles, Reader, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.platform.schedules import Scheduler
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.vectors.search import VectorSearch
@@ -94,11 +95,15 @@ class App:
     """The file, directory or bucket of the blobs, without credentials."""
     media: LazyMedia
     """Media files and what is known of them; opened when first used."""
+    open_channels: Callable[[], Channels]
+    """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
     sites_at_once: int = 4
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's rules for secrets, and the key of their hashes."""
     access: Access = field(default=NO_ACCESS, repr=False)
     """Headers, cookies, credentials, proxies and TLS options of this process. Never stored."""
+    allow_private: tuple[str, ...] = ()
+    """Private addresses that scheduled crawls may reach."""
     fetcher: Fetcher | None = None
     """Replaces the HTTP client of the runs. It does not pass the address guard."""
 
@@ -211,7 +216,10 @@ class App:
 
     async def run_background_work(self, stop: asyncio.Event) -> None:
         """Work beside a server until `stop` is set: index updates, and crawling (embedded) or only maintenance (scaled)."""
-        async with _in_background("index updates", partial(self._update_index, stop)):
+        async with (
+            _in_background("index updates", partial(self._update_index, stop)),
+            _in_background("schedules", partial(self._run_schedules, stop)),
+        ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
                     await keep_running("maintenance", partial(Maintenance(self.worker_context, self.blobs).forever, stop))
@@ -225,6 +233,19 @@ class App:
                 await stop.wait()
         if not stop.is_set():
             await self.search.keep_current(stop)
+
+    async def _run_schedules(self, stop: asyncio.Event) -> None:
+        """Start scheduled crawls. For servers only, since they know which addresses crawls may reach."""
+        await self.scheduler().forever(stop, self.worker_context.config.upkeep_s)
+
+    def scheduler(self) -> Scheduler:
+        """The scheduler of all tenants' channels."""
+        from sitelore.platform.channels import ChannelService  # noqa: PLC0415 not needed by a crawl
+        from sitelore.platform.schedules import Scheduler  # noqa: PLC0415 see above
+
+        channels = self.open_channels()
+        service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
+        return Scheduler(channels.queue(), service, self.ledger, self.blobs)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply the operator's retention period once an hour."""

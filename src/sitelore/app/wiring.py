@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
-    from sitelore.ports import MediaFiles
+    from sitelore.ports import Channels, MediaFiles
     from sitelore.store.blobs.object_store import ObjectBlobs
+    from sitelore.store.engine import Engine
 
 _POLL_S = 0.5
 _POSTGRES_CONNECTIONS = 6
@@ -60,6 +61,7 @@ async def build_app(data: Path, *, writing: bool, serving: bool = False) -> Asyn
         sites_at_once=settings.sites_at_once,
         redaction=settings.redaction,
         access=settings.access,
+        allow_private=settings.allow_private,
     ) as app:
         yield app
 
@@ -73,6 +75,7 @@ async def embedded(
     sites_at_once: int = 4,
     redaction: Redaction = BUILT_IN_ALONE,
     access: Access = NO_ACCESS,
+    allow_private: tuple[str, ...] = (),
 ) -> AsyncIterator[App]:
     """The application on one directory, with SQLite. `writing` locks the directory; others may read it meanwhile.
 
@@ -109,7 +112,21 @@ async def embedded(
             media = LazyMedia(engine, partial(_media_directory, data / "media"))
             opened.push_async_callback(media.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            yield App(context, blobs, reader, browser, search, *names, media, sites_at_once, redaction, access)
+            channels = partial(_open_channels, engine)
+            yield App(
+                context,
+                blobs,
+                reader,
+                browser,
+                search,
+                *names,
+                media,
+                channels,
+                sites_at_once,
+                redaction,
+                access,
+                allow_private,
+            )
 
 
 @asynccontextmanager
@@ -169,9 +186,28 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         media = LazyMedia(engine, partial(_media_objects, bucket))
         opened.push_async_callback(media.close)
         names = (engine.name, bucket.name)
+        channels = partial(_open_channels, engine)
         yield App(
-            context, blobs, reader, browser, search, *names, media, settings.sites_at_once, settings.redaction, settings.access
+            context,
+            blobs,
+            reader,
+            browser,
+            search,
+            *names,
+            media,
+            channels,
+            settings.sites_at_once,
+            settings.redaction,
+            settings.access,
+            settings.allow_private,
         )
+
+
+def _open_channels(engine: Engine) -> Channels:
+    """The channels of the default tenant."""
+    from sitelore.store.platform.channel_store import SqlChannels
+
+    return SqlChannels(engine, DEFAULT_TENANT)
 
 
 def _media_directory(folder: Path) -> MediaFiles:

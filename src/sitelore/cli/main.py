@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from sitelore.cli.help import GroupedCommand
 from sitelore.model.errors import Interrupted, SiteloreError, StorageError
 
 _CTRL_C = 130  # how typer reports it
@@ -71,7 +72,7 @@ def parser(names: Iterable[str]) -> typer.Typer:
     app = _empty_parser()
     for name in names:
         module = import_module(f"sitelore.cli.commands.{COMMANDS[name].module}")
-        app.command(name, no_args_is_help=False)(getattr(module, name))
+        app.command(name, cls=GroupedCommand, no_args_is_help=False)(getattr(module, name))
     return app
 
 

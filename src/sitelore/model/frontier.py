@@ -323,7 +323,7 @@ class MediaCounts:
     """Statistics of the media of a run."""
 
     urls: int = 0
-    """Media URLs that pages show, of videos that are not downloaded apart."""
+    """Media URLs that pages show, without videos that are not downloaded."""
     images: int = 0
     videos: int = 0
     documents: int = 0

@@ -22,14 +22,16 @@ from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
-from sitelore.serve.routes import operations, quick, runs, sites
+from sitelore.serve.routes import channels, operations, quick, runs, sites, tenant_settings, webcrawl
 from sitelore.serve.run_service import RunService
 
 _BY_STATUS = {
     400: problems.BAD_JSON, 404: problems.NOT_FOUND, 405: problems.METHOD_NOT_ALLOWED, 413: problems.TOO_LARGE,
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
-ROUTERS = (quick.router, runs.router, sites.router, operations.router)
+ROUTERS = (
+    quick.router, runs.router, sites.router, channels.router, webcrawl.router, tenant_settings.router, operations.router,
+)  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300
 _NAMED = 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
-from sitelore.ports import Blobs, Clock, Ledger, RunQueue
+from sitelore.ports import BlobStorage, Channels, Clock, Ledger, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
@@ -21,7 +21,7 @@ class AppContext:
 
     ledger: Ledger
     queue: RunQueue
-    blobs: Blobs
+    blobs: BlobStorage
     clock: Clock
     run_background: Callable[[asyncio.Event], Awaitable[None]]
     """Background work that runs until the event is set: workers and maintenance in one process, or maintenance alone where
@@ -30,6 +30,8 @@ class AppContext:
     """Notify workers that a run was created or cancelled. Best effort."""
     open_search_service: Callable[[TenantId], SearchService]
     """Builds the search service of a tenant on first use."""
+    channels: Channels
+    """Of the default tenant; `channels.for_tenant` gives those of another."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
 

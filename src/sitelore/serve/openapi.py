@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
 from sitelore.serve.middleware import OPEN_PATHS
+from sitelore.serve.platform import channel_schemas
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -41,7 +42,7 @@ def openapi_document(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
 def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens: bool) -> None:
     """Add what all routes share: authentication, and the problems that the middleware may answer with."""
     kinds = [*_EVERYWHERE]
-    if method == "post":
+    if method in {"post", "patch"}:
         kinds += _WITH_BODY
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
@@ -62,7 +63,7 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
-    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem,
+    schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem, *channel_schemas.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

@@ -28,14 +28,20 @@ class ProblemType:
 
 BAD_JSON = ProblemType("bad-json", 400, "The body is not JSON")
 UNAUTHORIZED = ProblemType("unauthorized", 401, "A valid bearer token is needed")
+BAD_SIGNATURE = ProblemType("bad-signature", 401, "The signature is not valid")
 FORBIDDEN = ProblemType("forbidden", 403, "The token does not permit this")
 CROSS_ORIGIN = ProblemType("cross-origin", 403, "Requests from other sites are refused")
 NOT_FOUND = ProblemType("not-found", 404, "Not found")
 RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
+CHANNEL_NOT_FOUND = ProblemType("channel-not-found", 404, "Channel not found")
+PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
+TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
+CHANNEL_EXISTS = ProblemType("channel-exists", 409, "The website has a channel already")
+CRAWL_ACTIVE = ProblemType("crawl-active", 409, "A crawl of the channel is active")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
 MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
@@ -46,7 +52,8 @@ INTERNAL = ProblemType("internal", 500, "Internal error")
 UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
-    BAD_JSON, UNAUTHORIZED, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND, METHOD_NOT_ALLOWED, SLOW_BODY,
+    BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND,
+    METHOD_NOT_ALLOWED, SLOW_BODY, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, CHANNEL_EXISTS, CRAWL_ACTIVE,
     ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 

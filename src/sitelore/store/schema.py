@@ -50,6 +50,12 @@ tenants = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", Key, nullable=False, unique=True),
     sa.Column("created_at", sa.Double, nullable=False),
+    # Crawl settings of its channels (`model/platform/channels.py`).
+    sa.Column("plan", sa.Text, nullable=False, server_default="FREE"),
+    sa.Column("crawl_max_pages", sa.Integer, nullable=False, server_default="100"),
+    sa.Column("crawl_frequency", sa.Text, nullable=False, server_default="MONTHLY"),
+    sa.Column("max_video_mb", sa.Integer, nullable=False, server_default="50"),
+    sa.Column("time_zone", sa.Text, nullable=False, server_default="UTC"),
 )
 
 sites = sa.Table(

@@ -25,9 +25,11 @@ from sitelore.store.statements import insert_for
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_TENANT_COLUMNS = (tenants.c.id, tenants.c.name, tenants.c.created_at)
+
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
-_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls"})
+_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls", "channels", "crawl_jobs", "schedules"})
 _SET_TENANT = "SELECT set_config('sitelore.tenant', $1, true)"
 _CURRENT = "current_setting('sitelore.tenant', true)"
 # In subqueries, so that Postgres evaluates each once for a statement and not for each row.
@@ -85,12 +87,12 @@ def _set(conn: sa.Connection, value: str) -> None:
 
 def list_tenants(conn: sa.Connection) -> list[Tenant]:
     """All tenants, by id."""
-    return [Tenant(*row) for row in conn.execute(sa.select(tenants).order_by(tenants.c.id))]
+    return [Tenant(*row) for row in conn.execute(sa.select(*_TENANT_COLUMNS).order_by(tenants.c.id))]
 
 
 def find_tenant(conn: sa.Connection, name: str) -> Tenant | None:
     """The tenant of this name."""
-    row = conn.execute(sa.select(tenants).where(tenants.c.name == name)).one_or_none()
+    row = conn.execute(sa.select(*_TENANT_COLUMNS).where(tenants.c.name == name)).one_or_none()
     return None if row is None else Tenant(*row)
 
 
@@ -98,12 +100,12 @@ def create_tenant(conn: sa.Connection, name: str, now: float) -> Tenant:
     """The tenant of this name; it is created if there is none."""
     insert = insert_for(conn.dialect.name)(tenants).values(name=name, created_at=now)
     conn.execute(insert.on_conflict_do_nothing(index_elements=["name"]))
-    return Tenant(*conn.execute(sa.select(tenants).where(tenants.c.name == name)).one())
+    return Tenant(*conn.execute(sa.select(*_TENANT_COLUMNS).where(tenants.c.name == name)).one())
 
 
 def create_default_tenant(conn: sa.Connection) -> None:
-    """Create the tenant that every database has."""
-    conn.execute(sa.insert(tenants).values(id=DEFAULT_TENANT, name=DEFAULT_TENANT_NAME, created_at=0.0))
+    """Create the tenant that every database has. It has the plan with the highest limit."""
+    conn.execute(sa.insert(tenants).values(id=DEFAULT_TENANT, name=DEFAULT_TENANT_NAME, created_at=0.0, plan="ENTERPRISE"))
     if conn.dialect.name == "postgresql":
         conn.exec_driver_sql("SELECT setval(pg_get_serial_sequence('tenants', 'id'), (SELECT max(id) FROM tenants))")
 

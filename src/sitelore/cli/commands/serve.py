@@ -71,6 +71,7 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
                 app.run_background_work,
                 app.notify_workers,
                 app.search.service,
+                app.open_channels(),
                 app.redaction,
             )
             await serve_api(context, settings, listening, mcp=mcp_endpoint(app))

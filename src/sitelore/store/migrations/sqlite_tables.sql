@@ -2,6 +2,11 @@ CREATE TABLE tenants (
 	id INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	created_at DOUBLE NOT NULL,
+	"plan" TEXT DEFAULT 'FREE' NOT NULL,
+	crawl_max_pages INTEGER DEFAULT '100' NOT NULL,
+	crawl_frequency TEXT DEFAULT 'MONTHLY' NOT NULL,
+	max_video_mb INTEGER DEFAULT '50' NOT NULL,
+	time_zone TEXT DEFAULT 'UTC' NOT NULL,
 	PRIMARY KEY (id),
 	UNIQUE (name)
 );
@@ -112,6 +117,16 @@ CREATE TABLE idempotency_keys (
 	run_id TEXT NOT NULL,
 	created_at DOUBLE NOT NULL,
 	PRIMARY KEY (tenant_id, "key"),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE brands (
+	tenant_id INTEGER NOT NULL,
+	entered TEXT,
+	detected TEXT,
+	channel_id TEXT,
+	detected_at DOUBLE,
+	updated_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
 CREATE TABLE media (
@@ -238,6 +253,28 @@ CREATE TABLE segments (
 	PRIMARY KEY (tenant_id, site_id, segment),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE channels (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	site_id INTEGER NOT NULL,
+	host TEXT NOT NULL,
+	title TEXT NOT NULL,
+	url TEXT NOT NULL,
+	settings TEXT NOT NULL,
+	secret TEXT,
+	created_at DOUBLE NOT NULL,
+	updated_at DOUBLE NOT NULL,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE page_deletions (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	url_id BIGINT NOT NULL,
+	run_id TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id, url_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE media_urls (
 	tenant_id INTEGER NOT NULL,
 	url_id BIGINT NOT NULL,
@@ -355,12 +392,47 @@ CREATE TABLE pattern_stats (
 	PRIMARY KEY (tenant_id, run_id, pattern),
 	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE crawl_jobs (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	channel_id TEXT NOT NULL,
+	trigger_type TEXT NOT NULL,
+	triggered_by TEXT NOT NULL,
+	scheduled_for DOUBLE,
+	config TEXT NOT NULL,
+	media TEXT,
+	active INTEGER NOT NULL,
+	follow_up INTEGER NOT NULL,
+	PRIMARY KEY (tenant_id, run_id),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE,
+	FOREIGN KEY(tenant_id, channel_id) REFERENCES channels (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE schedules (
+	tenant_id INTEGER NOT NULL,
+	channel_id TEXT NOT NULL,
+	cron TEXT NOT NULL,
+	time_zone TEXT NOT NULL,
+	jitter_s INTEGER NOT NULL,
+	next_at DOUBLE NOT NULL,
+	due_at DOUBLE NOT NULL,
+	last_at DOUBLE,
+	last_outcome TEXT,
+	last_missed INTEGER DEFAULT '0' NOT NULL,
+	last_run TEXT,
+	missed INTEGER DEFAULT '0' NOT NULL,
+	skipped INTEGER DEFAULT '0' NOT NULL,
+	PRIMARY KEY (tenant_id, channel_id),
+	FOREIGN KEY(tenant_id, channel_id) REFERENCES channels (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
+CREATE INDEX channels_created ON channels (tenant_id, created_at, id);
 CREATE INDEX chunks_of_page ON chunks (tenant_id, site_id, page);
 CREATE INDEX chunks_of_text ON chunks (tenant_id, text_hash);
+CREATE INDEX crawl_jobs_of_channel ON crawl_jobs (tenant_id, channel_id, run_id);
+CREATE INDEX crawl_jobs_to_follow_up ON crawl_jobs (tenant_id, run_id) WHERE follow_up = 1;
 CREATE INDEX events_created ON events (tenant_id, created_at);
 CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
@@ -382,6 +454,7 @@ CREATE INDEX runs_queued ON runs (tenant_id, site_id, queue_round) WHERE state =
 CREATE INDEX runs_running ON runs (site_id) WHERE state = 'RUNNING';
 CREATE INDEX runs_state ON runs (state);
 CREATE INDEX runs_unchecked ON runs (tenant_id, site_id, finished_at, id) WHERE presence_checked = 0;
+CREATE INDEX schedules_due ON schedules (due_at);
 CREATE INDEX urls_admitted ON urls (tenant_id, run_id, state, seq, retry_at) WHERE seq IS NOT NULL;
 CREATE INDEX urls_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind <> 'media';
 CREATE INDEX urls_canonical ON urls (tenant_id, run_id, canonical) WHERE canonical <> url;
@@ -390,6 +463,9 @@ CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity 
 CREATE INDEX urls_media_candidates ON urls (tenant_id, run_id, depth, source_rank, parent_seq, position) WHERE state = 'DISCOVERED' AND kind = 'media';
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
+CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);
+CREATE UNIQUE INDEX crawl_jobs_active ON crawl_jobs (tenant_id, channel_id) WHERE active = 1;
 CREATE UNIQUE INDEX media_of_content ON media (tenant_id, content_hash);
 CREATE UNIQUE INDEX models_named ON models (tenant_id, name);
 CREATE UNIQUE INDEX page_versions_current ON page_versions (tenant_id, site_id, url_id) WHERE ended_at IS NULL;

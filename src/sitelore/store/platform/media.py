@@ -43,7 +43,7 @@ from sitelore.store.statements import (
     select_in_batches,
     upsert,
 )
-from sitelore.store.versions import url_ids_of
+from sitelore.store.versions import url_ids
 
 MEDIA_PER_READ = 2_000
 _MAX_NAME_CHARS = 255
@@ -87,7 +87,7 @@ def settle_media(
 def _settle_site(conn: sa.Connection, tenant: TenantId, site: int, settlements: Sequence[Settlement], counts: Changes) -> None:
     own = {settlement.lease.url for settlement in settlements}
     shown = {item.url for settlement in settlements for item in settlement.effects.shown or ()}
-    ids = url_ids_of(conn, tenant, site, own | shown)
+    ids = url_ids(conn, tenant, site, own | shown)
     _store_shown(conn, tenant, site, settlements, ids)
     contents = list(_contents_of(settlements))
     media_ids, new = _media_ids(conn, tenant, contents)
@@ -150,8 +150,6 @@ def _store_shown(
 def _count(counts: Changes, content: _Content, *, is_new: bool) -> None:
     file = content.update.file
     if file is None:
-        if is_new:
-            counts.add_media(content.run, "videos", 1)
         return
     counts.add_media(content.run, _COUNTED_AS[file.type], 1)
     if not is_new:
@@ -294,7 +292,7 @@ def link_redirects(conn: sa.Connection, tenant: TenantId, site: int, run: str) -
     targets = {Url.trusted(row[0]): Url.trusted(row[1]) for row in conn.execute(_aliases, {"tenant": tenant, "run": run})}
     if not targets:
         return
-    ids = url_ids_of(conn, tenant, site, {*targets, *targets.values()})
+    ids = url_ids(conn, tenant, site, {*targets, *targets.values()})
     contents = {
         row.url_id: row for row in select_in_batches(conn, _contents, {ids[url] for url in targets.values()}, tenant=tenant)
     }

@@ -85,7 +85,7 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     conn.execute(sa.delete(links).where(links.c.tenant_id == tenant, links.c.version_id.in_(of_versions)))
     for table in (chunks, chunk_texts, postings):
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
-    _delete_vectors(conn, tenant)
+    delete_unused_vectors(conn, tenant)
     conn.execute(sa.delete(sites).where(this_site))
     from sitelore.store.platform.media import delete_without_urls  # noqa: PLC0415 - not needed by a crawl
 
@@ -169,7 +169,7 @@ def _delete_robots(conn: sa.Connection, tenant: TenantId, hosts: set[str]) -> No
         conn.execute(sa.delete(robots).where(robots.c.tenant_id == tenant, robots.c.origin.in_(batch)))
 
 
-def _delete_vectors(conn: sa.Connection, tenant: TenantId) -> None:
+def delete_unused_vectors(conn: sa.Connection, tenant: TenantId) -> None:
     """Delete the vectors of texts that no chunk of the tenant has any more."""
     is_used = sa.exists().where(chunks.c.tenant_id == tenant, chunks.c.text_hash == vectors.c.text_hash).correlate(vectors)
     conn.execute(sa.delete(vectors).where(vectors.c.tenant_id == tenant, ~is_used))
