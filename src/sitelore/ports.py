@@ -56,7 +56,6 @@ if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
         ChannelSettings,
         ChannelStatistics,
         CrawlJob,
-        MediaCounts,
         NewCrawl,
         PageListing,
         StartedCrawl,
@@ -766,10 +765,6 @@ class Channels(Protocol):
 
     async def job(self, run: RunId) -> CrawlJob | None:
         """The crawl of this run; None when the run is no crawl of a channel."""
-        ...
-
-    async def set_media(self, run: RunId, media: MediaCounts) -> None:
-        """Replace the media figures of a crawl."""
         ...
 
     async def followed_up(self, run: RunId) -> None:

@@ -144,6 +144,7 @@ async def whole_app(data: Path) -> AsyncIterator[AppContext]:
             app.notify_workers,
             app.search.service,
             app.open_channels(),
+            app.media_service,
         )
 
 
@@ -159,7 +160,17 @@ async def idle_app(data: Path) -> AsyncIterator[AppContext]:
         async def announce(_: RunId) -> None:
             pass
 
-        yield AppContext(app.ledger, app.queue, app.blobs, app.clock, attend, announce, app.search.service, app.open_channels())
+        yield AppContext(
+            app.ledger,
+            app.queue,
+            app.blobs,
+            app.clock,
+            attend,
+            announce,
+            app.search.service,
+            app.open_channels(),
+            app.media_service,
+        )
 
 
 @contextlib.contextmanager

@@ -119,7 +119,13 @@ async def test_images_videos_and_documents_of_pages_are_stored_once(tmp_path: Pa
     assert (film.provider, film.video_id, film.key, film.stored_bytes) == ("youtube", "dQw4w9WgXcQ", "", 0)
     assert "report" in done.of_name("report.pdf").text
     counts = done.result.counts.media
-    assert (counts.images, counts.videos, counts.documents, counts.duplicates, counts.oversized_videos) == (4, 1, 1, 1, 1)
+    assert (counts.images, counts.videos, counts.documents, counts.duplicates_skipped, counts.videos_skipped_oversized) == (
+        4,
+        1,
+        1,
+        1,
+        1,
+    )
     assert counts.saved_bytes == done.totals.saved_bytes > 0
     assert on_disk(tmp_path) == {key: len(data) for key, data in done.stored.items()}
     assert sum(on_disk(tmp_path).values()) == done.totals.stored_bytes

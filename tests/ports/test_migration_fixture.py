@@ -243,9 +243,8 @@ def repeat_request(copy: Copy, expected: Expected, body: object) -> ApiResponse:
             pass
 
         async with build_app(copy.folder, writing=True) as app:
-            channels = app.open_channels()
-            parts = (app.ledger, app.queue, app.blobs, app.clock, background_work, announce, app.search.service, channels)
-            context = AppContext(*parts)
+            parts = (app.ledger, app.queue, app.blobs, app.clock, background_work, announce, app.search.service)
+            context = AppContext(*parts, app.open_channels(), app.media_service)
             yield replace(context, clock=lambda: expected.idempotent_run_created_at + 60)
 
     settings = ApiSettings(poll_s=0.05, allow_private=(data.ALLOW_PRIVATE,))

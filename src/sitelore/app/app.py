@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
@@ -121,6 +122,13 @@ class App:
     def search_service(self) -> SearchService:
         """Search over everything that was crawled for the default tenant."""
         return self.search.service(DEFAULT_TENANT)
+
+    def media_service(self, tenant: TenantId) -> MediaService:
+        """The media of a tenant, for the API."""
+        from sitelore.platform.media import MediaService  # noqa: PLC0415 not needed by a crawl
+
+        opened = self.media.of(tenant)
+        return MediaService(opened.library, opened.files, opened.images, self.clock)
 
     @property
     def gate(self) -> HostGate:

@@ -172,7 +172,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "changed": counts.changed,
         "saved": summary.saved,
         "sitemaps": counts.sitemaps,
-        "media": asdict(counts.media),
+        "media": {**asdict(counts.media), "saved_bytes": counts.media.saved_bytes},
         "redactions": dict(sorted(counts.redactions.items())),
         "rendered": summary.rendered,
         "rendering": dict(sorted(counts.rendering.items())),
@@ -222,8 +222,8 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("fetches saved", f"{sum(saved.values()):,}  ({_by_count(saved)})"))
     if counts.rendering:
         lines.append(("rendered in a browser", f"{summary.rendered:,}  ({_by_count(counts.rendering)})"))
-    if media := counts.media.files:
-        skipped = _by_count({"duplicates": counts.media.duplicates, "unchanged": counts.media.unchanged})
+    if media := counts.media.total:
+        skipped = _by_count({"duplicates": counts.media.duplicates_skipped, "unchanged": counts.media.unchanged})
         lines.append(("media", f"{media:,}  ({skipped}, {size(counts.media.saved_bytes)} saved by compression)"))
     if counts.redactions:
         lines.append(("secrets redacted", _by_count(counts.redactions)))

@@ -320,28 +320,35 @@ class UrlRow:
 
 @dataclass(frozen=True, slots=True)
 class MediaCounts:
-    """Statistics of the media of a run."""
+    """Statistics of the media of a run, or of all runs of a channel."""
 
     urls: int = 0
     """Media URLs that pages show, without videos that are not downloaded."""
     images: int = 0
     videos: int = 0
     documents: int = 0
-    duplicates: int = 0
+    duplicates_skipped: int = 0
     """Files that were not stored, because the tenant had their content already."""
     unchanged: int = 0
     """Files that were not downloaded again, because they have not changed."""
     failed: int = 0
-    oversized_videos: int = 0
-    body_bytes: int = 0
+    videos_skipped_oversized: int = 0
+    original_bytes: int = 0
+    """Of the files that were stored, as they were received."""
+    stored_bytes: int = 0
+    """Of these files, as they are stored."""
+    bandwidth_bytes: int = 0
     """Bytes received."""
-    saved_bytes: int = 0
-    """Bytes that compression saved on the files that this run stored."""
 
     @property
-    def files(self) -> int:
+    def total(self) -> int:
         """Files of any type."""
         return self.images + self.videos + self.documents
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes that compression saved."""
+        return self.original_bytes - self.stored_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
-from sitelore.serve.routes import channels, operations, quick, runs, sites, tenant_settings, webcrawl
+from sitelore.serve.routes import channels, media, operations, quick, runs, sites, tenant_settings, webcrawl
 from sitelore.serve.run_service import RunService
 
 _BY_STATUS = {
@@ -30,7 +30,8 @@ _BY_STATUS = {
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
 ROUTERS = (
-    quick.router, runs.router, sites.router, channels.router, webcrawl.router, tenant_settings.router, operations.router,
+    quick.router, runs.router, sites.router, channels.router, webcrawl.router,
+    media.router, tenant_settings.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

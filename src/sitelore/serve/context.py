@@ -13,6 +13,7 @@ from sitelore.ports import BlobStorage, Channels, Clock, Ledger, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.media import MediaService
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class AppContext:
     """Builds the search service of a tenant on first use."""
     channels: Channels
     """Of the default tenant; `channels.for_tenant` gives those of another."""
+    open_media: Callable[[TenantId], MediaService]
+    """Gives the media of a tenant."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
 

@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from sitelore.serve import problems, schemas
 from sitelore.serve.middleware import OPEN_PATHS
-from sitelore.serve.platform import channel_schemas
+from sitelore.serve.platform import channel_schemas, media_schemas
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -64,6 +64,7 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem, *channel_schemas.ANSWERS,
+    *media_schemas.ANSWERS,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

@@ -36,12 +36,14 @@ RUN_NOT_FOUND = ProblemType("run-not-found", 404, "Run not found")
 SITE_NOT_FOUND = ProblemType("site-not-found", 404, "Site not found")
 CHANNEL_NOT_FOUND = ProblemType("channel-not-found", 404, "Channel not found")
 PAGE_NOT_FOUND = ProblemType("page-not-found", 404, "Page not found")
+MEDIA_NOT_FOUND = ProblemType("media-not-found", 404, "Media not found")
 TENANT_NOT_FOUND = ProblemType("tenant-not-found", 404, "Tenant not found")
 METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed")
 SLOW_BODY = ProblemType("slow-body", 408, "The body did not arrive in time")
 ALREADY_ENDED = ProblemType("already-ended", 409, "The run has ended already")
 CHANNEL_EXISTS = ProblemType("channel-exists", 409, "The website has a channel already")
 CRAWL_ACTIVE = ProblemType("crawl-active", 409, "A crawl of the channel is active")
+MEDIA_USED = ProblemType("media-used", 409, "Pages show the file")
 TOO_LARGE = ProblemType("too-large", 413, "The body is too large")
 NOT_JSON = ProblemType("unsupported-media-type", 415, "The body must be application/json")
 MISDIRECTED = ProblemType("misdirected", 421, "Misdirected request")
@@ -53,7 +55,8 @@ UNAVAILABLE = ProblemType("unavailable", 503, "Service unavailable")
 
 KINDS = (
     BAD_JSON, UNAUTHORIZED, BAD_SIGNATURE, FORBIDDEN, CROSS_ORIGIN, NOT_FOUND, RUN_NOT_FOUND, SITE_NOT_FOUND,
-    METHOD_NOT_ALLOWED, SLOW_BODY, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, TENANT_NOT_FOUND, CHANNEL_EXISTS, CRAWL_ACTIVE,
+    METHOD_NOT_ALLOWED, SLOW_BODY, CHANNEL_NOT_FOUND, PAGE_NOT_FOUND, MEDIA_NOT_FOUND, TENANT_NOT_FOUND,
+    CHANNEL_EXISTS, CRAWL_ACTIVE, MEDIA_USED,
     ALREADY_ENDED, TOO_LARGE, NOT_JSON, MISDIRECTED, INVALID, ADDRESS_REFUSED, KEY_REUSED, INTERNAL, UNAVAILABLE,
 )  # fmt: skip
 

@@ -321,11 +321,11 @@ def media_numbers(counts: MediaCounts) -> MediaNumbers:
         images=counts.images,
         videos=counts.videos,
         documents=counts.documents,
-        duplicates_skipped=counts.duplicates,
+        duplicates_skipped=counts.duplicates_skipped,
         unchanged=counts.unchanged,
         failed=counts.failed,
-        videos_skipped_oversized=counts.oversized_videos,
-        bandwidth_bytes=counts.body_bytes,
+        videos_skipped_oversized=counts.videos_skipped_oversized,
+        bandwidth_bytes=counts.bandwidth_bytes,
         compression_savings_bytes=counts.saved_bytes,
     )
 

@@ -72,6 +72,7 @@ async def _serve(operator: OperatorSettings, data: Path, listening: socket) -> N
                 app.notify_workers,
                 app.search.service,
                 app.open_channels(),
+                app.media_service,
                 app.redaction,
             )
             await serve_api(context, settings, listening, mcp=mcp_endpoint(app))

@@ -17,6 +17,7 @@ from sitelore.model.ids import TenantId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.model.platform.channels import Channel
 from sitelore.platform.channels import ChannelService
+from sitelore.platform.media import MediaService
 from sitelore.ports import Blobs, Ledger
 from sitelore.serve.auth import require
 from sitelore.serve.problems import CHANNEL_NOT_FOUND, ApiProblem
@@ -36,6 +37,7 @@ class ChannelRequest:
     service: ChannelService
     ledger: Ledger
     blobs: Blobs
+    media: MediaService
     runs: RunService
 
 
@@ -71,7 +73,7 @@ async def _find(request: Request, channel_id: str, caller: Caller) -> ChannelReq
     if channel is None:
         return None
     ledger, blobs = runs.context.ledger.for_tenant(caller.tenant), runs.context.blobs.for_tenant(caller.tenant)
-    return ChannelRequest(channel, caller, service, ledger, blobs, runs)
+    return ChannelRequest(channel, caller, service, ledger, blobs, runs.context.open_media(caller.tenant), runs)
 
 
 def channel_service(runs: RunService, tenant: TenantId) -> ChannelService:

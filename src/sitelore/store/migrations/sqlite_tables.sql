@@ -400,7 +400,6 @@ CREATE TABLE crawl_jobs (
 	triggered_by TEXT NOT NULL,
 	scheduled_for DOUBLE,
 	config TEXT NOT NULL,
-	media TEXT,
 	active INTEGER NOT NULL,
 	follow_up INTEGER NOT NULL,
 	PRIMARY KEY (tenant_id, run_id),

@@ -77,7 +77,7 @@ def settle_media(
     for settlement in written:
         effects = settlement.effects
         if effects.is_oversized_video:
-            counts.add_media(settlement.lease.run, "oversized_videos", 1)
+            counts.add_media(settlement.lease.run, "videos_skipped_oversized", 1)
         if effects.shown is not None or effects.media is not None:
             by_site[sites[settlement.lease.run]].append(settlement)
     for site in sorted(by_site):
@@ -153,9 +153,10 @@ def _count(counts: Changes, content: _Content, *, is_new: bool) -> None:
         return
     counts.add_media(content.run, _COUNTED_AS[file.type], 1)
     if not is_new:
-        counts.add_media(content.run, "duplicates", 1)
+        counts.add_media(content.run, "duplicates_skipped", 1)
     elif file.stored_bytes:
-        counts.add_media(content.run, "saved_bytes", file.original_bytes - file.stored_bytes)
+        counts.add_media(content.run, "original_bytes", file.original_bytes)
+        counts.add_media(content.run, "stored_bytes", file.stored_bytes)
 
 
 _ids_of_content = sa.select(media.c.content_hash, media.c.id).where(

@@ -53,9 +53,8 @@ crawl_jobs = sa.Table(
     sa.Column("trigger_type", sa.Text, nullable=False),
     sa.Column("triggered_by", sa.Text, nullable=False),
     sa.Column("scheduled_for", sa.Double),
-    # `CrawlConfig` and `MediaCounts` as JSON.
+    # `CrawlConfig` as JSON.
     sa.Column("config", sa.Text, nullable=False),
-    sa.Column("media", sa.Text),
     # 1 until the run has ended (`runs/lifecycle.py`).
     sa.Column("active", sa.Integer, nullable=False),
     # 1 from when the run has completed until `platform/schedules.py` has planned the next crawl and stored the brand.

@@ -85,7 +85,7 @@ def _contribution(row: CountedRow, count: int = 1) -> list[tuple[str, int]]:
         failed = count if row.state in _FAILED else 0
         return [
             (f"{_MEDIA_ROWS}:urls", count),
-            (f"{_MEDIA_ROWS}:body_bytes", row.body_bytes),
+            (f"{_MEDIA_ROWS}:bandwidth_bytes", row.body_bytes),
             (f"{_MEDIA_ROWS}:failed", failed),
         ]
     state = _OPEN if row.state == UrlState.IN_PROGRESS else row.state
@@ -187,8 +187,13 @@ def counts(conn: sa.Connection, tenant: TenantId, run: RunId) -> RunCounts:
         body_bytes=stored.get("body_bytes", 0),
         words=stored.get("words", 0),
         prefetch_unused=conn.scalar(_prefetch_unused, values) or 0,
-        media=MediaCounts(**_group(stored, _MEDIA), **_group(stored, _MEDIA_ROWS)),
+        media=media_counts(stored),
     )
+
+
+def media_counts(stored: Mapping[str, int]) -> MediaCounts:
+    """The media statistics among stored numbers."""
+    return MediaCounts(**_group(stored, _MEDIA), **_group(stored, _MEDIA_ROWS))
 
 
 def _group(stored: Mapping[str, int], group: str) -> dict[str, int]:

@@ -25,6 +25,8 @@ _INDEXES = (
 def upgrade() -> None:
     """Create the tables; existing pages get their media when they are crawled again."""
     op.add_column("runs", sa.Column("media_admitted", sa.Integer(), nullable=False, server_default="0"))
+    # The statistics of the run have the figures.
+    op.drop_column("crawl_jobs", "media")
     op.drop_index("urls_candidates", "urls")
     _create_candidates("urls_candidates", "state = 'DISCOVERED' AND kind <> 'media'")
     _create_candidates("urls_media_candidates", "state = 'DISCOVERED' AND kind = 'media'")
@@ -46,6 +48,7 @@ def downgrade() -> None:
     op.drop_index("urls_media_candidates", "urls")
     op.drop_index("urls_candidates", "urls")
     _create_candidates("urls_candidates", "state = 'DISCOVERED'")
+    op.add_column("crawl_jobs", sa.Column("media", sa.Text()))
     op.drop_column("runs", "media_admitted")
 
 
