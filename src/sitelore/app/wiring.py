@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
-    from sitelore.ports import Channels, MediaFiles
+    from sitelore.media_ports import MediaFiles
+    from sitelore.ports import Channels
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.engine import Engine
 
@@ -112,21 +113,8 @@ async def embedded(
             media = LazyMedia(engine, partial(_media_directory, data / "media"))
             opened.push_async_callback(media.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
-            channels = partial(_open_channels, engine)
-            yield App(
-                context,
-                blobs,
-                reader,
-                browser,
-                search,
-                *names,
-                media,
-                channels,
-                sites_at_once,
-                redaction,
-                access,
-                allow_private,
-            )
+            parts = (context, blobs, reader, browser, search, *names, media, partial(_open_channels, engine))
+            yield App(*parts, sites_at_once, redaction, access, allow_private)
 
 
 @asynccontextmanager
@@ -185,22 +173,8 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         opened.push_async_callback(search.close)
         media = LazyMedia(engine, partial(_media_objects, bucket))
         opened.push_async_callback(media.close)
-        names = (engine.name, bucket.name)
-        channels = partial(_open_channels, engine)
-        yield App(
-            context,
-            blobs,
-            reader,
-            browser,
-            search,
-            *names,
-            media,
-            channels,
-            settings.sites_at_once,
-            settings.redaction,
-            settings.access,
-            settings.allow_private,
-        )
+        parts = (context, blobs, reader, browser, search, engine.name, bucket.name, media, partial(_open_channels, engine))
+        yield App(*parts, settings.sites_at_once, settings.redaction, settings.access, settings.allow_private)
 
 
 def _open_channels(engine: Engine) -> Channels:

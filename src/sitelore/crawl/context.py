@@ -13,6 +13,7 @@ from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
+from sitelore.media_ports import MediaFiles, MediaLibrary
 from sitelore.model.document import ReadOptions
 from sitelore.model.frontier import Settlement
 from sitelore.model.ids import TenantId
@@ -24,8 +25,6 @@ from sitelore.ports import (
     Events,
     HostGate,
     Ledger,
-    MediaFiles,
-    MediaLibrary,
     Notifier,
     Reader,
     Robots,
@@ -154,6 +153,24 @@ class MediaContext:
     images: ImagePool
     videos: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_VIDEOS))
     """Videos are in memory as a whole while they are downloaded, so only a few are at a time."""
+    pending: Counter[str] = field(default_factory=Counter)
+    """Files that visits have stored and whose settlements are not written, by their places in the store."""
+
+    def hold(self, key: str) -> None:
+        """Remember a file that is about to be stored."""
+        self.pending[self.files.prefix + key] += 1
+
+    def release(self, key: str) -> None:
+        """Forget a file whose settlement was written or rejected."""
+        place = self.files.prefix + key
+        if self.pending[place] > 1:
+            self.pending[place] -= 1
+        else:
+            del self.pending[place]
+
+    def is_pending(self, key: str) -> bool:
+        """Whether the settlement of a file is not written yet."""
+        return self.files.prefix + key in self.pending
 
 
 MAX_VIDEOS = 2

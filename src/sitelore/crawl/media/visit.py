@@ -124,7 +124,7 @@ async def _store(
     """Store an image, compressed, or a video as it is."""
     file = MediaFile(file_format.type, content_hash, file_format.mime_type, file_format.extension, len(body), len(body))
     if file_format.type is MediaType.VIDEO:
-        await media.files.put(file.key, body)
+        await _put(media, file.key, body)
         return _Stored(file)
     if file_format is SVG and redactor_of(context.read_options.redaction).has_secrets(body.decode("utf-8", "replace")):
         return _Stored(problem=_NOT_STORED)
@@ -133,8 +133,13 @@ async def _store(
         return _Stored(problem=image.problem, is_too_large=image.is_too_large)
     data = image.data or body
     file = replace(file, stored_bytes=len(data), width=image.width, height=image.height)
-    await media.files.put(file.key, data)
+    await _put(media, file.key, data)
     return _Stored(file)
+
+
+async def _put(media: MediaContext, key: str, data: bytes) -> None:
+    media.hold(key)
+    await media.files.put(key, data)
 
 
 async def _settle_document(
@@ -178,5 +183,5 @@ async def _store_document(
         text=piece_of(text, 0, MAX_TEXT_CHARS),
     )  # fmt: skip
     if is_clean:
-        await media.files.put(file.key, response.body)
+        await _put(media, file.key, response.body)
     return file
