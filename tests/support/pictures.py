@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from typing import Any
 
 import pytest
@@ -15,3 +17,11 @@ def picture(width: int, height: int, suffix: str = ".jpg", seed: int = 1, **opti
     image = shapes.bandjoin([shapes.rot180(), noise]).cast("uchar").copy(interpretation="srgb")
     data: bytes = image.write_to_buffer(suffix, **options)
     return data
+
+
+def png_bomb(side: int) -> bytes:
+    """A valid PNG of a few kilobytes that would take gigabytes to decode."""
+    rows = zlib.compress(bytes(2_000_000), 9)
+    parts = ((b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)), (b"IDAT", rows), (b"IEND", b""))
+    chunks = [struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -287,6 +287,14 @@ CREATE TABLE media_urls (
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE,
 	FOREIGN KEY(tenant_id, media_id) REFERENCES media (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE media_sites (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	media_id BIGINT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id, media_id),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE,
+	FOREIGN KEY(tenant_id, media_id) REFERENCES media (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE page_media (
 	tenant_id INTEGER NOT NULL,
 	page_id BIGINT NOT NULL,
@@ -437,8 +445,8 @@ CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
 CREATE INDEX media_of_type ON media (tenant_id, type, id);
+CREATE INDEX media_sites_of_media ON media_sites (tenant_id, media_id, site_id);
 CREATE INDEX media_urls_of_media ON media_urls (tenant_id, media_id, url_id);
-CREATE INDEX media_urls_of_site ON media_urls (tenant_id, site_id, media_id);
 CREATE INDEX page_media_of_site ON page_media (tenant_id, site_id, url_id);
 CREATE INDEX page_media_of_url ON page_media (tenant_id, url_id, page_id);
 CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);

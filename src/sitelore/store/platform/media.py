@@ -26,7 +26,7 @@ from sitelore.model.platform.media import (
 )
 from sitelore.model.settings import MediaType
 from sitelore.model.url import Url
-from sitelore.store.platform.schema import media, media_urls, page_media
+from sitelore.store.platform.schema import media, media_sites, media_urls, page_media
 from sitelore.store.rows import storable
 from sitelore.store.runs.counts import Changes
 from sitelore.store.schema import key_of, pages, site_urls, urls
@@ -99,6 +99,7 @@ def _settle_site(conn: sa.Connection, tenant: TenantId, site: int, settlements: 
             validators = storable(each.update.etag or ""), storable(each.update.last_modified or "")
             rows[ids[each.url]] = (tenant, ids[each.url], site, media_ids[each.content_hash], *validators, each.at)
     execute_many(conn, _media_url_statement, [rows[url_id] for url_id in sorted(rows)])
+    execute_many(conn, _media_site_statement, [(tenant, site, media_id) for media_id in sorted(set(media_ids.values()))])
     _store_unchanged(conn, tenant, settlements, ids, counts)
     _set_first_alt(conn, tenant, settlements, ids)
 
@@ -234,6 +235,12 @@ def _media_url_statement(dialect_name: str) -> Statement:
     return upsert(dialect_name, media_urls)
 
 
+def _media_site_statement(dialect_name: str) -> Statement:
+    """Store that a site has a media file."""
+    insert, names = insert_statement(dialect_name, media_sites)
+    return insert.on_conflict_do_nothing(index_elements=["tenant_id", "site_id", "media_id"]), names
+
+
 def _touch_statement(_dialect_name: str) -> Statement:
     """Store that a media URL was found unchanged."""
     c = media_urls.c
@@ -348,7 +355,8 @@ def _is_listed(tenant: TenantId, listing: MediaListing) -> sa.ColumnElement[bool
     if listing.type is not None:
         conditions.append(media.c.type == listing.type.value)
     if listing.site is not None:
-        of_site = sa.select(media_urls.c.media_id).where(media_urls.c.tenant_id == tenant, media_urls.c.site_id == listing.site)
+        s = media_sites.c
+        of_site = sa.select(s.media_id).where(s.tenant_id == tenant, s.site_id == listing.site)
         conditions.append(media.c.id.in_(of_site))
     if listing.page is not None:
         of_page = (
@@ -448,10 +456,10 @@ def delete_unused(conn: sa.Connection, tenant: TenantId, crawled_before: float) 
     return _delete(conn, tenant, conn.scalars(unused, {"tenant": tenant}).all())
 
 
-def delete_without_urls(conn: sa.Connection, tenant: TenantId) -> None:
+def delete_without_sites(conn: sa.Connection, tenant: TenantId) -> None:
     """Delete media that no site has any more. To be called after a site was deleted."""
-    has_url = sa.exists().where(media_urls.c.tenant_id == tenant, media_urls.c.media_id == media.c.id).correlate(media)
-    conn.execute(sa.delete(media).where(media.c.tenant_id == tenant, ~has_url))
+    has_site = sa.exists().where(media_sites.c.tenant_id == tenant, media_sites.c.media_id == media.c.id).correlate(media)
+    conn.execute(sa.delete(media).where(media.c.tenant_id == tenant, ~has_site))
 
 
 def forget_pages(conn: sa.Connection, tenant: TenantId, page_ids: Collection[int]) -> None:

@@ -14,6 +14,7 @@ __all__ = [
     "channels",
     "crawl_jobs",
     "media",
+    "media_sites",
     "media_urls",
     "metadata",
     "page_deletions",
@@ -162,7 +163,18 @@ media_urls = sa.Table(
 )
 """The content that each media URL had when it was last fetched."""
 sa.Index("media_urls_of_media", media_urls.c.tenant_id, media_urls.c.media_id, media_urls.c.url_id)
-sa.Index("media_urls_of_site", media_urls.c.tenant_id, media_urls.c.site_id, media_urls.c.media_id)
+
+media_sites = sa.Table(
+    "media_sites",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("media_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    belongs_to("sites"),
+    belongs_to("media"),
+)
+"""The sites that have, or had, each media file."""
+sa.Index("media_sites_of_media", media_sites.c.tenant_id, media_sites.c.media_id, media_sites.c.site_id)
 
 page_media = sa.Table(
     "page_media",

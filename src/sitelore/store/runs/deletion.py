@@ -87,9 +87,9 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
     delete_unused_vectors(conn, tenant)
     conn.execute(sa.delete(sites).where(this_site))
-    from sitelore.store.platform.media import delete_without_urls  # noqa: PLC0415 - not needed by a crawl
+    from sitelore.store.platform.media import delete_without_sites  # noqa: PLC0415 - not needed by a crawl
 
-    delete_without_urls(conn, tenant)
+    delete_without_sites(conn, tenant)
     return True
 
 

@@ -16,7 +16,7 @@ _INDEXES = (
     ("media_of_content", "media", ["tenant_id", "content_hash"], True),
     ("media_of_type", "media", ["tenant_id", "type", "id"], False),
     ("media_urls_of_media", "media_urls", ["tenant_id", "media_id", "url_id"], False),
-    ("media_urls_of_site", "media_urls", ["tenant_id", "site_id", "media_id"], False),
+    ("media_sites_of_media", "media_sites", ["tenant_id", "media_id", "site_id"], False),
     ("page_media_of_url", "page_media", ["tenant_id", "url_id", "page_id"], False),
     ("page_media_of_site", "page_media", ["tenant_id", "site_id", "url_id"], False),
 )
@@ -32,6 +32,7 @@ def upgrade() -> None:
     _create_candidates("urls_media_candidates", "state = 'DISCOVERED' AND kind = 'media'")
     _create_media()
     _create_media_urls()
+    _create_media_sites()
     _create_page_media()
     for name, table, columns, unique in _INDEXES:
         op.create_index(name, table, columns, unique=unique)
@@ -41,7 +42,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop them again."""
-    for table in ("page_media", "media_urls", "media"):
+    for table in ("page_media", "media_sites", "media_urls", "media"):
         op.drop_table(table)
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP SEQUENCE media_ids")
@@ -94,6 +95,18 @@ def _create_media_urls() -> None:
         sa.Column("last_modified", sa.Text()),
         sa.Column("fetched_at", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "url_id"),
+        _belongs_to("site_id", "sites"),
+        _belongs_to("media_id", "media"),
+    )
+
+
+def _create_media_sites() -> None:
+    op.create_table(
+        "media_sites",
+        sa.Column("tenant_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("site_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("media_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "site_id", "media_id"),
         _belongs_to("site_id", "sites"),
         _belongs_to("media_id", "media"),
     )
