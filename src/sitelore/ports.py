@@ -47,21 +47,15 @@ from sitelore.model.settings import CrawlSettings, Pace
 from sitelore.model.states import RunState, UrlState
 from sitelore.model.url import Url
 
-if TYPE_CHECKING:  # two dozen classes, which a crawl has no use for
-    from sitelore.model.platform.brands import StoredBrand
-    from sitelore.model.platform.channels import (
-        Channel,
-        ChannelPage,
-        ChannelSettings,
-        ChannelStatistics,
-        CrawlJob,
-        NewCrawl,
-        PageListing,
-        StartedCrawl,
-        TenantCrawlSettings,
-        TenantUsage,
+if TYPE_CHECKING:  # three dozen classes, which a crawl has no use for
+    from sitelore.model.audit import (
+        AuditPhase,
+        AuditRecord,
+        AuditScore,
+        FindingListing,
+        FindingRecord,
+        Ignore,
     )
-    from sitelore.model.platform.schedules import Occurrence, Planned, Schedule
     from sitelore.model.search import (
         ChunkRecord,
         ChunkTable,
@@ -252,6 +246,10 @@ class RunQueue(Protocol):
 
     async def running_runs(self) -> list[Run]:
         """All RUNNING runs, oldest first."""
+        ...
+
+    async def due_audits(self, now: float, limit: int) -> list[Run]:
+        """Runs whose audit waits, or whose process has died, oldest first."""
         ...
 
     async def runs_by_state(self) -> dict[str, int]:
@@ -602,140 +600,95 @@ class Embedder(Protocol):
         ...
 
 
-# Channels
+# Audits
 
 
-class Channels(Protocol):
-    """The channels of one tenant: their crawls, pages and schedules, and the tenant's crawl settings and brand."""
+class AuditStore(Protocol):
+    """Findings of a tenant's sites with their life over runs, audits of runs, and insights. One call is one transaction."""
 
-    def queue(self) -> ChannelQueue:
-        """What the channels of all tenants wait for."""
+    def for_tenant(self, tenant: TenantId) -> AuditStore:
+        """The audits of another tenant in the same database."""
         ...
 
-    def for_tenant(self, tenant: TenantId) -> Channels:
-        """The channels of another tenant in the same database."""
+    async def claim(self, run: RunId, now: float, lease_until: float) -> bool:
+        """Begin an audit of a run. False when another process audits the site, or audited a newer run."""
         ...
 
-    async def create_channel(self, site: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
-        """Create a channel, and its site if it is new; None when the site has a channel."""
+    async def skip(self, run: RunId) -> None:
+        """Forget a waiting audit that would come after that of a newer run."""
         ...
 
-    async def channel(self, channel: str) -> Channel | None:
-        """The channel with this id."""
+    async def report(self, run: RunId, phase: AuditPhase, pages: int, lease_until: float) -> None:
+        """Store the progress of an audit, and renew its lease."""
         ...
 
-    async def list_channels(self, limit: int, offset: int, only: str = "") -> tuple[list[Channel], int]:
-        """A page of the channels, oldest first, and the total. `only`: the only channel that may be listed."""
+    async def finish(
+        self,
+        run: RunId,
+        score: AuditScore | None,
+        is_complete: bool,
+        figures: Mapping[str, Any],
+        now: float,
+    ) -> AuditRecord:
+        """Store the result of an audit with its insights (`figures`, values that JSON can hold)."""
         ...
 
-    async def change_channel(self, channel: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
-        """Replace title, address and settings; None when there is no such channel."""
+    async def fail(self, run: RunId, error: str, now: float, attempts: int) -> None:
+        """Let an audit that crashed wait for another attempt, or fail it after this many."""
         ...
 
-    async def delete_channel(self, channel: str, now: float) -> bool:
-        """Delete a channel with everything of its site; runs that have not ended are cancelled. False when there is none."""
+    async def audit(self, run: RunId) -> AuditRecord | None:
+        """The audit of a run."""
         ...
 
-    async def secret(self, channel: str) -> str | None:
-        """The secret with which change notices of the channel are signed."""
+    async def audits(self, site: SiteId, limit: int) -> list[AuditRecord]:
+        """The audits of a site, that of the newest run first."""
         ...
 
-    async def set_secret(self, channel: str, secret: str, now: float) -> bool:
-        """Replace the secret. False when there is no such channel."""
+    async def insights(self, run: RunId) -> dict[str, Any]:
+        """The insights of a run by name; empty when it was not audited."""
         ...
 
-    async def crawl_settings(self) -> TenantCrawlSettings | None:
-        """The crawl settings of the tenant; None when there is no such tenant."""
+    async def settings(self, site: SiteId) -> dict[str, Any]:
+        """The options of a site's audits, else those of the tenant; empty without any."""
         ...
 
-    async def change_crawl_settings(self, settings: TenantCrawlSettings, plans: Mapping[str, Planned | None]) -> bool:
-        """Replace the crawl settings, and the schedules of these channels. False when there is no such tenant."""
+    async def save_settings(self, site: SiteId, options: Mapping[str, Any]) -> None:
+        """Store the options of a site's audits; `SiteId(0)`: those of all sites without options of their own."""
         ...
 
-    async def usage(self) -> TenantUsage:
-        """How many channels and pages the tenant has."""
+    async def findings_with_keys(self, site: SiteId, keys: Collection[str]) -> list[FindingRecord]:
+        """The stored findings with these keys."""
         ...
 
-    async def start_crawl(self, channel: str, crawl: NewCrawl, now: float) -> StartedCrawl | None:
-        """Create the run of a crawl, unless one of the channel is active. None when there is no such channel."""
+    async def unseen_findings(self, site: SiteId, run: str, after: str) -> list[FindingRecord]:
+        """The next findings by key that are not resolved and that a run did not have; none after the last."""
         ...
 
-    async def jobs(
-        self, channel: str, limit: int, offset: int = 0, states: Sequence[RunState] = ()
-    ) -> tuple[list[CrawlJob], int]:
-        """A page of the channel's crawls, newest first, and the total."""
+    async def save_findings(self, site: SiteId, records: Sequence[FindingRecord]) -> None:
+        """Store findings, new ones and those that have changed."""
         ...
 
-    async def job(self, run: RunId) -> CrawlJob | None:
-        """The crawl of this run; None when the run is no crawl of a channel."""
+    async def finding(self, site: SiteId, key: str) -> FindingRecord | None:
+        """The finding with this key."""
         ...
 
-    async def followed_up(self, run: RunId) -> None:
-        """Mark a completed crawl as followed up."""
+    async def list_findings(self, site: SiteId, listing: FindingListing) -> tuple[list[FindingRecord], int]:
+        """A page of the findings of a site, the worst first, and how many match."""
         ...
 
-    async def pages(self, site: SiteId, listing: PageListing) -> tuple[list[ChannelPage], int]:
-        """A page of the site's pages, by depth and URL, and the total."""
+    async def ignores(self, site: SiteId) -> list[Ignore]:
+        """All decisions to ignore findings of a site."""
         ...
 
-    async def page(self, site: SiteId, page: int) -> ChannelPage | None:
-        """The page with this id."""
+    async def ignore(self, site: SiteId, decision: Ignore) -> int:
+        """Store a decision, and apply it to the findings that it covers. Gives how many these are."""
         ...
 
-    async def delete_page(self, site: SiteId, page: int) -> bool:
-        """Delete a page with its versions, links, chunks and vectors, until a later run finds it again."""
+    async def stop_ignoring(self, site: SiteId, decision: Ignore) -> int:
+        """Delete a decision, and open the findings that it covered again. Gives how many these are."""
         ...
 
-    async def statistics(self, channel: Channel) -> ChannelStatistics:
-        """Figures of a channel over all its crawls."""
-        ...
-
-    async def schedule(self, channel: str) -> Schedule | None:
-        """The schedule of a channel."""
-        ...
-
-    async def next_scheduled(self) -> float | None:
-        """When the next scheduled crawl of the tenant starts."""
-        ...
-
-    async def crawled_channels(self) -> list[str]:
-        """Channels of which a crawl has completed, and those with a schedule."""
-        ...
-
-    async def store_plans(self, plans: Mapping[str, Planned | None], *, keep: bool = False) -> None:
-        """Create or change schedules; None deletes one. `keep`: a schedule of the same rule stays as it is."""
-        ...
-
-    async def handle_occurrence(
-        self, before: Schedule, occurrence: Occurrence, crawl: NewCrawl | None, now: float
-    ) -> Schedule | None:
-        """Start the crawl of a due occurrence and set the next one; None when another server has done so."""
-        ...
-
-    async def brand(self) -> StoredBrand:
-        """The brand of the tenant."""
-        ...
-
-    async def enter_brand(self, changes: dict[str, Any], now: float) -> StoredBrand:
-        """Store what a person has entered; None removes an entry."""
-        ...
-
-    async def store_detected_brand(self, channel: str, detected: dict[str, Any], now: float) -> None:
-        """Store what a crawl has detected."""
-        ...
-
-
-class ChannelQueue(Protocol):
-    """What the channels of all tenants wait for."""
-
-    async def due_schedules(self, now: float, limit: int) -> list[Schedule]:
-        """Schedules whose next crawl should start by now, the longest overdue first."""
-        ...
-
-    async def jobs_to_follow_up(self, limit: int) -> list[tuple[TenantId, RunId]]:
-        """Crawls that have completed and were not followed up."""
-        ...
-
-    async def tenant_of_channel(self, channel: str) -> TenantId | None:
-        """The tenant that has this channel."""
+    async def open_expired(self, site: SiteId, now: float) -> None:
+        """Open ignored findings again whose time is over."""
         ...

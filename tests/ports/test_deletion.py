@@ -15,6 +15,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 import zstandard
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, admit_all, facts, leases, u
 from tests.support.qdrant import fake_qdrant
@@ -28,13 +29,13 @@ from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
-from sitelore.store.platform.schema import metadata
-from sitelore.store.schema import pattern_stats, prefetches
+from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
 from sitelore.store.vectors.qdrant_rest import QdrantRest, QdrantServer
@@ -94,6 +95,7 @@ class Store:
             conn.execute(sa.insert(prefetches).values(**key, url="http://x/", worker="w", lease_until=0.0, is_bet=0))
 
         await self.owner.write(insert)
+        await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
         await self.search_index.open_epoch(run.site, EPOCH)
@@ -108,7 +110,7 @@ class Store:
         """All rows of all tables, of all tenants; without the versions of models and vectors, which every put raises."""
 
         def read(conn: sa.Connection) -> Rows:
-            columns = {table.name: [c for c in table.c if c.name != "version"] for table in metadata.sorted_tables}
+            columns = {table.name: [c for c in table.c if c.name != "version"] for table in complete_metadata().sorted_tables}
             rows = {name: _sorted(conn, sa.select(*of_table)) for name, of_table in columns.items()}
             if pgvector.is_ready(conn):
                 rows["pgvector"] = _sorted(conn, sa.text("SELECT tenant_id, site_id FROM sitelore_vectors.chunk_vectors"))

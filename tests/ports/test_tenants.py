@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, W1, admit_all, facts, link, seed, u
 from tests.ports.test_search_index import EPOCH, MODEL, page_of, vector
@@ -26,26 +27,30 @@ from sitelore.model.frontier import (
     Verdict,
 )
 from sitelore.model.ids import TenantId
+from sitelore.model.platform.accounts import Caller, UserRole
 from sitelore.model.platform.channels import ChannelSettings, CrawlConfig, NewCrawl, Trigger
 from sitelore.model.platform.media import ShownMedia
 from sitelore.model.platform.schedules import Planned, ScheduleRule
 from sitelore.model.response import RobotsFile
 from sitelore.model.settings import CrawlSettings, MediaType
 from sitelore.model.states import RunState, UrlState
+from sitelore.platform.accounts import AccountService, TokenRequest
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.engine import Engine
 from sitelore.store.frontier import waves
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger, SqlRunQueue
+from sitelore.store.platform.accounts import SqlAccounts
 from sitelore.store.platform.channel_store import SqlChannels
-from sitelore.store.platform.schema import metadata, page_deletions
-from sitelore.store.schema import sites, tenants
+from sitelore.store.platform.schema import page_deletions
+from sitelore.store.schema import complete_metadata, sites, tenants
 from sitelore.store.tenants import APP_ROLE, for_all_tenants, for_tenant
 
-TABLES = [table.name for table in metadata.sorted_tables]
-NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "schedules_due"}
-"""Indexes of schedulers and maintenance, which serve all tenants."""
-SHARED = {"tenants", "sites", "runs", "urls", "channels", "crawl_jobs", "schedules"}
-"""Tables that schedulers and maintenance read across tenants."""
+TABLES = [table.name for table in complete_metadata().sorted_tables]
+NOT_BY_TENANT = {"runs_queue", "runs_running", "runs_state", "audits_unfinished", "schedules_due", "tokens_by_id"}
+"""Indexes of schedulers, maintenance and authentication, which serve all tenants."""
+SHARED = {"tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens"}
+"""Tables that schedulers, maintenance and authentication read across tenants."""
 
 
 async def fill_channels(channels: SqlChannels) -> None:
@@ -81,6 +86,14 @@ async def fill(ledger: SqlLedger, search_index: SqlSearchIndex, content: str) ->
     await search_index.put_vectors(
         MODEL, [(text.text_hash, vector(content)) for text in await search_index.texts_to_embed(MODEL, 9)]
     )
+    await audited(SqlAuditStore(ledger._engine, ledger._tenant), run)
+
+
+async def fill_accounts(engine: Engine, tenant: TenantId, name: str) -> None:
+    """Store a user, a token and, with each, an entry of the audit log."""
+    accounts = AccountService(SqlAccounts(engine, tenant), lambda: NOW, Caller(tenant))
+    user = await accounts.create_user(f"{name}@people.test", UserRole.OWNER)
+    await accounts.create_token(TokenRequest(name, user=user.id))
 
 
 def shown_media(content: str) -> tuple[ShownMedia, ...]:
@@ -98,6 +111,7 @@ async def two_tenants(database: Database) -> tuple[Engine, list[TenantId]]:
         await fill(ledger, SqlSearchIndex(engine, tenant.id), name)
         await fill_channels(channels)
         await engine.write(for_tenant, _delete_a_page, tenant.id)
+        await fill_accounts(engine, tenant.id, name)
         ids.append(tenant.id)
     return engine, ids
 
@@ -134,7 +148,7 @@ def _rows_of(conn: sa.Connection, table: str, column: str, tenant: int) -> int:
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)
 async def test_a_tenant_cannot_write_rows_of_another(database: Database) -> None:
     engine, [red, blue] = await two_tenants(database)
-    for table in (table for table in metadata.sorted_tables if table is not tenants):
+    for table in (table for table in complete_metadata().sorted_tables if table is not tenants):
         stolen = sa.update(table).values(tenant_id=red).where(table.c.tenant_id == blue)
         assert await engine.write(for_tenant, lambda conn, _, change: conn.execute(change).rowcount, red, stolen) == 0
         removed = sa.delete(table).where(table.c.tenant_id == blue)
@@ -190,7 +204,7 @@ async def test_the_tenant_of_a_transaction_does_not_stay_with_the_connection(dat
 
 
 def test_every_key_and_index_starts_with_the_tenant() -> None:
-    for table in metadata.sorted_tables:
+    for table in complete_metadata().sorted_tables:
         if table is not tenants:
             assert next(iter(table.primary_key)).name == "tenant_id", table.name
         for index in table.indexes:

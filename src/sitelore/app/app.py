@@ -43,23 +43,25 @@ from sitelore.fetch.polite_client import PoliteClient
 from sitelore.fetch.politeness import PoliteRenderer
 from sitelore.frontier.offers import OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
-from sitelore.media_ports import MediaFiles
 from sitelore.model.access import NO_ACCESS, Access
 from sitelore.model.errors import Interrupted, OutOfTime, StorageError
-from sitelore.model.frontier import Run
+from sitelore.model.frontier import Run, Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId, WorkerId
 from sitelore.model.rendering import Rendered, RenderFailure, RenderRequest
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
-from sitelore.ports import BlobStorage, Channels, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.platform_ports import Channels
+from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
+    from sitelore.app.accounts import LazyAccounts
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
+    from sitelore.platform_ports import MediaFiles
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.vectors.search import VectorSearch
@@ -91,12 +93,16 @@ class App:
     """Started when a page first needs it; shared by all runs."""
     search: LazySearch
     """Built for the first query."""
+    accounts: LazyAccounts
+    """Loaded when they are first used."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
     media: LazyMedia
     """Media files and what is known of them; opened when first used."""
+    audits: AuditStore
+    """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     open_channels: Callable[[], Channels]
     """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
     sites_at_once: int = 4
@@ -151,9 +157,9 @@ class App:
         combined = self.access.with_other(access)
         return replace(self, access=combined, redaction=replace(self.redaction, secrets=combined.secrets()))
 
-    async def create_run(self, settings: CrawlSettings) -> Run:
+    async def create_run(self, settings: CrawlSettings, tenant: TenantId = DEFAULT_TENANT) -> Run:
         """Create a run and wake the workers; nothing is fetched yet."""
-        run = await start_run(self.ledger, settings, self.clock(), self.redaction)
+        run = await start_run(self.ledger.for_tenant(tenant), settings, self.clock(), self.redaction)
         await self.notify_workers(run.id)
         return run
 
@@ -166,6 +172,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_tenant(self, tenant: Tenant) -> None:
+        """Cancel the runs of a tenant and delete everything of it."""
+        from sitelore.app.deletion import cancel_and_delete_tenant  # noqa: PLC0415 not needed by a crawl
+
+        await cancel_and_delete_tenant(self, tenant)
 
     async def unfinished_run(self, site: str | None = None) -> Run | None:
         """The latest run that has not ended, of this site or of any."""
@@ -228,6 +240,7 @@ class App:
         async with (
             _in_background("index updates", partial(self._update_index, stop)),
             _in_background("schedules", partial(self._run_schedules, stop)),
+            _in_background("audits", partial(self._audit_runs, stop)),
         ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
@@ -255,6 +268,12 @@ class App:
         channels = self.open_channels()
         service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
         return Scheduler(channels.queue(), service, self.ledger, self.blobs)
+
+    async def _audit_runs(self, stop: asyncio.Event) -> None:
+        """Audit completed runs whose settings ask for it. For servers only, like the index."""
+        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+
+        await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply the operator's retention period once an hour."""

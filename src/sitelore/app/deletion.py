@@ -38,9 +38,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sitelore.app.settings import operator_settings
-from sitelore.model.errors import StorageError, UsageError
+from sitelore.model.errors import Conflict, StorageError, UsageError
+from sitelore.model.frontier import RunListing
 from sitelore.model.ids import DEFAULT_TENANT, RunId
-from sitelore.model.states import RunState
+from sitelore.model.states import ENDED, RunState
 from sitelore.store.sqlite_files import rewrite
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ _NO_RUN = RunId("")
 _BLOBS_PER_PASS = 200_000
 """Blobs compared with all references at a time; bounds the memory."""
 _BLOBS_PER_DELETE = 500
+_RUNS_PER_READ = 100
 _RETENTION_INTERVAL_S = 3600.0
 _RETENTION_DELAY_S = 60.0
 """A process that has just started has other work to do first."""
@@ -113,7 +115,7 @@ async def delete_site(app: App, tenant: Tenant, site: SiteId, vacuum_bytes: floa
 async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
     """Delete a tenant with all its sites. Gives the number of blobs deleted with it."""
     if tenant.id == DEFAULT_TENANT:
-        raise UsageError(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
+        raise _default_tenant(tenant)
     await _delete_points(tenant)
     ledger, blobs = app.ledger.for_tenant(tenant.id), app.blobs.for_tenant(tenant.id)
     if not await ledger.delete_tenant():
@@ -127,6 +129,23 @@ async def delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_B
     await purge_media(ledger, media, math.inf)
     await rewrite_files(app, vacuum_bytes)
     return deleted
+
+
+async def cancel_and_delete_tenant(app: App, tenant: Tenant, vacuum_bytes: float = VACUUM_BYTES) -> int:
+    """Cancel the runs of a tenant that have not ended, and delete it. Gives the number of blobs deleted with it."""
+    if tenant.id == DEFAULT_TENANT:
+        raise _default_tenant(tenant)
+    ledger = app.ledger.for_tenant(tenant.id)
+    unfinished = frozenset(RunState) - ENDED
+    while (page := await ledger.list_runs(RunListing(unfinished, limit=_RUNS_PER_READ)))[0]:
+        for run in page[0]:
+            await ledger.end_run(run.id, RunState.CANCELLED, app.clock())
+            await app.notify_workers(run.id)
+    return await delete_tenant(app, tenant, vacuum_bytes)
+
+
+def _default_tenant(tenant: Tenant) -> UsageError:
+    return Conflict(f"the tenant {tenant.name} cannot be deleted, every installation has it; delete its sites with --site")
 
 
 async def _delete_blobs(app: App, tenant: TenantId) -> int:

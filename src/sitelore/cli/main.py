@@ -30,6 +30,7 @@ COMMANDS = {
     "pipeline": _Command("crawl", "Re-crawl a known site, fully or incrementally."),
     "search": _Command("search", "Search the crawled pages."),
     "audit": _Command("audit", "Show what is wrong with a crawled site, without requests."),
+    "insights": _Command("audit", "Show figures about a crawled site, from its latest audit."),
     "extract": _Command("extract", "Convert HTML to Markdown, without network or state."),
     "explain": _Command("inspect", "Show why a URL was fetched or skipped."),
     "inspect": _Command("inspect", "Show what was extracted from a page, and what was cut."),
@@ -43,6 +44,8 @@ COMMANDS = {
     "compare": _Command("runs", "Compare two runs or exports."),
     "serve": _Command("serve", "Serve the HTTP API and run its crawls."),
     "worker": _Command("serve", "Work on queued runs, together with other workers."),
+    "tenant": _Command("accounts", "Create, list, suspend and delete tenants."),
+    "token": _Command("accounts", "Create, list, rotate and revoke API tokens."),
     "mcp": _Command("mcp", "Serve search and pages to language models over MCP."),
     "demo": _Command("demo", "Crawl a small bundled site on this machine."),
     "doctor": _Command("doctor", "Check the installation."),
@@ -72,7 +75,11 @@ def parser(names: Iterable[str]) -> typer.Typer:
     app = _empty_parser()
     for name in names:
         module = import_module(f"sitelore.cli.commands.{COMMANDS[name].module}")
-        app.command(name, cls=GroupedCommand, no_args_is_help=False)(getattr(module, name))
+        command = getattr(module, name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, cls=GroupedCommand, no_args_is_help=False)(command)
     return app
 
 

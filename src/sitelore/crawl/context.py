@@ -13,7 +13,6 @@ from sitelore.extract.redaction.redactor import redactor_of
 from sitelore.fetch.politeness import PoliteFetcher, PoliteRenderer
 from sitelore.frontier.offers import HELD_A_SECRET, OfferBuilder
 from sitelore.frontier.render_policy import RenderPolicy
-from sitelore.media_ports import MediaFiles, MediaLibrary
 from sitelore.model.document import ReadOptions
 from sitelore.model.frontier import Settlement
 from sitelore.model.ids import TenantId
@@ -33,6 +32,7 @@ from sitelore.ports import (
 
 if TYPE_CHECKING:
     from sitelore.crawl.media.image_pool import ImagePool
+    from sitelore.platform_ports import MediaFiles, MediaLibrary
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def read_options_of(settings: CrawlSettings, operators: Redaction = BUILT_IN_ALO
         obey_nofollow=settings.obey_nofollow,
         keep_snapshot=settings.keep_snapshots,
         full=settings.read is ReadMode.FULL or bool(settings.media.types),
-        facts=settings.audit_facts,
+        facts=settings.audit_facts or settings.audit,
         documents=settings.documents,
         redaction=redaction_of(settings, operators),
     )

@@ -232,6 +232,8 @@ class Tenant:
     id: TenantId
     name: str
     created_at: float
+    suspended_at: float | None = None
+    """Since when its tokens are refused."""
 
 
 @dataclass(frozen=True, slots=True)

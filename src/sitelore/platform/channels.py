@@ -33,7 +33,8 @@ from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, MediaPolicy, Pipeline, Redaction, Rendering, Scope
 from sitelore.model.states import RunState
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
-from sitelore.ports import Channels, Clock
+from sitelore.platform_ports import Channels
+from sitelore.ports import Clock
 
 ROBOTS_AGENTS = ("Googlebot",)
 """Crawls of channels obey the rules for these agents as well."""

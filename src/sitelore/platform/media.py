@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from sitelore.crawl.media.image_pool import ImagePool
-from sitelore.media_ports import MediaFiles, MediaLibrary
 from sitelore.model.ids import SiteId
 from sitelore.model.platform.media import StoredMedia, thumbnail_key
 from sitelore.model.settings import MediaType
+from sitelore.platform_ports import MediaFiles, MediaLibrary
 from sitelore.ports import Clock
 
 _ENDLESS = 4e9

@@ -22,7 +22,8 @@ from sitelore.model.platform.schedules import Outcome, Schedule
 from sitelore.model.url import Url
 from sitelore.platform.channels import ChannelService
 from sitelore.platform.cron import due_occurrence, rule_of
-from sitelore.ports import BlobStorage, ChannelQueue, Ledger
+from sitelore.platform_ports import ChannelQueue
+from sitelore.ports import BlobStorage, Ledger
 
 _LOG = logging.getLogger(__name__)
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
+from fastapi import Depends
+from fastapi.dependencies.models import Dependant
 from starlette.requests import Request
 
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.serve.middleware import CALLER
 from sitelore.serve.problems import FORBIDDEN, ApiProblem
+
+CHANNEL_PARAMETER = "channel_id"
+"""The path parameter of routes that concern one channel."""
 
 
 def caller_of(request: Request) -> Caller:
@@ -18,13 +24,37 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
-def require(scope: TokenScope) -> Callable[[Request], Awaitable[Caller]]:
-    """A FastAPI dependency: the caller, whose token must have this scope."""
+@dataclass(frozen=True, slots=True)
+class _Requirement:
+    """A FastAPI dependency that demands a scope."""
 
-    async def permitted(request: Request) -> Caller:
+    scope: TokenScope
+
+    async def __call__(self, request: Request) -> Caller:
         caller = caller_of(request)
-        if not caller.may(scope):
-            raise ApiProblem(FORBIDDEN, f"the token lacks the scope {scope.value}")
+        if not caller.may(self.scope):
+            raise ApiProblem(FORBIDDEN, f"the token lacks the scope {self.scope.value}")
+        # Of a route of another channel, the route itself answers as if that channel did not exist.
+        if caller.channel and CHANNEL_PARAMETER not in request.path_params:
+            raise ApiProblem(FORBIDDEN, "the token is bound to one channel")
         return caller
 
-    return permitted
+
+def require(scope: TokenScope) -> Callable[[Request], Awaitable[Caller]]:
+    """A FastAPI dependency: the caller, whose token must have this scope."""
+    return _Requirement(scope)
+
+
+def required_scope(dependant: Dependant) -> TokenScope | None:
+    """The scope that a route demands; None: any token."""
+    if isinstance(dependant.call, _Requirement):
+        return dependant.call.scope
+    return next((scope for each in dependant.dependencies if (scope := required_scope(each)) is not None), None)
+
+
+READS = Depends(require(TokenScope.READ))
+SEARCHES = Depends(require(TokenScope.SEARCH))
+CRAWLS = Depends(require(TokenScope.CRAWL))
+MANAGES_CHANNELS = Depends(require(TokenScope.MANAGE_CHANNEL))
+MANAGES_TENANT = Depends(require(TokenScope.MANAGE_TENANT))
+ADMINISTERS = Depends(require(TokenScope.ADMIN))

@@ -2,7 +2,7 @@
 
 Every query names its tenant anyway; the policies are a second lock for a query that forgets it. A transaction sets its tenant
 with `set_config(…, is_local)`, which ends with the transaction and so cannot reach the next user of a pooled connection.
-Schedulers and maintenance serve all tenants: they may read the tables in `_SHARED_TABLES` across tenants.
+Schedulers, maintenance and authentication serve all tenants: they may read the tables in `_SHARED_TABLES` across tenants.
 
 Superusers and roles with BYPASSRLS ignore policies. Connected as one of them, the application takes the role `APP_ROLE` for all
 work but migrations (`app_role`). FORCE makes policies apply to the owner of the tables as well.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -25,11 +26,9 @@ from sitelore.store.statements import insert_for
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_TENANT_COLUMNS = (tenants.c.id, tenants.c.name, tenants.c.created_at)
-
 APP_ROLE = "sitelore_app"
 _ALL_TENANTS = "*"
-_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls", "channels", "crawl_jobs", "schedules"})
+_SHARED_TABLES = frozenset({"tenants", "sites", "runs", "urls", "audits", "channels", "crawl_jobs", "schedules", "tokens"})
 _SET_TENANT = "SELECT set_config('sitelore.tenant', $1, true)"
 _CURRENT = "current_setting('sitelore.tenant', true)"
 # In subqueries, so that Postgres evaluates each once for a statement and not for each row.
@@ -85,22 +84,38 @@ def _set(conn: sa.Connection, value: str) -> None:
         conn.exec_driver_sql(_SET_TENANT, (value,))
 
 
+_select_tenants = sa.select(*(tenants.c[field.name] for field in fields(Tenant)))
+
+
 def list_tenants(conn: sa.Connection) -> list[Tenant]:
     """All tenants, by id."""
-    return [Tenant(*row) for row in conn.execute(sa.select(*_TENANT_COLUMNS).order_by(tenants.c.id))]
+    return [Tenant(*row) for row in conn.execute(_select_tenants.order_by(tenants.c.id))]
 
 
 def find_tenant(conn: sa.Connection, name: str) -> Tenant | None:
     """The tenant of this name."""
-    row = conn.execute(sa.select(*_TENANT_COLUMNS).where(tenants.c.name == name)).one_or_none()
+    row = conn.execute(_select_tenants.where(tenants.c.name == name)).one_or_none()
     return None if row is None else Tenant(*row)
+
+
+def tenant_by_id(conn: sa.Connection, tenant: TenantId) -> Tenant | None:
+    """The tenant of this id."""
+    row = conn.execute(_select_tenants.where(tenants.c.id == tenant)).one_or_none()
+    return None if row is None else Tenant(*row)
+
+
+def suspend(conn: sa.Connection, tenant: TenantId, since: float | None) -> Tenant | None:
+    """Suspend a tenant, or (None) end that; a tenant that is suspended already stays so from the first time."""
+    value = None if since is None else sa.func.coalesce(tenants.c.suspended_at, since)
+    conn.execute(sa.update(tenants).where(tenants.c.id == tenant).values(suspended_at=value))
+    return tenant_by_id(conn, tenant)
 
 
 def create_tenant(conn: sa.Connection, name: str, now: float) -> Tenant:
     """The tenant of this name; it is created if there is none."""
     insert = insert_for(conn.dialect.name)(tenants).values(name=name, created_at=now)
     conn.execute(insert.on_conflict_do_nothing(index_elements=["name"]))
-    return Tenant(*conn.execute(sa.select(*_TENANT_COLUMNS).where(tenants.c.name == name)).one())
+    return Tenant(*conn.execute(_select_tenants.where(tenants.c.name == name)).one())
 
 
 def create_default_tenant(conn: sa.Connection) -> None:

@@ -43,8 +43,8 @@ class McpBackend(Protocol):
         """Every decision about the URL, from the latest run that knows it."""
         ...
 
-    async def crawl(self, url: Url, max_pages: int) -> RunId:
-        """Create a run."""
+    async def crawl(self, url: Url, max_pages: int, tenant: TenantId) -> RunId:
+        """Create a run of the tenant."""
         ...
 
 
@@ -56,7 +56,7 @@ class AppBackend:
     ledger: Ledger
     explain_in: Callable[[Url, Run], Awaitable[Explanation]]
     """Explains a URL in a run."""
-    start: Callable[[CrawlSettings], Awaitable[Run]]
+    start: Callable[[CrawlSettings, TenantId], Awaitable[Run]]
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach."""
     is_current: asyncio.Event | None = None
@@ -85,7 +85,7 @@ class AppBackend:
             raise NoSuchRun("nothing has been crawled yet")
         return await self.explain_in(url, run)
 
-    async def crawl(self, url: Url, max_pages: int) -> RunId:
-        """Create a run; the address guard checks the URL as in any API request."""
+    async def crawl(self, url: Url, max_pages: int, tenant: TenantId) -> RunId:
+        """Create a run of the tenant; the address guard checks the URL as in any API request."""
         settings = quick_settings(QuickCrawlRequest(url=str(url), max_pages=max_pages), self.allow_private)
-        return (await self.start(settings)).id
+        return (await self.start(settings, tenant)).id

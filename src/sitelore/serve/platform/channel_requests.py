@@ -52,7 +52,7 @@ class NewChannelRequest(BaseModel):
     max_depth: MaxDepth = 3
     max_pages: MaxPages = None
     include_media: Annotated[bool, Field(description="Whether images, videos and documents are downloaded.")] = True
-    media_types: MediaTypes = Field(default_factory=lambda: ["IMAGE", "VIDEO", "DOCUMENT"])
+    media_types: MediaTypes = ["IMAGE", "VIDEO", "DOCUMENT"]
     cron: Cron = None
     time_zone: TimeZone | None = None
 

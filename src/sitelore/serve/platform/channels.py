@@ -45,7 +45,7 @@ def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelR
     """A FastAPI dependency: the channel of the path, for a caller whose token has this scope."""
     permitted = require(scope)
 
-    async def found(request: Request, channel_id: ChannelId) -> ChannelRequest:
+    async def channel_in_path(request: Request, channel_id: ChannelId) -> ChannelRequest:
         caller = await permitted(request)
         is_id = _CHANNEL_ID.fullmatch(channel_id) is not None  # Postgres rejects some strings, such as those with NUL
         target = await _find(request, channel_id, caller) if is_id and caller.channel in {"", channel_id} else None
@@ -53,7 +53,7 @@ def channel_of(scope: TokenScope) -> Callable[[Request, str], Awaitable[ChannelR
             raise no_channel()
         return target
 
-    return found
+    return channel_in_path
 
 
 async def channel_request(request: Request, channel_id: str) -> ChannelRequest | None:

@@ -41,7 +41,7 @@ from sitelore.serve.platform.signatures import is_signed
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
-from sitelore.serve.run_service import encode
+from sitelore.serve.run_service import encode, run_service_of
 
 router = APIRouter(prefix="/tenant/v1/channels/{channel_id}/webcrawl", tags=["webcrawl"])
 
@@ -108,7 +108,7 @@ async def changed_channel(
         return await channel_of(TokenScope.CRAWL)(request, channel_id)
     target = await channel_request(request, channel_id)
     secret = None if target is None else await target.service.channels.secret(target.channel.id)
-    body, now = await request.body(), request.app.state.service.context.clock()
+    body, now = await request.body(), (await run_service_of(request)).context.clock()
     if target is None or not is_signed(secret or "", message or "", timestamp or "", signatures, body, now) or secret is None:
         raise ApiProblem(problems.BAD_SIGNATURE, "sign id, time and body with the secret of the channel")
     return target

@@ -7,10 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.ids import RunId, TenantId, uuid7
+from sitelore.model.ids import RunId, TenantId
 from sitelore.model.platform.channels import Channel, ChannelSettings, ChannelStatistics, TenantCrawlSettings
 from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.states import RunState
+from sitelore.model.uuid7 import new_uuid
 from sitelore.store.engine import Engine, Repository, read, read_long, write
 from sitelore.store.platform import brands, channel_pages, channels, crawl_jobs, media, schedules
 from sitelore.store.tenants import for_all_tenants
@@ -57,7 +58,7 @@ class SqlChannels(Repository):
 
     async def create_channel(self, site: str, title: str, url: str, settings: ChannelSettings, now: float) -> Channel | None:
         """Create a channel; None when the site has one."""
-        return await self._write(channels.create_channel, uuid7(now), site, title, url, settings, now)
+        return await self._write(channels.create_channel, new_uuid(now), site, title, url, settings, now)
 
     async def change_crawl_settings(self, settings: TenantCrawlSettings, plans: Mapping[str, Planned | None]) -> bool:
         """Replace the crawl settings of the tenant together with the schedules that follow from them."""

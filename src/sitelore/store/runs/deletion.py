@@ -16,6 +16,7 @@ from sitelore.model.states import ENDED
 from sitelore.model.url import Url
 from sitelore.store.frontier.claims import lock_runs
 from sitelore.store.schema import (
+    audit_settings,
     chunk_texts,
     chunks,
     events,
@@ -86,6 +87,8 @@ def delete_site(conn: sa.Connection, tenant: TenantId, site: SiteId) -> bool:
     for table in (chunks, chunk_texts, postings):
         conn.execute(sa.delete(table).where(table.c.tenant_id == tenant, table.c.site_id == site))
     delete_unused_vectors(conn, tenant)
+    of_audits = sa.and_(audit_settings.c.tenant_id == tenant, audit_settings.c.site_id == site)
+    conn.execute(sa.delete(audit_settings).where(of_audits))
     conn.execute(sa.delete(sites).where(this_site))
     from sitelore.store.platform.media import delete_without_sites  # noqa: PLC0415 - not needed by a crawl
 

@@ -14,9 +14,11 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from sitelore.model.frontier import Offer, Run, StoredEventKind
-from sitelore.model.ids import RunId, TenantId, uuid7
+from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
+from sitelore.model.uuid7 import new_uuid
+from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
@@ -55,7 +57,7 @@ def create_run(
     if row is None:
         create_site(conn, tenant, site, now)
         row = conn.execute(query).one()
-    run_id = RunId(uuid7(now))
+    run_id = RunId(new_uuid(now))
     values = {
         "tenant_id": tenant, "id": run_id, "site_id": row.id, "state": RunState.QUEUED.value,
         "settings": encode(settings).decode(), "created_at": now, "wave": 0, "depth": 0, "next_seq": 1, "wave_first_seq": 1,
@@ -207,6 +209,9 @@ def end_run(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState, 
         end_reservations(conn, tenant, run, sa.true(), are_used=False)
         update_render_stats(conn, tenant, run)
         _end_job(conn, tenant, run, state)
+        ended = find_run(conn, tenant, run)
+        if state is RunState.COMPLETED and ended is not None and ended.settings.audit:
+            queue_audit(conn, tenant, run)
     return moved
 
 
