@@ -391,12 +391,14 @@ class Ledger(Protocol):
         """One row of a run."""
         ...
 
-    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
-        """All rows sorted by key; sitemap rows only if `sitemaps`."""
+    def rows(
+        self, run: RunId, state: UrlState | None = None, sitemaps: bool = False, media: bool = False
+    ) -> AsyncIterator[UrlRow]:
+        """All rows sorted by key; sitemap rows only if `sitemaps`, media rows only if `media`."""
         ...
 
     async def counts(self, run: RunId) -> RunCounts:
-        """Statistics of a run; sitemap rows count only in `sitemaps`."""
+        """Statistics of a run; sitemap rows count only in `sitemaps`, media rows only in `media`."""
         ...
 
     async def documents(self, run: RunId, limit: int) -> list[BlobKey]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageUpdate, Settlement, StoredEventKind
+from sitelore.model.frontier import PageUpdate, RowKind, Settlement, StoredEventKind
 from sitelore.model.ids import BlobKey, RunId, TenantId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
@@ -89,11 +89,20 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
     for run in sorted({settlement.lease.run for settlement in written}):
         of_run = [settlement for settlement in written if settlement.lease.run == run]
         offer(conn, tenant, run, (new for settlement in of_run for new in settlement.effects.offers), counts)
+    if any(_has_media(settlement) for settlement in written):
+        from sitelore.store.platform.media import settle_media  # noqa: PLC0415 - few runs download media
+
+        settle_media(conn, tenant, sites, written, counts)
     counts.write(conn, tenant)
     store_events(conn, tenant, _page_events(written))
     _count_redactions(conn, tenant, written)
     _join_hosts(conn, tenant, written)
     return accepted
+
+
+def _has_media(settlement: Settlement) -> bool:
+    effects = settlement.effects
+    return effects.shown is not None or effects.media is not None or effects.is_oversized_video
 
 
 _leased = (
@@ -127,7 +136,7 @@ def _page_events(written: Sequence[Settlement]) -> Iterator[NewEvent]:
     """An event for each page that is new or has changed."""
     for settlement in written:
         lease, effects = settlement.lease, settlement.effects
-        if effects.page is None or effects.changed is False or not effects.fetched:
+        if effects.page is None or effects.changed is False or not effects.fetched or lease.kind is not RowKind.PAGE:
             continue
         kind = StoredEventKind.PAGE_NEW if lease.known is None else StoredEventKind.PAGE_CHANGED
         yield NewEvent(lease.run, kind, settlement.at, lease.url)
