@@ -10,9 +10,10 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from sitelore.audit.catalogue import RULES, AuditConfig, BadConfig, audit_config
+from sitelore.audit.catalogue import RULES, AuditConfig, audit_config
 from sitelore.model.audit import AuditRecord, FindingListing, FindingRecord, FindingStatus, Ignore, IgnoreScope, Severity
-from sitelore.model.ids import SiteId
+from sitelore.model.errors import BadConfig
+from sitelore.model.ids import RunId, SiteId
 from sitelore.model.platform.accounts import Caller, TokenScope
 from sitelore.serve import problems
 from sitelore.serve.auth import require
@@ -206,7 +207,7 @@ async def show_insights(
         raise ApiProblem(problems.RUN_NOT_FOUND, "the run is of another site")
     latest = None if run else await _latest(site_id, service)
     name = run or (latest.run if latest is not None else "")
-    return _json(InsightsView(name, await service.context.audits.insights(name) if name else {}))
+    return _json(InsightsView(name, await service.context.audits.insights(RunId(name)) if name else {}))
 
 
 @router.get(
