@@ -1,7 +1,7 @@
 """Proposals for the open findings of a site, as patches for a checkout or as HTML before and after.
 
-A patch is checked before it is written: its edits apply, its file is one that may be changed, and for plain HTML the rule is run
-again on the patched page. Nothing in the checkout is changed.
+A patch is checked before it is written: its edits apply, its file is one that may be changed, and for plain HTML the rule is
+run again on the patched page. Nothing in the checkout is changed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sitelore.app.audit.phase import AuditResult
 from sitelore.audit.catalogue import RULES, AuditConfig
 from sitelore.audit.fixes.checkout import CONFIGURATION, Checkout
 from sitelore.audit.fixes.html_fixes import TEMPLATE_RULES
-from sitelore.audit.fixes.proposals import FIXABLE, PageText, Proposal, Refusal, merged, propose, propose_html
-from sitelore.audit.fixes.source import FixContext, NoFix, changed_lines, kind_of, unified_diff
+from sitelore.audit.fixes.proposals import FIXABLE, PageText, PatchSeries, Proposal, Refusal, propose, propose_html
+from sitelore.audit.fixes.source import FixContext, NoFix, apply_edits, changed_lines, kind_of, unified_diff
 from sitelore.audit.page import PageContent, audit_page
 from sitelore.audit.site import Site, TargetKind
 from sitelore.export.files import atomic_file
@@ -42,6 +42,7 @@ MAX_PATCH_FILES = 5
 MAX_PATCH_LINES = 50
 _SKIPPED_FOLDERS = frozenset({"node_modules", "vendor", "venv", "__pycache__"})
 _SUMMARY = "summary.md"
+_SAME_LANGUAGE = 0.9
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class Fixes:
     proposals: list[Proposal] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     patches: dict[str, str] = field(default_factory=dict)
-    """Unified diffs by file name, each for one rule, small enough to be read."""
+    """Unified diffs by file name, each for one rule, small enough to be read. They are applied in this order."""
 
 
 def read_checkout(folder: Path, start_path: str = "/") -> Checkout:
@@ -82,29 +83,36 @@ async def find_fixes(
     fixes = Fixes()
     pages = _Pages(app, result)
     live = [str(page.url) for page in result.site.html_pages]
-    once: set[tuple[str, str]] = set()
+    year, lang = datetime.fromtimestamp(app.clock(), UTC).year, _site_lang(result.site)
+    templates_done: set[str] = set()
     for finding in (record.finding for record in records):
         if finding.rule not in FIXABLE:
             continue
-        context = FixContext(
-            finding, Url.trusted(finding.url), datetime.fromtimestamp(app.clock(), UTC).year, _is_live(result.site), live, words
-        )
+        context = FixContext(finding, Url.trusted(finding.url), year, _is_live(result.site), live, words, lang)
+        of_template = checkout is not None and checkout.is_generated and finding.rule in TEMPLATE_RULES
+        if of_template and finding.rule in templates_done:
+            continue
         try:
             if checkout is None:
                 fixes.proposals.append(propose_html(await pages.html(finding.url), context))
                 continue
-            if checkout.is_generated and finding.rule in TEMPLATE_RULES and ("", finding.rule) in once:
-                continue
             proposal = propose(checkout, await pages.text(finding.url), context)
-            if checkout.is_generated and finding.rule in TEMPLATE_RULES:
-                once.add(("", finding.rule))
-            _check(proposal, checkout, result)
+            _check(proposal, checkout)
             fixes.proposals.append(proposal)
+            if of_template:
+                templates_done.add(finding.rule)
         except NoFix as reason:
             fixes.refusals.append(Refusal(finding, str(reason)))
     if checkout is not None:
-        fixes.patches = dict(_patches(fixes.proposals, checkout))
+        fixes.patches = _patches(fixes, checkout)
     return fixes
+
+
+def _site_lang(site: Site) -> str:
+    """The language that most pages declare; empty where they differ."""
+    langs = Counter(page.lang for page in site.html_pages if page.lang)
+    lang, count = next(iter(langs.most_common(1)), ("", 0))
+    return lang if count >= _SAME_LANGUAGE * langs.total() else ""
 
 
 def _is_live(site: Site) -> Callable[[str], bool]:
@@ -145,10 +153,10 @@ class _Pages:
 # Checks
 
 
-def _check(proposal: Proposal, checkout: Checkout, result: AuditResult) -> None:
+def _check(proposal: Proposal, checkout: Checkout) -> None:
     """Refuse a proposal that changes too much, or after which the rule still fires on a page of plain HTML."""
     before = checkout.files[proposal.path]
-    after = merged(checkout.files, [proposal])[proposal.path]
+    after = apply_edits(before, proposal.edits)
     if changed_lines(before, after) > MAX_PATCH_LINES:
         raise NoFix("too many lines would change")
     rule = RULES[proposal.finding.rule]
@@ -178,19 +186,21 @@ def _findings(finding: Finding, html: str) -> Iterator[Finding]:
 # Patches
 
 
-def _patches(proposals: Iterable[Proposal], checkout: Checkout) -> Iterator[tuple[str, str]]:
-    """Yield a patch for each rule, of a few files each."""
+def _patches(fixes: Fixes, checkout: Checkout) -> dict[str, str]:
+    """Patches by name, each for one rule and a few files, to be applied in the order of their names."""
     by_rule: dict[str, list[Proposal]] = {}
-    for proposal in proposals:
+    for proposal in fixes.proposals:
         by_rule.setdefault(proposal.finding.rule, []).append(proposal)
-    for rule, own in by_rule.items():
-        changed = merged(checkout.files, own)
-        diffs = [
-            (unified_diff(path, checkout.files[path], text), changed_lines(checkout.files[path], text))
-            for path, text in sorted(changed.items())
-        ]
-        for number, part in enumerate(_parts(diffs), 1):
-            yield f"{rule}{f'-{number}' if len(diffs) > MAX_PATCH_FILES else ''}.patch", part
+    series = PatchSeries(checkout.files)
+    overlapping = [refusal for rule, own in by_rule.items() for refusal in series.add(rule, own)]
+    keys = {refusal.finding.key for refusal in overlapping}
+    fixes.proposals = [each for each in fixes.proposals if each.finding.key not in keys]
+    fixes.refusals += overlapping
+    patches: list[tuple[str, str]] = []
+    for rule, changed in series.changes:
+        diffs = [(unified_diff(path, *texts), changed_lines(*texts)) for path, texts in sorted(changed.items())]
+        patches += ((rule, part) for part in _parts(diffs))
+    return {f"{number:04}-{rule}.patch": patch for number, (rule, patch) in enumerate(patches, 1)}
 
 
 def _parts(diffs: list[tuple[str, int]]) -> Iterator[str]:

@@ -40,9 +40,10 @@ def _description(page: HtmlText, context: FixContext) -> list[Edit]:
 
 
 def _lang(page: HtmlText, context: FixContext) -> list[Edit]:
-    lang = str(context.words.get(context.finding.key) or context.finding.evidence.get("detected") or "")
+    known = (context.words.get(context.finding.key), context.finding.evidence.get("detected"), context.site_lang)
+    lang = next((str(each) for each in known if each), "")
     if not lang:
-        raise NoFix("the language of the page is not known")
+        raise NoFix("the language of the page is not known; give it with --words")
     return [_only(page.starts("html"), "html element").set("lang", lang)]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from sitelore.audit.fixes.checkout import Checkout
 from sitelore.audit.fixes.html_fixes import HTML_FIXES, TEMPLATE_RULES
@@ -62,10 +62,7 @@ def propose_html(html: str, context: FixContext) -> Proposal:
 
 
 def _located(context: FixContext, path: str, checkout: Checkout) -> FixContext:
-    return FixContext(
-        context.finding, context.page_url, context.year, context.is_live, context.live_urls, context.words, path,
-        checkout.candidates, checkout.files.__contains__,
-    )  # fmt: skip
+    return replace(context, path=path, sources_of=checkout.candidates, source_exists=checkout.files.__contains__)
 
 
 def _source(checkout: Checkout, page: PageText, finding: Finding) -> tuple[str, str]:
@@ -110,14 +107,28 @@ def _cut(text: str) -> str:
     return f"{text[: MAX_FRAGMENT_CHARS // 2]} … {text[-MAX_FRAGMENT_CHARS // 2 :]}"
 
 
-def merged(texts: Mapping[str, str], proposals: Iterable[Proposal]) -> dict[str, str]:
-    """The changed texts of the files after all these proposals; those that overlap with an earlier one are left out."""
-    edits: dict[str, list[Edit]] = {}
-    for proposal in proposals:
-        known = edits.setdefault(proposal.path, [])
-        try:
-            apply_edits(texts[proposal.path], [*known, *proposal.edits])
-        except NoFix:
-            continue
-        known += proposal.edits
-    return {path: apply_edits(texts[path], own) for path, own in edits.items()}
+@dataclass(slots=True)
+class PatchSeries:
+    """Proposals as changes of files, rule by rule: each presupposes those before it, so they are applied in this order."""
+
+    files: Mapping[str, str]
+    changes: list[tuple[str, dict[str, tuple[str, str]]]] = field(default_factory=list)
+    """For each rule the files that it changes, with their texts before and after."""
+    _edits: dict[str, list[Edit]] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict)
+
+    def add(self, rule: str, proposals: Iterable[Proposal]) -> Iterator[Refusal]:
+        """Add the proposals of a rule. Yields those whose edits overlap with earlier ones."""
+        changed: dict[str, tuple[str, str]] = {}
+        for proposal in proposals:
+            path, edits = proposal.path, self._edits.setdefault(proposal.path, [])
+            try:
+                after = apply_edits(self.files[path], [*edits, *proposal.edits])
+            except NoFix:
+                yield Refusal(proposal.finding, "its change overlaps with another one; apply the patches, and crawl again")
+                continue
+            edits += proposal.edits
+            before = changed[path][0] if path in changed else self._texts.get(path, self.files[path])
+            changed[path] = before, after
+        self._texts |= {path: after for path, (_, after) in changed.items()}
+        self.changes.append((rule, changed))

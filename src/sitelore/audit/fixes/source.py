@@ -78,6 +78,8 @@ class FixContext:
     live_urls: Sequence[str] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     """Texts by the key of the finding."""
+    site_lang: str = ""
+    """The language that nearly all pages of the site declare."""
     path: str = ""
     """The source file in the checkout."""
     sources_of: Callable[[str], Sequence[str]] = lambda _: ()
