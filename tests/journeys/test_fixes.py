@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git t
 
 Build = Callable[[Path], Mapping[str, Answer]]
 """Makes the site of a checkout: what the server answers by path."""
-HEADING = "<h1>How water mills were built</h1>"
+VIEWPORT = '<meta name="viewport" content="width=device-width">'
 
 
 def sound(number: int, **changes: Any) -> str:
@@ -40,8 +40,15 @@ def without(text: str, pattern: str, by: str = "") -> str:
     return changed
 
 
+def before(tag: str, addition: str) -> Callable[[str], str]:
+    """Adds markup before a tag."""
+    return lambda page: without(page, tag, f"{addition}{tag}")
+
+
 def static_pages() -> dict[str, str]:
     """A page for each rule, by the name of the rule."""
+    json_ld = '<script type="application/ld+json">{"@type": "Thing", "name": "Mill",}</script>'
+    nofollow = "<a rel='nofollow noopener' href=other.html>Other</a>"
     faults: dict[str, Callable[[str], str]] = {
         "title-missing": lambda page: without(page, "<title>.*?</title>"),
         "description-missing": lambda page: without(page, "<meta name=description[^>]*>"),
@@ -49,25 +56,25 @@ def static_pages() -> dict[str, str]:
         "lang-invalid": lambda page: without(page, "lang=en", "lang=en_UK"),
         "viewport-missing": lambda page: without(page, "<meta name=viewport[^>]*>"),
         "zoom-blocked": lambda page: without(page, "initial-scale=1", "initial-scale=1, user-scalable=no, maximum-scale=1"),
-        "head-element-repeated": lambda page: without(page, "</head>", "\n  <meta name=viewport content='width=device-width, initial-scale=1'>\n</head>"),
-        "canonical-invalid": lambda page: without(page, "</head>", "<link rel=canonical href='canonical-invalid.html#top'></head>"),
-        "canonical-to-bad": lambda page: without(page, "</head>", "<link rel=canonical href='/lost.html'></head>"),
-        "canonical-to-home": lambda page: without(page, "</head>", "<link rel=canonical href='/'></head>"),
-        "hreflang-invalid": lambda page: without(page, "</head>", "<link rel=alternate hreflang=en_UK href='https://other.example/'></head>"),
-        "broken-internal-link": lambda page: without(page, "</main>", "<p><a class=x href='oter.html?#part' >Other</a></p></main>").replace("?#", "#"),
-        "redirected-internal-link": lambda page: without(page, "</main>", "<p><a href=/moved>It moved</a></p></main>"),
-        "broken-anchor": lambda page: without(page, "</main>", "<p><a href='other.html#The-Wheel'>The wheel</a></p></main>"),
-        "nofollow-internal": lambda page: without(
-            without(page, "<a href='/other.html'>[^<]*</a>"), "</main>", "<a rel='nofollow noopener' href=other.html>Other</a></main>"
+        "head-element-repeated": before(
+            "</head>", f"\n  {VIEWPORT.replace('device-width', 'device-width, initial-scale=1')}\n"
         ),
-        "image-alt-missing": lambda page: without(page, "</main>", "<img src=/mill.png width=6 height=4 />\n</main>"),
-        "frame-without-title": lambda page: without(page, "</main>", "<iframe src='https://video.example/1'></iframe></main>"),
+        "canonical-invalid": before("</head>", "<link rel=canonical href='canonical-invalid.html#top'>"),
+        "canonical-to-bad": before("</head>", "<link rel=canonical href='/lost.html'>"),
+        "canonical-to-home": before("</head>", "<link rel=canonical href='/'>"),
+        "hreflang-invalid": before("</head>", "<link rel=alternate hreflang=en_UK href='https://other.example/'>"),
+        "broken-internal-link": before("</main>", "<p><a class=x href='oter.html#part' >Other</a></p>"),
+        "redirected-internal-link": before("</main>", "<p><a href=/moved>It moved</a></p>"),
+        "broken-anchor": before("</main>", "<p><a href='other.html#The-Wheel'>The wheel</a></p>"),
+        "nofollow-internal": lambda page: before("</main>", nofollow)(without(page, "<a href='/other.html'>[^<]*</a>")),
+        "image-alt-missing": before("</main>", "<img src=/mill.png width=6 height=4 />\n"),
+        "frame-without-title": before("</main>", "<iframe src='https://video.example/1'></iframe>"),
         "h1-missing": lambda page: without(without(page, "<h1>", "<h2 class=big>"), "</h1>", "</h2>"),
         "heading-skip": lambda page: without(page, "</h1>", "</h1><h4 id=n>Notes</h4>"),
         "heading-empty": lambda page: without(page, "</h1>", "</h1><h2> </h2>"),
-        "jsonld-invalid": lambda page: without(page, "</head>", '<script type="application/ld+json">{"@type": "Thing", "name": "Mill",}</script></head>'),
+        "jsonld-invalid": before("</head>", json_ld),
         "copyright-stale": lambda page: without(page, "</main>", "</main><footer>&copy; 2019\u20132020 The mill</footer>"),
-    }  # fmt: skip
+    }
     return {name: fault(sound(number)) for number, (name, fault) in enumerate(faults.items())}
 
 
@@ -90,20 +97,24 @@ class Fixed:
         return [each.key for each in result.findings if each.rule == rule]
 
 
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(("git", *arguments), cwd=folder, check=True)
+
+
 async def fixed(
     tmp_path: Path, checkout: Path, build: Build, words: Callable[[AuditResult], Mapping[str, str]] | None = None
 ) -> Fixed:
     """Crawl the site of a checkout, apply all patches to it with git, and crawl again."""
     pages = dict(build(checkout))
-    subprocess.run(("git", "init", "-q"), cwd=checkout, check=True)
-    with serve_site(lambda path: pages.get(path)) as http_server:
+    git(checkout, "init", "-q")
+    with serve_site(pages.get) as http_server:
         async with embedded(tmp_path / "data", writing=True) as app:
             before = await audit_run(app, (await crawl_in(app, crawl_settings(http_server.url("/"), audit=True))).run)
             known = words(before) if words is not None else {}
             fixes = await find_fixes(app, before, before.records, read_checkout(checkout), known)
             for name in write_fixes(fixes, tmp_path / "fixes"):
                 if name.endswith(".patch"):
-                    subprocess.run(("git", "apply", str(tmp_path / "fixes" / name)), cwd=checkout, check=True)
+                    git(checkout, "apply", str(tmp_path / "fixes" / name))
             pages.clear()
             pages.update(build(checkout))
             after = await audit_run(
@@ -138,10 +149,10 @@ async def test_twenty_rules_are_mended_in_a_static_site_and_every_other_byte_sta
         assert own, (rule, [each.reason for each in site.fixes.refusals if each.finding.rule == rule])
         assert not own & set(site.found(site.after, rule)), rule
     assert len(rules) >= 20
-    for name, before in original.items():
+    for name, bytes_before in original.items():
         after = (checkout / name).read_bytes()
-        assert after.endswith(before[-16:]), name
-        assert after.count(b"\r\n") >= before.count(b"\r\n") - 1
+        assert after.endswith(bytes_before[-16:]), name
+        assert after.count(b"\r\n") >= bytes_before.count(b"\r\n") - 1
     assert b'alt="A &quot;mill&quot; by the river" />' in (checkout / "image-alt-missing.html").read_bytes()
     assert b'<a class=x href="other.html#part" >Other</a>' in (checkout / "broken-internal-link.html").read_bytes()
 
@@ -190,14 +201,21 @@ def hugo(folder: Path) -> Mapping[str, Answer]:
 
 async def test_front_matter_links_headings_and_the_template_of_a_hugo_site_are_mended(tmp_path: Path) -> None:
     checkout = tmp_path / "site"
+    description = "All about the mills of the valley, and of those who built them."
+    home = f'---\ntitle: "The mills of the valley"\ndescription: "{description}"\n---\n'
+    links = "[Wheels](/guide/wheels/) [Old](/old-address/) [Water](/guide/water/)"
+    moved = '`[Moved](/moved)` is code, [Moved](/moved "title") is not.'
+    toml = '+++\ntitle = "The wheels of the mills"\n\n[params]\nx = "y"\n+++\n'
     files = {
         "hugo.toml": 'title = "Mills"\n',
         "layouts/_default/baseof.html": layout("{{ .Title }}", "", "{{ .Content }}", head="{{ .Description }}", attributes=""),
-        "content/_index.md": f'---\ntitle: "The mills of the valley"\ndescription: "All about the mills of the valley, and of those who built them."\n---\n# Mills\n\n{WORDS}\n\n[Wheels](/guide/wheels/) [Old](/old-address/) [Water](/guide/water/)\n',
-        "content/guide/wheels.md": f'+++\ntitle = "The wheels of the mills"\n\n[params]\nx = "y"\n+++\n# Wheels\n\n{WORDS[::-1]}\n\n#### Spokes\n\n`[Moved](/moved)` is code, [Moved](/moved "title") is not.\n',
-        "content/guide/water.md": f"---\ntitle: Water of the mills\n---\n## Water\n\n{WORDS.upper()} Water.\n\n[Broken](/guide/weels/#x)\n",
-        "content/other.md": '---\ntitle: "Another page of it"\nurl: "/old-address/"\n---\n# Other\n\n' + WORDS.title() + "\n",
-    }  # fmt: skip
+        "content/_index.md": f"{home}# Mills\n\n{WORDS}\n\n{links}\n",
+        "content/guide/wheels.md": f"{toml}# Wheels\n\n{WORDS[::-1]}\n\n#### Spokes\n\n{moved}\n",
+        "content/guide/water.md": (
+            f"---\ntitle: Water of the mills\n---\n## Water\n\n{WORDS.upper()} Water.\n\n[Broken](/guide/weels/#x)\n"
+        ),
+        "content/other.md": f'---\ntitle: "Another page of it"\nurl: "/old-address/"\n---\n# Other\n\n{WORDS.title()}\n',
+    }
     write(checkout, files)
 
     def words(result: AuditResult) -> Mapping[str, str]:
@@ -232,9 +250,6 @@ def mkdocs(folder: Path) -> Mapping[str, Answer]:
             body=layout(f"{title} of the old mills", values.get("description", ""), content, edit, VIEWPORT).encode()
         )
     return {**pages, "/moved/": redirect("/guide/wheels/")}
-
-
-VIEWPORT = '<meta name="viewport" content="width=device-width">'
 
 
 async def test_pages_of_an_mkdocs_site_are_found_by_their_edit_links_and_links_to_files_stay_such(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ from sitelore.model.url import Url
 
 MAX_FILE_BYTES = 1_000_000
 MAX_FILES = 20_000
-MAX_PATCH_FILES = 5
-MAX_PATCH_LINES = 50
+MAX_CHANGED_LINES = 50
+"""Of a file, for one finding."""
 _SKIPPED_FOLDERS = frozenset({"node_modules", "vendor", "venv", "__pycache__"})
 _SUMMARY = "summary.md"
 _SAME_LANGUAGE = 0.9
@@ -52,7 +52,7 @@ class Fixes:
     proposals: list[Proposal] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     patches: dict[str, str] = field(default_factory=dict)
-    """Unified diffs by file name, each for one rule, small enough to be read. They are applied in this order."""
+    """Unified diffs by file name, one for each rule. They are applied in this order."""
 
 
 def read_checkout(folder: Path, start_path: str = "/") -> Checkout:
@@ -157,7 +157,7 @@ def _check(proposal: Proposal, checkout: Checkout) -> None:
     """Refuse a proposal that changes too much, or after which the rule still fires on a page of plain HTML."""
     before = checkout.files[proposal.path]
     after = apply_edits(before, proposal.edits)
-    if changed_lines(before, after) > MAX_PATCH_LINES:
+    if changed_lines(before, after) > MAX_CHANGED_LINES:
         raise NoFix("too many lines would change")
     rule = RULES[proposal.finding.rule]
     if rule.page_check is None or checkout.is_generated or kind_of(proposal.path) != "html":
@@ -187,7 +187,7 @@ def _findings(finding: Finding, html: str) -> Iterator[Finding]:
 
 
 def _patches(fixes: Fixes, checkout: Checkout) -> dict[str, str]:
-    """Patches by name, each for one rule and a few files, to be applied in the order of their names."""
+    """Patches by name, one for each rule, to be applied in the order of their names."""
     by_rule: dict[str, list[Proposal]] = {}
     for proposal in fixes.proposals:
         by_rule.setdefault(proposal.finding.rule, []).append(proposal)
@@ -196,24 +196,11 @@ def _patches(fixes: Fixes, checkout: Checkout) -> dict[str, str]:
     keys = {refusal.finding.key for refusal in overlapping}
     fixes.proposals = [each for each in fixes.proposals if each.finding.key not in keys]
     fixes.refusals += overlapping
-    patches: list[tuple[str, str]] = []
-    for rule, changed in series.changes:
-        diffs = [(unified_diff(path, *texts), changed_lines(*texts)) for path, texts in sorted(changed.items())]
-        patches += ((rule, part) for part in _parts(diffs))
-    return {f"{number:04}-{rule}.patch": patch for number, (rule, patch) in enumerate(patches, 1)}
-
-
-def _parts(diffs: list[tuple[str, int]]) -> Iterator[str]:
-    part: list[str] = []
-    lines = 0
-    for diff, count in diffs:
-        if part and (len(part) >= MAX_PATCH_FILES or lines + count > MAX_PATCH_LINES):
-            yield "".join(part)
-            part, lines = [], 0
-        part.append(diff)
-        lines += count
-    if part:
-        yield "".join(part)
+    return {
+        f"{number:02}-{rule}.patch": "".join(unified_diff(path, *texts) for path, texts in sorted(changed.items()))
+        for number, (rule, changed) in enumerate(series.changes, 1)
+        if changed
+    }
 
 
 def write_fixes(fixes: Fixes, folder: Path) -> list[str]:

@@ -22,7 +22,7 @@ _RST_LINK = re.compile(r"`[^`<]*<([^<>`\s]+)>`__?|^\.\. _[^:\n]+:[ \t]+(\S+)", r
 _RST_IMAGE = re.compile(
     r"^([ \t]*)\.\. (?:image|figure|\|[^|\n]+\| image):: (\S+)[ \t]*\n((?:\1[ \t]+:[^\n]*\n)*)", re.MULTILINE
 )
-_HEADING = re.compile(r"^( {0,3})(#{1,6})([ \t]+)(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^( {0,3})(#{1,6})([ \t]+)(.*?)[ \t]*#*[ \t\r]*$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n(.*?)^\1[ \t]*\r?$", re.MULTILINE | re.DOTALL)
 _SOURCES = frozenset({".md", ".markdown", ".rst"})
 _MARKUP = re.compile(r"[*_`\[\]]|\]\([^)]*\)")
@@ -181,7 +181,7 @@ def _metadata(text: str, context: FixContext, name: str, value: str) -> Edit:
         return Edit(at, at, f"{name}{sign}{quoted}{newline}")
     if known[1].strip("\"'"):
         raise NoFix(f"the file has a {name} already, which its template does not show")
-    return Edit(known.start(1), known.end(1), quoted)
+    return Edit(known.start(), known.end(1), f"{name}{sign}{quoted}")
 
 
 def _first_heading(text: str, context: FixContext) -> list[Edit]:

@@ -55,7 +55,7 @@ def fix(
         console.print(f"  {proposal.finding.rule}  {visible(where)}", markup=False, soft_wrap=True)
     if len(fixes.proposals) > _EXAMPLES:
         console.print(f"  … and {len(fixes.proposals) - _EXAMPLES:,} more")
-    note(f"{', '.join(names)} written to {out}")
+    note(f"{counted(len(names) - 1, 'patch file')} and {names[-1]} written to {out}")
     return 0
 
 
