@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import KnownPage, PageSketch, PageUpdate, ReprocessedPage, UrlRow
+from sitelore.model.frontier import KnownPage, PageSketch, PageUpdate, ReprocessedPage, RowKind, UrlRow
 from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.response import RobotsFile
 from sitelore.model.states import UrlState
@@ -53,14 +53,14 @@ def row(conn: sa.Connection, tenant: TenantId, run: RunId, url: Url) -> UrlRow |
 
 
 def rows_after(
-    conn: sa.Connection, tenant: TenantId, run: RunId, after: str, state: UrlState | None, sitemaps: bool
+    conn: sa.Connection, tenant: TenantId, run: RunId, after: str, state: UrlState | None, kinds: Collection[RowKind]
 ) -> list[tuple[str, UrlRow]]:
     """The next rows in key order with their keys; fewer than `ROWS_PER_PAGE` when these are the last."""
     query = _rows
     if state is not None:
         query = query.where(urls.c.state == state.value)
-    if not sitemaps:
-        query = query.where(urls.c.kind == sa.text("'page'"))
+    if len(kinds) < len(RowKind):
+        query = query.where(urls.c.kind.in_(sorted(kinds)))
     values = {"tenant": tenant, "run": run}
     rows = in_url_order(conn, query, SITE_OF_RUN, values, after, ROWS_PER_PAGE)
     return [(stored[0], url_row(run, stored)) for stored in rows]

@@ -58,11 +58,12 @@ _unchecked_runs = (
     .where(runs.c.tenant_id == TENANT, runs.c.site_id == SITE, sa.text("presence_checked = 0"), runs.c.state.in_(_ENDED))
     .order_by(runs.c.finished_at, runs.c.id)
 )
+# Documents are indexed like pages, whether they were visited as pages or as media.
 _row_of_run = sa.and_(
     urls.c.tenant_id == TENANT,
     urls.c.run_number == RUN_NUMBER,
     urls.c.url_id == pages.c.url_id,
-    urls.c.kind == sa.text("'page'"),
+    urls.c.kind != sa.text("'sitemap'"),
 )
 _target = site_urls.alias("target_url")
 # Pages that were fetched after the run ended are left out: the run says nothing about them.
@@ -151,7 +152,7 @@ _was_page_before = sa.exists(sa.literal_column("1")).where(OF_SITE, pages.c.url_
 _not_visited = (
     sa.select(urls.c.url_id)
     .select_from(urls.outerjoin(visits, OF_VISIT))
-    .where(OF_RUN)
+    .where(OF_RUN, urls.c.kind != sa.text("'media'"))
     .where(
         sa.or_(
             urls.c.state.in_(["FAILED", "HTTP_TERMINAL", "DISCOVERED", "QUEUED", "IN_PROGRESS"]),

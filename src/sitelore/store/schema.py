@@ -121,6 +121,8 @@ runs = sa.Table(
     sa.Column("prefetch_unused", sa.Integer, nullable=False, server_default="0"),
     # NULL until the run begins, and again from when it is resumed until it continues.
     sa.Column("time_limit_from", sa.Double),
+    # Media that waves have admitted.
+    sa.Column("media_admitted", sa.Integer, nullable=False, server_default="0"),
     # The run in keys of its rows, instead of its id, which is much longer.
     sa.Column("number", sa.BigInteger, nullable=False, server_default="0"),
     belongs_to("sites"),
@@ -245,6 +247,9 @@ visits = sa.Table(
 """The result of the last visit to each URL of a run that was visited."""
 
 
+# Media are apart from pages and sitemaps, so that they never delay those.
+IS_CANDIDATE = "state = 'DISCOVERED' AND kind <> 'media'"
+IS_MEDIA_CANDIDATE = "state = 'DISCOVERED' AND kind = 'media'"
 _PARTIAL: dict[sa.Index, str] = {}
 
 
@@ -269,11 +274,20 @@ def for_postgres() -> None:
 
 
 # SQLite uses a partial index only where the query implies its condition: an operand of = or >= is not null, and
-# `state = 'DISCOVERED'` must be a literal in the query.
+# the conditions of candidates must be literals in the query.
 # Inserting offers is the hot path: it updates `urls_candidates` and the primary key only.
 partial_of(urls, "urls_admitted", "seq IS NOT NULL", "tenant_id", "run_number", "state", "seq", "retry_at")
+partial_of(urls, "urls_candidates", IS_CANDIDATE, "tenant_id", "run_number", "depth", "source_rank", "parent_seq", "position")
 partial_of(
-    urls, "urls_candidates", "state = 'DISCOVERED'", "tenant_id", "run_number", "depth", "source_rank", "parent_seq", "position"
+    urls,
+    "urls_media_candidates",
+    IS_MEDIA_CANDIDATE,
+    "tenant_id",
+    "run_number",
+    "depth",
+    "source_rank",
+    "parent_seq",
+    "position",
 )
 partial_of(visits, "visits_content", "content_hash IS NOT NULL", "tenant_id", "run_number", "content_hash", "pattern", "seq")
 partial_of(visits, "visits_identity", "identity IS NOT NULL", "tenant_id", "run_number", "identity")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -59,6 +59,13 @@ class UrlIds:
             for url_id, key in zip(new_ids, keys, strict=True)
         ]
         execute_many(self._conn, _url_statement, rows)
+
+
+def url_ids(conn: sa.Connection, tenant: TenantId, site: int, urls: Collection[str]) -> dict[str, int]:
+    """The ids of URLs; those that have none get one."""
+    ids = UrlIds(conn, tenant, site)
+    ids.add(urls)
+    return {url: ids[url] for url in urls}
 
 
 def find_url_id(conn: sa.Connection, tenant: TenantId, site: int | None, url: str) -> int | None:

@@ -18,7 +18,7 @@ from sitelore.model.url import Url
 from sitelore.store.frontier.claims import end_reservations, known_pages, lock_runs
 from sitelore.store.frontier.waves import count_pages
 from sitelore.store.rows import hops, is_kept, pattern_of, settings_of
-from sitelore.store.schema import prefetches, runs, site_urls, urls
+from sitelore.store.schema import IS_CANDIDATE, prefetches, runs, site_urls, urls
 from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     BATCH,
@@ -43,9 +43,10 @@ _open_rows = (
     sa.select(urls.c.depth, urls.c.seq, urls.c.kind, urls.c.pattern, site_urls.c.url, site_urls.c.long_url)
     .select_from(WITH_URL)
     .where(OF_RUN, urls.c.state.in_(["QUEUED", "IN_PROGRESS"]), urls.c.seq.is_not(None))
+    .where(urls.c.kind != sa.text("'media'"))
 )
 _kept_in_wave = sa.select(sa.func.count()).where(OF_RUN, is_kept(), urls.c.seq >= sa.bindparam("first_seq", type_=sa.Integer))
-_is_candidate = sa.and_(OF_RUN, urls.c.state == sa.text("'DISCOVERED'"))
+_is_candidate = sa.and_(OF_RUN, sa.text(IS_CANDIDATE))
 _candidate_count = sa.select(sa.func.count()).where(_is_candidate)
 _reserved = (
     sa.exists()

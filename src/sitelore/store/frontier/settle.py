@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sitelore.model.frontier import PageUpdate, Settlement, StoredEventKind
+from sitelore.model.frontier import PageUpdate, RowKind, Settlement, StoredEventKind
 from sitelore.model.ids import BlobKey, TenantId
 from sitelore.model.states import Proof, UrlState
 from sitelore.model.url import Url
@@ -83,8 +83,12 @@ def settle(conn: sa.Connection, tenant: TenantId, settlements: Sequence[Settleme
         by_site[one.run.site].append(one)
     for site in sorted(by_site):
         _settle_site(conn, tenant, site, by_site[site], url_ids[site], counts)
-    counts.write(conn, tenant)
     written = [one.settlement for one in to_write]
+    if any(_has_media(settlement) for settlement in written):
+        from sitelore.store.platform.media import settle_media  # noqa: PLC0415 - few runs download media
+
+        settle_media(conn, tenant, {run.id: run.site for run in locked.values()}, written, counts)
+    counts.write(conn, tenant)
     store_events(conn, tenant, _page_events(written))
     _count_redactions(conn, tenant, written)
     _join_hosts(conn, tenant, written)
@@ -114,7 +118,7 @@ def _settle_site(
             pages[row.url_id] = _page_tuple((tenant, site, row.url_id), settlement, columns, fetched_at, row.lastmod)
         if change is not None:
             changes[lease.url] = change
-            if lease.known is not None and not change.is_new_version:
+            if lease.known is not None and not change.is_new_version and lease.known.document != change.page.document:
                 unchanged.append((change.page.document, tenant, site, row.url_id, lease.known.document))
     execute_many(conn, settled_statement, verdicts)
     execute_many(conn, visit_statement, visits)
@@ -127,11 +131,15 @@ def _settle_site(
 
 
 def _page_change(settlement: Settlement) -> PageChange | None:
-    """The change of a page whose document differs from the stored one."""
+    """The change of a page whose document differs from the stored one, or whose facts may differ: they are about the markup."""
     known, effects = settlement.lease.known, settlement.effects
-    if effects.page is None or (known is not None and known.document == effects.page.document):
+    if effects.page is None:
         return None
-    return PageChange(settlement.lease.url, effects.page, settlement.at, effects.changed is not False)
+    is_same = known is not None and known.document == effects.page.document
+    if is_same and not effects.page.facts:
+        return None
+    is_new = effects.changed is not False and not is_same
+    return PageChange(settlement.lease.url, effects.page, settlement.at, is_new)
 
 
 def _mentioned(settled: Sequence[_Accepted]) -> Iterator[str]:
@@ -146,6 +154,11 @@ def _mentioned(settled: Sequence[_Accepted]) -> Iterator[str]:
             yield canonical
         for new in effects.offers:
             yield from urls_of_offer(new)
+
+
+def _has_media(settlement: Settlement) -> bool:
+    effects = settlement.effects
+    return effects.shown is not None or effects.media is not None or effects.is_oversized_video
 
 
 _leased = (
@@ -193,7 +206,7 @@ def _page_events(written: Sequence[Settlement]) -> Iterator[NewEvent]:
     """An event for each page that is new or has changed."""
     for settlement in written:
         lease, effects = settlement.lease, settlement.effects
-        if effects.page is None or effects.changed is False or not effects.fetched:
+        if effects.page is None or effects.changed is False or not effects.fetched or lease.kind is not RowKind.PAGE:
             continue
         kind = StoredEventKind.PAGE_NEW if lease.known is None else StoredEventKind.PAGE_CHANGED
         yield NewEvent(lease.run, kind, settlement.at, lease.url)

@@ -41,7 +41,7 @@ from sitelore.store.rows import (
     url_row,
 )
 from sitelore.store.runs.counts import COUNTED_COLUMNS, Changes, CountedRow
-from sitelore.store.schema import pattern_stats, runs, site_urls, urls, visits
+from sitelore.store.schema import IS_CANDIDATE, IS_MEDIA_CANDIDATE, pattern_stats, runs, site_urls, urls, visits
 from sitelore.store.site_urls import UrlIds
 from sitelore.store.statements import (
     OF_RUN,
@@ -200,13 +200,21 @@ _with_identity = sa.select(visits.c.url_id).where(_of_run, visits.c.identity.in_
 _with_canonical = sa.select(visits.c.url_id, visits.c.canonical).where(
     _of_run, visits.c.canonical.in_(_batch_of_ids), visits.c.canonical != visits.c.url_id
 )
-_is_candidate = sa.and_(OF_RUN, urls.c.state == sa.text("'DISCOVERED'"))
+_is_candidate = sa.and_(OF_RUN, sa.text(IS_CANDIDATE))
 _smallest_depth = sa.select(sa.func.min(urls.c.depth)).where(_is_candidate)
+_ADMISSION_ORDER = (urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, site_urls.c.url)
 _best_candidates = (
     sa.select(urls.c.url_id, site_urls.c.url, site_urls.c.long_url, urls.c.kind, urls.c.depth, urls.c.pattern)
     .select_from(WITH_URL)
     .where(_is_candidate, urls.c.depth <= sa.bindparam("max_depth", type_=sa.Integer))
-    .order_by(urls.c.depth, urls.c.source_rank, urls.c.parent_seq, urls.c.position, site_urls.c.url)
+    .order_by(*_ADMISSION_ORDER)
+    .limit(sa.bindparam("max_rows", type_=sa.Integer))
+)
+_best_media = (
+    sa.select(urls.c.url_id, site_urls.c.url, site_urls.c.long_url, urls.c.kind, urls.c.depth, urls.c.pattern)
+    .select_from(WITH_URL)
+    .where(OF_RUN, sa.text(IS_MEDIA_CANDIDATE))
+    .order_by(*_ADMISSION_ORDER)
     .limit(sa.bindparam("max_rows", type_=sa.Integer))
 )
 _KINDS = {kind.value: kind for kind in RowKind}
@@ -223,8 +231,13 @@ def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> _Wave:
     rows = conn.execute(_kept_in_wave, {**_key(current), "first_seq": current.wave_first_seq}).all()
     settled = [row for row in rows if row.content_hash or row.canonical or row.identity]
     url_ids, candidates = _candidates(conn, current, per_wave)
+    settings = settings_of(current.settings)
+    media: tuple[Candidate, ...] = ()
+    if settings.media.types:
+        of_media, media = _as_candidates(conn.execute(_best_media, {**_key(current), "max_rows": per_wave}))
+        url_ids |= of_media
     facts = WaveFacts(
-        settings=settings_of(current.settings),
+        settings=settings,
         wave=current.wave,
         depth=current.depth,
         kept=current.pages_before_wave + len(rows),
@@ -232,6 +245,8 @@ def _facts(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> _Wave:
         related=_related(conn, current, settled),
         candidates=candidates,
         pattern_yields=count_pages(conn, current.tenant_id, current.id, (candidate.pattern for candidate in candidates)),
+        media=media,
+        media_admitted=current.media_admitted,
     )
     return _Wave(facts, url_ids)
 
@@ -270,9 +285,13 @@ def _candidates(conn: sa.Connection, current: sa.Row[Any], per_wave: int) -> tup
     if smallest is None:
         return {}, ()
     values = {**_key(current), "max_depth": max(smallest, current.depth), "max_rows": per_wave}
+    return _as_candidates(conn.execute(_best_candidates, values))
+
+
+def _as_candidates(rows: Iterable[Sequence[Any]]) -> tuple[dict[Url, int], tuple[Candidate, ...]]:
     url_ids: dict[Url, int] = {}
     candidates = []
-    for url_id, key, long_url, kind, depth, pattern in conn.execute(_best_candidates, values):
+    for url_id, key, long_url, kind, depth, pattern in rows:
         url = Url.trusted(long_url or key)
         url_ids[url] = url_id
         candidates.append(Candidate(url, _KINDS[kind], depth, pattern_of(pattern, url)))
@@ -337,13 +356,14 @@ _advance = (
         wave_first_seq=sa.bindparam("new_first_seq", type_=sa.Integer),
         pages_before_wave=runs.c.pages_before_wave + sa.bindparam("more_kept", type_=sa.Integer),
         wave_hosts=runs.c.joined_hosts,
+        media_admitted=runs.c.media_admitted + sa.bindparam("more_media", type_=sa.Integer),
     )
 )
 
 
 def _admit(conn: sa.Connection, current: sa.Row[Any], of_wave: _Wave, decision: WavePlan, counts: Changes) -> int:
     facts, url_ids = of_wave
-    candidates = {candidate.url: candidate for candidate in facts.candidates}
+    candidates = {candidate.url: candidate for candidate in (*facts.candidates, *facts.media)}
     admitted = [candidates[url] for url in decision.admit]
     first, wave = current.next_seq, current.wave + 1
     rows = [(seq, wave, current.tenant_id, current.number, url_ids[url]) for seq, url in enumerate(decision.admit, first)]
@@ -351,12 +371,13 @@ def _admit(conn: sa.Connection, current: sa.Row[Any], of_wave: _Wave, decision: 
     for candidate in admitted:
         counts.add(current.id, CountedRow(candidate.kind, "DISCOVERED"), -1)
         counts.add(current.id, CountedRow(candidate.kind, "QUEUED"))
-    patterns = (candidate.pattern for candidate in admitted)
+    patterns = (candidate.pattern for candidate in admitted if candidate.kind is not RowKind.MEDIA)
     store_counts(conn, current.tenant_id, current.id, patterns, facts.pattern_yields, first, first + len(rows))
     kept = conn.scalar(_pages_of_wave, {**_key(current), "first_seq": current.wave_first_seq, "next_seq": first}) or 0
     values = {
         **_key(current), "new_wave": wave, "new_depth": max(current.depth, *(candidate.depth for candidate in admitted)),
         "new_next_seq": first + len(rows), "new_first_seq": first, "more_kept": kept,
+        "more_media": sum(candidate.kind is RowKind.MEDIA for candidate in admitted),
     }  # fmt: skip
     conn.execute(_advance, values)
     return len(rows)

@@ -53,6 +53,10 @@ def finish_rows(conn: sa.Connection, tenant: TenantId, run: RunId) -> None:
     not_visited = sa.update(urls).where(of_run, c.state.in_(["QUEUED", "IN_PROGRESS"]), c.seq.is_not(None))
     conn.execute(not_visited.values(skip_reason=SkipReason.CANCELLED.value, **skipped))
     _resolve_aliases(conn, tenant, current)
+    if conn.scalar(sa.select(runs.c.media_admitted).where(runs.c.tenant_id == tenant, runs.c.id == run)):
+        from sitelore.store.platform.media import link_redirects  # noqa: PLC0415 - few runs download media
+
+        link_redirects(conn, tenant, current.site, run)
     recount(conn, tenant, run)
 
 

@@ -30,7 +30,18 @@ _OF_RUN = ("tenant_id", "run_number")
 _OF_SITE = ("tenant_id", "site_id")
 _INDEXES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("urls_admitted", "urls", (*_OF_RUN, "state", "seq", "retry_at"), "seq IS NOT NULL"),
-    ("urls_candidates", "urls", (*_OF_RUN, "depth", "source_rank", "parent_seq", "position"), "state = 'DISCOVERED'"),
+    (
+        "urls_candidates",
+        "urls",
+        (*_OF_RUN, "depth", "source_rank", "parent_seq", "position"),
+        "state = 'DISCOVERED' AND kind <> 'media'",
+    ),
+    (
+        "urls_media_candidates",
+        "urls",
+        (*_OF_RUN, "depth", "source_rank", "parent_seq", "position"),
+        "state = 'DISCOVERED' AND kind = 'media'",
+    ),
     ("visits_content", "visits", (*_OF_RUN, "content_hash", "pattern", "seq"), "content_hash IS NOT NULL"),
     ("visits_identity", "visits", (*_OF_RUN, "identity"), "identity IS NOT NULL"),
     ("visits_canonical", "visits", (*_OF_RUN, "canonical"), "canonical <> url_id"),
