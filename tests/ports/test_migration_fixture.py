@@ -34,9 +34,10 @@ from sitelore.serve.context import ApiSettings, AppContext, context_of
 
 ROOT = Path(__file__).parents[2]
 KILLS = 5
+NO_MEDIA = {"types": [], "file_bytes": 16 * 2**20, "video_bytes": 50 * 2**20, "per_page": 200, "per_run": 20_000}
 NEW_SETTINGS: dict[str, dict[str, object]] = {
-    "0006": {"accept_language": "", "audit_facts": False, "audit": False},
-    "0007": {"audit": False},
+    "0006": {"accept_language": "", "audit_facts": False, "audit": False, "media": NO_MEDIA},
+    "0007": {"audit": False, "media": NO_MEDIA},
 }
 """Settings of runs that did not exist when the data of a schema was stored, with their defaults."""
 
