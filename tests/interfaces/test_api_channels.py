@@ -188,8 +188,8 @@ def test_what_a_channel_cannot_be_is_refused(crawled: tuple[Api, HttpServer, str
     assert api.call("PATCH", f"{CHANNELS}/{channel}", {"url": "https://other.test/"}).kind == "invalid"
     assert api.call("PATCH", f"{CHANNELS}/{channel}", {"maxDepth": None}).kind == "invalid"
     for method, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/webcrawl/start"), ("GET", "/webcrawl/status")):
-        body = {} if method == "PATCH" else None
-        assert api.call(method, f"{CHANNELS}/{uuid.uuid4()}{path}", body).kind == "channel-not-found"
+        changes: object = {} if method == "PATCH" else None
+        assert api.call(method, f"{CHANNELS}/{uuid.uuid4()}{path}", changes).kind == "channel-not-found"
     assert api.call("GET", f"{CHANNELS}/%00").kind == "channel-not-found"
 
 
@@ -260,7 +260,13 @@ def test_a_second_crawl_finds_what_has_changed(tmp_path: Path) -> None:
             "FAILED", 500, before["/b"]["contentHash"],
         )  # fmt: skip
         assert after["/b"]["id"] == before["/b"]["id"]
-        assert "b" in api.get(f"{path}/pages/{after['/b']['id']}")["extractedText"]
+        assert prose("b") in api.get(f"{path}/pages/{after['/b']['id']}")["extractedText"]
+        http_server.pages = site({name: answer for name, answer in pages().items() if name != "/a"})
+        assert api.call("POST", f"{path}/start").status == 201
+        finished(api, channel)
+        gone = eventually(lambda: listed(api, channel, "?status=DELETED") or None)
+        assert {name: (each["httpStatus"], each["indexed"]) for name, each in gone.items()} == {"/a": (404, False)}
+        assert listed(api, channel)["/b"]["status"] == "ACTIVE"
 
 
 def test_a_deleted_page_stays_deleted_until_a_crawl_finds_it_again(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from sitelore.model.states import RunState
 from sitelore.platform.channels import ChannelService
 from sitelore.platform.cron import due_occurrence
 from sitelore.platform.schedules import Scheduler
-from sitelore.ports import Channels
+from sitelore.platform_ports import Channels
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.engine import Engine
