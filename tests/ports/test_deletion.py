@@ -15,6 +15,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 import zstandard
+from tests.ports.audits import audited
 from tests.ports.conftest import Database
 from tests.ports.frontier import NOW, admit_all, facts, leases, u
 from tests.support.qdrant import fake_qdrant
@@ -23,16 +24,19 @@ from sitelore.app.deletion import purge_blobs, sweep_blobs
 from sitelore.model.document import Blob, PageLink
 from sitelore.model.frontier import Effects, IdempotencyKey, Offer, Run, Settlement, Source, Verdict
 from sitelore.model.ids import DEFAULT_TENANT, BlobKey, ChunkId, CleanBytes, CleanText, RunId, SiteId, TenantId
+from sitelore.model.platform.webhooks import WebhookEndpoint
 from sitelore.model.response import RobotsFile
 from sitelore.model.search import Chunk, IndexedChunk, IndexedPage
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import RunState, UrlState
+from sitelore.store.audits.audit_store import SqlAuditStore
 from sitelore.store.blobs.object_store import ObjectBlobs
 from sitelore.store.blobs.sqlite import SqliteBlobs
 from sitelore.store.blobs.tenant import TenantBlobs
 from sitelore.store.index.search_index import SqlSearchIndex
 from sitelore.store.ledger import SqlLedger
 from sitelore.store.platform.schema import crawl_jobs, page_deletions, schedules
+from sitelore.store.platform.webhooks import SqlWebhooks
 from sitelore.store.schema import complete_metadata, pattern_stats, prefetches
 from sitelore.store.vectors import pgvector
 from sitelore.store.vectors.qdrant import delete_points
@@ -42,6 +46,8 @@ MODEL, EPOCH = "model", "epoch"
 OF_TENANT = {"tenants", "models", "brands", "users", "tokens", "audit_log"}
 """Tables whose rows belong to no site."""
 LATER = NOW + 1000.0
+OF_TENANT = {"tenants", "models", "retention", "webhook_endpoints"}
+"""Tables whose rows belong to no site."""
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
@@ -92,6 +98,7 @@ class Store:
             conn.execute(sa.insert(prefetches).values(**key, url="http://x/", worker="w", lease_until=0.0, is_bet=0))
 
         await self.owner.write(insert)
+        await audited(SqlAuditStore(self.ledger._engine, run.tenant), run)
         await self.owner.write(_insert_channel, run)
 
     async def _index(self, run: Run, texts: Sequence[str]) -> None:
@@ -146,6 +153,7 @@ def _sorted(conn: sa.Connection, query: Any) -> list[tuple[Any, ...]]:
 async def store(database: Database) -> Store:
     engine = await database.engine()
     owner = await database.owner()
+    await SqlWebhooks(engine, DEFAULT_TENANT).add_endpoint(WebhookEndpoint("hook", "https://hook.test/", (), "plain:s", NOW))
     return Store(SqlLedger(engine, DEFAULT_TENANT), SqlSearchIndex(engine, DEFAULT_TENANT), owner)
 
 

@@ -35,7 +35,7 @@ from sitelore.serve.context import ApiSettings, AppContext, context_of
 ROOT = Path(__file__).parents[2]
 SCHEMA = "0006"
 KILLS = 5
-NEW_SETTINGS = {"accept_language": "", "audit_facts": False}
+NEW_SETTINGS = {"accept_language": "", "audit_facts": False, "audit": False}
 """Settings of runs that did not exist when the data was stored, with their defaults."""
 
 

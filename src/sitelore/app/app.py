@@ -51,7 +51,7 @@ from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Redaction
 from sitelore.model.states import ACTIVE, ENDED, RunState
 from sitelore.model.url import Url
 from sitelore.platform_ports import Channels
-from sitelore.ports import BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
+from sitelore.ports import AuditStore, BlobStorage, Clock, Embedder, Fetcher, HostGate, Ledger, Reader, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.accounts import LazyAccounts
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
     from sitelore.platform.schedules import Scheduler
+    from sitelore.platform.webhooks import WebhookService
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
     from sitelore.store.vectors.search import VectorSearch
@@ -92,10 +93,14 @@ class App:
     """Built for the first query."""
     accounts: LazyAccounts
     """Loaded when they are first used."""
+    webhooks: LazyWebhooks
+    """Outgoing webhooks, built on first use."""
     database_name: str
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    audits: AuditStore
+    """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     open_channels: Callable[[], Channels]
     """Gives the channels of the default tenant. A function, because a crawl must not load what servers need."""
     sites_at_once: int = 4
@@ -226,6 +231,8 @@ class App:
         async with (
             _in_background("index updates", partial(self._update_index, stop)),
             _in_background("schedules", partial(self._run_schedules, stop)),
+            _in_background("audits", partial(self._audit_runs, stop)),
+            _in_background("webhooks", partial(self._send_webhooks, stop)),
         ):
             if self.is_shared:
                 async with _in_background("retention", partial(self._delete_expired, stop)):
@@ -254,11 +261,21 @@ class App:
         service = ChannelService(channels, self.clock, self.redaction, self.allow_private, self.notify_workers)
         return Scheduler(channels.queue(), service, self.ledger, self.blobs)
 
+    async def _audit_runs(self, stop: asyncio.Event) -> None:
+        """Audit completed runs whose settings ask for it. For servers only, like the index."""
+        from sitelore.app.audit.phase import keep_auditing  # noqa: PLC0415 not needed by a crawl
+
+        await keep_auditing(self, stop)
+
     async def _delete_expired(self, stop: asyncio.Event) -> None:
         """Apply the operator's retention period once an hour."""
         from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
+
+    async def _send_webhooks(self, stop: asyncio.Event) -> None:
+        """Deliver events to webhook endpoints. Servers do so, which have the operator's settings for it; workers do not."""
+        await self.webhooks.service().sender.forever(stop, is_alone=not self.is_shared)
 
     async def explain(self, url: Url, run: Run) -> Explanation:
         """Every check that this URL went through in the run."""
@@ -383,6 +400,40 @@ class App:
             await visit_context.rendered_probes.close()
             await renderer.close()
             await client.close()
+
+
+class LazyWebhooks:
+    """Builds the webhook service when it is first used: a crawl needs none of it."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
+        self._parts = (engine, ledger, clock, redaction, access)
+        self._service: WebhookService | None = None
+        self._fetcher: Fetcher | None = None
+
+    def service(self) -> WebhookService:
+        """The webhooks of all tenants; one object for the life of the application."""
+        if self._service is None:
+            from sitelore.fetch.http.client import HttpFetcher  # noqa: PLC0415 see above
+            from sitelore.platform.secret_box import SecretBox  # noqa: PLC0415 see above
+            from sitelore.platform.webhook_delivery import FETCH_SETTINGS, WebhookSender  # noqa: PLC0415 see above
+            from sitelore.platform.webhooks import WebhookService  # noqa: PLC0415 see above
+            from sitelore.store.platform.webhooks import SqlWebhooks  # noqa: PLC0415 see above
+
+            engine, ledger, clock, redaction, access = self._parts
+            operator = operator_settings()
+            # Proxies and certificates of the operator apply; headers and credentials for sites do not.
+            own_access = RunAccess(Access(proxies=access.proxies, ca_file=access.ca_file, insecure=access.insecure))
+            guard = AddressGuard((), operator.allow_private)
+            self._fetcher = HttpFetcher(FETCH_SETTINGS, guard, access=own_access)
+            webhooks, secrets = SqlWebhooks(engine, DEFAULT_TENANT), SecretBox(operator.secrets_keys)
+            sender = WebhookSender(webhooks, ledger, self._fetcher, guard, clock, secrets, redaction)
+            self._service = WebhookService(webhooks, sender, secrets, clock)
+        return self._service
+
+    async def close(self) -> None:
+        """Close the connections to receivers."""
+        if self._fetcher is not None:
+            await self._fetcher.close()
 
 
 class LazySearch:

@@ -81,12 +81,13 @@ async def embedded(
     Without `writing`, a directory without write permission can be read as well.
     """
     from sitelore.app.accounts import LazyAccounts
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.app import App, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.frontier.gate import LocalGate
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.sqlite import SqliteBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import is_writable, open_sqlite
@@ -109,11 +110,14 @@ async def embedded(
             context = WorkerContext(ledger, queue, LocalGate(time.monotonic), LocalNotifier(), LocalEvents(), time.time)
             search = LazySearch(engine, ledger, queue, blobs, time.time, redaction)
             opened.push_async_callback(search.close)
+            webhooks = LazyWebhooks(engine, ledger, time.time, redaction, access)
+            opened.push_async_callback(webhooks.close)
             names = (str(data / "sitelore.db"), str(data / "blobs.db"))
             accounts, channels = LazyAccounts(engine), partial(_open_channels, engine)
+            audits = SqlAuditStore(engine, DEFAULT_TENANT)
             yield App(
-                context, blobs, reader, browser, search, accounts, *names, channels, sites_at_once, redaction, access,
-                allow_private,
+                context, blobs, reader, browser, search, accounts, webhooks, *names, audits, channels, sites_at_once, redaction,
+                access, allow_private,
             )  # fmt: skip
 
 
@@ -125,12 +129,13 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
     """
     require_extra("scaled", "a deployment on Postgres, Redis and S3")
     from sitelore.app.accounts import LazyAccounts
-    from sitelore.app.app import App, LazySearch
+    from sitelore.app.app import App, LazySearch, LazyWebhooks
     from sitelore.app.settings import installed_browser
     from sitelore.crawl.context import ConcurrencyLimiter, WorkerConfig, WorkerContext
     from sitelore.crawl.extraction_pool import ExtractionPool
     from sitelore.fetch.browser.chromium import Browser
     from sitelore.platform.rate_limits import LocalRateLimiter
+    from sitelore.store.audits.audit_store import SqlAuditStore
     from sitelore.store.blobs.object_store import ObjectBlobs
     from sitelore.store.blobs.tenant import TenantBlobs
     from sitelore.store.engine import DatabaseClock
@@ -163,12 +168,14 @@ async def scaled(settings: OperatorSettings, *, silence_s: float | None = None) 
         )
         search = LazySearch(engine, ledger, queue, blobs, clock, settings.redaction)
         opened.push_async_callback(search.close)
+        webhooks = LazyWebhooks(engine, ledger, clock, settings.redaction, settings.access)
+        opened.push_async_callback(webhooks.close)
         names = (engine.name, bucket.name)
         accounts = LazyAccounts(engine, RedisRateLimiter(redis, LocalRateLimiter()))
-        channels = partial(_open_channels, engine)
+        audits, channels = SqlAuditStore(engine, DEFAULT_TENANT), partial(_open_channels, engine)
         yield App(
-            context, blobs, reader, browser, search, accounts, *names, channels, settings.sites_at_once, settings.redaction,
-            settings.access, settings.allow_private,
+            context, blobs, reader, browser, search, accounts, webhooks, *names, audits, channels,
+            settings.sites_at_once, settings.redaction, settings.access, settings.allow_private,
         )  # fmt: skip
 
 

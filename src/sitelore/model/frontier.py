@@ -530,6 +530,8 @@ class StoredEventKind(StrEnum):
     PAGE_GONE = "page.gone"
     DELETIONS_HELD = "deletions.held"
     """Too many pages look gone at once: `facts` has `held`, their number."""
+    WEBHOOK_DISABLED = "webhook.disabled"
+    """A webhook endpoint was disabled, in no run: `facts` has `endpoint` and `reason`."""
 
 
 @dataclass(frozen=True, slots=True)

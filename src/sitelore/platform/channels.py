@@ -6,8 +6,6 @@ starts, not on the one when the channel was created.
 
 from __future__ import annotations
 
-import base64
-import os
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,14 +30,13 @@ from sitelore.model.platform.channels import (
 from sitelore.model.platform.schedules import Planned, Schedule
 from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction, Rendering, Scope
 from sitelore.model.states import RunState
+from sitelore.platform import signatures
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
 from sitelore.platform_ports import Channels
 from sitelore.ports import Clock
 
 ROBOTS_AGENTS = ("Googlebot",)
 """Crawls of channels obey the rules for these agents as well."""
-SECRET_PREFIX = "whsec_"  # noqa: S105 the prefix of every secret
-_SECRET_BYTES = 32
 
 
 async def _announce_nothing(_: RunId) -> None:
@@ -64,12 +61,12 @@ class ChannelService:
 
     async def create(self, title: str, url: str, settings: ChannelSettings) -> Channel | None:
         """Create a channel for a website; None when the tenant has one for it. Raises `UsageError` for a wrong setting."""
-        crawl_settings = self._check(url, settings)
+        crawl_settings = self.checked(url, settings)
         return await self.channels.create_channel(site_name(crawl_settings), title, url, settings, self.clock())
 
     async def change(self, channel: Channel, title: str, url: str, settings: ChannelSettings) -> Channel | None:
         """Change a channel, and at once its schedule. Its website stays: another one is another channel."""
-        if site_name(self._check(url, settings)) != channel.site_name:
+        if site_name(self.checked(url, settings)) != channel.site_name:
             raise UsageError(f"{url} is another website than {channel.site_name}; create a channel for it")
         changed = await self.channels.change_channel(channel.id, title, url, settings, self.clock())
         if changed is not None and changed.settings != channel.settings:
@@ -133,7 +130,7 @@ class ChannelService:
 
     async def new_secret(self, channel: Channel) -> str:
         """Replace the secret with which change notices of the channel are signed. It is shown once."""
-        secret = SECRET_PREFIX + base64.b64encode(os.urandom(_SECRET_BYTES)).decode()
+        secret = signatures.new_secret()
         await self.channels.set_secret(channel.id, secret, self.clock())
         return secret
 
@@ -163,8 +160,8 @@ class ChannelService:
         assert settings is not None  # the tenant of a caller exists
         return settings
 
-    def _check(self, url: str, settings: ChannelSettings) -> CrawlSettings:
-        """Raise `UsageError` for a wrong setting."""
+    def checked(self, url: str, settings: ChannelSettings) -> CrawlSettings:
+        """The crawl settings of a channel. Raises `UsageError` for a wrong setting."""
         if settings.cron is not None:
             check_cron(settings.cron)
         if settings.time_zone is not None:

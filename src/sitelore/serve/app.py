@@ -23,7 +23,20 @@ from sitelore.serve.mcp.transports import McpApp
 from sitelore.serve.middleware import SecurityMiddleware
 from sitelore.serve.openapi import openapi_document
 from sitelore.serve.problems import ApiProblem, FieldProblem, problem_response
-from sitelore.serve.routes import accounts, channels, operations, quick, runs, sites, tenant_settings, tenants, webcrawl
+from sitelore.serve.routes import (
+    accounts,
+    audits,
+    channels,
+    operations,
+    quick,
+    runs,
+    signup,
+    sites,
+    tenant_settings,
+    tenants,
+    webcrawl,
+    webhooks,
+)
 from sitelore.serve.run_service import RunServices
 
 _BY_STATUS = {
@@ -31,8 +44,8 @@ _BY_STATUS = {
     415: problems.NOT_JSON, 503: problems.UNAVAILABLE,
 }  # fmt: skip
 ROUTERS = (
-    quick.router, runs.router, sites.router, channels.router, webcrawl.router, tenant_settings.router, accounts.router,
-    tenants.router, operations.router,
+    quick.router, runs.router, sites.router, audits.router, channels.router, webcrawl.router, tenant_settings.router,
+    accounts.router, tenants.router, signup.router, webhooks.router, operations.router,
 )  # fmt: skip
 DESCRIPTION = "/openapi.json"
 _DETAIL_CHARS = 300

@@ -14,12 +14,13 @@ from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.platform.authentication import Authenticator
 from sitelore.platform_ports import AccountDirectory, Accounts, Channels, RateLimiter
-from sitelore.ports import BlobStorage, Clock, Ledger, RunQueue
+from sitelore.ports import AuditStore, BlobStorage, Clock, Ledger, RunQueue
 
 if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.webhooks import WebhookService
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,15 @@ class AppContext:
     """Notify workers that a run was created or cancelled. Best effort."""
     open_search_service: Callable[[TenantId], SearchService]
     """Builds the search service of a tenant on first use."""
+    audits: AuditStore
     channels: Channels
     directory: AccountDirectory
     """Users, tokens and audit logs of all tenants."""
     rate_limiter: RateLimiter
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
+    open_webhooks: Callable[[], WebhookService]
+    """Builds the webhook service on first use."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     tenant: TenantId = DEFAULT_TENANT
@@ -56,6 +60,7 @@ class AppContext:
             self,
             ledger=self.ledger.for_tenant(tenant),
             blobs=self.blobs.for_tenant(tenant),
+            audits=self.audits.for_tenant(tenant),
             channels=self.channels.for_tenant(tenant),
             tenant=tenant,
         )
@@ -75,7 +80,8 @@ def context_of(app: App) -> AppContext:
     """The parts of an application."""
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
-        app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant, app.redaction,
+        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
+        app.webhooks.service, app.redaction,
     )  # fmt: skip
 
 

@@ -155,10 +155,8 @@ class SecurityMiddleware:
 
     async def _limit_rate(self, caller: Caller, scope: Scope, exchange: _Exchange) -> None:
         """Take the request out of its token buckets, and note their state for the response."""
-        if scope["path"] == SIGNUP_PATH:
-            buckets = buckets_of(replace(caller, token_id=caller.address), RequestClass.SIGNUP, self._settings.rate_limits)
-        else:
-            buckets = buckets_of(caller, class_of(scope["method"], scope["path"]), self._settings.rate_limits)
+        request_class = RequestClass.SIGNUP if scope["path"] == SIGNUP_PATH else class_of(scope["method"], scope["path"])
+        buckets = buckets_of(caller, request_class, self._settings.rate_limits)
         if not buckets:
             return
         states = await self._access.rate_limiter.take(buckets)

@@ -9,9 +9,9 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from sitelore.serve import account_schemas, problems, schemas
-from sitelore.serve.middleware import OPEN_PATHS
-from sitelore.serve.platform import channel_schemas
+from sitelore.serve import problems, schemas
+from sitelore.serve.middleware import OPEN_PATHS, PUBLIC_PATHS
+from sitelore.serve.platform import account_schemas, channel_schemas, webhook_views
 from sitelore.serve.problems import MEDIA_TYPE, Problem, ProblemType
 
 _EVERYWHERE = (problems.INVALID, problems.INTERNAL, problems.UNAVAILABLE)
@@ -43,13 +43,13 @@ def openapi_document(app: FastAPI, *, with_tokens: bool) -> dict[str, Any]:
 def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens: bool) -> None:
     """Add what all routes share: authentication, and the problems that the middleware may answer with."""
     kinds = [*_EVERYWHERE]
-    if method in {"post", "patch"}:
+    if method in {"post", "patch", "put"}:
         kinds += _WITH_BODY
     if path not in OPEN_PATHS:
         kinds += _LIMITED
     if not with_tokens:
         kinds += [problems.MISDIRECTED, problems.CROSS_ORIGIN]
-    elif path not in OPEN_PATHS:
+    elif path not in PUBLIC_PATHS:
         kinds.append(problems.UNAUTHORIZED)
         operation["security"] = [{"bearer": []}]
     responses: dict[str, Any] = operation["responses"]
@@ -67,7 +67,8 @@ def _complete(path: str, method: str, operation: dict[str, Any], *, with_tokens:
 ANSWERS: tuple[type[msgspec.Struct], ...] = (
     schemas.RunView, schemas.RunSummary, schemas.RunList, schemas.UrlList, schemas.Graph, schemas.Started, schemas.JobAnswer,
     schemas.Health, schemas.SearchResults, schemas.SiteList, schemas.HeldPages, Problem, *channel_schemas.ANSWERS,
-    *account_schemas.ANSWERS,
+    *account_schemas.ANSWERS, *webhook_views.ANSWERS,
+    schemas.FindingList, schemas.RuleList, schemas.AuditList, schemas.InsightsView, schemas.AuditOptions,
 )  # fmt: skip
 _REF = "#/components/schemas/{name}"
 

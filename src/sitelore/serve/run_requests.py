@@ -84,6 +84,9 @@ class RunSettings(BaseModel):
     accept_language: Annotated[
         str, Field(max_length=200, pattern=r"^[ -~]*$", description="The Accept-Language header, sent to every host.")
     ] = ""
+    audit: Annotated[bool, Field(description="Whether the site is audited when it is crawled, and its findings stored.")] = (
+        False
+    )
     max_retries: Annotated[int, Field(ge=0, le=10, description="Retries of a request that failed temporarily.")] = 2
 
 
@@ -120,6 +123,7 @@ def run_settings(body: RunRequest, allow_private: tuple[str, ...]) -> CrawlSetti
         max_depth=options.max_depth,
         max_retries=options.max_retries,
         accept_language=options.accept_language.strip(),
+        audit=options.audit,
         follow_redirects=options.follow_redirects,
         limits=limits,
         read=ReadMode(options.read),

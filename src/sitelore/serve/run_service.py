@@ -183,11 +183,16 @@ class RunServices:
         return service
 
 
-async def run_service_of(request: Request) -> RunService:
-    """The `RunService` of the caller's tenant; a FastAPI dependency."""
+def services_of(request: Request) -> RunServices:
+    """The services of the server."""
     services = request.app.state.services
     assert isinstance(services, RunServices)
-    return services.of(caller_of(request).tenant)
+    return services
+
+
+async def run_service_of(request: Request) -> RunService:
+    """The `RunService` of the caller's tenant; a FastAPI dependency."""
+    return services_of(request).of(caller_of(request).tenant)
 
 
 def _no_run(name: str) -> ApiProblem:

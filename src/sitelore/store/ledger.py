@@ -16,6 +16,7 @@ from sitelore.model.ids import BlobKey, RunId, SiteId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import UrlState
 from sitelore.store import pages, tenants, versions
+from sitelore.store.audits import audit_runs
 from sitelore.store.engine import Engine, Repository, iterate_pages, read, read_long, write
 from sitelore.store.frontier import claims, prefetch, waves
 from sitelore.store.frontier import settle as settlements
@@ -150,6 +151,10 @@ class SqlRunQueue:
     async def running_runs(self) -> list[Run]:
         """All RUNNING runs, oldest first."""
         return await self._engine.read(for_all_tenants, lifecycle.running_runs)
+
+    async def due_audits(self, now: float, limit: int) -> list[Run]:
+        """Runs whose audit waits, or whose process has died, oldest first."""
+        return await self._engine.read(for_all_tenants, audit_runs.due_audits, now, limit)
 
     async def runs_by_state(self) -> dict[str, int]:
         """The number of runs per state."""

@@ -6,7 +6,7 @@ import hashlib
 
 import sqlalchemy as sa
 
-REVISION = "0009"
+REVISION = "0012"
 """The migration that results in this schema."""
 
 KEY_CHARS = 2000
@@ -522,6 +522,95 @@ idempotency_keys = sa.Table(
 )
 sa.Index("idempotency_keys_created", idempotency_keys.c.tenant_id, idempotency_keys.c.created_at)
 """Idempotency keys of callers (`Idempotency-Key`) and the runs created under them, for a day."""
+
+audits = sa.Table(
+    "audits",
+    metadata,
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("site_id", sa.Integer, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("phase", sa.Text),
+    sa.Column("pages", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    # Until when the process that audits the run keeps others from doing so.
+    sa.Column("lease_until", sa.Double),
+    sa.Column("started_at", sa.Double),
+    sa.Column("finished_at", sa.Double),
+    sa.Column("is_complete", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("clean_pages", sa.Integer),
+    sa.Column("indexable_pages", sa.Integer),
+    # Numbers of findings by severity, by rule and by what became of them, as JSON.
+    sa.Column("counts", sa.Text),
+    sa.Column("error", sa.Text),
+    belongs_to("runs"),
+)
+"""Audits of runs, each from the completion of its run on."""
+sa.Index("audits_of_site", audits.c.tenant_id, audits.c.site_id, audits.c.finished_at)
+# Not by tenant: servers audit the runs of all tenants.
+partial_of(audits, "audits_unfinished", "state IN ('waiting', 'running')", "run_id")
+
+insights = sa.Table(
+    "insights",
+    metadata,
+    tenant_column(),
+    sa.Column("run_id", Key, primary_key=True),
+    sa.Column("name", Key, primary_key=True),
+    sa.Column("figures", sa.Text, nullable=False),
+    belongs_to("runs"),
+)
+"""Figures about the whole site after a run, by the name of the insight, as JSON."""
+
+findings = sa.Table(
+    "findings",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("key", Key, primary_key=True),
+    sa.Column("rule", sa.Text, nullable=False),
+    sa.Column("url", Key, nullable=False),
+    sa.Column("severity", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("first_seen", sa.Double, nullable=False),
+    sa.Column("last_seen", sa.Double, nullable=False),
+    sa.Column("resolved_at", sa.Double),
+    sa.Column("opened_run", sa.Text, nullable=False),
+    sa.Column("seen_run", sa.Text, nullable=False),
+    sa.Column("resolved_run", sa.Text, nullable=False),
+    # The decision to ignore it, as JSON, and when it ends.
+    sa.Column("ignored", sa.Text),
+    sa.Column("ignored_until", sa.Double),
+    belongs_to("sites"),
+)
+"""Findings of audits with their life over runs."""
+sa.Index("findings_by_rule", findings.c.tenant_id, findings.c.site_id, findings.c.rule, findings.c.status)
+
+ignored_findings = sa.Table(
+    "ignored_findings",
+    metadata,
+    tenant_column(),
+    sa.Column("site_id", sa.Integer, primary_key=True),
+    sa.Column("rule", Key, primary_key=True),
+    sa.Column("scope", Key, primary_key=True),
+    # The key of the finding or of the URL; empty for a rule.
+    sa.Column("target", Key, primary_key=True),
+    sa.Column("decision", sa.Text, nullable=False),
+    sa.Column("ignored_until", sa.Double),
+    belongs_to("sites"),
+)
+"""Decisions of people to ignore findings, those of pages or those of rules."""
+
+audit_settings = sa.Table(
+    "audit_settings",
+    metadata,
+    tenant_column(),
+    # 0: those of all sites of the tenant that have none of their own.
+    sa.Column("site_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("options", sa.Text, nullable=False),
+    of_tenant(),
+)
+"""Which rules are on, with which thresholds, as JSON (`audit/catalogue.py`)."""
 
 versions = sa.Table(
     "alembic_version",

@@ -105,6 +105,7 @@ class CrawlOptions:
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
     audit_facts: bool = False
+    audit: bool = False
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
     delay_s: float | None = None
@@ -196,6 +197,7 @@ def crawl(
         bool,
         typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.", rich_help_panel=_EXTRACTION),
     ] = False,
+    audit: Annotated[bool, typer.Option("--audit", help="Audit the site when it is crawled.")] = False,
     personal: Annotated[
         PersonalPolicy,
         typer.Option(
@@ -351,6 +353,7 @@ def crawl(
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
         audit_facts=audit_facts,
+        audit=audit,
         personal=personal,
         personal_ids=tuple(personal_id or ()),
         delay_s=delay,
@@ -444,6 +447,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         rendering=options.rendering,
         documents=options.documents,
         audit_facts=options.audit_facts,
+        audit=options.audit,
         personal=options.personal,
         personal_ids=_personal_ids(options.personal_ids),
         identity=next((rules.identity for rules in overrides if rules.identity != Identity()), Identity()),
@@ -556,10 +560,29 @@ async def _crawl_and_report(choose_run: Callable[[App], Awaitable[Run]], output:
         if output.debug:
             for line in await debug_lines(app, run):
                 note(line)
+        await _audit(app, run, output)
         if stopped is not None:
             _show_how_to_resume(stopped, summary, output)
             return stopped.exit_code
         return await _exit_code(app, run, summary)
+
+
+async def _audit(app: App, run: Run, output: OutputOptions) -> None:
+    """Audit a completed run whose settings ask for it. Where servers share the work, one of them may do it."""
+    from sitelore.model.states import RunState
+
+    if run.state is not RunState.COMPLETED or not run.settings.audit:
+        return
+    from sitelore.app.audit.phase import audit_run
+    from sitelore.app.audit.site_audit import AuditProgress
+    from sitelore.cli.progress import show_progress
+
+    progress = AuditProgress(max_pages=(await app.ledger.counts(run.id)).pages)
+    async with show_progress(progress):
+        result = await audit_run(app, run, progress=progress)
+    score = "" if result.score.percent is None else f"score {result.score.percent:.0f} %, "
+    command = f"sitelore audit {run.site_name}{data_option(output.data)}"
+    note(f"audit: {score}{counted(len(result.findings), 'finding')}; `{command}` shows them")
 
 
 def _incremental_export(app: App, run: Run, output: OutputOptions) -> IncrementalExport:

@@ -12,7 +12,10 @@ from starlette.responses import Response
 from sitelore.model.platform.accounts import Caller
 from sitelore.platform.accounts import AccountService, check_chain
 from sitelore.serve import problems
-from sitelore.serve.account_schemas import (
+from sitelore.serve.auth import MANAGES_TENANT, caller_of
+from sitelore.serve.context import AccessControl
+from sitelore.serve.openapi import answers, empty_answer
+from sitelore.serve.platform.account_schemas import (
     AuditCheckView,
     AuditList,
     ChangedUser,
@@ -32,9 +35,6 @@ from sitelore.serve.account_schemas import (
     token_view,
     user_view,
 )
-from sitelore.serve.auth import MANAGES_TENANT, caller_of
-from sitelore.serve.context import AccessControl
-from sitelore.serve.openapi import answers, empty_answer
 from sitelore.serve.problems import ApiProblem, ProblemType
 from sitelore.serve.routes.quick import JSON, Service
 from sitelore.serve.run_service import encode

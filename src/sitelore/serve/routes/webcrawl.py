@@ -16,6 +16,7 @@ from sitelore.model.frontier import IdempotencyKey
 from sitelore.model.ids import RunId
 from sitelore.model.platform.accounts import TokenScope
 from sitelore.model.platform.channels import ChannelPage, PageListing, PageStatus, StartedCrawl, Trigger
+from sitelore.platform.signatures import is_signed
 from sitelore.ports import Blobs
 from sitelore.serve import problems
 from sitelore.serve.openapi import Responses, answers, empty_answer, problem_answers
@@ -35,7 +36,6 @@ from sitelore.serve.platform.channel_schemas import (
     status_view,
 )
 from sitelore.serve.platform.channels import ChannelId, ChannelRequest, channel_of, channel_request, no_channel
-from sitelore.serve.platform.signatures import is_signed
 from sitelore.serve.problems import ApiProblem, FieldProblem
 from sitelore.serve.routes.channels import Limit, Manageable, Offset, Readable
 from sitelore.serve.routes.quick import JSON, REPLAYED, Key
@@ -199,6 +199,7 @@ async def delete_page(web_page_id: PageId, target: Manageable) -> Response:
     page = await _page(web_page_id, target)
     if not await target.service.channels.delete_page(target.channel.site, page.id):
         raise _no_page()
+    await target.record("page.deleted", f"page:{page.id}")
     return Response(status_code=204)
 
 
@@ -223,6 +224,8 @@ async def _started(target: ChannelRequest, started: StartedCrawl | None, once: I
         raise ApiProblem(problems.CRAWL_ACTIVE, f"the crawl {started.run} has not ended", headers={"Retry-After": "30"})
     if once is not None and started.fingerprint != once.fingerprint:
         raise ApiProblem(problems.KEY_REUSED, "send another key, or the same request as before")
+    if started.is_new:
+        await target.record("run.created", f"run:{started.run}")
     job = await target.service.channels.job(RunId(started.run))
     if job is None:  # deleted meanwhile
         raise no_channel()

@@ -120,6 +120,13 @@ CREATE TABLE idempotency_keys (
 	PRIMARY KEY (tenant_id, "key"),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
+CREATE TABLE audit_settings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	options TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, site_id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
 CREATE TABLE brands (
 	tenant_id INTEGER NOT NULL,
 	entered TEXT,
@@ -174,6 +181,31 @@ CREATE TABLE audit_log (
 	previous TEXT NOT NULL,
 	hash TEXT NOT NULL,
 	PRIMARY KEY (tenant_id, seq),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_endpoints (
+	tenant_id INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	url TEXT NOT NULL,
+	types TEXT NOT NULL,
+	secret TEXT NOT NULL,
+	old_secret TEXT,
+	old_secret_until DOUBLE,
+	enabled INTEGER NOT NULL,
+	disabled_reason TEXT,
+	created_at DOUBLE NOT NULL,
+	failing_since DOUBLE,
+	paused_until DOUBLE,
+	PRIMARY KEY (tenant_id, id),
+	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
+);
+CREATE TABLE retention (
+	tenant_id INTEGER NOT NULL,
+	runs_s DOUBLE,
+	versions_s DOUBLE,
+	events_s DOUBLE,
+	deliveries_s DOUBLE,
+	PRIMARY KEY (tenant_id),
 	FOREIGN KEY(tenant_id) REFERENCES tenants (id) ON DELETE CASCADE
 );
 CREATE TABLE runs (
@@ -277,6 +309,37 @@ CREATE TABLE segments (
 	PRIMARY KEY (tenant_id, site_id, segment),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE findings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	"key" TEXT NOT NULL,
+	rule TEXT NOT NULL,
+	url TEXT NOT NULL,
+	severity TEXT NOT NULL,
+	status TEXT NOT NULL,
+	evidence TEXT NOT NULL,
+	first_seen DOUBLE NOT NULL,
+	last_seen DOUBLE NOT NULL,
+	resolved_at DOUBLE,
+	opened_run TEXT NOT NULL,
+	seen_run TEXT NOT NULL,
+	resolved_run TEXT NOT NULL,
+	ignored TEXT,
+	ignored_until DOUBLE,
+	PRIMARY KEY (tenant_id, site_id, "key"),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE ignored_findings (
+	tenant_id INTEGER NOT NULL,
+	site_id INTEGER NOT NULL,
+	rule TEXT NOT NULL,
+	scope TEXT NOT NULL,
+	target TEXT NOT NULL,
+	decision TEXT NOT NULL,
+	ignored_until DOUBLE,
+	PRIMARY KEY (tenant_id, site_id, rule, scope, target),
+	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE channels (
 	tenant_id INTEGER NOT NULL,
 	id TEXT NOT NULL,
@@ -298,6 +361,33 @@ CREATE TABLE page_deletions (
 	run_id TEXT NOT NULL,
 	PRIMARY KEY (tenant_id, site_id, url_id),
 	FOREIGN KEY(tenant_id, site_id) REFERENCES sites (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_queues (
+	tenant_id INTEGER NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	run_id TEXT NOT NULL,
+	due_at DOUBLE NOT NULL,
+	lease_until DOUBLE,
+	claimed_by TEXT,
+	PRIMARY KEY (tenant_id, endpoint_id, run_id),
+	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE webhook_deliveries (
+	tenant_id INTEGER NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	event_id BIGINT NOT NULL,
+	run_id TEXT NOT NULL,
+	type TEXT NOT NULL,
+	state TEXT NOT NULL,
+	created_at DOUBLE NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	attempted_at DOUBLE,
+	status INTEGER,
+	elapsed_ms INTEGER,
+	answer TEXT,
+	error TEXT,
+	PRIMARY KEY (tenant_id, endpoint_id, event_id),
+	FOREIGN KEY(tenant_id, endpoint_id) REFERENCES webhook_endpoints (tenant_id, id) ON DELETE CASCADE
 );
 CREATE TABLE redactions (
 	tenant_id INTEGER NOT NULL,
@@ -394,6 +484,33 @@ CREATE TABLE pattern_stats (
 	PRIMARY KEY (tenant_id, run_id, pattern),
 	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
 );
+CREATE TABLE audits (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	site_id INTEGER NOT NULL,
+	state TEXT NOT NULL,
+	phase TEXT,
+	pages INTEGER DEFAULT '0' NOT NULL,
+	attempts INTEGER DEFAULT '0' NOT NULL,
+	lease_until DOUBLE,
+	started_at DOUBLE,
+	finished_at DOUBLE,
+	is_complete INTEGER DEFAULT '0' NOT NULL,
+	clean_pages INTEGER,
+	indexable_pages INTEGER,
+	counts TEXT,
+	error TEXT,
+	PRIMARY KEY (tenant_id, run_id),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+);
+CREATE TABLE insights (
+	tenant_id INTEGER NOT NULL,
+	run_id TEXT NOT NULL,
+	name TEXT NOT NULL,
+	figures TEXT NOT NULL,
+	PRIMARY KEY (tenant_id, run_id, name),
+	FOREIGN KEY(tenant_id, run_id) REFERENCES runs (tenant_id, id) ON DELETE CASCADE
+);
 CREATE TABLE crawl_jobs (
 	tenant_id INTEGER NOT NULL,
 	run_id TEXT NOT NULL,
@@ -430,6 +547,8 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
+CREATE INDEX audits_of_site ON audits (tenant_id, site_id, finished_at);
+CREATE INDEX audits_unfinished ON audits (run_id) WHERE state IN ('waiting', 'running');
 CREATE INDEX channels_created ON channels (tenant_id, created_at, id);
 CREATE INDEX chunks_of_page ON chunks (tenant_id, site_id, page);
 CREATE INDEX chunks_of_text ON chunks (tenant_id, text_hash);
@@ -437,6 +556,7 @@ CREATE INDEX crawl_jobs_of_channel ON crawl_jobs (tenant_id, channel_id, run_id)
 CREATE INDEX crawl_jobs_to_follow_up ON crawl_jobs (tenant_id, run_id) WHERE follow_up = 1;
 CREATE INDEX events_created ON events (tenant_id, created_at);
 CREATE INDEX events_of_run ON events (tenant_id, run_id, id);
+CREATE INDEX findings_by_rule ON findings (tenant_id, site_id, rule, status);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (tenant_id, created_at);
 CREATE INDEX links_to ON links (tenant_id, target_id, version_id);
 CREATE INDEX page_versions_seen ON page_versions (tenant_id, site_id, url_id, seen_at);
@@ -460,6 +580,11 @@ CREATE INDEX urls_content ON urls (tenant_id, run_id, content_hash, pattern, seq
 CREATE INDEX urls_identity ON urls (tenant_id, run_id, identity) WHERE identity IS NOT NULL;
 CREATE INDEX urls_pattern ON urls (tenant_id, run_id, pattern, novelty, seq) WHERE content_hash IS NOT NULL;
 CREATE INDEX vectors_put ON vectors (tenant_id, model_id, version);
+CREATE INDEX webhook_deliveries_created ON webhook_deliveries (tenant_id, created_at);
+CREATE INDEX webhook_deliveries_dead ON webhook_deliveries (tenant_id, endpoint_id, event_id) WHERE state = 'DEAD';
+CREATE INDEX webhook_deliveries_of_run ON webhook_deliveries (tenant_id, run_id);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (tenant_id, endpoint_id, run_id, event_id) WHERE state = 'PENDING';
+CREATE INDEX webhook_queues_due ON webhook_queues (due_at);
 CREATE UNIQUE INDEX audit_log_entries ON audit_log (tenant_id, id);
 CREATE UNIQUE INDEX channels_of_host ON channels (tenant_id, host);
 CREATE UNIQUE INDEX channels_of_site ON channels (tenant_id, site_id);

@@ -36,17 +36,30 @@ class NewEvent:
     facts: Mapping[str, str | int] = field(default_factory=dict)
 
 
+def decode_facts(text: str | None) -> dict[str, str | int]:
+    """The facts of a stored event."""
+    return _facts_decoder.decode(text) if text else {}
+
+
 def store_events(conn: sa.Connection, tenant: TenantId, new: Iterable[NewEvent]) -> None:
-    """Store events in this transaction."""
+    """Store events in this transaction, and queue them for the webhooks that receive them."""
     batch = list(new)
+    numbered = list(zip(next_ids(conn, tenant, events, len(batch)), batch, strict=True))
     rows = [
         (
             tenant, number, event.run, event.kind.value, None if event.url is None else str(event.url),
             storable(encode(event.facts).decode()) if event.facts else None, event.at,
         )
-        for number, event in zip(next_ids(conn, tenant, events, len(batch)), batch, strict=True)
+        for number, event in numbered
     ]  # fmt: skip
     execute_many(conn, _event_statement, rows)
+    if numbered and conn.scalar(_has_endpoints, {"tenant": tenant}) is not None:
+        from sitelore.store.platform.webhooks import queue_deliveries  # noqa: PLC0415 few crawls have a receiver
+
+        queue_deliveries(conn, tenant, numbered)
+
+
+_has_endpoints = sa.text("SELECT 1 FROM webhook_endpoints WHERE tenant_id = :tenant AND enabled = 1 LIMIT 1")
 
 
 def _event_statement(_dialect_name: str) -> Statement:
@@ -66,8 +79,6 @@ def events_after(conn: sa.Connection, tenant: TenantId, after: int, limit: int, 
     if run is not None:
         query = query.where(c.run_id == run)
     return [
-        StoredEvent(
-            number, stored_run, StoredEventKind(kind), at, maybe_url(url), _facts_decoder.decode(facts) if facts else {}
-        )
+        StoredEvent(number, stored_run, StoredEventKind(kind), at, maybe_url(url), decode_facts(facts))
         for number, stored_run, kind, at, url, facts in conn.execute(query.order_by(c.id).limit(limit))
     ]

@@ -18,6 +18,7 @@ from sitelore.model.ids import RunId, TenantId
 from sitelore.model.settings import CrawlSettings
 from sitelore.model.states import ENDED, RUN_TRANSITIONS, RunState
 from sitelore.model.uuid7 import new_uuid
+from sitelore.store.audits.audit_runs import queue_audit
 from sitelore.store.frontier.claims import end_reservations, lock_runs, offer
 from sitelore.store.rows import RUN_COLUMNS, RUNS_WITH_SITES, encode, run_of, storable
 from sitelore.store.runs.counts import Changes
@@ -208,6 +209,9 @@ def end_run(conn: sa.Connection, tenant: TenantId, run: RunId, state: RunState, 
         end_reservations(conn, tenant, run, sa.true(), are_used=False)
         update_render_stats(conn, tenant, run)
         _end_job(conn, tenant, run, state)
+        ended = find_run(conn, tenant, run)
+        if state is RunState.COMPLETED and ended is not None and ended.settings.audit:
+            queue_audit(conn, tenant, run)
     return moved
 
 

@@ -1,0 +1,26 @@
+"""The retention policies of tenants."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import sqlalchemy as sa
+
+from sitelore.model.ids import TenantId
+from sitelore.model.platform.retention import RetentionPolicy
+from sitelore.store.platform.schema import retention
+from sitelore.store.statements import insert_for
+
+
+def find_retention(conn: sa.Connection, tenant: TenantId) -> RetentionPolicy:
+    """The retention policy of a tenant; without a stored one, the defaults of the operator apply."""
+    columns = (retention.c[name] for name in asdict(RetentionPolicy()))
+    row = conn.execute(sa.select(*columns).where(retention.c.tenant_id == tenant)).one_or_none()
+    return RetentionPolicy() if row is None else RetentionPolicy(*row)
+
+
+def set_retention(conn: sa.Connection, tenant: TenantId, policy: RetentionPolicy) -> None:
+    """Store the retention policy of a tenant."""
+    values = asdict(policy)
+    insert = insert_for(conn.dialect.name)(retention).values(tenant_id=tenant, **values)
+    conn.execute(insert.on_conflict_do_update(index_elements=["tenant_id"], set_=values))
