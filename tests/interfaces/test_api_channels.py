@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
@@ -327,7 +328,7 @@ def test_a_crawl_is_refused_while_one_is_active(tmp_path: Path) -> None:
 
 
 def test_signed_notices_of_changes_need_no_token(tmp_path: Path) -> None:
-    with serving_api(partial(idle_app, tmp_path), ApiSettings(tokens=(TOKEN,))) as api:
+    with serving_api(partial(idle_app, tmp_path), ApiSettings(tokens=(TOKEN,), secrets_keys=("k" * 32,))) as api:
         channel = added(api, "https://example.com/")
         path = f"{CHANNELS}/{channel}/webcrawl/changed"
         body = json.dumps({"urls": ["https://example.com/news"]})
@@ -363,3 +364,6 @@ def test_signed_notices_of_changes_need_no_token(tmp_path: Path) -> None:
         renewed = api.call("POST", f"{CHANNELS}/{channel}/webhook-secret").json["secret"]
         assert send("msg_5", now).kind == "bad-signature"
         assert send("msg_5", now, key=renewed).status == 201
+        with closing(sqlite3.connect(tmp_path / "sitelore.db")) as database:
+            [(stored,)] = database.execute("SELECT secret FROM channels").fetchall()
+        assert stored.startswith("aes256gcm:")

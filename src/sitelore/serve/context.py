@@ -98,6 +98,8 @@ class ApiSettings:
     rate_limits: RateLimits = field(default_factory=lambda: parse_rate_limits("", ""))
     allow_private: tuple[str, ...] = ()
     """Private addresses that crawls may reach. A request cannot extend it."""
+    secrets_keys: tuple[str, ...] = field(default=(), repr=False)
+    """Keys that encrypt the secrets of channels."""
     own_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
     """Host headers that a server without tokens accepts."""
     heartbeat_s: float = 15.0
@@ -119,6 +121,7 @@ def api_settings(operator: OperatorSettings) -> ApiSettings:
         rate_limits=parse_rate_limits(operator.rate_limits, "SITELORE_RATE_LIMITS"),
         open_signup=operator.open_signup,
         allow_private=operator.allow_private,
+        secrets_keys=operator.secrets_keys,
     )
 
 
