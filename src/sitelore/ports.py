@@ -268,8 +268,11 @@ class RunQueue(Protocol):
         """The tenant of this name; it is created if there is none."""
         ...
 
-    def leader_lock(self, task: str) -> AbstractAsyncContextManager[bool]:
-        """Leader election: True when this process may do the task now. Held until the block ends."""
+    def leader_lock(self, task: str, *, for_long: bool = False) -> AbstractAsyncContextManager[bool]:
+        """Leader election: True when this process may do the task now. Held until the block ends.
+
+        Without `for_long`, a process that is suspended for seconds may lose the lock.
+        """
         ...
 
 
@@ -388,12 +391,14 @@ class Ledger(Protocol):
         """One row of a run."""
         ...
 
-    def rows(self, run: RunId, state: UrlState | None = None, sitemaps: bool = False) -> AsyncIterator[UrlRow]:
-        """All rows sorted by key; sitemap rows only if `sitemaps`."""
+    def rows(
+        self, run: RunId, state: UrlState | None = None, sitemaps: bool = False, media: bool = False
+    ) -> AsyncIterator[UrlRow]:
+        """All rows sorted by key; sitemap rows only if `sitemaps`, media rows only if `media`."""
         ...
 
     async def counts(self, run: RunId) -> RunCounts:
-        """Statistics of a run; sitemap rows count only in `sitemaps`."""
+        """Statistics of a run; sitemap rows count only in `sitemaps`, media rows only in `media`."""
         ...
 
     async def documents(self, run: RunId, limit: int) -> list[BlobKey]:

@@ -156,6 +156,13 @@ def test_the_brand_of_the_home_page_is_kept_and_a_persons_entries_come_first(cra
     assert (restored["secondaryColor"], restored["entered"]) == ("#ff8800", [])
 
 
+def blobs_in(data: Path) -> int:
+    """The number of stored blobs."""
+    with closing(sqlite3.connect(data / "blobs.db")) as database:
+        [(count,)] = database.execute("SELECT count(*) FROM blobs").fetchall()
+    return int(count)
+
+
 def eventually(probe: Any) -> Any:
     """What the probe gives once it is something."""
     deadline = time.monotonic() + 30
@@ -189,8 +196,8 @@ def test_what_a_channel_cannot_be_is_refused(crawled: tuple[Api, HttpServer, str
     assert api.call("PATCH", f"{CHANNELS}/{channel}", {"url": "https://other.test/"}).kind == "invalid"
     assert api.call("PATCH", f"{CHANNELS}/{channel}", {"maxDepth": None}).kind == "invalid"
     for method, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/webcrawl/start"), ("GET", "/webcrawl/status")):
-        changes: object = {} if method == "PATCH" else None
-        assert api.call(method, f"{CHANNELS}/{uuid.uuid4()}{path}", changes).kind == "channel-not-found"
+        nothing: dict[str, object] | None = {} if method == "PATCH" else None
+        assert api.call(method, f"{CHANNELS}/{uuid.uuid4()}{path}", nothing).kind == "channel-not-found"
     assert api.call("GET", f"{CHANNELS}/%00").kind == "channel-not-found"
 
 
@@ -299,8 +306,10 @@ def test_a_deleted_channel_leaves_nothing_and_its_website_can_be_added_again(tmp
         channel = added(api, http_server.url("/"))
         api.call("POST", f"{CHANNELS}/{channel}/webcrawl/start")
         finished(api, channel)
+        assert blobs_in(tmp_path) > 0
         api.call("POST", f"{CHANNELS}/{channel}/webcrawl/start")
         assert api.call("DELETE", f"{CHANNELS}/{channel}").status == 204
+        eventually(lambda: True if blobs_in(tmp_path) == 0 else None)
         assert api.call("GET", f"{CHANNELS}/{channel}").kind == "channel-not-found"
         assert api.get("/crawl-runs")["runs"] == []
         assert api.get("/sites")["sites"] == []

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.app.settings import OperatorSettings, operator_settings
 from sitelore.crawl.context import (
+    MediaContext,
     NavigationPolicy,
     Progress,
     VisitContext,
@@ -58,10 +59,14 @@ if TYPE_CHECKING:
     from sitelore.app.explain import Explanation
     from sitelore.crawl.search_service import SearchService
     from sitelore.fetch.browser.renderer import BrowserRenderer
+    from sitelore.model.platform.channels import Channel
+    from sitelore.platform.media import MediaService
     from sitelore.platform.schedules import Scheduler
     from sitelore.platform.webhooks import WebhookService
+    from sitelore.platform_ports import MediaFiles
     from sitelore.store.engine import Engine
     from sitelore.store.index.search_index import SqlSearchIndex
+    from sitelore.store.platform.retention import SqlRetention
     from sitelore.store.vectors.search import VectorSearch
 
 _LOG = logging.getLogger(__name__)
@@ -99,6 +104,8 @@ class App:
     """The file or the URL of the database, without its password."""
     blobs_name: str
     """The file, directory or bucket of the blobs, without credentials."""
+    media: LazyMedia
+    """Media files and what is known of them; opened when first used."""
     audits: AuditStore
     """Findings and audits of the default tenant; `audits.for_tenant` gives those of another."""
     open_channels: Callable[[], Channels]
@@ -127,6 +134,13 @@ class App:
     def search_service(self) -> SearchService:
         """Search over everything that was crawled for the default tenant."""
         return self.search.service(DEFAULT_TENANT)
+
+    def media_service(self, tenant: TenantId) -> MediaService:
+        """The media of a tenant, for the API."""
+        from sitelore.platform.media import MediaService  # noqa: PLC0415 not needed by a crawl
+
+        opened = self.media.of(tenant)
+        return MediaService(opened.library, opened.files, opened.images, self.clock)
 
     @property
     def gate(self) -> HostGate:
@@ -163,6 +177,12 @@ class App:
     async def notify_workers(self, run: RunId) -> None:
         """Wake the workers because a run was created, resumed or cancelled. A hint: they also look on their own."""
         await self.worker_context.notifier.notify(run)
+
+    async def delete_channel(self, channel: Channel) -> None:
+        """Cancel the crawl of a channel and delete everything of its site."""
+        from sitelore.app.deletion import delete_channel  # noqa: PLC0415 not needed by a crawl
+
+        await delete_channel(self, channel)
 
     async def delete_tenant(self, tenant: Tenant) -> None:
         """Cancel the runs of a tenant and delete everything of it."""
@@ -268,7 +288,7 @@ class App:
         await keep_auditing(self, stop)
 
     async def _delete_expired(self, stop: asyncio.Event) -> None:
-        """Apply the operator's retention period once an hour."""
+        """Apply retention periods once an hour."""
         from sitelore.app.deletion import keep_deleting_expired  # noqa: PLC0415 not needed by a crawl
 
         await keep_deleting_expired(self, stop)
@@ -392,6 +412,7 @@ class App:
             policy=RenderPolicy(settings, run.site_rendering, self._browser_check(run)),
             renderer=renderer,
             rendered_probes=Soft404Detector(partial(render_as_fetch, renderer=renderer), read, salt=run.id),
+            media=self.media.of(run.tenant) if settings.media.types else None,
         )
         try:
             yield visit_context
@@ -403,7 +424,7 @@ class App:
 
 
 class LazyWebhooks:
-    """Builds the webhook service when it is first used: a crawl needs none of it."""
+    """Builds the webhook service, and access to retention policies, when they are first used: a crawl needs neither."""
 
     def __init__(self, engine: Engine, ledger: Ledger, clock: Clock, redaction: Redaction, access: Access) -> None:
         self._parts = (engine, ledger, clock, redaction, access)
@@ -430,10 +451,41 @@ class LazyWebhooks:
             self._service = WebhookService(webhooks, sender, secrets, clock)
         return self._service
 
+    def retention(self, tenant: TenantId) -> SqlRetention:
+        """The retention policy of a tenant."""
+        from sitelore.store.platform.retention import SqlRetention  # noqa: PLC0415 see above
+
+        return SqlRetention(self._parts[0], tenant)
+
     async def close(self) -> None:
         """Close the connections to receivers."""
         if self._fetcher is not None:
             await self._fetcher.close()
+
+
+class LazyMedia:
+    """Opens the media of tenants when they are first used: most crawls download none."""
+
+    def __init__(self, engine: Engine, open_files: Callable[[], MediaFiles]) -> None:
+        self._engine = engine
+        self._open_files = open_files
+        self._opened: MediaContext | None = None
+
+    def of(self, tenant: TenantId) -> MediaContext:
+        """Files and library of a tenant, and the processes that all tenants share."""
+        if self._opened is None:
+            from sitelore.crawl.media.image_pool import ImagePool  # noqa: PLC0415 see above
+            from sitelore.store.platform.media_library import SqlMediaLibrary  # noqa: PLC0415 see above
+
+            self._opened = MediaContext(self._open_files(), SqlMediaLibrary(self._engine, tenant), ImagePool())
+        opened = self._opened
+        return replace(opened, files=opened.files.for_tenant(tenant), library=opened.library.for_tenant(tenant))
+
+    async def close(self) -> None:
+        """End the processes."""
+        if self._opened is not None:
+            await self._opened.images.close()
+            await self._opened.files.close()
 
 
 class LazySearch:

@@ -120,6 +120,11 @@ def operator_settings() -> OperatorSettings:
     )
 
 
+def process_environment() -> dict[str, str]:
+    """The environment for programs that this process starts."""
+    return dict(os.environ)
+
+
 def default_readers(quota_file: Path = _CGROUP_QUOTA) -> int:
     """As many extraction processes as there are CPUs for this process, 1 to 4: the crawl itself takes a fraction of one CPU.
 

@@ -29,7 +29,7 @@ from sitelore.model.platform.channels import (
     Trigger,
 )
 from sitelore.model.platform.schedules import Planned, Schedule
-from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, Pipeline, Redaction, Rendering, Scope
+from sitelore.model.settings import BUILT_IN_ALONE, CrawlSettings, MediaPolicy, Pipeline, Redaction, Rendering, Scope
 from sitelore.model.states import RunState
 from sitelore.platform import signatures
 from sitelore.platform.cron import check_cron, check_time_zone, plan, rule_of
@@ -78,10 +78,6 @@ class ChannelService:
         if changed is not None and changed.settings != channel.settings:
             await self.plan_schedules(await self.tenant_settings(), [changed.id], self.clock())
         return changed
-
-    async def delete(self, channel: Channel) -> bool:
-        """Delete a channel with everything of its site. A crawl that has not ended is cancelled."""
-        return await self.channels.delete_channel(channel.id, self.clock())
 
     async def start(
         self, channel: Channel, trigger: Trigger, by: str, key: IdempotencyKey | None = None
@@ -193,6 +189,7 @@ class ChannelService:
             max_depth=config.max_depth,
             robots_agents=ROBOTS_AGENTS,
             rendering=Rendering(screenshots=True),
+            media=MediaPolicy(config.media_types if config.include_media else (), video_bytes=config.max_video_mb * 2**20),
             allow_private=self.allow_private,
         )
 

@@ -14,6 +14,7 @@ from sitelore.model.platform.webhooks import (
     DeliveryListing,
     EndpointChange,
     WebhookEndpoint,
+    WebhookStats,
     WebhookType,
 )
 from sitelore.model.uuid7 import new_uuid
@@ -112,6 +113,10 @@ class WebhookService:
         """Deliver the dead letters of events from `since` until before `until` again. Gives their number."""
         await self._require_enabled(tenant, endpoint)
         return await self._webhooks.for_tenant(tenant).replay_dead(endpoint, since, until, self._clock())
+
+    async def stats(self) -> WebhookStats:
+        """Numbers for metrics, over all tenants."""
+        return await self._webhooks.stats(self._clock())
 
     async def _require_enabled(self, tenant: TenantId, endpoint: str) -> None:
         if not (await self.endpoint(tenant, endpoint)).enabled:

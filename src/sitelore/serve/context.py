@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sitelore.model.frontier import Tenant
 from sitelore.model.ids import DEFAULT_TENANT, RunId, TenantId
+from sitelore.model.platform.channels import Channel
 from sitelore.model.platform.rate_limits import RateLimits, parse_rate_limits
 from sitelore.model.settings import BUILT_IN_ALONE, Redaction
 from sitelore.platform.authentication import Authenticator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sitelore.app.app import App
     from sitelore.app.settings import OperatorSettings
     from sitelore.crawl.search_service import SearchService
+    from sitelore.platform.media import MediaService
     from sitelore.platform.webhooks import WebhookService
 
 
@@ -46,10 +48,14 @@ class AppContext:
     directory: AccountDirectory
     """Users, tokens and audit logs of all tenants."""
     rate_limiter: RateLimiter
+    delete_channel: Callable[[Channel], Awaitable[None]]
+    """Cancels the crawl of a channel and deletes everything of its site."""
     delete_tenant: Callable[[Tenant], Awaitable[None]]
     """Cancels the runs of a tenant and deletes everything of it."""
     open_webhooks: Callable[[], WebhookService]
     """Builds the webhook service on first use."""
+    open_media: Callable[[TenantId], MediaService]
+    """Gives the media of a tenant."""
     redaction: Redaction = BUILT_IN_ALONE
     """The operator's additional redaction rules."""
     tenant: TenantId = DEFAULT_TENANT
@@ -80,8 +86,8 @@ def context_of(app: App) -> AppContext:
     """The parts of an application."""
     return AppContext(
         app.ledger, app.queue, app.blobs, app.clock, app.run_background_work, app.notify_workers, app.search.service,
-        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_tenant,
-        app.webhooks.service, app.redaction,
+        app.audits, app.open_channels(), app.accounts.directory, app.accounts.rate_limiter, app.delete_channel,
+        app.delete_tenant, app.webhooks.service, app.media_service, app.redaction,
     )  # fmt: skip
 
 

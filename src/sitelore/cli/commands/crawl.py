@@ -34,6 +34,8 @@ from sitelore.model.settings import (
     CrawlSettings,
     Identity,
     LinkStyle,
+    MediaPolicy,
+    MediaType,
     Overrides,
     Pace,
     PersonalPolicy,
@@ -105,6 +107,8 @@ class CrawlOptions:
     rendering: Rendering = field(default_factory=Rendering)
     documents: bool = True
     audit_facts: bool = False
+    media: bool = False
+    max_video_mb: int = 50
     audit: bool = False
     personal: PersonalPolicy = PersonalPolicy.CHUNKS
     personal_ids: tuple[str, ...] = ()
@@ -197,6 +201,12 @@ def crawl(
         bool,
         typer.Option("--audit-facts", help="Store facts about the markup of pages for audits.", rich_help_panel=_EXTRACTION),
     ] = False,
+    media: Annotated[
+        bool, typer.Option("--media", help="Download the images, videos and documents of pages, from any host.")
+    ] = False,
+    max_video_mb: Annotated[
+        int, typer.Option(min=0, max=2000, metavar="N", help="With --media: skip videos larger than N MB.")
+    ] = 50,
     audit: Annotated[bool, typer.Option("--audit", help="Audit the site when it is crawled.")] = False,
     personal: Annotated[
         PersonalPolicy,
@@ -353,6 +363,8 @@ def crawl(
         rendering=Rendering(mode=render, expand_frames=expand_frames, screenshots=screenshots),
         documents=documents,
         audit_facts=audit_facts,
+        media=media,
+        max_video_mb=max_video_mb,
         audit=audit,
         personal=personal,
         personal_ids=tuple(personal_id or ()),
@@ -447,6 +459,7 @@ def crawl_settings(options: CrawlOptions, *, resume: bool = False) -> CrawlSetti
         rendering=options.rendering,
         documents=options.documents,
         audit_facts=options.audit_facts,
+        media=MediaPolicy(types=tuple(MediaType) if options.media else (), video_bytes=options.max_video_mb * 2**20),
         audit=options.audit,
         personal=options.personal,
         personal_ids=_personal_ids(options.personal_ids),

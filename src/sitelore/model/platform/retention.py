@@ -26,3 +26,15 @@ class RetentionPolicy:
             defaults.events_s if self.events_s is None else self.events_s,
             defaults.deliveries_s if self.deliveries_s is None else self.deliveries_s,
         )
+
+
+EVENTS_KEPT_S = 30 * 86_400.0
+"""For how long events and deliveries are kept without a policy."""
+MIN_S = 3_600.0
+MIN_EVENTS_S = 7 * 86_400.0
+"""Deliveries are tried again for days: they and their events must be kept for longer."""
+
+
+def default_retention(retention_s: float) -> RetentionPolicy:
+    """The policy of the operator, whose setting concerns runs and versions; 0: for ever."""
+    return RetentionPolicy(retention_s, retention_s, EVENTS_KEPT_S, EVENTS_KEPT_S)

@@ -422,7 +422,6 @@ class SqlWebhooks(Repository):
     pending_batch = read_long(pending_batch)
     record_attempt = write(record_attempt)
     release_queue = write(release_queue)
-    delete_deliveries = write(delete_deliveries)
 
     def for_tenant(self, tenant: TenantId) -> SqlWebhooks:
         """The webhooks of another tenant in the same database."""
