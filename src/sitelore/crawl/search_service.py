@@ -26,10 +26,13 @@ from sitelore.export.boilerplate import Repeats, find_repeats, remove_repeats
 from sitelore.extract.redaction.personal_data import mask_markdown
 from sitelore.extract.redaction.redactor import redact
 from sitelore.frontier.presence import check_presence
-from sitelore.index.chunking.chunker import chunk_page
+from sitelore.index.chunking.chunker import PageContext, chunk_page
+from sitelore.index.chunking.readable import UNCHANGED, removed_ranges, without_ranges
 from sitelore.index.embeddings.backfill import embed_missing
+from sitelore.index.fields import weighted_terms
+from sitelore.index.plain_text import plain_text
 from sitelore.index.search import Searcher
-from sitelore.index.terms import terms_of
+from sitelore.model.document import Anchor
 from sitelore.model.errors import EmbeddingFailed
 from sitelore.model.frontier import RunListing
 from sitelore.model.ids import NO_TEXT, BlobKey, CleanText, SiteId
@@ -52,7 +55,7 @@ from sitelore.ports import Blobs, Clock, Embedder, Ledger, SearchIndex
 
 _LOG = logging.getLogger(__name__)
 
-_CHUNKER_VERSION = "3"
+_CHUNKER_VERSION = "4"
 """Raised whenever an unchanged page would give different chunks or terms; every page is then indexed again."""
 _BATCH = 32
 _CONTENT_KINDS = {"pdf": "pdf", "docx": "docx", "doc": "doc", "pptx": "pptx", "xlsx": "xlsx", "text": "text", "api": "record"}
@@ -86,6 +89,7 @@ class _StoredDocument:
     markdown: CleanText = NO_TEXT
     text: CleanText = NO_TEXT
     landmarks: tuple[_Landmark, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
     structured: tuple[Any, ...] = ()
 
 
@@ -189,8 +193,21 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
         structured = tuple(document.structured)
         markdown = mask_markdown(markdown, page.url, document.title, structured=structured, options=policy.redaction)
     title = page.title or document.title or document.h1
-    landmark = "main" if any(landmark.role == "main" for landmark in document.landmarks) else ""
-    chunks = chunk_page(page.url, markdown, policy.sizes, title=title, landmark=landmark)
+    ranges = removed_ranges(markdown)
+    text, source = without_ranges(markdown, ranges)
+    readable, secrets = redact(text) if ranges else (markdown, {})
+    if secrets:  # what a link separated must not become one secret
+        readable, source = markdown, UNCHANGED
+    context = PageContext(
+        title=title,
+        landmark="main" if any(landmark.role == "main" for landmark in document.landmarks) else "",
+        source=source,
+        markdown=markdown,
+        anchors=tuple((anchor.id, anchor.text) for anchor in document.anchors),
+        plain=document.text,
+    )
+    chunks = chunk_page(page.url, readable, policy.sizes, context)
+    headings: dict[CleanText, CleanText] = {}
     return IndexedPage(
         page.url,
         page.document,
@@ -198,15 +215,23 @@ def index_page(page: PageToIndex, document: _StoredDocument, policy: _ChunkPolic
         document.lang,
         _CONTENT_KINDS.get(document.strategy, "page"),
         _timestamp(document.modified or document.published),
-        tuple(_indexed_chunk(chunk, title, document.lang) for chunk in chunks),
+        tuple(_indexed_chunk(_with_plain_headings(chunk, headings), title, document.lang) for chunk in chunks),
     )
 
 
+def _with_plain_headings(chunk: Chunk, known: dict[CleanText, CleanText]) -> Chunk:
+    """The chunk with headings without markup; `known` has those of the page's other chunks."""
+    for heading in chunk.headings:
+        if heading not in known:
+            plain = plain_text(heading)
+            known[heading] = heading if plain == heading else redact(plain)[0]
+    return replace(chunk, headings=tuple(map(known.__getitem__, chunk.headings)))
+
+
 def _indexed_chunk(chunk: Chunk, title: CleanText, lang: str) -> IndexedChunk:
-    headings = chunk.headings[1:] if chunk.headings[:1] == (title,) else chunk.headings
-    terms = terms_of("\n".join((title, *headings, chunk.lead, chunk.text)), lang)
+    terms, length = weighted_terms(chunk, title, lang)
     text = embedded_text(chunk)
-    return IndexedChunk(chunk, terms, sum(terms.values()), hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+    return IndexedChunk(chunk, terms, length, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
 
 
 def embedded_text(chunk: Chunk) -> str:

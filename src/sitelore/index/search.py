@@ -153,7 +153,7 @@ class Searcher:
         query, corpus = prepared.query, prepared.corpus
         names = {name for term in prepared.terms for name in term.terms}
         terms = score_terms(prepared.terms, await corpus.postings(self._search_index, names), corpus.statistics)
-        scores = bm25_scores(terms, corpus.statistics)
+        scores = corpus.weights * bm25_scores(terms, corpus.statistics)
         per_page = max(PER_PAGE, query.per_page)
         return _LexicalResult(
             terms, scores, lexical_candidates(scores, corpus.pages, prepared.allowed, prepared.depth, per_page)

@@ -6,10 +6,19 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import quote
 
 from sitelore.model.ids import NO_TEXT, BlobKey, ChunkId, CleanText, RunId, SiteId
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
+
+
+_FRAGMENT_CHARS = "!$&'()*+,;=:@/?"
+"""Characters that a fragment may hold as they are, besides letters, digits and `._~-` (RFC 3986 §3.5)."""
+
+
+FLAGGED, LINK_LIST = 1, 2
+"""Marks of a chunk in the chunk table: suspected prompt injection; most of its text is labels of links."""
 
 
 class Presence(StrEnum):
@@ -32,7 +41,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a page's Markdown. `text` is exactly the bytes from `start` to `end` of its UTF-8."""
+    """A piece of a page. `text` is what its Markdown shows from byte `start` to `end`: without the targets of links."""
 
     id: ChunkId
     """Hash of the page's URL and the chunk's text, so that an edit elsewhere on the page does not change it."""
@@ -49,7 +58,11 @@ class Chunk:
     landmark: str = ""
     fragment: str = ""
     """`:~:text=…`, appended to the page's URL after `#`: a browser scrolls to the chunk."""
+    anchors: tuple[tuple[int, str], ...] = ()
+    """The page's own anchors: the one above the chunk (-1), and those in it with their offsets in `text`."""
     flags: tuple[Flag, ...] = ()
+    is_link_list: bool = False
+    """Whether most of its text is labels of links: an index, a table of contents, a tag page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +171,8 @@ class ChunkTable:
     """uint32, one per chunk."""
     lengths: bytes = b""
     """uint16, one per chunk."""
-    flagged: bytes = b""
-    """uint8, 1 where a chunk has flags."""
+    marks: bytes = b""
+    """uint8: the sum of `FLAGGED` and `LINK_LIST` where they apply to a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +196,7 @@ class ChunkRecord:
     tokens: int
     landmark: str = ""
     fragment: str = ""
+    anchors: tuple[tuple[int, str], ...] = ()
     flags: tuple[Flag, ...] = ()
     presence: Presence = Presence.PRESENT
     fetched_at: float = 0.0
@@ -229,10 +243,16 @@ class Hit:
     highlights: tuple[tuple[int, int], ...] = ()
     """Character offsets of the query's words in the snippet."""
 
+    anchor: str = ""
+    """The page's own anchor nearest above the part that answers."""
+    is_at_anchor: bool = False
+    """Whether that part begins at the anchor, so that no text fragment is needed."""
+
     @property
     def citation(self) -> str:
         """The URL that leads to the text itself."""
-        return f"{self.chunk.url}#{self.chunk.fragment}" if self.chunk.fragment else str(self.chunk.url)
+        fragment = quote(self.anchor, safe=_FRAGMENT_CHARS) + ("" if self.is_at_anchor else self.chunk.fragment)
+        return f"{self.chunk.url}#{fragment}" if fragment else str(self.chunk.url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from zlib import crc32
 import sqlalchemy as sa
 
 from sitelore.model.ids import SiteId, TenantId
-from sitelore.model.search import IndexedChunk, IndexedPage, IndexWritten, PageToIndex
+from sitelore.model.search import FLAGGED, LINK_LIST, IndexedChunk, IndexedPage, IndexWritten, PageToIndex
 from sitelore.model.url import Url
 from sitelore.store.index import postings
 from sitelore.store.index.postings import ChunkTerms
@@ -185,10 +185,10 @@ def _replace_chunks(
 
 
 def chunk_summary(numbers: Sequence[int], indexed: Sequence[IndexedChunk]) -> bytes:
-    """Numbers, lengths and flags of a page's chunks, packed: n times uint32, n times uint16, n times uint8."""
+    """Numbers, lengths and marks of a page's chunks, packed: n times uint32, n times uint16, n times uint8."""
     lengths = array("H", [min(chunk.length, _MAX_LENGTH) for chunk in indexed])
-    flags = bytes(bool(chunk.chunk.flags) for chunk in indexed)
-    return array("I", numbers).tobytes() + lengths.tobytes() + flags
+    marks = bytes(FLAGGED * bool(chunk.chunk.flags) | LINK_LIST * chunk.chunk.is_link_list for chunk in indexed)
+    return array("I", numbers).tobytes() + lengths.tobytes() + marks
 
 
 def _terms_checksum(indexed: IndexedChunk) -> int:
@@ -200,11 +200,12 @@ def _chunk_metadata(indexed: IndexedChunk) -> tuple[Any, ...]:
     """The values of `chunk_texts` in the order of its columns, without its key."""
     chunk = indexed.chunk
     headings = [storable(text) or "" for text in chunk.headings]
+    anchors = [(at, storable(anchor) or "") for at, anchor in chunk.anchors]
     flags = [(storable(flag.rule) or "", storable(flag.evidence) or "") for flag in chunk.flags]
     return (
         chunk.start, chunk.end, chunk.tokens, chunk.overlap, storable(chunk.lead),
         encode(headings).decode() if headings else None, storable(chunk.landmark), storable(chunk.fragment),
-        encode(flags).decode() if flags else None, storable(chunk.text),
+        encode(flags).decode() if flags else None, storable(chunk.text), encode(anchors).decode() if anchors else None,
     )  # fmt: skip
 
 
