@@ -36,7 +36,7 @@ from sitelore.index.ranking import (
     sort_candidates,
     without_cut_ties,
 )
-from sitelore.index.snippets import make_snippet
+from sitelore.index.snippets import best_anchor, make_snippet
 from sitelore.index.terms import QueryTerm, query_terms
 from sitelore.model.errors import VectorsAway
 from sitelore.model.search import ChunkRecord, Hit, SearchAnswer, SearchMode, SearchQuery
@@ -295,8 +295,11 @@ def _snippet_weights(query_terms: list[QueryTerm], terms: list[ScoredTerm]) -> M
 
 def _hit(candidate: _LoadedCandidate, weights: Mapping[str, float]) -> Hit:
     snippet = make_snippet(candidate.record.text, weights, candidate.record.lang)
+    anchor, is_at_anchor = best_anchor(candidate.record, weights)
     return Hit(
         chunk=candidate.record,
+        anchor=anchor,
+        is_at_anchor=is_at_anchor,
         score=candidate.score,
         lexical=None if np.isnan(candidate.lexical) else candidate.lexical,
         dense=None if np.isnan(candidate.dense) else candidate.dense,

@@ -12,7 +12,6 @@ from sitelore.model.ids import NO_TEXT, BlobKey, ChunkId, CleanText, RunId, Site
 from sitelore.model.states import SkipReason, UrlState
 from sitelore.model.url import Url
 
-
 _FRAGMENT_CHARS = "!$&'()*+,;=:@/?"
 """Characters that a fragment may hold as they are, besides letters, digits and `._~-` (RFC 3986 §3.5)."""
 

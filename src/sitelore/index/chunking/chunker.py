@@ -47,9 +47,7 @@ class PageContext:
 _NO_CONTEXT = PageContext()
 
 
-def chunk_page(
-    url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: PageContext = _NO_CONTEXT
-) -> tuple[Chunk, ...]:
+def chunk_page(url: Url, text: CleanText, sizes: ChunkSizes = _DEFAULT, page: PageContext = _NO_CONTEXT) -> tuple[Chunk, ...]:
     """Split a page into chunks, in order. Together they hold everything but the white space between them and the page's title.
 
     A first heading that equals the page's title is in the `headings` of the chunks and not in their text.

@@ -17,14 +17,16 @@ _COUNTS = (6, 12)
 _MIN_WORDS = 3
 _MAX_LINES = 12
 _MAX_CHARS = 400
-_CELL = " · "
-"""How `plain_text` separates the cells of a table row."""
+_IN_LINE = re.compile(r"(?<=[`*])\s+(?=[`*])|^[>\s]*\*\*[^*\n]{1,40}:\*\*\s+|<br>")
+"""Between two parts in code or emphasis (a term and its synonym), and after the label of a note."""
+_IN_CELL = re.compile(r"(?<!\\)\||(?<=[`*])\s+|\s+(?=[`*])|<br>")
+"""Between cells, and within them around code: the paragraphs of a cell are in one line."""
 _WORD_CHAR = re.compile(r"\w")
 
 
 def text_fragment(text: str, start: int, end: int, page_text: str) -> str:
     """The fragment that leads to the text from `start` to `end`; empty when none of its first lines is on the page as it is."""
-    ambiguous = ""
+    second_best = ""
     for line in _first_lines(text, start, end):
         words = line.split()
         for count in _COUNTS:
@@ -32,20 +34,23 @@ def text_fragment(text: str, start: int, end: int, page_text: str) -> str:
             at = _find(page_text, phrase)
             if at < 0:
                 break
-            if _find(page_text, phrase, at + 1) < 0 and (len(words) >= _MIN_WORDS or not ambiguous):
+            if len(words) >= _MIN_WORDS and _find(page_text, phrase, at + 1) < 0:
                 return _directive(phrase)
-            ambiguous = ambiguous or phrase
-    return _directive(ambiguous) if ambiguous else ""
+            second_best = second_best or phrase
+    return _directive(second_best) if second_best else ""
 
 
 def _first_lines(text: str, start: int, end: int) -> Iterator[str]:
+    """The first lines of a range as plain text, cut where a browser may see two blocks: the page's text does not tell."""
     at = start
     for _ in range(_MAX_LINES):
         if at >= end:
             return
         stop = text.find("\n", at, end)
         stop = end if stop < 0 else stop
-        yield from filter(None, plain_text(text[at : min(stop, at + _MAX_CHARS)]).split(_CELL))
+        line = text[at : min(stop, at + _MAX_CHARS)]
+        parts = _IN_CELL.split(line) if line.lstrip(" >").startswith("|") else _IN_LINE.split(line)
+        yield from filter(None, map(plain_text, filter(None, parts)))
         at = stop + 1
 
 
